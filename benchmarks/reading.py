@@ -1,0 +1,160 @@
+"""How fast LETOR text is read, beside scikit-learn and XGBoost, and how much memory that takes.
+
+    python benchmarks/reading.py [FILE or FOLDER] [--repeat 5]
+
+Without a file, one of 130 MB with 136 dense features, half of them zero, is made from a fixed seed. A folder stands
+for the smallest file of at least 100 MB in it. All readers run in this process, one after the other, with all cores,
+on a file that is in the page cache; the best of the repetitions counts, except scikit-learn's, which runs twice at
+most. Memory is measured in a process of its own for each reader: the largest anonymous memory (`RssAnon`, sampled
+every 5 ms) during the second of two reads, of which the first takes the compiling, less what there was before it.
+Pages of the mapped file are not counted: the kernel drops them when it needs the room.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+MEGABYTE = 1e6
+LEAST_BYTES = 100 * MEGABYTE
+
+
+def read_ours(file: Path) -> object:
+    from swaprank.reading.letor import read_letor
+
+    return read_letor(file)
+
+
+def read_scikit_learn(file: Path) -> object:
+    from sklearn.datasets import load_svmlight_file
+
+    return load_svmlight_file(str(file), query_id=True)
+
+
+def read_xgboost(file: Path) -> object:
+    import xgboost
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return xgboost.DMatrix(f"{file}?format=libsvm", nthread=os.cpu_count(), silent=True)
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "swaprank": read_ours,
+    "scikit-learn": read_scikit_learn,
+    "xgboost": read_xgboost,
+}
+
+
+def make_file(folder: Path) -> Path:
+    """MSLR's shape: counts, fractions with six digits, and many zeros."""
+    from swaprank.dataset import Dataset
+    from swaprank.reading.letor_writing import write_letor
+
+    rng = np.random.default_rng(0)
+    n_rows = 120_000
+    X = np.round(rng.lognormal(0, 2, (n_rows, 136)), 6)
+    X[:, ::3] = np.floor(X[:, ::3])
+    X[rng.random(X.shape) < 0.4] = 0
+    file = folder / "train.txt"
+    write_letor(Dataset(X, rng.integers(0, 5, n_rows), qid=np.arange(n_rows) // 120), file)
+    return file
+
+
+def choose_file(given: Path | None, folder: Path) -> Path:
+    if given is None:
+        return make_file(folder)
+    if given.is_file():
+        return given
+    files = [file for file in given.glob("*.txt") if file.stat().st_size >= LEAST_BYTES]
+    return min(files, key=lambda file: file.stat().st_size)
+
+
+def best_seconds(name: str, file: Path, repeat: int) -> float:
+    seconds = []
+    for _ in range(min(repeat, 2) if name == "scikit-learn" else repeat):
+        start = time.perf_counter()
+        READERS[name](file)
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def anonymous_bytes() -> int:
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("RssAnon:")[1].split()[0]) * 1024
+
+
+def print_peak(name: str, file: Path) -> None:
+    """Run by the process that measures one reader's memory."""
+    READERS[name](file)
+    before = anonymous_bytes()
+    peak, done = before, threading.Event()
+
+    def sample() -> None:
+        nonlocal peak
+        while not done.wait(0.005):
+            peak = max(peak, anonymous_bytes())
+
+    sampler = threading.Thread(target=sample)
+    sampler.start()
+    result = READERS[name](file)
+    done.set()
+    sampler.join()
+    print(max(peak, anonymous_bytes()) - before)
+    del result
+
+
+def peak_bytes(name: str, file: Path) -> int:
+    command = [sys.executable, __file__, str(file), "--peak-of", name]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
+
+
+def report(file: Path, repeat: int) -> None:
+    from swaprank.dataset import Dataset
+
+    data = READERS["swaprank"](file)
+    assert isinstance(data, Dataset)
+    size, matrix = file.stat().st_size, data.features.nbytes
+    print(f"{file.name}: {size / MEGABYTE:,.0f} MB, {data}")
+    print(
+        f"{os.cpu_count()} CPUs, {platform.machine()}, Python {platform.python_version()}, numba {version('numba')}\n"
+    )
+    del data
+    seconds = {name: best_seconds(name, file, repeat) for name in READERS}
+    print("| reader | seconds | MB/s | times ours | peak memory, MB | of the matrix |")
+    print("|---|---:|---:|---:|---:|---:|")
+    for name, each in seconds.items():
+        peak = peak_bytes(name, file)
+        print(
+            f"| {name} {version(name)} | {each:.2f} | {size / each / MEGABYTE:,.0f} | {each / seconds['swaprank']:.1f} "
+            f"| {peak / MEGABYTE:,.0f} | {peak / matrix:.2f} |"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("path", nargs="?", type=Path)
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--peak-of", choices=list(READERS), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.peak_of:
+        print_peak(arguments.peak_of, arguments.path)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        report(choose_file(arguments.path, Path(folder)), arguments.repeat)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""`swaprank compare`: is one ranking better than another?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from swaprank.cli.options import AsJson, Convention, DataFile, Metrics
+
+
+def compare(
+    data: DataFile,
+    scores: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SCORES",
+            help="Two or more files of scores or TREC runs, as FILE or NAME=FILE; the first is the baseline.",
+        ),
+    ],
+    metric: Metrics = ["ndcg@10", "map"],  # noqa: B006
+    convention: Convention = "standard",
+    baseline: Annotated[str | None, typer.Option(help="The name to compare with, if not the first.")] = None,
+    resamples: Annotated[int, typer.Option(min=100, help="Random signs drawn by the randomisation test.")] = 10_000,
+    seed: Annotated[int, typer.Option(help="Seed of the randomisation test.")] = 0,
+    json: AsJson = False,
+) -> None:
+    """Compare rankings query by query: paired tests, corrected for their number, and what they mean in words."""
+    from swaprank.evaluation.compare import compare as compare_systems
+    from swaprank.reading.judged import read_judged, read_scores
+
+    judged = read_judged(data)
+    systems = {name: read_scores(path) for name, path in _named(scores).items()}
+    result = compare_systems(
+        judged,
+        systems,
+        metric,
+        baseline=baseline,
+        convention=convention,
+        n_resamples=resamples,
+        random_state=seed,
+    )
+    typer.echo(result.to_json() if json else str(result))
+
+
+def _named(scores: list[str]) -> dict[str, Path]:
+    """NAME=FILE, or FILE named by itself; a file that exists under the whole text is taken as it is."""
+    named: dict[str, Path] = {}
+    for text in scores:
+        name, equals, path = text.partition("=")
+        if not equals or Path(text).exists():
+            name, path = text, text
+        if name in named:
+            raise typer.BadParameter(f"two rankings are called '{name}': write NAME=FILE.")
+        named[name] = Path(path)
+    return named

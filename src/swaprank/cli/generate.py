@@ -1,0 +1,64 @@
+"""`swaprank generate`: ranking data made to order."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Target(StrEnum):
+    """The hidden function that labels the documents."""
+
+    NET = "net"
+    POLYNOMIAL = "polynomial"
+
+
+PART_NAMES = {1: ("data",), 2: ("train", "test"), 3: ("train", "vali", "test")}
+
+
+def generate(
+    target: Annotated[
+        Target,
+        typer.Argument(
+            metavar="net|polynomial", help="What labels the documents: a random net or a random polynomial."
+        ),
+    ],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write train.txt, vali.txt and test.txt.")],
+    queries: Annotated[str, typer.Option(help="Queries in each part, up to three.")] = "800,100,100",
+    features: Annotated[int, typer.Option(min=1, help="Features of a document.")] = 50,
+    documents: Annotated[int, typer.Option(min=1, help="Documents of a query.")] = 50,
+    levels: Annotated[str, typer.Option(help="Relevance levels: a number, or the shares of each, lowest first.")] = "6",
+    ending: Annotated[str, typer.Option(help="Ending of the files: .txt, .txt.gz, .txt.xz or .txt.zst.")] = ".txt",
+    seed: Annotated[int, typer.Option(help="The same seed gives the same data.")] = 0,
+) -> None:
+    """Write artificial ranking data, labelled by one hidden function in all parts [Burges2005, section 5.1]."""
+    from swaprank.datasets import random_net, random_polynomial
+    from swaprank.reading.letor_writing import write_letor
+
+    make = random_net if target is Target.NET else random_polynomial
+    sizes = [int(n) for n in _numbers("--queries", queries, int)]
+    if len(sizes) not in PART_NAMES:
+        raise typer.BadParameter(f"--queries takes up to three parts, found {len(sizes)}.")
+    shares = _numbers("--levels", levels, float)
+    parts = make(
+        sizes,
+        n_features=features,
+        n_documents=documents,
+        levels=int(shares[0]) if len(shares) == 1 else shares,
+        random_state=seed,
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, part in zip(PART_NAMES[len(sizes)], parts, strict=True):
+        path = folder / f"{name}{ending}"
+        write_letor(part, path)
+        typer.echo(f"{path}: {len(part):,} documents, {part.n_queries:,} queries")
+
+
+def _numbers(option: str, text: str, kind: type[int | float]) -> list[float]:
+    try:
+        return [kind(part) for part in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(f"{option} takes numbers separated by commas, found '{text}'.") from None

@@ -1,0 +1,136 @@
+"""Ranking data made to order, after the artificial data of the RankNet and LambdaRank papers.
+
+A hidden target function scores random vectors; the scores are cut into relevance levels. The cuts are quantiles of the
+target over all documents, equal shares unless told otherwise: [Burges2005] only says "binning", but 1,000 vectors gave
+its authors 20,382 pairs of different labels, and equal shares of 6 levels expect 20,417, where bins of equal width
+would give far fewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from swaprank.arrays import Features, Floats
+from swaprank.dataset import Dataset
+from swaprank.errors import DataError
+
+Target = Callable[[Features], Floats]
+
+_ROWS_AT_A_TIME = 16_384
+
+
+def random_net(
+    n_queries: Sequence[int] = (800, 100, 100),
+    *,
+    n_features: int = 50,
+    n_documents: int = 50,
+    levels: int | Sequence[float] = 6,
+    n_hidden: int = 10,
+    random_state: int | None = None,
+) -> tuple[Dataset, ...]:
+    """Documents labelled by a random two-layer net [Burges2005, 5.1]; all parts share the one net.
+
+    Features are uniform in [-1, 1], and so are the weights and biases of the net: tanh units, one linear output.
+
+    Args:
+        n_queries: Queries in each part, by default the paper's training, validation and test files.
+        n_features: Features of a document.
+        n_documents: Documents of a query.
+        levels: How many relevance levels, from 0, in equal shares; or the share of each, lowest first.
+        n_hidden: Hidden units of the net.
+        random_state: Seed; the same one gives the same data.
+
+    >>> import swaprank as sr
+    >>> train, vali, test = sr.datasets.random_net(random_state=0)
+    >>> train
+    Dataset(40,000 documents, 800 queries, 50 features, labels 0 to 5)
+    """
+    sizes = _check_sizes(n_queries, n_features, n_documents)
+    if n_hidden < 1:
+        raise DataError(f"n_hidden must be at least 1, found {n_hidden}.")
+    rng = np.random.default_rng(random_state)
+    weights, biases = rng.uniform(-1, 1, (n_features, n_hidden)), rng.uniform(-1, 1, n_hidden)
+    output = rng.uniform(-1, 1, n_hidden)
+    X = _uniform(rng, sum(sizes) * n_documents, n_features)
+    target = _by_blocks(lambda block: np.tanh(block @ weights + biases) @ output, X)
+    return _parts(X, _cut_into_levels(target, levels), sizes, n_documents)
+
+
+def random_polynomial(
+    n_queries: Sequence[int] = (800, 100, 100),
+    *,
+    n_features: int = 50,
+    n_documents: int = 50,
+    levels: int | Sequence[float] = 6,
+    random_state: int | None = None,
+) -> tuple[Dataset, ...]:
+    """Documents labelled by a random cubic polynomial [Burges2005, 5.1]; all parts share the one polynomial.
+
+    The mean of three terms, each scaled to mean 0 and variance 1: w.x, sum_i x_i x_Q(i) and sum_i x_i x_R(i) x_S(i)
+    with random permutations Q, R, S. [Burges2006, 6.3.1] takes 5 levels and (10000, 5000, 10000) queries.
+
+    Args:
+        n_queries: Queries in each part, by default the paper's training, validation and test files.
+        n_features: Features of a document.
+        n_documents: Documents of a query.
+        levels: How many relevance levels, from 0, in equal shares; or the share of each, lowest first.
+        random_state: Seed; the same one gives the same data.
+
+    >>> import swaprank as sr
+    >>> train, test = sr.datasets.random_polynomial((20, 10), levels=(0.5, 0.3, 0.2), random_state=0)
+    >>> test
+    Dataset(500 documents, 10 queries, 50 features, labels 0 to 2)
+    """
+    sizes = _check_sizes(n_queries, n_features, n_documents)
+    rng = np.random.default_rng(random_state)
+    direction = rng.uniform(-1, 1, n_features)
+    quadratic, cubic_one, cubic_two = (rng.permutation(n_features) for _ in range(3))
+    X = _uniform(rng, sum(sizes) * n_documents, n_features)
+
+    def quadratic_term(x: Features) -> Floats:
+        return np.asarray(np.einsum("ij,ij->i", x, x[:, quadratic], dtype=np.float64))
+
+    def cubic_term(x: Features) -> Floats:
+        return np.asarray(np.einsum("ij,ij,ij->i", x, x[:, cubic_one], x[:, cubic_two], dtype=np.float64))
+
+    terms = [_by_blocks(term, X) for term in (lambda x: x @ direction, quadratic_term, cubic_term)]
+    target = np.mean([(term - term.mean()) / term.std() for term in terms], axis=0)
+    return _parts(X, _cut_into_levels(target, levels), sizes, n_documents)
+
+
+def _check_sizes(n_queries: Sequence[int], n_features: int, n_documents: int) -> list[int]:
+    sizes = [int(n) for n in n_queries]
+    if not sizes or min(sizes) < 1:
+        raise DataError(f"n_queries must be at least 1 in every part, found {tuple(n_queries)}.")
+    if n_features < 1 or n_documents < 1:
+        raise DataError(f"n_features and n_documents must be at least 1, found {n_features} and {n_documents}.")
+    return sizes
+
+
+def _uniform(rng: np.random.Generator, n_rows: int, n_features: int) -> Features:
+    X = rng.random((n_rows, n_features), dtype=np.float32)
+    X *= 2
+    X -= 1
+    return X
+
+
+def _by_blocks(target: Target, X: Features) -> Floats:
+    """target(X), some rows at a time, so that no temporary has the size of X."""
+    starts = range(0, len(X), _ROWS_AT_A_TIME)
+    return np.concatenate([target(X[start : start + _ROWS_AT_A_TIME]) for start in starts])
+
+
+def _cut_into_levels(target: Floats, levels: int | Sequence[float]) -> Floats:
+    shares = np.full(levels, 1 / levels) if isinstance(levels, int) and levels > 0 else np.asarray(levels, float)
+    if shares.ndim != 1 or len(shares) < 2 or not (shares > 0).all() or abs(shares.sum() - 1) > 1e-9:
+        raise DataError(f"levels must be a number from 2, or positive shares that sum to 1; found {levels}.")
+    cuts = np.quantile(target, np.cumsum(shares)[:-1])
+    return np.searchsorted(cuts, target, side="right").astype(np.float64)
+
+
+def _parts(X: Features, labels: Floats, sizes: Sequence[int], n_documents: int) -> tuple[Dataset, ...]:
+    qid = np.repeat(np.arange(1, sum(sizes) + 1), n_documents)
+    cuts = np.concatenate(([0], np.cumsum(sizes))) * n_documents
+    return tuple(Dataset(X[a:b], labels[a:b], qid=qid[a:b]) for a, b in zip(cuts[:-1], cuts[1:], strict=True))

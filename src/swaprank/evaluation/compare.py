@@ -1,0 +1,218 @@
+"""Whether one ranking is better than another, query by query."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, final
+
+import numpy as np
+
+from swaprank.arrays import Floats
+from swaprank.dataset import Dataset
+from swaprank.errors import DataError, did_you_mean
+from swaprank.evaluation.evaluate import Evaluation, evaluate, mean_interval
+from swaprank.evaluation.frames import Backend, make_frame
+from swaprank.evaluation.paired_tests import holm, randomization_test, t_test, wilcoxon_test
+from swaprank.evaluation.text_tables import decimals, probability, text_table
+from swaprank.metrics.metric import Metric
+from swaprank.reading.trec import Qrels
+
+LEVEL = 0.05
+
+
+@final
+@dataclass(frozen=True)
+class Difference:
+    """One ranking against the baseline on one metric; p-values are corrected for all comparisons made together.
+
+    >>> import swaprank as sr
+    >>> data = sr.Dataset([[1], [2]], [0, 1], qid=[1, 1])
+    >>> row, = sr.compare(data, {"old": [0.9, 0.1], "new": [0.1, 0.9]}, "map")
+    >>> row.difference, row.wins
+    (0.5, 1)
+    """
+
+    metric: str
+    system: str
+    baseline: str
+    mean: float
+    baseline_mean: float
+    difference: float
+    low: float
+    high: float
+    """95% confidence interval of the difference."""
+    wins: int
+    ties: int
+    losses: int
+    p_t: float
+    p_wilcoxon: float
+    p_randomization: float
+
+    def sentence(self) -> str:
+        """What the numbers mean, in words."""
+        if np.isnan(self.p_randomization):
+            return f"{self.metric}: too few queries to compare {self.system} with {self.baseline}."
+        if self.wins == self.losses == 0:
+            return f"{self.metric}: {self.system} and {self.baseline} are the same on every query."
+        direction = "better" if self.difference > 0 else "worse"
+        size = f"by {abs(self.difference):.4f} (95% interval {self.low:.4f} to {self.high:.4f})"
+        p = probability(self.p_randomization)
+        chance = f"randomisation test, corrected p {p if p.startswith('<') else f'= {p}'}"
+        if self.p_randomization < LEVEL:
+            return f"{self.metric}: {self.system} is {direction} than {self.baseline} {size}; {chance}."
+        return (
+            f"{self.metric}: {self.system} looks {direction} than {self.baseline} {size}, "
+            f"but so large a difference may be luck; {chance}."
+        )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Rankings against a baseline: printable as a table with its meaning in words.
+
+    >>> import swaprank as sr
+    >>> data = sr.Dataset([[1], [2]], [0, 1], qid=[1, 1])
+    >>> isinstance(sr.compare(data, {"old": [0.9, 0.1], "new": [0.1, 0.9]}, "map"), sr.Comparison)
+    True
+    """
+
+    differences: tuple[Difference, ...]
+    evaluations: dict[str, Evaluation]
+
+    def __iter__(self) -> Iterator[Difference]:
+        return iter(self.differences)
+
+    def __str__(self) -> str:
+        header = ["metric", "ranking", "mean", "against", "mean", "difference", "95% interval", "wins/ties/losses"]
+        header += ["p t", "p Wilcoxon", "p random."]
+        rows = [
+            [
+                row.metric,
+                row.system,
+                decimals(row.mean),
+                row.baseline,
+                decimals(row.baseline_mean),
+                f"{row.difference:+.4f}",
+                f"{decimals(row.low)} to {decimals(row.high)}",
+                f"{row.wins:,}/{row.ties:,}/{row.losses:,}",
+                probability(row.p_t),
+                probability(row.p_wilcoxon),
+                probability(row.p_randomization),
+            ]
+            for row in self.differences
+        ]
+        words = "\n".join(row.sentence() for row in self.differences)
+        corrected = ""
+        if len(rows) > 1:
+            corrected = f"\np-values are corrected for {len(rows)} comparisons (Holm)."
+        return f"{text_table(header, rows, left=2)}\n\n{words}{corrected}"
+
+    def to_frame(self, *, backend: Backend = "pandas") -> Any:
+        """A data frame with a row a comparison."""
+        rows = [asdict(row) for row in self.differences]
+        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+
+    def to_json(self) -> str:
+        """The same as JSON, with the sentences; numbers that do not exist are null."""
+        rows: list[dict[str, Any]] = [{**asdict(row), "sentence": row.sentence()} for row in self.differences]
+        clean = [{k: None if isinstance(v, float) and v != v else v for k, v in row.items()} for row in rows]
+        return json.dumps({"differences": clean}, indent=2)
+
+
+def compare(
+    data: Dataset | Qrels,
+    systems: Mapping[str, Any],
+    metrics: str | Metric | Iterable[str | Metric],
+    *,
+    baseline: str | None = None,
+    convention: str = "standard",
+    n_resamples: int = 10_000,
+    random_state: int = 0,
+    n_threads: int | None = None,
+) -> Comparison:
+    """Compare rankings of the same documents, query by query, with a baseline.
+
+    Args:
+        data: The judged documents; or TREC judgements, then the systems are TREC runs.
+        systems: Scores by name, each one number a row in the order of the rows; or TREC runs.
+        metrics: Names or metrics, one or several.
+        baseline: The system that the others are compared with; the first if not given.
+        convention: What the names of metrics mean.
+        n_resamples: Random signs drawn by the randomisation test.
+        random_state: Its seed.
+        n_threads: Threads to use, all cores if not given; the result does not depend on it.
+
+    >>> import swaprank as sr
+    >>> train, test = sr.datasets.random_net((50, 100), random_state=0)
+    >>> comparison = sr.compare(test, {"first": test.column(0), "second": test.column(1)}, "ndcg@10")
+    >>> print(comparison.differences[0].sentence())
+    ndcg@10: second looks worse than first by 0.0194 (95% interval -0.0484 to 0.0096), but so large a difference may \
+be luck; randomisation test, corrected p = .1815.
+    """
+    if len(systems) < 2:
+        raise DataError(f"a comparison needs at least two rankings, found {len(systems)}.")
+    against = next(iter(systems)) if baseline is None else baseline
+    if against not in systems:
+        raise DataError(f"there is no ranking '{against}' to compare with; {did_you_mean(against, systems)}")
+    evaluations = {
+        name: evaluate(data, scores, metrics, convention=convention, n_threads=n_threads)
+        for name, scores in systems.items()
+    }
+    rows = [
+        _difference(name, against, evaluation, evaluations[against], at, n_resamples, random_state)
+        for at in range(len(evaluations[against].results))
+        for name, evaluation in evaluations.items()
+        if name != against
+    ]
+    return Comparison(_corrected(rows), evaluations)
+
+
+def _difference(
+    name: str, against: str, ours: Evaluation, theirs: Evaluation, at: int, n_resamples: int, random_state: int
+) -> Difference:
+    new, old = ours.results[at].per_query, theirs.results[at].per_query
+    both = ~(np.isnan(new) | np.isnan(old))
+    new, old = new[both], old[both]
+    change = new - old
+    # Rounding in the last place is no win.
+    change[np.abs(change) < 1e-12] = 0.0
+    low, high = mean_interval(change)
+    p_t, p_wilcoxon, p_randomization = _p_values(change, n_resamples, random_state)
+    return Difference(
+        metric=str(ours.results[at].metric),
+        system=name,
+        baseline=against,
+        mean=_mean(new),
+        baseline_mean=_mean(old),
+        difference=_mean(change),
+        low=low,
+        high=high,
+        wins=int((change > 0).sum()),
+        ties=int((change == 0).sum()),
+        losses=int((change < 0).sum()),
+        p_t=p_t,
+        p_wilcoxon=p_wilcoxon,
+        p_randomization=p_randomization,
+    )
+
+
+def _p_values(change: Floats, n_resamples: int, random_state: int) -> tuple[float, float, float]:
+    if len(change) < 2:
+        return float("nan"), float("nan"), float("nan")
+    return t_test(change), wilcoxon_test(change), randomization_test(change, n_resamples, random_state)
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if len(values) else float("nan")
+
+
+def _corrected(rows: list[Difference]) -> tuple[Difference, ...]:
+    p_values = np.array([(row.p_t, row.p_wilcoxon, row.p_randomization) for row in rows])
+    adjusted = np.column_stack([holm(column) for column in p_values.T]).tolist()
+    return tuple(
+        replace(row, p_t=t, p_wilcoxon=wilcoxon, p_randomization=randomization)
+        for row, (t, wilcoxon, randomization) in zip(rows, adjusted, strict=True)
+    )

@@ -1,0 +1,77 @@
+"""What is measured: documents with labels and scores, query after query, wherever they came from."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from swaprank.arrays import AnyArray, Floats, Ints
+from swaprank.dataset import Dataset
+from swaprank.errors import DataError
+from swaprank.metrics.measuring import check_scores
+from swaprank.metrics.terms import Lists
+from swaprank.reading.trec import Qrels, Run
+
+
+class RankedLists(NamedTuple):
+    """Labels, scores and ids, query after query."""
+
+    qids: AnyArray
+    labels: Floats
+    scores: Floats
+    indptr: Ints
+    docid: AnyArray | None
+    pool: Lists | None
+    """All judged documents of each query, where some of them were not ranked."""
+
+
+def ranked_lists(judged: Dataset | Qrels, scores: Any) -> RankedLists:
+    """Bring scores (an array in row order, or a TREC run) to the judged documents."""
+    if isinstance(judged, Qrels):
+        if not isinstance(scores, Run):
+            raise DataError("judgements from a qrels file are measured against a run: see read_run.")
+        return _from_trec(judged, scores)
+    if not isinstance(judged, Dataset):
+        raise DataError(f"expected a Dataset or Qrels, found {type(judged).__name__}.")
+    given = scores.scores_for(judged) if isinstance(scores, Run) else check_scores(scores, len(judged))
+    return RankedLists(
+        qids=judged.qids,
+        labels=np.ascontiguousarray(judged.by_query(judged.labels)),
+        scores=judged.by_query(given),
+        indptr=judged.indptr,
+        docid=None if judged.docid is None else judged.by_query(judged.docid),
+        pool=None,
+    )
+
+
+def _from_trec(qrels: Qrels, run: Run) -> RankedLists:
+    """The run's lists for every judged query; documents without a judgement have label -1, which no metric rewards.
+
+    A judged query that the run does not answer has an empty list and counts as such (trec_eval -c; without that option
+    it would be left out).
+    """
+    judged, answers = qrels.to_dict(), run.to_dict()
+    if not judged.keys() & answers.keys():
+        raise DataError("the run and the judgements have no query in common.")
+    retrieved = [
+        (docid, score, labels.get(docid, -1))
+        for qid, labels in judged.items()
+        for docid, score in answers.get(qid, {}).items()
+    ]
+    docids, scores, found = zip(*retrieved, strict=True)
+    return RankedLists(
+        qids=np.array(list(judged)),
+        labels=np.array(found, dtype=np.float64),
+        scores=np.array(scores),
+        indptr=_bounds([len(answers.get(qid, {})) for qid in judged]),
+        docid=np.array(docids),
+        pool=Lists(
+            np.array([label for labels in judged.values() for label in labels.values()], dtype=np.float64),
+            _bounds([len(labels) for labels in judged.values()]),
+        ),
+    )
+
+
+def _bounds(sizes: list[int]) -> Ints:
+    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)

@@ -1,0 +1,32 @@
+"""Tables as plain text: aligned columns that paste anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Columns under a header with a rule below it; the first `left` columns flush left, the others right."""
+    cells = [list(header), *map(list, rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
+
+    def line(row: Sequence[str]) -> str:
+        padded = [
+            text.ljust(width) if column < left else text.rjust(width)
+            for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        return "  ".join(padded).rstrip()
+
+    return "\n".join([line(header), "  ".join("-" * width for width in widths), *(line(row) for row in rows)])
+
+
+def decimals(value: float, places: int = 4) -> str:
+    """A number to so many places, or a dash where there is none."""
+    return "-" if value != value else f"{value:.{places}f}"
+
+
+def probability(p: float) -> str:
+    """A p-value as papers print it."""
+    if p != p:
+        return "-"
+    return "< .0001" if p < 0.0001 else f"{p:.4f}".lstrip("0") if p < 1 else "1"

@@ -1,0 +1,107 @@
+"""Metrics from their names: `ndcg@10`, `map(rel=2)`, `nDCG(dcg='exp-log2')@5`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any
+
+from swaprank.errors import MetricError, did_you_mean
+from swaprank.metrics.average_precision import AveragePrecision
+from swaprank.metrics.bpref import Bpref
+from swaprank.metrics.cascade import ERR, ReciprocalRank, Success
+from swaprank.metrics.conventions import CONVENTIONS
+from swaprank.metrics.cumulative import DCG, NDCG, RBP, WTA, Precision, Recall
+from swaprank.metrics.metric import Metric
+from swaprank.metrics.options import OPTIONS, parse_option
+from swaprank.metrics.pairwise import PairwiseCorrect
+
+NAMED: tuple[type[Metric], ...] = (
+    NDCG,
+    DCG,
+    AveragePrecision,
+    ReciprocalRank,
+    ERR,
+    Precision,
+    Recall,
+    Success,
+    WTA,
+    PairwiseCorrect,
+    Bpref,
+    RBP,
+)
+BY_NAME: dict[str, type[Metric]] = {name: kind for kind in NAMED for name in kind.names}
+
+_WRITTEN = re.compile(
+    r"\s*(?P<name>[A-Za-z_]+)\s*(?P<before>\([^()]*\))?\s*(?:@\s*(?P<k>[^\s()@]+))?\s*(?P<after>\([^()]*\))?\s*"
+)
+_IR_MEASURES_DCG = {"log2": "linear", "exp-log2": "exp2"}
+
+
+def metric(name: str | Metric, convention: str = "standard") -> Metric:
+    """A metric from its name, with the conventions of a tool; what the name itself says goes first.
+
+    Args:
+        name: `ndcg@10`, `map`, `mrr`, `err@20`, `p@5`, `recall@100`, `success@1`, `wta`, `pairwise`, `bpref`, `dcg`,
+            `rbp(p=0.8)`, with options in brackets: `map(rel=2)`, `ndcg@10(gain=linear, empty=skip)`. The spellings of
+            ir_measures (`nDCG@10`, `AP`, `RR`) mean the same metrics. A metric object is given back as it is.
+        convention: "standard", "trec", "letor", "mslr" or "lightgbm".
+
+    >>> import swaprank as sr
+    >>> print(sr.metric("ndcg@10", convention="letor"))
+    ndcg@10(discount=letor, short=zero, ties=input)
+    >>> sr.metric("AP(rel=2)@100") == sr.metric("map@100(rel=2)")
+    True
+    """
+    if convention not in CONVENTIONS:
+        raise MetricError(f"there is no convention '{convention}'; {did_you_mean(convention, CONVENTIONS)}")
+    if isinstance(name, Metric):
+        return name
+    written = _WRITTEN.fullmatch(name) if isinstance(name, str) else None
+    if written is None:
+        raise MetricError(f"{name!r} is not a metric's name; write for example 'ndcg@10' or 'map(rel=2)'.")
+    kind = BY_NAME.get(written["name"].lower())
+    if kind is None:
+        raise MetricError(f"there is no metric '{written['name']}'; {did_you_mean(written['name'], BY_NAME)}")
+    own = {field.name for field in fields(kind)}
+    options = {option: value for option, value in CONVENTIONS[convention].items() if option in own}
+    options |= _options(kind.names[0], f"{written['before'] or ''}{written['after'] or ''}", own)
+    return kind(k=_cut_off(kind.names[0], written["k"]), **options)
+
+
+def metrics(names: str | Metric | Iterable[str | Metric], convention: str = "standard") -> list[Metric]:
+    """Several metrics, given by one name or many, none of them twice."""
+    given = [names] if isinstance(names, str | Metric) else list(names)
+    if not given:
+        raise MetricError("name at least one metric.")
+    parsed = [metric(name, convention) for name in given]
+    return list(dict.fromkeys(parsed))
+
+
+def _cut_off(metric_name: str, text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise MetricError(f"{metric_name}: k must be a whole number from 1, found {text}.") from None
+
+
+def _options(metric_name: str, text: str, own: set[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for part in text.replace(")(", ",").strip("()").split(","):
+        if not part.strip():
+            continue
+        name, equals, value = (piece.strip().strip("'\"") for piece in part.partition("="))
+        if name == "dcg" and "gain" in own and value in _IR_MEASURES_DCG:
+            name, value = "gain", _IR_MEASURES_DCG[value]
+        if name not in OPTIONS or name not in own:
+            known = [option for option in OPTIONS if option in own]
+            raise MetricError(f"{metric_name} has no option '{name}'; {did_you_mean(name, known)}")
+        if not equals:
+            raise MetricError(f"{metric_name}: write {name}=value, found '{part.strip()}'.")
+        if name in found:
+            raise MetricError(f"{metric_name}: {name} is given twice.")
+        found[name] = parse_option(metric_name, name, value)
+    return found

@@ -1,0 +1,1 @@
+"""Data sets, judgements and runs, from files and tables and back."""

@@ -1,0 +1,67 @@
+"""What is wrong with a line of LETOR text, in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from swaprank.arrays import Bytes
+from swaprank.errors import DataError
+from swaprank.reading import parsing_status as status
+
+_SHOWN_BYTES = 40
+_COUNTED_BYTES = 1 << 20
+
+
+class BadLineError(Exception):
+    """A line that cannot be read, by its place in a block of text."""
+
+    def __init__(self, kind: int, position: int) -> None:
+        super().__init__(kind, position)
+        self.kind = kind
+        self.position = position
+
+
+def bad_line_error(bad: BadLineError, text: Bytes, lines_before: int, file: Path, n_features: int | None) -> DataError:
+    """The error for the user: file, line, what was found and what was expected."""
+    line = lines_before + count_lines(text[: bad.position]) + 1
+    found = _token(text, bad.position)
+    if "\0" in found:
+        return DataError(f"{file}, line {line}: expected text, found a NUL byte: is this a binary file?")
+    return DataError(f"{file}, line {line}: {_complaint(bad.kind, found, n_features)}.")
+
+
+def count_lines(text: Bytes) -> int:
+    """How many newlines there are; in pieces, for the text may be a whole mapped file."""
+    pieces = range(0, len(text), _COUNTED_BYTES)
+    return sum(text[start : start + _COUNTED_BYTES].tobytes().count(b"\n") for start in pieces)
+
+
+def _complaint(kind: int, found: str, n_features: int | None) -> str:
+    shown = f"'{found}'" if found else "the end of the line"
+    index, _, value = found.partition(":")
+    if kind == status.BAD_LABEL:
+        return f"expected a finite number as the label, found {shown}"
+    if kind == status.NO_QID:
+        return f"expected 'qid:<id>' after the label, found {shown}"
+    if kind == status.BAD_PAIR:
+        return f"expected '<feature number>:<value>', found {shown}"
+    if kind == status.BAD_VALUE:
+        return f"expected a number after '{index}:', found " + (f"'{value}'" if value else "nothing")
+    if kind == status.INFINITE:
+        return f"feature {index} is '{value}'; a value must be finite, or nan where it is missing"
+    if kind == status.REPEATED:
+        return f"feature {index} is given twice"
+    if kind == status.LONG_ID:
+        return f"an id of more than {status.LONGEST_ID:,} bytes, '{found}…'"
+    if int(index) == 0:
+        return "there is a feature 0, but zero_based=False says that they are numbered from 1"
+    if n_features is None:
+        return f"feature number {index} is beyond {status.LARGEST_INDEX:,}, the largest that is taken"
+    return f"there is a feature {index}, but n_features={n_features}"
+
+
+def _token(text: Bytes, position: int) -> str:
+    """What stands at a position, up to the next blank."""
+    ahead = text[position : position + _SHOWN_BYTES].tobytes()
+    token = ahead[:1].strip() and ahead.split(maxsplit=1)[0]
+    return token.decode("utf-8", "backslashreplace")

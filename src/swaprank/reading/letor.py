@@ -1,0 +1,166 @@
+"""LETOR text (SVMlight with query ids), as the world writes it, into a data set."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from swaprank.arrays import AnyArray, Features
+from swaprank.dataset import Dataset
+from swaprank.errors import DataError
+from swaprank.reading.bad_lines import BadLineError, bad_line_error
+from swaprank.reading.compression import Block, existing_file, text_blocks
+from swaprank.reading.parsing_status import LARGEST_INDEX, Format
+from swaprank.reading.side_files import query_numbers, side_file
+
+if TYPE_CHECKING:
+    from swaprank.reading.letor_block import ParsedBlock
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def read_letor(
+    path: str | os.PathLike[str],
+    *,
+    n_features: int | None = None,
+    absent: float = 0.0,
+    zero_based: bool | None = None,
+    n_threads: int | None = None,
+) -> Dataset:
+    r"""Read LETOR / SVMlight text, plain or compressed (.gz, .xz, .zst), on all cores.
+
+    A line is `label qid:<id> 1:<value> 2:<value> … #docid = <id>`; features may be left out and come in any
+    order, values may be `nan` or `NULL`, and a number beyond single precision is taken as missing. Without qid,
+    group sizes are read from a file beside it: `<path>.query` (LightGBM) or `<path>.group` (XGBoost).
+
+    Args:
+        path: The file.
+        n_features: How many features there are; else as many as the file names. Give it for sparse files, so that
+            all parts of a data set are equally wide.
+        absent: The value of a feature that a line leaves out: 0, or NaN as XGBoost has it.
+        zero_based: Whether features are numbered from 0; if None, they are if a feature 0 occurs anywhere.
+        n_threads: How many threads parse; None for all cores.
+
+    >>> import pathlib, tempfile, swaprank as sr
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.txt"
+    >>> _ = path.write_text("2 qid:7 1:0.5 3:1e-3 #docid = a\n0 qid:7 2:NULL #docid = b\n")
+    >>> data = sr.read_letor(path)
+    >>> data
+    Dataset(2 documents, 1 query, 3 features, labels 0 to 2)
+    >>> data.features.tolist()[1], data.docid.tolist()
+    ([0.0, nan, 0.0], ['a', 'b'])
+    """
+    file = existing_file(path)
+    if n_features is not None and not 1 <= n_features <= LARGEST_INDEX:
+        raise DataError(f"n_features must be 1 to {LARGEST_INDEX:,}, found {n_features}.")
+    if math.isinf(absent):
+        raise DataError("absent must be finite, or NaN for missing.")
+    sizes_file = side_file(file)
+    form = Format(sizes_file is None, float(absent), n_features, zero_based)
+    blocks = _parsed_blocks(file, form, n_threads)
+    if not blocks:
+        raise DataError(f"{file} has no documents: expected lines such as '2 qid:1 1:0.5 2:0'.")
+    if any(block.first != blocks[0].first for block in blocks):
+        # A feature 0 in a later block of a compressed file: the earlier ones were numbered from 1.
+        blocks = _parsed_blocks(file, form._replace(zero_based=True), n_threads)
+    return _dataset(blocks, form.absent, file, sizes_file)
+
+
+def _parsed_blocks(file: Path, form: Format, n_threads: int | None) -> list[ParsedBlock]:
+    # Compiled code is loaded only by those who read such a file.
+    from swaprank.kernels import thread_count
+    from swaprank.reading.letor_block import parse_block
+
+    threads = thread_count(n_threads)
+    parsed: list[ParsedBlock] = []
+    lines_before = 0
+    for number, block in enumerate(text_blocks(file)):
+        start = len(_BYTE_ORDER_MARK) if number == 0 and block[:3] == _BYTE_ORDER_MARK else 0
+        line = _first_document(block, start)
+        if line is not None:
+            if not parsed and any(word.startswith(b"qid:") for word in line.split()[1:2]):
+                form = form._replace(with_qid=True)
+            try:
+                parsed.append(parse_block(block, start, form, threads))
+            except BadLineError as bad:
+                text = np.frombuffer(block, np.uint8)
+                raise bad_line_error(bad, text, lines_before, file, form.n_features) from None
+        # A mapped file is one block, so that its lines need not be counted.
+        lines_before += block.count(b"\n") if isinstance(block, bytes) else 0
+    return parsed
+
+
+def _first_document(block: Block, start: int) -> bytes | None:
+    """The first line that is neither blank nor a comment."""
+    while start < len(block):
+        stop = block.find(b"\n", start) + 1 or len(block)
+        line = block[start:stop].strip()
+        if line and not line.startswith(b"#"):
+            return line
+        start = stop
+    return None
+
+
+def _dataset(blocks: list[ParsedBlock], absent: float, file: Path, sizes_file: Path | None) -> Dataset:
+    labels = np.concatenate([block.labels for block in blocks])
+    if sizes_file is None or len(blocks[0].qid_rows):
+        qid = _query_ids(blocks)
+    else:
+        qid = query_numbers(sizes_file, file, len(labels))
+    docid, first = _document_ids(blocks), blocks[0].first
+    features = _joined_features(blocks, len(labels), absent)
+    if features.shape[1] == 0:
+        raise DataError(f"{file} has no features: expected '<feature number>:<value>' after the query id.")
+    names = None if first == 1 else [str(number) for number in range(features.shape[1])]
+    return Dataset(features, labels, qid=qid, docid=docid, feature_names=names)
+
+
+def _joined_features(blocks: list[ParsedBlock], n_rows: int, absent: float) -> Features:
+    """One matrix; each block is let go as soon as it is copied, so that the two never coexist whole."""
+    if len(blocks) == 1:
+        return blocks[0].features
+    features = np.empty((n_rows, max(block.features.shape[1] for block in blocks)), np.float32)
+    stop = n_rows
+    while blocks:
+        part = blocks.pop().features
+        rows = features[stop - len(part) : stop]
+        rows[:, : part.shape[1]] = part
+        rows[:, part.shape[1] :] = absent
+        stop -= len(part)
+    return features
+
+
+def _query_ids(blocks: list[ParsedBlock]) -> AnyArray:
+    """One id a row: integers where all of them are written as integers are, else text."""
+    sizes = [len(block.labels) for block in blocks]
+    offsets = np.cumsum([0, *sizes])
+    starts = np.concatenate([block.qid_rows + offset for block, offset in zip(blocks, offsets, strict=False)])
+    texts = np.concatenate([block.qid_texts for block in blocks])
+    return np.repeat(_integers_or_text(texts), np.diff(np.append(starts, offsets[-1])))
+
+
+def _integers_or_text(texts: AnyArray) -> AnyArray:
+    try:
+        numbers = texts.astype(np.int64)
+    except (ValueError, OverflowError):
+        return _decoded(texts)
+    # Leading zeros, signs and the like would be lost: 007 is another id than 7.
+    return numbers if (numbers.astype("S20") == texts).all() else _decoded(texts)
+
+
+def _document_ids(blocks: list[ParsedBlock]) -> AnyArray | None:
+    if all(block.docids is None for block in blocks):
+        return None
+    none = [np.zeros(len(block.labels), "S1") if block.docids is None else block.docids for block in blocks]
+    return _decoded(np.concatenate(none))
+
+
+def _decoded(texts: AnyArray) -> AnyArray:
+    try:
+        return texts.astype(np.str_)  # plain ASCII, and many times faster
+    except UnicodeDecodeError:
+        return np.char.decode(texts, "utf-8", "backslashreplace")

@@ -1,0 +1,139 @@
+"""A data set out to LETOR text that reads back as the very same numbers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from swaprank.arrays import AnyArray, Bytes, Ints
+from swaprank.dataset import Dataset
+from swaprank.errors import DataError
+from swaprank.reading.compression import replacing
+
+_BATCH_BYTES = 8 << 20
+
+
+class _Texts(NamedTuple):
+    """Texts end to end: the k-th is `text[offsets[k]:offsets[k + 1]]`."""
+
+    text: Bytes
+    offsets: Ints
+
+
+class _Lines(NamedTuple):
+    """What a line holds beside its features, in the order in which the kernel takes it."""
+
+    label_codes: Ints
+    labels: Bytes
+    label_offsets: Ints
+    query_codes: Ints
+    qids: Bytes
+    qid_offsets: Ints
+    docids: Bytes
+    docid_offsets: Ints
+
+    def most_bytes(self) -> int:
+        """The length of the longest line without its features."""
+        offsets = (self.label_offsets, self.qid_offsets, self.docid_offsets)
+        return 1 + sum(int(np.diff(each).max(initial=0)) for each in offsets)
+
+
+def write_letor(
+    data: Dataset, path: str | os.PathLike[str], *, sparse: bool = False, n_threads: int | None = None
+) -> None:
+    """Write a data set as LETOR text, compressed if the path ends in .gz, .xz or .zst.
+
+    Nothing is lost: every float32 is written with just as many digits as bring it back. Rows stay in the order in
+    which they were given, features are numbered from 1, and the file appears only once it is complete.
+
+    Args:
+        data: The data set. Its query ids and document ids must be free of blanks and of '#'.
+        path: The file, replaced if it exists.
+        sparse: Leave zeros out.
+        n_threads: How many threads write; None for all cores.
+
+    >>> import pathlib, tempfile, swaprank as sr
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.txt"
+    >>> sr.write_letor(sr.Dataset([[0.1, 0], [3, float("nan")]], [0, 2.5], qid=["a", "b"], docid=["x", "y"]), path)
+    >>> print(path.read_text(), end="")
+    0 qid:a 1:0.1 2:0 #docid = x
+    2.5 qid:b 1:3 2:nan #docid = y
+    """
+    from swaprank.kernels import run_in_threads, thread_count
+    from swaprank.reading.writing_kernel import PAIR_BYTES
+
+    lines = _lines(data)
+    row_bytes = PAIR_BYTES * data.n_features + lines.most_bytes()
+    batch = max(1, _BATCH_BYTES // row_bytes)
+    threads = thread_count(n_threads)
+    with replacing(path) as stream:
+        buffers = [np.empty(batch * row_bytes, np.uint8) for _ in range(min(threads, -(-len(data) // batch)))]
+        for start in range(0, len(data), batch * len(buffers)):
+            starts = range(start, min(start + batch * len(buffers), len(data)), batch)
+            jobs = [
+                (data, sparse, lines, first, min(first + batch, len(data)), buffer)
+                for first, buffer in zip(starts, buffers, strict=False)
+            ]
+            for written in run_in_threads(_write_batch, jobs):
+                stream.write(written)
+
+
+def _write_batch(data: Dataset, sparse: bool, lines: _Lines, start: int, stop: int, out: Bytes) -> memoryview:
+    from swaprank.reading.writing_kernel import COLUMN, N_SLOTS, ROW, WRITTEN, write_rows
+
+    progress = np.zeros(N_SLOTS, np.int64)
+    progress[ROW], progress[COLUMN] = start, -1
+    while not write_rows(data.features, sparse, stop, *lines, progress, out):
+        row, column, at = int(progress[ROW]), int(progress[COLUMN]), int(progress[WRITTEN])
+        text = _number_text(data.features[row, column])
+        out[at : at + len(text)] = np.frombuffer(text, np.uint8)
+        progress[WRITTEN], progress[COLUMN] = at + len(text), column + 1
+    return out[: progress[WRITTEN]].data
+
+
+def _lines(data: Dataset) -> _Lines:
+    labels, label_codes = np.unique(data.labels, return_inverse=True)
+    queries = np.repeat(np.arange(data.n_queries), np.diff(data.indptr))
+    _refuse_unwritable("query id", data.qids)
+    if data.docid is None:
+        docids = _Texts(np.zeros(0, np.uint8), np.zeros(len(data) + 1, np.int64))
+    else:
+        _refuse_unwritable("document id", data.docid, may_be_empty=True)
+        docids = _texts([f" #docid = {docid}" if docid != "" else "" for docid in data.docid.tolist()])
+    return _Lines(
+        label_codes.astype(np.int64),
+        *_texts([f"{_label_text(label)} qid:" for label in labels.tolist()]),
+        data.as_given(queries),
+        *_texts([_id_text(qid) for qid in data.qids.tolist()]),
+        *docids,
+    )
+
+
+def _texts(texts: Sequence[str]) -> _Texts:
+    encoded = [text.encode() for text in texts]
+    offsets = np.cumsum([0, *(len(text) for text in encoded)], dtype=np.int64)
+    return _Texts(np.frombuffer(b"".join(encoded), np.uint8).copy(), offsets)
+
+
+def _label_text(label: float) -> str:
+    return str(int(label)) if label.is_integer() and abs(label) < 2**53 else repr(label)
+
+
+def _number_text(value: np.float32) -> bytes:
+    return np.format_float_scientific(value, trim="-").encode() if value else b"0"
+
+
+def _id_text(identifier: object) -> str:
+    return identifier.decode() if isinstance(identifier, bytes) else str(identifier)
+
+
+def _refuse_unwritable(what: str, ids: AnyArray, may_be_empty: bool = False) -> None:
+    if ids.dtype.kind in "iu":
+        return
+    for identifier in np.unique(ids).tolist():
+        text = _id_text(identifier)
+        if "#" in text or (text.split() != [text] and not (may_be_empty and not text)):
+            raise DataError(f"the {what} '{text}' cannot be written: LETOR ids have no blanks, no '#', and a letter.")

@@ -1,0 +1,265 @@
+"""Numbers out of text, exactly as Python's float reads them, eight bytes at a time where that will do.
+
+A value's end and digits are found and folded by arithmetic on whole words rather than digit by digit. What that
+cannot read (exponents, many digits, words) goes the plain way, byte by byte.
+
+A decimal with a mantissa up to 2^53 and a power of ten up to 22 is one division of exact numbers, hence rounded
+correctly [Clinger 1990]. Others carry an error of a few units in the last place of a double. That settles the
+float32 unless it lies by a midpoint of two of them; about such a number Python decides.
+
+Words are read with the lowest address in the lowest byte, as all machines that Numba supports have it. Positions
+are unsigned: a signed index would cost a wrap-around test each. All of this is compiled into `letor_kernel`, the
+only file that Numba's cache watches: touch that one after an edit here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from swaprank.arrays import Bytes
+from swaprank.kernels import Function, kernel
+from swaprank.reading.parsing_status import BAD_VALUE, DONE, FULL, INFINITE
+
+U = np.uint64
+
+NEWLINE, SPACE, HASH, PLUS, MINUS, POINT, ZERO, NINE, COLON, EQUALS = 10, 32, 35, 43, 45, 46, 48, 57, 58, 61
+LOW_BITS = U(0x0101010101010101)
+HIGH_BITS = U(0x8080808080808080)
+_ZEROS = LOW_BITS * U(ZERO)
+_POINTS = LOW_BITS * U(POINT ^ ZERO)
+_BELOW_HASH = LOW_BITS * U(SPACE + 1)
+_PAST_NINE = LOW_BITS * U(0x7F - 9)
+
+_WHOLE_TENS = np.array([10**k for k in range(16)], np.uint64)
+_LATE_BYTES = np.array([2**64 - 2 ** (64 - 8 * min(n, 8)) for n in range(16)], np.uint64)
+_EARLY_BYTES = np.array([2**64 - 2 ** (64 - 8 * max(n - 8, 0)) for n in range(16)], np.uint64)
+"""Of the last 16 bytes of a number, those that hold its last n digits."""
+
+_TENS = np.array([float(f"1e{k}") for k in range(309)])
+_TENS_AFTER_POINT = np.array([1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 1e1, 1.0, 1.0])
+"""By which byte of eight is the point, 8 meaning none: what to divide the digits by."""
+_EXACT_MANTISSA = U(2**53)
+_EXACT_TENS = 22
+_KEPT_DIGITS = 19
+
+
+def _word_at(typing_context: Any, address: Any) -> Any:
+    def load(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = builder.load(builder.inttoptr(arguments[0], ir.IntType(64).as_pointer()))
+        word.align = 1
+        return word
+
+    return types.uint64(types.uint64), load
+
+
+def _first_marked(typing_context: Any, marks: Any) -> Any:
+    def count(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        zeros = builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+        return builder.lshr(zeros, ir.Constant(ir.IntType(64), 3))
+
+    return types.uint64(types.uint64), count
+
+
+word_at: Callable[..., Any] = intrinsic(_word_at)
+"""The eight bytes at an address. An address, not an array: Numba would count references in the innermost loop."""
+
+first_marked: Callable[..., Any] = intrinsic(_first_marked)
+"""Which byte of a word, from 0, is the first with its high bit set; 8 if none."""
+
+
+def inlined(function: Function) -> Function:
+    """Compile into its caller: a pair that is returned through memory would make the next value wait for this one."""
+    compiled = numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
+    return cast(Function, compiled)
+
+
+@kernel
+def is_blank(byte: int) -> bool:
+    """Whether a byte parts words within a line; a carriage return does."""
+    return byte == SPACE or (9 <= byte <= 13 and byte != NEWLINE)
+
+
+@kernel
+def ends_token(text: Bytes, at: Any, stop: Any) -> bool:
+    """Whether no token goes on at this position."""
+    return at >= stop or text[at] == NEWLINE or text[at] == HASH or is_blank(text[at])
+
+
+@kernel
+def after_token(text: Bytes, at: Any, stop: Any) -> Any:
+    """The first position from here on that ends a token."""
+    while not ends_token(text, at, stop):
+        at += U(1)
+    return at
+
+
+@kernel
+def decimal_at(text: Bytes, pos: Any, stop: Any) -> tuple[Any, Any, int, bool]:
+    """A decimal number as (end, mantissa, power of ten, whether digits were dropped); no number ends where it began.
+
+    The sign is left to the caller, who sees it at `pos`.
+    """
+    at = pos
+    if at < stop and (text[at] == MINUS or text[at] == PLUS):
+        at += U(1)
+    mantissa, exponent, n_digits, n_kept = U(0), 0, 0, 0
+    point, dropped = False, False
+    while at < stop:
+        byte = text[at]
+        if ZERO <= byte <= NINE:
+            n_digits += 1
+            if n_kept < _KEPT_DIGITS:
+                mantissa = mantissa * U(10) + U(byte - ZERO)
+                n_kept += int(mantissa > U(0))
+                exponent -= point
+            else:
+                dropped = dropped or byte != ZERO
+                exponent += not point
+        elif byte == POINT and not point:
+            point = True
+        else:
+            break
+        at += U(1)
+    if n_digits == 0:
+        return pos, mantissa, 0, False
+    if at < stop and (text[at] | 32) == 101:  # e, E
+        at += U(1)
+        falls = at < stop and text[at] == MINUS
+        if at < stop and (text[at] == MINUS or text[at] == PLUS):
+            at += U(1)
+        first, written = at, 0
+        while at < stop and ZERO <= text[at] <= NINE:
+            written = min(written * 10 + int(text[at] - ZERO), 1_000_000)
+            at += U(1)
+        if at == first:
+            return pos, mantissa, 0, False
+        exponent += -written if falls else written
+    if not ends_token(text, at, stop):
+        return pos, mantissa, 0, False
+    return at, mantissa, exponent, dropped
+
+
+@kernel
+def is_exact(mantissa: Any, exponent: int, dropped: bool) -> bool:
+    """Whether mantissa times 10^exponent, in double arithmetic, is rounded once and so correctly."""
+    return not dropped and mantissa <= _EXACT_MANTISSA and abs(exponent) <= _EXACT_TENS
+
+
+@kernel
+def scaled(mantissa: Any, exponent: int) -> Any:
+    """Mantissa times 10^exponent, within a few units in the last place."""
+    if mantissa == U(0) or exponent < -308 - _KEPT_DIGITS:
+        return 0.0
+    if exponent < -308:
+        return float(mantissa) / _TENS[308] / _TENS[-exponent - 308]
+    if exponent > 308:
+        return np.inf
+    return float(mantissa) / _TENS[-exponent] if exponent < 0 else float(mantissa) * _TENS[exponent]
+
+
+@kernel
+def settles_single(value: float) -> Any:
+    """Whether a double that is off by a few units in its last place still tells which float32 is meant."""
+    if value == 0.0 or value < 1e-46 or value > 3.5e38:
+        return True
+    # A float32 keeps all but the last 29 bits of a double; a midpoint has exactly the first of those set.
+    beyond = np.int64(np.float64(value).view(np.int64) & 0x1FFFFFFF)
+    return value > 1.2e-38 and abs(beyond - 0x10000000) > 16
+
+
+@kernel
+def is_word(text: Bytes, at: Any, stop: Any, word: Bytes) -> bool:
+    """Whether the token here is this word, in capitals or not."""
+    end = at + U(word.size)
+    if end > stop or not ends_token(text, end, stop):
+        return False
+    same = True
+    for k in range(word.size):
+        same = same and (text[at + U(k)] | 32) == word[k]
+    return same
+
+
+_NAN, _NULL, _INF, _INFINITY = (np.frombuffer(word, np.uint8).copy() for word in (b"nan", b"null", b"inf", b"infinity"))
+
+
+@kernel
+def plain_value(text: Bytes, pos: Any, stop: Any) -> tuple[int, Any, float]:
+    """A value byte by byte: (DONE, FULL if Python must decide, or what is wrong; its end; its float)."""
+    end, mantissa, exponent, dropped = decimal_at(text, pos, stop)
+    if end == pos:
+        at = pos + U(1) if text[pos] == MINUS or text[pos] == PLUS else pos
+        if is_word(text, at, stop, _NAN) or is_word(text, at, stop, _NULL):
+            return DONE, after_token(text, at, stop), np.nan
+        infinite = is_word(text, at, stop, _INF) or is_word(text, at, stop, _INFINITY)
+        return INFINITE if infinite else BAD_VALUE, pos, np.nan
+    value = scaled(mantissa, exponent)
+    if not is_exact(mantissa, exponent, dropped) and not settles_single(value):
+        return FULL, end, np.nan
+    if np.isinf(np.float32(value)):
+        value = np.nan
+    return DONE, end, -value if text[pos] == MINUS else value
+
+
+@kernel
+def folded(digits: Any) -> Any:
+    """The number that eight bytes of 0 to 9 spell, the first digit in the lowest byte."""
+    pairs = (digits * U(2561)) >> U(8) & U(0x00FF00FF00FF00FF)
+    fours = (pairs * U(6553601)) >> U(16) & U(0x0000FFFF0000FFFF)
+    return (fours * U(42949672960001)) >> U(32)
+
+
+@inlined
+def short_value(near: Any, length: Any) -> tuple[bool, float]:
+    """A number of up to eight bytes, given as a word: is it one, and which.
+
+    - 1 2 . 5 ␣ …   →   0 0 0 | 0 1 2 . 5   →   0 0 0 0 | 0 1 2 5   →   125 / 10^1
+    (minus becomes 0)   (aligned at the end)    (the point drawn out)
+    """
+    minus = U(near & U(255) == U(MINUS))
+    aligned = (near ^ _ZEROS ^ (minus * U(MINUS ^ ZERO))) << (U(64) - U(8) * length)
+    points = aligned ^ _POINTS
+    mark = (points - LOW_BITS) & ~points & HIGH_BITS
+    mark &= U(0) - mark
+    point = U(mark != U(0))
+    after = aligned & ~((mark << U(1)) - U(1))
+    before = aligned & ((mark >> U(7)) - U(1))
+    digits = after | (before << (U(8) * point))
+    is_number = length > minus + point and (digits + _PAST_NINE | digits) & HIGH_BITS == U(0)
+    return is_number, float(np.int64(folded(digits))) / _TENS_AFTER_POINT[first_marked(mark)] * (1.0 - 2.0 * minus)
+
+
+@inlined
+def quick_value(base: Any, pos: Any) -> tuple[Any, float]:
+    """A value such as -12.345 as (end, float), up to 15 bytes of digits and point; others end where they began.
+
+    The end is found apart from the digits: all that the next pair waits for is where this one stops. `base` is
+    the address of the text; up to 16 bytes are read on both sides of `pos`.
+    """
+    near, far = word_at(base + pos), word_at(base + pos + U(8))
+    length = first_marked((near - _BELOW_HASH) & ~near & HIGH_BITS)
+    length += (length >> U(3)) * first_marked((far - _BELOW_HASH) & ~far & HIGH_BITS)
+    if length - U(1) < U(8):
+        is_number, value = short_value(near, length)
+        return (pos + length if is_number else pos), value
+    end = base + pos + length
+    minus = U(near & U(255) == U(MINUS))
+    whole = (near >> (U(8) * minus)) ^ _ZEROS
+    n_whole = first_marked((whole + _PAST_NINE | whole) & HIGH_BITS)
+    point = U(word_at(base + pos + minus + n_whole) & U(255) == U(POINT))
+    n_part = length - minus - n_whole - point
+    if n_whole == U(0) or length > U(15) or n_part > point * U(15):
+        return pos, 0.0
+    late = (word_at(end - U(8)) ^ _ZEROS) & _LATE_BYTES[n_part]
+    early = (word_at(end - U(16)) ^ _ZEROS) & _EARLY_BYTES[n_part]
+    if ((late + _PAST_NINE | late) | (early + _PAST_NINE | early)) & HIGH_BITS:
+        return pos, 0.0
+    part = folded(early) * U(100_000_000) + folded(late)
+    mantissa = folded(whole << (U(64) - U(8) * n_whole)) * _WHOLE_TENS[n_part] + part
+    return pos + length, float(np.int64(mantissa)) / _TENS[n_part] * (1.0 - 2.0 * minus)

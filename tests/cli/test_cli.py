@@ -1,0 +1,134 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import swaprank as sr
+
+
+def swaprank(*arguments: object, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the command line as a shell would: a process of its own, so that exit codes and streams are the real ones."""
+    command = [sys.executable, "-c", "from swaprank.cli import main; main()", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env={**os.environ, "COLUMNS": "200"})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Generated data, scores of two features, and a TREC run."""
+    folder = tmp_path_factory.mktemp("cli")
+    made = swaprank("generate", "net", folder, "--queries", "30,20,10", "--features", 5, "--documents", 8, "--seed", 3)
+    assert made.returncode == 0, made.stderr
+    assert made.stdout.splitlines()[0].endswith("train.txt: 240 documents, 30 queries")
+    test = sr.read(folder / "test.txt")
+    for feature in (0, 1):
+        np.savetxt(folder / f"f{feature}.txt", test.column(feature))
+    with_ids = sr.Dataset(test.features, test.labels, qid=np.repeat(test.qids, 8), docid=[f"d{i}" for i in range(80)])
+    sr.write_letor(with_ids, folder / "ids.txt")
+    sr.write_run(with_ids, test.column(0), folder / "f0.run")
+    lines = [f"{test.qids[i // 8]} 0 d{i} {label:g}" for i, label in enumerate(test.labels)]
+    (folder / "judged.qrels").write_text("\n".join(lines))
+    return folder
+
+
+def test_generated_files_are_the_generators(folder: Path) -> None:
+    parts = sr.datasets.random_net((30, 20, 10), n_features=5, n_documents=8, random_state=3)
+    for name, part in zip(("train", "vali", "test"), parts, strict=True):
+        read = sr.read(folder / f"{name}.txt")
+        assert (read.features == part.features).all()
+        assert (read.labels == part.labels).all()
+        assert (read.qids == part.qids).all()
+
+
+def test_evaluate_prints_what_python_computes(folder: Path) -> None:
+    test = sr.read(folder / "test.txt")
+    shown = swaprank("evaluate", "test.txt", "f0.txt", "-m", "ndcg@5", "-m", "err(max_label=5)", folder=folder)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout == f"{sr.evaluate(test, test.column(0), ['ndcg@5', 'err(max_label=5)'])}\n"
+
+
+def test_evaluate_as_json_with_every_query(folder: Path) -> None:
+    arguments = ("evaluate", "test.txt", "f0.txt", "f1.txt", "-m", "map", "--json", "--per-query")
+    shown = json.loads(swaprank(*arguments, folder=folder).stdout)
+    assert list(shown) == ["f0.txt", "f1.txt"]
+    assert len(shown["f0.txt"]["results"][0]["per_query"]) == 10
+
+
+def test_evaluate_a_run_on_data_and_on_judgements(folder: Path) -> None:
+    by_scores = swaprank("evaluate", "test.txt", "f0.txt", "--convention", "trec", folder=folder)
+    on_data = swaprank("evaluate", "ids.txt", "f0.run", "--convention", "trec", folder=folder)
+    on_qrels = swaprank("evaluate", "judged.qrels", "f0.run", "--convention", "trec", folder=folder)
+    assert on_data.returncode == on_qrels.returncode == 0, on_data.stderr + on_qrels.stderr
+    assert by_scores.stdout == on_data.stdout == on_qrels.stdout
+
+
+def test_compare(folder: Path) -> None:
+    shown = swaprank("compare", "test.txt", "first=f0.txt", "f1.txt", "-m", "map", folder=folder)
+    assert shown.returncode == 0, shown.stderr
+    assert "map: f1.txt looks" in shown.stdout or "map: f1.txt is" in shown.stdout
+    as_json = swaprank("compare", "test.txt", "first=f0.txt", "f1.txt", "-m", "map", "--json", folder=folder)
+    assert json.loads(as_json.stdout)["differences"][0]["baseline"] == "first"
+
+
+def test_info(folder: Path) -> None:
+    shown = swaprank("info", folder / "train.txt")
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout == f"{sr.summarize(sr.read(folder / 'train.txt'))}\n"
+    assert json.loads(swaprank("info", folder / "train.txt", "--json").stdout)["n_queries"] == 30
+
+
+def test_demo() -> None:
+    shown = swaprank("demo")
+    assert shown.returncode == 0, shown.stderr
+    assert "ndcg@10: linear fit is better than feature" in shown.stdout
+
+
+def test_version() -> None:
+    assert swaprank("--version").stdout == f"swaprank {sr.__version__}\n"
+
+
+@pytest.mark.parametrize("verb", ["demo", "info", "evaluate", "compare", "generate"])
+def test_every_verb_has_help(verb: str) -> None:
+    assert "Usage: " in swaprank(verb, "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("info", "absent.txt"), "error: there is no file absent.txt"),
+        (("info", "bad.txt"), "error: bad.txt, line 2: "),
+        (("evaluate", "test.txt", "bad.scores"), "error: bad.scores, line 2: expected a number, found 'one'."),
+        (("evaluate", "test.txt", "short.scores"), "error: scores must be one a document, 80; found shape (1,)."),
+        (("evaluate", "test.txt", "f0.txt", "-m", "ndgc"), "error: there is no metric 'ndgc'; did you mean 'ndcg'?"),
+        (("evaluate", "test.txt", "f0.txt", "--convention", "x"), "error: there is no convention 'x'"),
+        (("evaluate", "test.txt", "f0.run"), "error: a run is matched by document ids, and this data set has none."),
+        (("evaluate", "judged.qrels", "f0.txt"), "error: judgements from a qrels file are measured against a run"),
+        (("compare", "test.txt", "f0.txt"), "error: a comparison needs at least two rankings, found 1."),
+        (("compare", "test.txt", "a=f0.txt", "a=f1.txt"), "two rankings are called 'a'"),
+        (("generate", "net", "out", "--queries", "3,x"), "--queries takes numbers separated by commas"),
+        (("generate", "net", "out", "--queries", "1,1,1,1"), "--queries takes up to three parts, found 4"),
+        (("generate", "net", "out", "--levels", "1"), "error: levels must be a number from 2"),
+        (("evaluate", "test.txt"), "Missing argument"),
+        (("frobnicate",), "No such command 'frobnicate'"),
+    ],
+)
+def test_bad_usage_and_bad_input_end_with_2_and_no_traceback(
+    folder: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    (folder / "bad.txt").write_text("0 qid:1 1:0.5\nx qid:1 1:0.5\n")
+    (folder / "bad.scores").write_text("1\none\n")
+    (folder / "short.scores").write_text("1\n")
+    failed = swaprank(*arguments, folder=folder)
+    assert failed.returncode == 2
+    assert message in failed.stderr
+    assert "Traceback" not in failed.stderr
+    assert failed.stdout == ""
+
+
+def test_a_reader_that_leaves_early_is_no_error(folder: Path) -> None:
+    command = f"{sys.executable} -c 'from swaprank.cli import main; main()' info train.txt --json | head -1"
+    shown = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=folder, check=True)
+    assert shown.stderr == ""

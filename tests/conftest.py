@@ -1,0 +1,42 @@
+"""Kernels compiled for one state of the sources must not serve another.
+
+Numba keys its cache on the file of the outermost kernel and misses edits of the kernels it calls, so the tests keep a
+cache of their own for every state of the package. Set before anything imports Numba.
+"""
+
+import hashlib
+import os
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parent.parent
+SHARED_DATA = PROJECT.parent / "shared" / "data"
+
+
+def _sources_digest() -> str:
+    spec = find_spec("swaprank")
+    assert spec is not None
+    assert spec.origin is not None
+    package = Path(spec.origin).parent
+    digest = hashlib.sha256(str(package).encode())
+    for path in sorted(package.rglob("*.py")):
+        text = path.read_bytes()
+        if b"@kernel" in text or b"njit" in text:
+            digest.update(text)
+    return digest.hexdigest()[:16]
+
+
+os.environ.setdefault(
+    "NUMBA_CACHE_DIR",
+    str(Path(tempfile.gettempdir()) / f"swaprank-kernels-{os.getuid()}" / _sources_digest()),
+)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    if not SHARED_DATA.is_dir():
+        pytest.skip("the real data sets are not beside this checkout (../shared/data)")
+    return SHARED_DATA

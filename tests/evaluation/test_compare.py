@@ -1,0 +1,99 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import swaprank as sr
+from swaprank.evaluation.paired_tests import holm, randomization_test, t_test, wilcoxon_test
+
+TEST = sr.datasets.random_net((120,), n_features=6, n_documents=20, random_state=0)[0]
+SYSTEMS = {"one": TEST.column(0), "two": TEST.column(1), "both": TEST.column(0) + TEST.column(1)}
+
+
+def test_p_values_are_those_of_scipy_corrected() -> None:
+    comparison = sr.compare(TEST, {k: SYSTEMS[k] for k in ("one", "both")}, "ndcg@10")
+    (row,) = comparison
+    one, both = (comparison.evaluations[name].results[0].per_query for name in ("one", "both"))
+    assert row.p_t == pytest.approx(stats.ttest_rel(both, one).pvalue)
+    assert row.p_wilcoxon == pytest.approx(stats.wilcoxon(both, one).pvalue)
+    assert row.difference == pytest.approx((both - one).mean())
+    assert (row.low, row.high) == pytest.approx(stats.ttest_rel(both, one).confidence_interval(0.95))
+    assert (row.wins, row.losses) == ((both > one).sum(), (both < one).sum())
+    assert row.wins + row.ties + row.losses == TEST.n_queries
+
+
+def test_every_ranking_is_compared_with_the_baseline() -> None:
+    comparison = sr.compare(TEST, SYSTEMS, ["ndcg@10", "map"], baseline="two")
+    assert [(row.metric, row.system, row.baseline) for row in comparison] == [
+        (metric, system, "two") for metric in ("ndcg@10", "map") for system in ("one", "both")
+    ]
+    assert "corrected for 4 comparisons (Holm)" in str(comparison)
+
+
+def test_the_same_seed_gives_the_same_p_values() -> None:
+    one, two = (sr.compare(TEST, SYSTEMS, "map", random_state=7).differences for _ in range(2))
+    assert one == two
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.lists(st.integers(-3, 3), min_size=2, max_size=9))
+def test_randomisation_test_tries_all_signs_of_few_queries(differences: list[int]) -> None:
+    values = np.array(differences, dtype=float)
+    theirs = stats.permutation_test(
+        (values,), lambda x, axis: x.mean(axis=axis), permutation_type="samples", vectorized=True, n_resamples=np.inf
+    )
+    assert randomization_test(values, 10_000, 0) == pytest.approx(theirs.pvalue)
+
+
+def test_randomisation_test_draws_signs_for_many_queries() -> None:
+    differences = np.random.default_rng(0).normal(0.1, 1, 300)
+    assert randomization_test(differences, 20_000, 0) == pytest.approx(t_test(differences), abs=0.02)
+    assert randomization_test(differences + 5, 1000, 0) == 1 / 1001
+
+
+def test_no_difference_at_all() -> None:
+    zeros = np.zeros(40)
+    assert t_test(zeros) == wilcoxon_test(zeros) == randomization_test(zeros, 1000, 0) == 1
+    assert t_test(np.full(5, 0.1)) == 0
+    (row,) = sr.compare(TEST, {"one": SYSTEMS["one"], "twin": SYSTEMS["one"]}, "map")
+    assert row.sentence() == "map: twin and one are the same on every query."
+
+
+def test_holm_by_hand() -> None:
+    np.testing.assert_allclose(holm(np.array([0.01, 0.04, 0.03, 0.005])), [0.03, 0.06, 0.06, 0.02])
+    np.testing.assert_allclose(holm(np.array([0.9, 0.8])), [1, 1])
+
+
+def test_sentences() -> None:
+    noise = np.random.default_rng(0).normal(size=len(TEST))
+    rows = {row.system: row for row in sr.compare(TEST, {"noise": noise, "label": TEST.labels, **SYSTEMS}, "ndcg@10")}
+    assert rows["label"].sentence().startswith("ndcg@10: label is better than noise by 0.")
+    assert rows["label"].sentence().endswith("randomisation test, corrected p = .0004.")
+    (worse,) = sr.compare(TEST, {"label": TEST.labels, "noise": noise}, "ndcg@10")
+    assert worse.sentence().startswith("ndcg@10: noise is worse than label by 0.")
+    (luck,) = sr.compare(TEST, {"noise": noise, "more": np.roll(noise, 1)}, "ndcg@10")
+    assert "may be luck" in luck.sentence()
+    (few,) = sr.compare(TEST.subset([0]), {"a": np.arange(20), "b": -np.arange(20)}, "map")
+    assert few.sentence() == "map: too few queries to compare b with a."
+
+
+def test_queries_left_out_of_one_are_left_out_of_both() -> None:
+    data = sr.Dataset(np.zeros((4, 1)), [1, 0, 0, 0], qid=[1, 1, 2, 2])
+    (row,) = sr.compare(data, {"a": [1, 0, 1, 0], "b": [0, 1, 1, 0]}, "map(empty=skip)")
+    assert (row.wins, row.ties, row.losses) == (0, 0, 1)
+
+
+def test_frame_and_json() -> None:
+    comparison = sr.compare(TEST, SYSTEMS, "map")
+    assert comparison.to_frame().shape == (2, 14)
+    assert json.loads(comparison.to_json())["differences"][0]["sentence"].startswith("map: ")
+
+
+def test_bad_requests() -> None:
+    with pytest.raises(sr.DataError, match="a comparison needs at least two rankings, found 1"):
+        sr.compare(TEST, {"one": SYSTEMS["one"]}, "map")
+    with pytest.raises(sr.DataError, match="there is no ranking 'ones' to compare with; did you mean 'one'"):
+        sr.compare(TEST, SYSTEMS, "map", baseline="ones")

@@ -1,0 +1,109 @@
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import swaprank as sr
+from swaprank.evaluation.frames import Backend
+
+DATA = sr.Dataset(
+    np.zeros((7, 1)), [0, 1, 0, 2, 0, 0, 1], qid=["a", "a", "b", "b", "c", "c", "d"], docid=list("tuvwxyz")
+)
+SCORES = [0.3, 0.1, 0.2, 0.9, 0.5, 0.4, 0.0]
+
+
+def test_means_intervals_and_counts() -> None:
+    result = sr.evaluate(DATA, SCORES, ["ndcg", "map(empty=skip)"])["ndcg"]
+    expected = [1 / math.log2(3), 1, 0, 1]
+    assert result.per_query.tolist() == pytest.approx(expected)
+    assert result.mean == pytest.approx(np.mean(expected))
+    assert result.interval == pytest.approx(stats.t.interval(0.95, 3, np.mean(expected), stats.sem(expected)))
+    assert (result.n_queries, result.n_without_relevant, result.n_left_out) == (4, 1, 0)
+    skipping = sr.evaluate(DATA, SCORES, "map(empty=skip)")["map(empty=skip)"]
+    assert (skipping.n_queries, skipping.n_without_relevant, skipping.n_left_out) == (3, 1, 1)
+    assert skipping.mean == pytest.approx((1 / 2 + 1 + 1) / 3)
+
+
+def test_short_lists_are_not_taken_for_hopeless_ones() -> None:
+    result = sr.evaluate(DATA, SCORES, "ndcg@2", convention="letor").results[0]
+    assert result.per_query[3] == 0
+    assert result.n_without_relevant == 1
+
+
+def test_a_metric_given_twice_is_measured_once() -> None:
+    assert len(sr.evaluate(DATA, SCORES, ["map", "AP", sr.AveragePrecision()]).results) == 1
+
+
+def test_own_metric() -> None:
+    own = sr.CumulativeMetric(gain=lambda label: label, name="clicks")
+    assert sr.evaluate(DATA, SCORES, [own, "map"])["clicks"].mean > 0
+    with pytest.raises(sr.MetricError, match="'mapp' was not measured; did you mean 'map'"):
+        sr.evaluate(DATA, SCORES, [own, "map"])["mapp"]
+
+
+def test_one_query_has_no_interval() -> None:
+    evaluation = sr.evaluate(DATA.subset([0]), [0.3, 0.1], "map")
+    assert np.isnan(evaluation["map"].interval).all()
+    assert "- to -" in str(evaluation)
+    assert json.loads(evaluation.to_json())["results"][0]["low"] is None
+
+
+def test_no_query_left() -> None:
+    evaluation = sr.evaluate(DATA.subset([2]), [0.5, 0.4], "map(empty=skip)")
+    assert np.isnan(evaluation.results[0].mean)
+    assert evaluation.results[0].n_left_out == 1
+    assert json.loads(evaluation.to_json(per_query=True))["results"][0]["per_query"] == {"c": None}
+
+
+def test_table_says_the_conventions() -> None:
+    text = str(sr.evaluate(DATA, SCORES, "ndcg@10", convention="letor"))
+    assert "ndcg@10(discount=letor, short=zero, ties=input)" in text
+    assert "discount 1, 1, then 1/log2(r); a list shorter than k counts 0" in text
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_frames(backend: Backend) -> None:
+    evaluation = sr.evaluate(DATA, SCORES, ["ndcg", "map"])
+    frame = evaluation.to_frame(backend=backend)
+    assert frame.shape == (2, 8)
+    per_query = evaluation.to_frame(per_query=True, backend=backend)
+    assert per_query.shape == (4, 3)
+    if backend == "pandas":
+        assert isinstance(frame, pd.DataFrame)
+        assert per_query["qid"].tolist() == ["a", "b", "c", "d"]
+
+
+def test_unknown_frame_backend() -> None:
+    with pytest.raises(sr.SwaprankError, match="there is no frame backend 'panda'; did you mean 'pandas'"):
+        sr.evaluate(DATA, SCORES, "map").to_frame(backend="panda")  # type: ignore[arg-type]
+
+
+def test_json() -> None:
+    result = json.loads(sr.evaluate(DATA, SCORES, "map").to_json(per_query=True))["results"][0]
+    assert result["metric"] == "map"
+    assert result["per_query"] == {"a": 0.5, "b": 1.0, "c": 0.0, "d": 1.0}
+    assert "average precision" in result["conventions"]
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        ([1.0, 2.0], "scores must be one a document, 7; found shape (2,)"),
+        ([np.nan] * 7, "scores: document 0 has NaN, 7 of 7 in all"),
+        (["x"] * 7, "scores must be numbers"),
+    ],
+)
+def test_bad_scores(scores: list[float], message: str) -> None:
+    with pytest.raises(sr.DataError) as caught:
+        sr.evaluate(DATA, scores, "map")
+    assert str(caught.value).startswith(message)
+
+
+def test_something_else_than_data() -> None:
+    with pytest.raises(sr.DataError, match="expected a Dataset or Qrels, found list"):
+        sr.evaluate([1, 2], [1, 2], "map")  # type: ignore[arg-type]
+    with pytest.raises(sr.MetricError, match="name at least one metric"):
+        sr.evaluate(DATA, SCORES, [])

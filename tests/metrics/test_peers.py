@@ -1,0 +1,130 @@
+"""The same numbers as the tools that people compare with, on the conventions they share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, dcg_score, ndcg_score, roc_auc_score
+
+import swaprank as sr
+from swaprank.arrays import Floats, Ints
+from tests.metrics.naive import err
+
+pytrec_eval = pytest.importorskip("pytrec_eval")
+
+
+def random_lists(
+    seed: int, n_queries: int = 60, labels: tuple[int, ...] = (0, 0, 0, 1, 2, 3), levels: int | None = None
+) -> tuple[Floats, Floats, Ints]:
+    rng = np.random.default_rng(seed)
+    indptr = np.concatenate(([0], np.cumsum(rng.integers(1, 60, n_queries)))).astype(np.int64)
+    scores = rng.normal(size=indptr[-1]) if levels is None else rng.integers(0, levels, indptr[-1]).astype(float)
+    return rng.choice(labels, indptr[-1]).astype(float), scores, indptr
+
+
+def trec_eval(labels: Floats, scores: Floats, indptr: Ints, docid: list[str], measure: str) -> list[float]:
+    bounds = list(zip(indptr[:-1], indptr[1:], strict=True))
+    qrels = {str(q): {docid[d]: int(labels[d]) for d in range(a, b)} for q, (a, b) in enumerate(bounds)}
+    run = {str(q): {docid[d]: float(scores[d]) for d in range(a, b)} for q, (a, b) in enumerate(bounds)}
+    found = pytrec_eval.RelevanceEvaluator(qrels, {measure}).evaluate(run)
+    return [found[str(q)][measure] for q in range(len(bounds))]
+
+
+@pytest.mark.parametrize("levels", [None, 4], ids=["no ties", "many ties"])
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ("ndcg", "ndcg"),
+        ("ndcg@10", "ndcg_cut_10"),
+        ("map", "map"),
+        ("map@10", "map_cut_10"),
+        ("mrr", "recip_rank"),
+        ("p@5", "P_5"),
+        ("recall@10", "recall_10"),
+        ("success@5", "success_5"),
+        ("bpref", "bpref"),
+    ],
+)
+def test_trec_convention_equals_trec_eval(ours: str, theirs: str, levels: int | None) -> None:
+    labels, scores, indptr = random_lists(3, levels=levels)
+    # Ids whose order as text differs from their order as numbers, and from that of the rows.
+    docid = [f"doc{(d * 7919) % 1000}é" if d % 3 else f"d{d}" for d in range(len(labels))]
+    values = sr.metric(ours, convention="trec").per_query(labels, scores, indptr, docid=docid)
+    np.testing.assert_allclose(values, trec_eval(labels, scores, indptr, docid, theirs), atol=1e-12)
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [("ndcg", "ndcg"), ("map", "map"), ("bpref", "bpref")])
+def test_trec_convention_with_negative_judgements(ours: str, theirs: str) -> None:
+    labels, scores, indptr = random_lists(4, labels=(-1, 0, 1, 2))
+    docid = [f"d{d}" for d in range(len(labels))]
+    values = sr.metric(ours, convention="trec").per_query(labels, scores, indptr, docid=docid)
+    np.testing.assert_allclose(values, trec_eval(labels, scores, indptr, docid, theirs), atol=1e-12)
+
+
+def test_scores_closer_than_single_precision_are_ties_for_trec_eval() -> None:
+    labels, scores, indptr = random_lists(5)
+    scores = 1.0 + 1e-9 * scores
+    docid = [f"d{d * 31 % 977}-{d}" for d in range(len(labels))]
+    values = sr.metric("map", convention="trec").per_query(labels, scores, indptr, docid=docid)
+    np.testing.assert_allclose(values, trec_eval(labels, scores, indptr, docid, "map"), atol=1e-12)
+
+
+@pytest.mark.parametrize("levels", [None, 3], ids=["no ties", "many ties"])
+def test_expected_ndcg_equals_scikit_learn(levels: int | None) -> None:
+    labels, scores, indptr = random_lists(6, levels=levels)
+    for k in (None, 5):
+        name = "" if k is None else f"@{k}"
+        ndcg = sr.metric(f"ndcg{name}(gain=linear)").per_query(labels, scores, indptr)
+        dcg = sr.metric(f"dcg{name}(gain=linear)").per_query(labels, scores, indptr)
+        for q, (a, b) in enumerate(zip(indptr[:-1], indptr[1:], strict=True)):
+            if b - a > 1:
+                truth, guess = labels[None, a:b], scores[None, a:b]
+                assert ndcg[q] == pytest.approx(ndcg_score(truth, guess, k=k), abs=1e-12)
+                assert dcg[q] == pytest.approx(dcg_score(truth, guess, k=k), abs=1e-12)
+
+
+def test_average_precision_and_area_under_the_curve_equal_scikit_learn() -> None:
+    labels, scores, indptr = random_lists(7, labels=(0, 0, 1))
+    tied = np.round(scores)
+    ap = sr.metric("map").per_query(labels, scores, indptr)
+    auc = sr.metric("pairwise").per_query(labels, tied, indptr)
+    for q, (a, b) in enumerate(zip(indptr[:-1], indptr[1:], strict=True)):
+        if 0 < labels[a:b].sum() < b - a:
+            assert ap[q] == pytest.approx(average_precision_score(labels[a:b], scores[a:b]))
+            assert auc[q] == pytest.approx(roc_auc_score(labels[a:b], tied[a:b]))
+
+
+@pytest.mark.parametrize("levels", [None, 3], ids=["no ties", "many ties"])
+def test_lightgbm_convention_equals_lightgbm(levels: int | None) -> None:
+    lgb = pytest.importorskip("lightgbm")
+    labels, scores, indptr = random_lists(8, levels=levels)
+    group = np.diff(indptr)
+    data = lgb.Dataset(np.zeros((len(labels), 1)), labels, group=group, init_score=scores)
+    history: dict[str, dict[str, list[float]]] = {}
+    lgb.train(
+        {"objective": "lambdarank", "metric": "ndcg", "eval_at": [1, 5, 10], "verbose": -1},
+        data,
+        num_boost_round=1,
+        valid_sets=[data],
+        callbacks=[lgb.record_evaluation(history)],
+    )
+    for k in (1, 5, 10):
+        ours = sr.metric(f"ndcg@{k}", convention="lightgbm").mean(labels, scores, indptr)
+        assert ours == pytest.approx(history["training"][f"ndcg@{k}"][0], abs=1e-9)
+
+
+def test_err_equals_gdeval_on_five_grades() -> None:
+    labels, scores, indptr = random_lists(9, labels=(0, 1, 2, 3, 4))
+    values = sr.metric("err@20").per_query(labels, scores, indptr)
+    for q, (a, b) in enumerate(zip(indptr[:-1], indptr[1:], strict=True)):
+        assert values[q] == pytest.approx(err(list(labels[a:b][np.argsort(-scores[a:b])]), k=20))
+
+
+@pytest.mark.parametrize(
+    "name", ["nDCG@10", "nDCG", "AP", "AP@100", "AP(rel=2)", "RR", "RR@10", "P@5", "P(rel=2)@5", "R@100", "Success@1",
+             "ERR@20", "Bpref", "nDCG(dcg='exp-log2')@5", "RBP(p=0.8)"],
+)  # fmt: skip
+def test_names_of_ir_measures_are_understood(name: str) -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    theirs = str(ir_measures.parse_measure(name))
+    assert sr.metric(theirs) == sr.metric(name)

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from swaprank.dataset import Dataset
+from swaprank.errors import DataError
+from swaprank.reading.trec import Run, read_qrels, read_run, write_run
+
+
+def data() -> Dataset:
+    return Dataset([[1.0]] * 4, [0, 1, 2, 0], qid=["q2", "q1", "q2", "q1"], docid=["a", "b", "c", "d"])
+
+
+def test_qrels(tmp_path: Path) -> None:
+    path = tmp_path / "judged.qrels.gz"
+    path.write_bytes(gzip.compress(b"q1 0 a 2\r\n\nq1\t0  b -1\nq2 0 a 0"))
+    qrels = read_qrels(path)
+    assert qrels.to_dict() == {"q1": {"a": 2, "b": -1}, "q2": {"a": 0}}
+    assert qrels.label.dtype == np.int64
+
+
+def test_run_round_trip_in_the_order_of_the_rows(tmp_path: Path) -> None:
+    scores = np.array([0.1, 1 / 3, -2e-9, 5.0])
+    write_run(data(), scores, tmp_path / "my.run.zst", tag="mine")
+    run = read_run(tmp_path / "my.run.zst")
+    np.testing.assert_array_equal(run.scores_for(data()), scores)
+    assert run.to_dict()["q1"] == {"d": 5.0, "b": 1 / 3}
+
+
+def test_ties_go_by_document_id_descending(tmp_path: Path) -> None:
+    path = tmp_path / "my.run"
+    write_run(data(), [1, 1, 1, 1], path)
+    assert path.read_text().splitlines() == [
+        "q2 Q0 c 1 1.0 swaprank", "q2 Q0 a 2 1.0 swaprank", "q1 Q0 d 1 1.0 swaprank", "q1 Q0 b 2 1.0 swaprank",
+    ]  # fmt: skip
+
+
+def test_rows_are_the_ids_where_there_are_none(tmp_path: Path) -> None:
+    path = tmp_path / "my.run"
+    write_run(Dataset([[1.0], [2.0]], [0, 1], qid=[4, 4]), [0.5, 0.25], path)
+    assert path.read_text() == "4 Q0 0 1 0.5 swaprank\n4 Q0 1 2 0.25 swaprank\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("q 0 a 1\nq 0 b\n", "line 2: expected 4 columns (query iteration document label), found 3."),
+        ("q 0 a 1\nq 0 b x\n", "line 2: expected a whole number as the label, found 'x'."),
+        ("q 0 a 1\n\nr 0 a 1\nq 0 a 0\n", "line 4: document 'a' of query 'q' is already in line 1."),
+        ("\n\n", "has no lines"),
+    ],
+)
+def test_bad_qrels(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "judged.qrels"
+    path.write_text(text)
+    with pytest.raises(DataError, match=re.escape(complaint)):
+        read_qrels(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("q Q0 a 1 2.5\n", "line 1: expected 6 columns"),
+        ("q Q0 a 1 nan t\n", "line 1: expected a finite number as the score, found 'nan'."),
+        ("q Q0 a 1 2 t\nq Q0 a 2 1 t\n", "line 2: document 'a' of query 'q' is already in line 1."),
+    ],
+)
+def test_bad_run(tmp_path: Path, text: str, complaint: str) -> None:
+    path = tmp_path / "my.run"
+    path.write_text(text)
+    with pytest.raises(DataError, match=re.escape(complaint)):
+        read_run(path)
+
+
+def test_documents_without_a_score() -> None:
+    run = Run(np.array(["q1"]), np.array(["b"]), np.array([1.0]))
+    with pytest.raises(DataError, match=r"no score for 3 of 4 documents; the first is 'a' of query 'q2' \(row 0\)"):
+        run.scores_for(data())
+    with pytest.raises(DataError, match="this data set has none"):
+        run.scores_for(Dataset([[1.0]], [0], qid=[1]))
+
+
+@pytest.mark.parametrize(
+    ("scores", "tag", "complaint"),
+    [([1, 2], "t", "one for each of the 4"), ([1, 2, np.nan, 3], "t", "row 2: nan"), ([1] * 4, "a b", "the tag 'a b'")],
+)
+def test_runs_that_cannot_be_written(tmp_path: Path, scores: list[float], tag: str, complaint: str) -> None:
+    with pytest.raises(DataError, match=complaint):
+        write_run(data(), scores, tmp_path / "my.run", tag=tag)
+    assert list(tmp_path.iterdir()) == []

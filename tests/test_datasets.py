@@ -1,0 +1,73 @@
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import swaprank as sr
+
+
+def pairs_of_different_labels(data: sr.Dataset) -> int:
+    bounds = zip(data.indptr[:-1], data.indptr[1:], strict=True)
+    return sum(int((data.labels[a:b, None] > data.labels[a:b]).sum()) for a, b in bounds)
+
+
+@pytest.mark.parametrize("make", [sr.datasets.random_net, sr.datasets.random_polynomial])
+def test_shape_and_seed(make: Callable[..., tuple[sr.Dataset, ...]]) -> None:
+    parts = make((12, 3, 5), n_features=7, n_documents=11, levels=4, random_state=1)
+    assert [part.n_queries for part in parts] == [12, 3, 5]
+    assert all(part.n_features == 7 and len(part) == 11 * part.n_queries for part in parts)
+    assert not set(parts[0].qids.tolist()) & set(parts[1].qids.tolist())
+    again = make((12, 3, 5), n_features=7, n_documents=11, levels=4, random_state=1)
+    assert all(
+        (a.features == b.features).all() and (a.labels == b.labels).all() for a, b in zip(parts, again, strict=True)
+    )
+    assert np.abs(parts[0].features).max() <= 1
+
+
+@pytest.mark.parametrize("make", [sr.datasets.random_net, sr.datasets.random_polynomial])
+def test_levels_have_their_shares(make: Callable[..., tuple[sr.Dataset, ...]]) -> None:
+    shares = (0.5, 0.3, 0.15, 0.05)
+    (data,) = make((400,), levels=shares, random_state=0)
+    np.testing.assert_allclose(np.bincount(data.labels.astype(int)) / len(data), shares, atol=1e-3)
+
+
+def test_number_of_pairs_is_that_of_the_paper() -> None:
+    # [Burges2005, 5.1]: 1000 training vectors gave 20,382 pairs.
+    counts = [pairs_of_different_labels(sr.datasets.random_net((20,), random_state=seed)[0]) for seed in range(20)]
+    assert abs(np.mean(counts) - 20_382) < 150
+
+
+def test_parts_share_one_target() -> None:
+    for make in (sr.datasets.random_net, sr.datasets.random_polynomial):
+        train, test = make((400, 100), random_state=2)
+        weights, *_ = np.linalg.lstsq(train.features, train.labels - train.labels.mean(), rcond=None)
+        scores = test.features @ weights
+        assert sr.metric("pairwise").mean(test.labels, scores, test.indptr) > 0.68
+        other = make((400, 100), random_state=3)[1]
+        strange = sr.metric("pairwise").mean(other.labels, other.features @ weights, other.indptr)
+        assert abs(strange - 0.5) < 0.15
+
+
+def test_a_linear_function_explains_a_third_of_the_polynomial() -> None:
+    # Three uncorrelated terms of equal variance, of which a linear fit sees one.
+    (data,) = sr.datasets.random_polynomial((2000,), levels=200, random_state=0)
+    design = np.column_stack((data.features, np.ones(len(data)))).astype(np.float64)
+    residual = np.linalg.lstsq(design, data.labels, rcond=None)[1][0]
+    assert 1 - residual / ((data.labels - data.labels.mean()) ** 2).sum() == pytest.approx(1 / 3, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(n_queries=()), "n_queries must be at least 1 in every part"),
+        (dict(n_queries=(5, 0)), "n_queries must be at least 1 in every part"),
+        (dict(levels=1), "levels must be a number from 2"),
+        (dict(levels=0), "levels must be a number from 2"),
+        (dict(levels=(0.5, 0.2)), "levels must be a number from 2, or positive shares that sum to 1"),
+        (dict(n_features=0), "n_features and n_documents must be at least 1"),
+        (dict(n_hidden=0), "n_hidden must be at least 1"),
+    ],
+)
+def test_bad_sizes_get_a_clear_error(options: dict[str, object], message: str) -> None:
+    with pytest.raises(sr.DataError, match=message):
+        sr.datasets.random_net(**options)  # type: ignore[arg-type]

@@ -1,0 +1,34 @@
+"""Every example in a docstring runs, and every public name has one."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+from types import ModuleType
+
+import pytest
+
+import swaprank as sr
+
+MODULES = [name for _, name, _ in pkgutil.walk_packages(sr.__path__, "swaprank.") if ".cli" not in name]
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def examples(module: ModuleType) -> list[doctest.DocTest]:
+    return [test for test in doctest.DocTestFinder().find(module) if test.examples]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_run(name: str) -> None:
+    for test in examples(importlib.import_module(name)):
+        failed, _ = doctest.DocTestRunner(optionflags=OPTIONS).run(test)
+        assert failed == 0, test.name
+
+
+@pytest.mark.parametrize("name", [name for name in dir(sr) if not name.startswith("_")])
+def test_every_public_name_has_an_example(name: str) -> None:
+    public = getattr(sr, name)
+    if isinstance(public, ModuleType):
+        assert all(inspect.getdoc(function) for function in (sr.datasets.random_net, sr.datasets.random_polynomial))
+    else:
+        assert ">>> " in (inspect.getdoc(public) or ""), f"{name} has no example"

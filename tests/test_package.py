@@ -1,0 +1,59 @@
+"""What the package promises before anything is computed."""
+
+import subprocess
+import sys
+from importlib.metadata import version
+from importlib.resources import files
+
+import pytest
+
+import swaprank as sr
+
+HEAVY = ("numba", "scipy", "sklearn", "pandas", "polars", "pyarrow", "narwhals", "rich", "typer", "torch", "lightgbm")
+
+
+def modules_after(code: str) -> set[str]:
+    shown = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"], capture_output=True, text=True, check=True
+    )
+    return {name.partition(".")[0] for name in shown.stdout.splitlines()[-1].split()}
+
+
+def test_import_loads_nothing_heavy() -> None:
+    assert not modules_after("import swaprank") & {*HEAVY, "numpy"}
+
+
+def test_a_data_set_needs_no_compiler() -> None:
+    assert not modules_after("import swaprank; swaprank.Dataset([[1.0]], [1], qid=[1])") & set(HEAVY)
+
+
+def test_help_loads_no_numbers() -> None:
+    code = "from swaprank.cli import app\ntry:\n    app(['--help'])\nexcept SystemExit:\n    pass"
+    assert not modules_after(code) & {"numpy", "numba", "scipy", "sklearn", "pandas", "polars"}
+
+
+def test_every_public_name_loads() -> None:
+    for name in dir(sr):
+        assert getattr(sr, name) is not None
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError):
+        _ = sr.lambdamart  # type: ignore[attr-defined]
+
+
+def test_it_is_typed_and_versioned() -> None:
+    assert (files("swaprank") / "py.typed").is_file()
+    assert (files("swaprank") / "__init__.pyi").is_file()
+    assert version("swaprank") == sr.__version__
+
+
+def test_numba_is_left_as_it_was_found() -> None:
+    code = """
+import numba, os
+before = (numba.config.THREADING_LAYER, numba.config.NUMBA_NUM_THREADS, dict(os.environ))
+import swaprank as sr
+sr.metric("ndcg").mean([0, 1], [1.0, 2.0], [0, 2])
+assert before == (numba.config.THREADING_LAYER, numba.config.NUMBA_NUM_THREADS, dict(os.environ))
+"""
+    modules_after(code)
