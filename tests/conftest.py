@@ -23,15 +23,13 @@ def _sources_digest() -> str:
     package = Path(spec.origin).parent
     digest = hashlib.sha256(str(package).encode())
     for path in sorted(package.rglob("*.py")):
-        text = path.read_bytes()
-        if b"@kernel" in text or b"njit" in text:
-            digest.update(text)
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
+_user = os.getuid() if hasattr(os, "getuid") else "user"
 os.environ.setdefault(
-    "NUMBA_CACHE_DIR",
-    str(Path(tempfile.gettempdir()) / f"swaprank-kernels-{os.getuid()}" / _sources_digest()),
+    "NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"swaprank-kernels-{_user}" / _sources_digest())
 )
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
-from swaprank.arrays import Ints
+from swaprank.arrays import Floats, Ints
 from swaprank.errors import SwaprankError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -24,7 +24,20 @@ Result = TypeVar("Result")
 
 def kernel(function: Function) -> Function:
     """Compile on first call, keep the machine code on disk, release the GIL, divide as IEEE 754 does."""
-    compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return _compiled(function, fastmath=False)
+
+
+def vector_kernel(function: Function) -> Function:
+    """A kernel whose sums may be added up in another order, the same in every run, so that its loops vectorise."""
+    return _compiled(function, fastmath={"reassoc", "nsz", "nnan"})
+
+
+def _compiled(function: Function, fastmath: bool | set[str]) -> Function:
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
+    try:
+        compiled = numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # Numba finds no folder that it may write to, as in a container without a home.
+        compiled = numba.njit(**options)(function)
     return cast(Function, compiled)
 
 
@@ -37,14 +50,18 @@ def thread_count(n_threads: int | None) -> int:
     return n_threads
 
 
-def query_chunks(indptr: Ints, n_threads: int, least_documents: int = 8192) -> list[tuple[int, int]]:
-    """Cut the queries into (first, last) ranges of about equal documents, at most one a thread.
+def query_chunks(
+    indptr: Ints, n_threads: int, *, costs: Floats | Ints | None = None, least_cost: float = 8192
+) -> list[tuple[int, int]]:
+    """Cut the queries into (first, last) ranges of about equal cost, at most one a thread.
 
-    Lists too small to be worth a thread stay in one chunk: starting a thread costs about 50 microseconds.
+    A query costs its documents, or what `costs` says: its pairs, say. A chunk of less than `least_cost` is not worth a
+    thread, which takes about 50 microseconds to start.
     """
     n_queries = len(indptr) - 1
-    n_chunks = max(1, min(n_threads, n_queries, int(indptr[-1]) // least_documents))
-    cuts = np.searchsorted(indptr, np.linspace(0, indptr[-1], n_chunks + 1)[1:-1])
+    spent = indptr if costs is None else np.concatenate(([0], np.cumsum(costs)))
+    n_chunks = max(1, min(n_threads, n_queries, int(spent[-1] // least_cost)))
+    cuts = np.searchsorted(spent, np.linspace(0, spent[-1], n_chunks + 1)[1:-1])
     bounds = [0, *(int(cut) for cut in cuts), n_queries]
     return [(a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if a < b]
 

@@ -1,5 +1,6 @@
 import math
-from dataclasses import fields
+from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -97,7 +98,7 @@ def test_every_metric_describes_itself(name: str) -> None:
     words = kind(k=5 if kind.takes_k else None).describe()
     assert kind.title in words
     assert "tied scores" in words
-    assert "without a relevant document" in words
+    assert f"without {kind.hope} " in words
 
 
 @pytest.mark.parametrize(
@@ -109,12 +110,15 @@ def test_every_metric_describes_itself(name: str) -> None:
         ("ndcg@-3", "ndcg: k must be a whole number from 1, found -3."),
         ("ndcg@2.5", "ndcg: k must be a whole number from 1, found 2.5."),
         ("ndcg@ten", "ndcg: k must be a whole number from 1, found ten."),
+        ("map(over=all)", "map: over cannot be 'all'; known are reachable, relevant."),
         ("p", "p needs a cut-off, for example p@10."),
         ("wta@3", "wta takes no cut-off, found @3."),
         ("map(rell=2)", "map has no option 'rell'; did you mean 'rel'?"),
-        ("map(gain=linear)", "map has no option 'gain'; known are empty, rel, ties."),
+        ("map(gain=linear)", "map has no option 'gain'; known are empty, over, rel, ties."),
         ("ndcg(gain=quadratic)", "ndcg: gain cannot be 'quadratic'; known are exp2, linear."),
         ("map(rel=many)", "map: rel cannot be 'many'; "),
+        ("map(rel=inf)", "map: rel cannot be inf; it must be a finite number."),
+        ("err(max_label=0)", "err: max_label cannot be 0; it must be finite and above 0."),
         ("rbp(p=1.5)", "rbp: p cannot be 1.5; it must lie between 0 and 1."),
         ("map(rel)", "map: write rel=value, found 'rel'."),
         ("map(rel=1, rel=2)", "map: rel is given twice."),
@@ -156,3 +160,82 @@ def test_bad_arrays_get_a_clear_error(
 def test_err_refuses_labels_beyond_its_scale() -> None:
     with pytest.raises(sr.MetricError, match=r"err takes labels up to 4, found 5; write err\(max_label=5\)"):
         sr.metric("err").mean([5, 0], [1, 0], [0, 2])
+
+
+def test_lightgbm_divides_average_precision_by_what_k_ranks_can_hold() -> None:
+    # Relevant at ranks 1 and 3, four in all; two ranks can hold two of them.
+    labels, scores, indptr = [1, 0, 1, 1, 1], [5, 4, 3, 2, 1], [0, 5]
+    assert sr.metric("map@2").mean(labels, scores, indptr) == 1 / 4
+    by_lightgbm = sr.metric("map@2", convention="lightgbm")
+    assert str(by_lightgbm) == "map@2(over=reachable, empty=1, ties=input)"
+    assert by_lightgbm.mean(labels, scores, indptr) == 1 / 2
+    assert "over the relevant documents that k ranks can hold" in by_lightgbm.describe()
+    assert sr.metric("map(over=reachable)").mean(labels, scores, indptr) == sr.metric("map").mean(
+        labels, scores, indptr
+    )
+
+
+@pytest.mark.parametrize("k", [10, 10.0, np.int32(10), np.float64(10)])
+def test_equal_cut_offs_print_alike(k: int) -> None:
+    assert str(sr.NDCG(k)) == "ndcg@10"
+    assert sr.NDCG(k) == sr.metric("ndcg@10")
+
+
+@pytest.mark.parametrize("k", ["abc", "10", float("nan"), float("inf"), 2.5, [1], True, 0, -1, np.array([1, 2])])
+def test_a_bad_cut_off_gets_a_clear_error(k: int) -> None:
+    with pytest.raises(sr.MetricError, match="ndcg: k must be a whole number from 1, found "):
+        sr.NDCG(k)
+
+
+@pytest.mark.parametrize("option", [{"empty": True}, {"empty": 1.0}, {"empty": [0]}, {"gain": None}, {"ties": {}}])
+def test_options_of_another_type_are_refused(option: dict[str, Any]) -> None:
+    with pytest.raises(sr.MetricError, match=r"ndcg: \w+ cannot be .*; known are "):
+        sr.NDCG(**option)
+
+
+def test_whole_numbers_are_kept_whole() -> None:
+    assert str(sr.metric(f"map(rel={2**60 + 1})")) == f"map(rel={2**60 + 1})"
+    assert str(sr.AveragePrecision(rel=2.0)) == "map(rel=2)"
+    assert str(sr.AveragePrecision(rel=np.float64(0.5))) == "map(rel=0.5)"
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("metric", "labels", "message"),
+    [
+        (sr.NDCG(), [2000, 0], r"ndcg: label 2000 has a gain of inf, too large to add up.*; choose gain=linear"),
+        (sr.DCG(), [0, 1024], r"dcg: label 1024 has a gain of inf"),
+        (
+            sr.NDCG(),
+            [1023, 1023],
+            r"ndcg: label 1023 has a gain of 8.98847e\+307, too large to add up over 2 documents",
+        ),
+        (sr.NDCG(gain="linear"), [1e308, 1e308], r"label 1e\+308 has a gain of 1e\+308.*; choose smaller gains"),
+        (sr.CumulativeMetric(gain=lambda x: x * 1e308, normalize=False), [1, 1], r"label 1 has a gain of 1e\+308"),
+        (sr.CumulativeMetric(discount=lambda r: 1e300), [100, 0], r"label 100 has a gain of 1.26765e\+30"),
+    ],
+)
+def test_gains_that_cannot_be_added_up_are_refused(metric: sr.Metric, labels: list[float], message: str) -> None:
+    with pytest.raises(sr.MetricError, match=message):
+        metric.per_query(labels, [2, 1], [0, 2])
+
+
+@pytest.mark.filterwarnings("error")
+def test_large_labels_that_can_be_added_up_are_measured() -> None:
+    assert sr.metric("ndcg").mean([1000, 0], [1, 2], [0, 2]) == pytest.approx(1 / math.log2(3))
+    assert sr.metric("err(max_label=3000)").mean([0, 3000], [2, 1], [0, 2]) == 0.5
+
+
+def test_terms_say_which_queries_have_nothing_to_gain() -> None:
+    labels, indptr = [0, 0, 2, 0, 1, 1], [0, 2, 4, 4, 6]
+    for empty in (0, 1, "skip"):
+        for name, expected in (
+            ("ndcg", [True, False, True, False]),
+            ("ndcg@2(short=zero)", [True, False, True, False]),
+            ("map(rel=2)", [True, False, True, True]),
+            ("err", [True, False, True, False]),
+            ("pairwise", [True, False, True, True]),
+            ("bpref", [True, False, True, False]),
+        ):
+            terms = replace(sr.metric(name), empty=empty).bind(labels, indptr).terms
+            assert terms.hopeless.tolist() == expected, (name, empty)

@@ -1,8 +1,21 @@
+import pickle
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import permutations
+from multiprocessing import get_context
+from typing import Any
+
 import numpy as np
 import pytest
+from numba import njit
 
 import swaprank as sr
 from swaprank.arrays import Floats
+from swaprank.metrics.custom import compiled
+from swaprank.metrics.parse import metrics
+from swaprank.metrics.terms import Lists
+from tests.metrics.lists import all_lists
 
 
 @pytest.fixture(scope="module")
@@ -104,3 +117,132 @@ def test_a_function_that_gives_nonsense(metric: sr.Metric, message: str) -> None
 def test_an_unknown_named_discount() -> None:
     with pytest.raises(sr.MetricError, match="discount cannot be 'log3'; did you mean 'log2'"):
         sr.CumulativeMetric(discount="log3")
+
+
+@pytest.mark.parametrize("function", [lambda x: x[4], lambda x: x[10**8], lambda x: x[-3], lambda x: 1 / x[5]])
+def test_a_function_that_reads_beyond_the_list(function: Callable[[Floats], float]) -> None:
+    own = sr.CustomMetric(evaluate=function)
+    with pytest.raises(sr.MetricError, match=r"evaluate failed or gave no finite number for query 0 \(2 documents\)"):
+        own.mean([0, 1], [1, 2], [0, 2])
+    with pytest.raises(sr.MetricError, match="evaluate failed or gave no finite number for the list"):
+        own.swap_gains([0, 1])
+
+
+def test_a_function_that_changes_its_argument_changes_nothing_else() -> None:
+    def sorts(labels: Floats) -> float:
+        first = labels[0]
+        labels.sort()
+        return float(first + 0.1 * labels[0])
+
+    own, honest = sr.CustomMetric(evaluate=sorts), sr.CustomMetric(evaluate=lambda x: x[0] + 0.1 * x.min())
+    for scores in ([3.0, 2.0, 1.0, 0.0], [1.0, 1.0, 1.0, 0.0]):
+        assert own.mean([2, 3, 1, 1], scores, [0, 4]) == honest.mean([2, 3, 1, 1], scores, [0, 4])
+    np.testing.assert_array_equal(own.swap_gains([2, 3, 1, 1]), honest.swap_gains([2, 3, 1, 1]))
+
+
+@pytest.mark.parametrize(
+    "function", [lambda x: x[0] > 0, lambda x: 1, lambda x: np.float32(1), njit(lambda x: x[0]), njit(lambda x: True)]
+)
+def test_a_function_may_give_any_number_and_be_compiled_already(function: Any) -> None:
+    assert sr.CustomMetric(evaluate=function).mean([0, 1], [1, 2], [0, 2]) == 1
+
+
+class Callee:
+    __hash__ = None  # type: ignore[assignment]
+
+    def __call__(self, labels: Floats) -> float:
+        return float(labels[0])
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (np.mean, "evaluate must be a function written with def or lambda, found .*mean"),
+        (partial(max, 1), "evaluate must be a function written with def or lambda, found functools.partial"),
+        (Callee(), "evaluate must be a function written with def or lambda, found .*Callee"),
+        (lambda x, y: x, r"could not be compiled.*missing a required argument: 'y'"),
+        (lambda x: "a", r"could not be compiled"),
+        (lambda x: None, r"could not be compiled"),
+        (lambda x: x, r"could not be compiled.*No conversion from array"),
+        (lambda x: print(file=x), r"could not be compiled"),
+    ],
+)
+def test_what_is_not_a_function_of_labels_gets_a_clear_error(function: Any, message: str) -> None:
+    with pytest.raises(sr.MetricError, match=message) as caught:
+        sr.CustomMetric(evaluate=function).mean([0, 1], [1, 2], [0, 2])
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("make", [lambda: sr.CustomMetric(evaluate=5), lambda: sr.CascadeMetric(stop="half")])  # type: ignore[arg-type]
+def test_what_cannot_be_called_is_refused_at_once(make: Callable[[], sr.Metric]) -> None:
+    with pytest.raises(sr.MetricError, match="must be a function, found "):
+        make()
+
+
+def measured_elsewhere(bound: sr.BoundMetric, scores: list[float]) -> float:
+    return bound.mean(scores)
+
+
+def test_a_bound_metric_binds_anew_in_another_process() -> None:
+    bound = sr.CustomMetric(evaluate=dcg).bind([0, 3, 1], [0, 3])
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        assert pool.submit(measured_elsewhere, bound, [3, 2, 1]).result() == bound.mean([3, 2, 1])
+
+
+def test_a_bound_metric_is_pickled_with_all_it_was_bound_to() -> None:
+    metric = sr.metric("ndcg", convention="trec")
+    pool = metric.bind([0, 3], [0, 2]).terms.gains, np.array([0, 2])
+    bound = metric.bind([0, 1, 2], [0, 3], docid=["a", "b", "c"], pool=Lists(*pool))
+    again = pickle.loads(pickle.dumps(bound))
+    assert again.mean([1, 1, 1]) == bound.mean([1, 1, 1]) != metric.bind([0, 1, 2], [0, 3]).mean([3, 2, 1])
+
+
+def test_the_compiled_function_lives_as_long_as_what_is_bound_to_it() -> None:
+    def make(value: float) -> Callable[[Floats], float]:
+        return lambda labels: value + labels[0]
+
+    bounds = [sr.CustomMetric(evaluate=make(i)).bind([0, 1], [0, 2]) for i in range(3)]
+    compiled.cache_clear()
+    assert [b.mean([1, 2]) for b in bounds] == [1, 2, 3]
+    metric = pickle.loads(pickle.dumps(sr.CustomMetric(evaluate=dcg)))
+    assert metric == sr.CustomMetric(evaluate=dcg)
+
+
+def test_own_metrics_say_what_they_do() -> None:
+    assert str(sr.CumulativeMetric(normalize=False)) == "cumulative(normalize=False)"
+    assert "not divided by the best sum possible" in sr.CumulativeMetric(normalize=False).describe()
+    assert "divided by the best sum possible" in sr.CumulativeMetric().describe()
+    assert "tied scores: mean over 64 seeded shuffles" in sr.CustomMetric(evaluate=dcg).describe()
+    assert "tied scores in row order" in sr.CustomMetric(evaluate=dcg, ties="input").describe()
+
+
+def test_different_metrics_of_one_name_are_refused() -> None:
+    one, other = sr.CumulativeMetric(gain=abs), sr.CumulativeMetric(gain=round)
+    assert metrics([one, one, "map", "map"]) == [one, sr.metric("map")]
+    with pytest.raises(sr.MetricError, match="two different metrics are called cumulative; give them different names"):
+        metrics([one, other])
+    with pytest.raises(sr.MetricError, match="two different metrics are called map"):
+        metrics(["map", sr.CascadeMetric(stop=abs, name="map")])
+    with pytest.raises(sr.MetricError, match="cannot be called qid"):
+        metrics(sr.CustomMetric(evaluate=dcg, name="qid"))
+    with pytest.raises(sr.MetricError, match="a metric's name must be a text"):
+        sr.CustomMetric(evaluate=dcg, name=" ")
+
+
+def test_losses_can_be_added_up_but_not_normalised() -> None:
+    loses, falls = (lambda label: label - 1), (lambda rank: 2.0 - rank)
+    with pytest.raises(sr.MetricError, match=r"gain\(0\) gave -1; a sum with losses .* or choose normalize=False"):
+        sr.CumulativeMetric(gain=loses).mean([2, 0], [2, 1], [0, 2])
+    with pytest.raises(sr.MetricError, match=r"discount\(3\) gave -1; a sum with losses"):
+        sr.CumulativeMetric(discount=falls).mean([2, 0, 1], [3, 2, 1], [0, 3])
+    own = sr.CumulativeMetric(gain=loses, discount=falls, normalize=False)
+    assert own.mean([2, 5, 0], [3, 2, 1], [0, 3]) == 1 * 1 + 4 * 0 + -1 * -1
+
+
+@pytest.mark.parametrize("discounts", [(1, 0.5), (1, 0), (0, 1), (0.5, 1, 0, 2), (0, 0, 3)])
+def test_normalised_by_the_best_of_all_orders(discounts: tuple[float, ...]) -> None:
+    own = sr.CumulativeMetric(gain=lambda x: x, discount=lambda r: discounts[r - 1], k=len(discounts))
+    for labels in all_lists((0, 1, 3), longest=4):
+        sums = [sum(g * d for g, d in zip(p, discounts, strict=False)) for p in permutations(labels)]
+        expected = sums[0] / max(sums) if max(sums) > 0 else 0.0
+        assert own.mean(labels, -np.arange(len(labels)), [0, len(labels)]) == pytest.approx(expected)

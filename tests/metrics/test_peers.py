@@ -94,23 +94,25 @@ def test_average_precision_and_area_under_the_curve_equal_scikit_learn() -> None
             assert auc[q] == pytest.approx(roc_auc_score(labels[a:b], tied[a:b]))
 
 
+@pytest.mark.parametrize("name", ["ndcg", "map"])
 @pytest.mark.parametrize("levels", [None, 3], ids=["no ties", "many ties"])
-def test_lightgbm_convention_equals_lightgbm(levels: int | None) -> None:
+def test_lightgbm_convention_equals_lightgbm(levels: int | None, name: str) -> None:
     lgb = pytest.importorskip("lightgbm")
-    labels, scores, indptr = random_lists(8, levels=levels)
+    labels, scores, indptr = random_lists(8, labels=(0, 0, 0, 0, 1, 2, 3), levels=levels)
+    assert sr.metric(name).bind(labels, indptr).terms.hopeless.any()
     group = np.diff(indptr)
     data = lgb.Dataset(np.zeros((len(labels), 1)), labels, group=group, init_score=scores)
     history: dict[str, dict[str, list[float]]] = {}
     lgb.train(
-        {"objective": "lambdarank", "metric": "ndcg", "eval_at": [1, 5, 10], "verbose": -1},
+        {"objective": "lambdarank", "metric": name, "eval_at": [1, 5, 10], "verbose": -1},
         data,
         num_boost_round=1,
         valid_sets=[data],
         callbacks=[lgb.record_evaluation(history)],
     )
     for k in (1, 5, 10):
-        ours = sr.metric(f"ndcg@{k}", convention="lightgbm").mean(labels, scores, indptr)
-        assert ours == pytest.approx(history["training"][f"ndcg@{k}"][0], abs=1e-9)
+        ours = sr.metric(f"{name}@{k}", convention="lightgbm").mean(labels, scores, indptr)
+        assert ours == pytest.approx(history["training"][f"{name}@{k}"][0], abs=1e-9)
 
 
 def test_err_equals_gdeval_on_five_grades() -> None:
@@ -120,11 +122,46 @@ def test_err_equals_gdeval_on_five_grades() -> None:
         assert values[q] == pytest.approx(err(list(labels[a:b][np.argsort(-scores[a:b])]), k=20))
 
 
-@pytest.mark.parametrize(
-    "name", ["nDCG@10", "nDCG", "AP", "AP@100", "AP(rel=2)", "RR", "RR@10", "P@5", "P(rel=2)@5", "R@100", "Success@1",
-             "ERR@20", "Bpref", "nDCG(dcg='exp-log2')@5", "RBP(p=0.8)"],
-)  # fmt: skip
-def test_names_of_ir_measures_are_understood(name: str) -> None:
+def by_ir_measures(name: str, labels: Floats, scores: Floats, indptr: Ints, docid: list[str]) -> list[float]:
     ir_measures = pytest.importorskip("ir_measures")
-    theirs = str(ir_measures.parse_measure(name))
-    assert sr.metric(theirs) == sr.metric(name)
+    bounds = list(zip(indptr[:-1], indptr[1:], strict=True))
+    qrels = {str(q): {docid[d]: int(labels[d]) for d in range(a, b)} for q, (a, b) in enumerate(bounds)}
+    run = {str(q): {docid[d]: float(scores[d]) for d in range(a, b)} for q, (a, b) in enumerate(bounds)}
+    found = {m.query_id: m.value for m in ir_measures.iter_calc([ir_measures.parse_measure(name)], qrels, run)}
+    return [found[str(q)] for q in range(len(bounds))]
+
+
+@pytest.mark.parametrize(
+    "name", ["nDCG@10", "nDCG", "AP", "AP@5", "AP(rel=2)", "AP(rel=2)@5", "RR", "RR(rel=2)", "RR@3", "RR(rel=2)@3",
+             "P@5", "P(rel=2)@5", "R@10", "R(rel=3)@10", "Success@1", "Success(rel=3)@5", "Bpref", "Bpref(rel=2)"],
+)  # fmt: skip
+def test_names_of_ir_measures_mean_its_values(name: str) -> None:
+    labels, scores, indptr = random_lists(10)
+    docid = [f"d{d}" for d in range(len(labels))]
+    values = sr.metric(name, convention="trec").per_query(labels, scores, indptr, docid=docid)
+    np.testing.assert_allclose(values, by_ir_measures(name, labels, scores, indptr, docid), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("ERR@20", sr.ERR(k=20)),
+        ("nDCG(dcg='exp-log2')@5", sr.NDCG(k=5, gain="exp2")),
+        ("nDCG(dcg='log2')@5", sr.NDCG(k=5, gain="linear")),
+        ("RBP(p=0.5)", sr.RBP(p=0.5)),
+        ("RBP(rel=2)", sr.RBP(rel=2)),
+    ],
+)
+def test_names_of_ir_measures_that_need_other_tools(name: str, ours: sr.Metric) -> None:
+    assert sr.metric(name) == ours
+
+
+def test_ir_measures_breaks_ties_of_rr_at_k_the_other_way_round() -> None:
+    # RR@k goes to MS MARCO's script, ties by ascending id; RR to trec_eval, ties by descending id.
+    labels, scores, indptr = random_lists(11, levels=4)
+    docid = [f"{d:06}" for d in range(len(labels))]
+    reversed_ids = [f"{999_999 - d:06}" for d in range(len(labels))]
+    theirs = by_ir_measures("RR@3", labels, scores, indptr, docid)
+    metric = sr.metric("RR@3", convention="trec")
+    np.testing.assert_allclose(metric.per_query(labels, scores, indptr, docid=reversed_ids), theirs)
+    assert not np.allclose(metric.per_query(labels, scores, indptr, docid=docid), theirs)

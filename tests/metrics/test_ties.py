@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import swaprank as sr
+from swaprank.metrics.cascade import mean_products
 from tests.metrics.lists import flatten
 from tests.metrics.naive import TWINS
 
@@ -67,8 +68,10 @@ def test_ties_by_document_id_descending() -> None:
 def test_ties_by_document_id_need_document_ids() -> None:
     metric = sr.metric("mrr", convention="trec")
     assert metric.mean([0, 1], [2.0, 1.0], [0, 2]) == 0.5
-    with pytest.raises(sr.DataError, match=r"breaks ties by document id, but.* document 1 \(1\).*ties=input"):
-        metric.mean([0, 1], [1.0, 1.0], [0, 2])
+    with pytest.raises(
+        sr.DataError, match=r"breaks ties by document id, but.* in query 1 .* document 1 .*, 5\. .*ties=input"
+    ):
+        metric.mean([0, 1, 0, 1], [2.0, 1.0, 5.0, 5.0], [0, 2, 4])
 
 
 def test_trec_sees_ties_in_single_precision() -> None:
@@ -89,3 +92,32 @@ def test_large_groups_of_ties_stay_exact() -> None:
         chance *= 1 - hit
     assert sr.metric("mrr").mean(labels, np.zeros(n), [0, n]) == pytest.approx(expected, rel=1e-10)
     assert sr.metric("pairwise").mean(labels, np.zeros(n), [0, n]) == 0.5
+
+
+def mean_products_one_by_one(stops: list[float]) -> list[float]:
+    """The mean over all p-subsets of the product of their (1 - stop), document after document."""
+    means = [1.0] + [0.0] * len(stops)
+    for size, stop in enumerate(stops, 1):
+        for p in range(size, 0, -1):
+            means[p] = ((size - p) * means[p] + p * (1 - stop) * means[p - 1]) / size
+    return means
+
+
+@pytest.mark.parametrize("values", [(0, 1), (0, 0, 0, 1 / 16, 15 / 16), (0, 1, 0.5), (1,), (0,), (0.3,), (0.1, 0.9)])
+@pytest.mark.parametrize("n", [1, 2, 5, 300])
+def test_mean_products_may_take_zeros_and_certain_stops_together(values: tuple[float, ...], n: int) -> None:
+    stops = np.random.default_rng(n).choice(values, n)
+    expected = mean_products_one_by_one(stops.tolist())
+    for reach in {1, (n + 1) // 2, n}:
+        means = np.full(n + 1, np.nan)
+        mean_products(stops.astype(float), reach, means)
+        np.testing.assert_allclose(means[: reach + 1], expected[: reach + 1], rtol=1e-12, atol=1e-300)
+
+
+def test_very_large_groups_of_ties() -> None:
+    n = 200_000
+    one = np.zeros(n)
+    one[1234] = 1
+    # Each rank is as likely as another to hold the one relevant document.
+    assert sr.metric("mrr").mean(one, np.zeros(n), [0, n]) == pytest.approx(np.sum(1 / np.arange(1, n + 1)) / n)
+    assert sr.metric("err").mean(one, np.zeros(n), [0, n]) == pytest.approx(np.sum(1 / np.arange(1, n + 1)) / n / 16)

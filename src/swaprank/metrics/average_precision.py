@@ -10,6 +10,7 @@ import numpy as np
 from swaprank.arrays import Floats, Ints
 from swaprank.kernels import kernel
 from swaprank.metrics.metric import Metric
+from swaprank.metrics.options import is_relevant
 from swaprank.metrics.terms import (
     AVERAGE_PRECISION,
     Lists,
@@ -83,6 +84,8 @@ def average_precision_swaps(ranked: Floats, discounts: Floats, norm: float, i: i
 class AveragePrecision(Metric):
     """Average precision; its mean over queries is MAP. With a cut-off, relevant documents beyond it count 0.
 
+    Divided by the number of relevant documents, or, over="reachable", by k where there are more than k.
+
     >>> import swaprank as sr
     >>> sr.AveragePrecision().mean([1, 0, 1], [3, 2, 1], [0, 3]) == (1 / 1 + 2 / 3) / 2
     True
@@ -91,18 +94,20 @@ class AveragePrecision(Metric):
     names: ClassVar = ("map", "ap")
     title: ClassVar = "average precision"
     rel: float = 1
+    over: str = "relevant"
 
     def terms(self, lists: Lists, pool: Lists) -> MetricTerms:
         """See `Metric.terms`."""
         longest = max(longest_list(lists.indptr), 1)
         depth = min(longest, self.k or longest)
-        relevant = sum_by_query(pool.labels >= self.rel, pool.indptr)
+        relevant = sum_by_query(is_relevant(pool.labels, self.rel), pool.indptr)
+        reachable = relevant if self.over == "relevant" or self.k is None else np.minimum(relevant, self.k)
         return make_terms(
             AVERAGE_PRECISION,
-            lists.labels >= self.rel,
+            is_relevant(lists.labels, self.rel),
             lists,
             discounts=1.0 / np.arange(1, depth + 1),
-            divisors=relevant,
+            divisors=reachable,
             hopeless=relevant == 0,
             empty=self.empty,
             depth=depth,

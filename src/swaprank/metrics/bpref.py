@@ -10,6 +10,7 @@ import numpy as np
 from swaprank.arrays import Floats, Ints
 from swaprank.kernels import kernel
 from swaprank.metrics.metric import Metric
+from swaprank.metrics.options import is_relevant
 from swaprank.metrics.terms import BPREF, Lists, MetricTerms, make_terms, sum_by_query
 
 RELEVANT, UNJUDGED = 1.0, -1.0
@@ -94,12 +95,12 @@ class Bpref(Metric):
 
     def terms(self, lists: Lists, pool: Lists) -> MetricTerms:
         """See `Metric.terms`."""
-        relevant = sum_by_query(pool.labels >= self.rel, pool.indptr)
-        others = sum_by_query((pool.labels >= 0) & (pool.labels < self.rel), pool.indptr)
+        relevant = sum_by_query(is_relevant(pool.labels, self.rel), pool.indptr)
+        others = sum_by_query((pool.labels >= 0) & ~is_relevant(pool.labels, self.rel), pool.indptr)
         judged = np.where(lists.labels >= 0, 0.0, UNJUDGED)
         return make_terms(
             BPREF,
-            np.where(lists.labels >= self.rel, RELEVANT, judged),
+            np.where(is_relevant(lists.labels, self.rel), RELEVANT, judged),
             lists,
             divisors=relevant,
             hopeless=relevant == 0,

@@ -13,8 +13,8 @@ from swaprank.arrays import Floats, Ints
 from swaprank.errors import MetricError
 from swaprank.kernels import kernel
 from swaprank.metrics.metric import Metric
-from swaprank.metrics.options import DISCOUNTS, GAINS, tabulate
-from swaprank.metrics.terms import CASCADE, Lists, MetricTerms, longest_list, make_terms, sum_by_query
+from swaprank.metrics.options import DISCOUNTS, is_relevant, tabulate
+from swaprank.metrics.terms import CASCADE, Lists, MetricTerms, any_by_query, longest_list, make_terms
 
 
 @kernel
@@ -66,13 +66,26 @@ def mean_products(stops: Floats, reach: int, means: Floats) -> None:
 
     With an element x more, a p-subset of s + 1 holds it with probability p / (s + 1):
     means[p] <- ((s + 1 - p) means[p] + p x means[p-1]) / (s + 1). Averages of averages: nothing over- or underflows.
+    Only stops between 0 and 1 are worth a step each, for most documents do not stop anyone: all subsets of the zeros
+    have product 1, and of certain stops no p-subset may hold any, with the chance of drawing p from the s others.
     """
-    means[0] = 1.0
-    means[1 : reach + 1] = 0.0
+    zeros, certain = 0, 0
     for s in range(len(stops)):
-        x = 1.0 - stops[s]
-        for p in range(min(s + 1, reach), 0, -1):
-            means[p] = ((s + 1 - p) * means[p] + p * x * means[p - 1]) / (s + 1)
+        zeros += stops[s] == 0.0
+        certain += stops[s] == 1.0
+    for p in range(reach + 1):
+        means[p] = 1.0 if p <= zeros else 0.0
+    size = zeros
+    for s in range(len(stops)):
+        if stops[s] != 0.0 and stops[s] != 1.0:
+            x = 1.0 - stops[s]
+            size += 1
+            for p in range(min(size, reach), 0, -1):
+                means[p] = ((size - p) * means[p] + p * x * means[p - 1]) / size
+    chance = 1.0
+    for p in range(1, reach + 1):
+        chance *= max(size - p + 1, 0) / (size + certain - p + 1)
+        means[p] *= chance
 
 
 @kernel
@@ -94,7 +107,8 @@ def cascade_swaps(ranked: Floats, discounts: Floats, norm: float, i: int, work: 
     n, cut = len(ranked), len(discounts)
     scale = norm * work[0, i]
     if scale == 0.0:
-        out[i + 1 : n] = 0.0
+        for j in range(i + 1, n):
+            out[j] = 0.0
         return
     stop = ranked[i]
     discount = discounts[i] if i < cut else 0.0
@@ -127,7 +141,7 @@ class Cascade(Metric):
             self.stops(lists.labels),
             lists,
             discounts=discounts,
-            hopeless=sum_by_query(self.stops(pool.labels) > 0, pool.indptr) == 0,
+            hopeless=~any_by_query(self.stops(pool.labels) > 0, pool.indptr),
             empty=self.empty,
             depth=len(discounts),
         )
@@ -149,7 +163,7 @@ class ReciprocalRank(Cascade):
 
     def stops(self, labels: Floats) -> Floats:
         """See `Cascade`."""
-        return (labels >= self.rel).astype(np.float64)
+        return is_relevant(labels, self.rel).astype(np.float64)
 
     def discounts(self, ranks: Ints) -> Floats:
         """See `Cascade`."""
@@ -173,7 +187,7 @@ class Success(Cascade):
 
     def stops(self, labels: Floats) -> Floats:
         """See `Cascade`."""
-        return (labels >= self.rel).astype(np.float64)
+        return is_relevant(labels, self.rel).astype(np.float64)
 
     def discounts(self, ranks: Ints) -> Floats:
         """See `Cascade`."""
@@ -204,7 +218,8 @@ class ERR(Cascade):
                 f"{self} takes labels up to {self.max_label:g}, found {largest:g}; "
                 f"write err(max_label={largest:g}) for a larger scale."
             )
-        return np.asarray(GAINS["exp2"](labels) / 2.0**self.max_label)
+        # (2^l - 1) / 2^max_label, with each power in range whatever the scale.
+        return np.asarray(np.exp2(np.maximum(labels, 0.0) - self.max_label) - np.exp2(-float(self.max_label)))
 
     def discounts(self, ranks: Ints) -> Floats:
         """See `Cascade`."""
@@ -225,7 +240,8 @@ class CascadeMetric(Cascade):
     True
     """
 
-    takes_functions: ClassVar = True
+    functions: ClassVar = ("stop", "discount")
+    hope: ClassVar = "a document to stop at"
     title: ClassVar = "own cascade metric"
     stop: Callable[[float], float]
     discount: Callable[[int], float] | str = "reciprocal"

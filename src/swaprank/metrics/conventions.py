@@ -9,6 +9,6 @@ CONVENTIONS: dict[str, dict[str, Any]] = {
     "trec": {"gain": "linear", "ties": "docid"},
     "letor": {"discount": "letor", "short": "zero", "ties": "input"},
     "mslr": {"discount": "letor", "short": "zero", "ties": "input", "rel": 2},
-    "lightgbm": {"empty": 1, "ties": "input"},
+    "lightgbm": {"over": "reachable", "empty": 1, "ties": "input"},
 }
 """Only what differs from our own; a metric takes those options that it has."""

@@ -9,12 +9,22 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from swaprank.arrays import Floats, Ints
+from swaprank.arrays import AnyArray, Floats, Ints
+from swaprank.errors import MetricError
 from swaprank.kernels import kernel
 from swaprank.metrics.metric import Metric
-from swaprank.metrics.options import DISCOUNTS, GAINS, tabulate
+from swaprank.metrics.options import DISCOUNTS, GAINS, is_relevant, tabulate
 from swaprank.metrics.ordering import SELECTED, largest, rank_documents
-from swaprank.metrics.terms import CUMULATIVE, Lists, MetricTerms, longest_list, make_terms, sum_by_query
+from swaprank.metrics.terms import (
+    CUMULATIVE,
+    Lists,
+    MetricTerms,
+    any_by_query,
+    longest_list,
+    make_terms,
+    own_floats,
+    sum_by_query,
+)
 
 
 @kernel
@@ -105,8 +115,11 @@ class Cumulative(Metric):
         discounts = self.discounts(np.arange(1, min(longest, self.k or longest) + 1))
         gains = self.gains(lists.labels)
         worth = gains if pool is lists else self.gains(pool.labels)
+        refuse_overflow(self, lists.labels, gains, discounts, longest)
+        if pool is not lists:
+            refuse_overflow(self, pool.labels, worth, discounts, longest)
         divisors = self.divisors(worth, pool.indptr, discounts)
-        hopeless = (sum_by_query(worth != 0, pool.indptr) == 0) | (divisors <= 0)
+        hopeless = ~any_by_query(worth != 0, pool.indptr) | (divisors <= 0)
         return make_terms(
             CUMULATIVE,
             gains,
@@ -125,7 +138,7 @@ def best_possible(gains: Floats, indptr: Ints, discounts: Floats) -> Floats:
     falling = bool((np.diff(discounts) <= 0).all())
     if not falling:
         discounts = np.pad(discounts, (0, max(0, longest - len(discounts))))
-    best_cumulative(np.ascontiguousarray(gains), indptr, discounts, falling, longest, best)
+    best_cumulative(gains, indptr, own_floats(discounts), falling, longest, best)
     return best
 
 
@@ -134,9 +147,16 @@ def ones(indptr: Ints) -> Floats:
     return np.ones(len(indptr) - 1)
 
 
-def is_relevant(labels: Floats, rel: float) -> Floats:
-    """1 for labels from `rel` on, 0 below."""
-    return (labels >= rel).astype(np.float64)
+def refuse_overflow(metric: Metric, labels: Floats, gains: Floats, discounts: Floats, longest: int) -> None:
+    """Refuse gains whose sums could leave double precision: their quotients would be 0 or NaN without a word."""
+    highest = max(float(gains.max(initial=0.0)), -float(gains.min(initial=0.0)))
+    if not np.isfinite(highest * max(1.0, float(np.abs(discounts).max())) * longest):
+        label = labels[np.argmax(np.abs(gains))]
+        advice = "gain=linear" if getattr(metric, "gain", None) == "exp2" else "smaller gains"
+        raise MetricError(
+            f"{metric}: label {label:g} has a gain of {highest:g}, too large to add up over {longest:,} "
+            f"{'documents' if longest > 1 else 'document'}; choose {advice}, or a smaller scale of labels."
+        )
 
 
 @final
@@ -217,7 +237,7 @@ class Precision(Cumulative):
 
     def gains(self, labels: Floats) -> Floats:
         """See `Cumulative`."""
-        return is_relevant(labels, self.rel)
+        return is_relevant(labels, self.rel).astype(np.float64)
 
     def discounts(self, ranks: Ints) -> Floats:
         """See `Cumulative`."""
@@ -245,7 +265,7 @@ class Recall(Cumulative):
 
     def gains(self, labels: Floats) -> Floats:
         """See `Cumulative`."""
-        return is_relevant(labels, self.rel)
+        return is_relevant(labels, self.rel).astype(np.float64)
 
     def discounts(self, ranks: Ints) -> Floats:
         """See `Cumulative`."""
@@ -273,7 +293,7 @@ class WTA(Cumulative):
 
     def gains(self, labels: Floats) -> Floats:
         """See `Cumulative`."""
-        return is_relevant(labels, self.rel)
+        return is_relevant(labels, self.rel).astype(np.float64)
 
     def discounts(self, ranks: Ints) -> Floats:
         """See `Cumulative`."""
@@ -301,7 +321,7 @@ class RBP(Cumulative):
 
     def gains(self, labels: Floats) -> Floats:
         """See `Cumulative`."""
-        return is_relevant(labels, self.rel)
+        return is_relevant(labels, self.rel).astype(np.float64)
 
     def discounts(self, ranks: Ints) -> Floats:
         """See `Cumulative`."""
@@ -318,7 +338,8 @@ class CumulativeMetric(Cumulative):
     """Your own sum of discounted gains: `gain(label)` and `discount(rank)` take and give one number.
 
     Both are called once for every distinct label and rank, never inside a loop over documents: training and
-    evaluation run at the speed of NDCG. With `normalize` the sum is divided by the best one possible.
+    evaluation run at the speed of NDCG. With `normalize` the sum is divided by the best one possible, and neither
+    function may give less than 0: where the best sum has losses in it, a share of it means nothing.
 
     >>> import swaprank as sr
     >>> revenue = sr.CumulativeMetric(gain=lambda price: price, discount=lambda r: 0.7 ** (r - 1), name="revenue")
@@ -326,7 +347,8 @@ class CumulativeMetric(Cumulative):
     0.8085
     """
 
-    takes_functions: ClassVar = True
+    functions: ClassVar = ("gain", "discount")
+    hope: ClassVar = "any gain"
     title: ClassVar = "own cumulative metric"
     gain: Callable[[float], float] | str = "exp2"
     discount: Callable[[int], float] | str = "log2"
@@ -335,14 +357,25 @@ class CumulativeMetric(Cumulative):
 
     def gains(self, labels: Floats) -> Floats:
         """See `Cumulative`."""
-        return GAINS[self.gain](labels) if isinstance(self.gain, str) else tabulate(self.gain, labels, "gain", self)
+        if isinstance(self.gain, str):
+            return GAINS[self.gain](labels)
+        return self._refuse_negative(tabulate(self.gain, labels, "gain", self), labels, "gain")
 
     def discounts(self, ranks: Ints) -> Floats:
         """See `Cumulative`."""
         if isinstance(self.discount, str):
             return DISCOUNTS[self.discount](ranks)
-        return tabulate(self.discount, ranks, "discount", self)
+        return self._refuse_negative(tabulate(self.discount, ranks, "discount", self), ranks, "discount")
 
     def divisors(self, gains: Floats, indptr: Ints, discounts: Floats) -> Floats:
         """See `Cumulative`."""
         return best_possible(gains, indptr, discounts) if self.normalize else ones(indptr)
+
+    def _refuse_negative(self, results: Floats, values: AnyArray, role: str) -> Floats:
+        if self.normalize and results.min(initial=0.0) < 0:
+            at = int(results.argmin())
+            raise MetricError(
+                f"{self}: {role}({values[at]:g}) gave {results[at]:g}; a sum with losses cannot be divided by the best "
+                f"one possible. Give numbers from 0 on, or choose normalize=False."
+            )
+        return results

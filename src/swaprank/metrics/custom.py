@@ -7,21 +7,24 @@ good, and only the user's few lines are compiled when they are first used.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
+from itertools import takewhile
+from threading import Lock
+from types import FunctionType
 from typing import Any, ClassVar, final
 
 import numpy as np
 from llvmlite import ir
 from numba import carray, cfunc, njit  # type: ignore[attr-defined]
 from numba.core import types
-from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 
 from swaprank.arrays import Floats, Ints
 from swaprank.errors import MetricError
 from swaprank.kernels import kernel
 from swaprank.metrics.metric import Metric
+from swaprank.metrics.ordering import GOLDEN, shuffle
 from swaprank.metrics.terms import CUSTOM, Lists, MetricTerms, make_terms
 
 SHUFFLES = 64
@@ -49,6 +52,15 @@ _call: Callable[[int, Floats], float] = _call_at  # type: ignore[assignment]
 
 
 @kernel
+def _evaluate(address: int, labels: Floats, handed: Floats) -> float:
+    """f(labels), handed over as a copy: what the function does to its argument stays there."""
+    n = len(labels)
+    for r in range(n):  # not a slice: assigning one takes Numba a second to compile
+        handed[r] = labels[r]
+    return _call(address, handed[:n])
+
+
+@kernel
 def custom_value(evaluate: int, ranked: Floats, ends: Ints, query: int, work: Floats) -> float:
     """f(labels in rank order), averaged over seeded shuffles of the tied documents where there are any."""
     n = len(ranked)
@@ -57,35 +69,28 @@ def custom_value(evaluate: int, ranked: Floats, ends: Ints, query: int, work: Fl
     while start < n:
         tied |= ends[start] > start + 1
         start = ends[start]
-    if not tied:
-        return _call(evaluate, ranked)
     labels = work[0, :n]
-    labels[:] = ranked
-    # splitmix64, seeded by the query: the value depends neither on threads nor on what was measured before.
-    state = np.uint64(query + 1) * np.uint64(0x9E3779B97F4A7C15)
+    for r in range(n):
+        labels[r] = ranked[r]
+    rounds = SHUFFLES if tied else 1
+    # Seeded by the query: the value depends neither on threads nor on what was measured before.
+    state = np.uint64(query + 1) * GOLDEN
     total = 0.0
-    for _ in range(SHUFFLES):
+    for _ in range(rounds):
         start = 0
         while start < n:
-            end = ends[start]
-            for r in range(end - 1, start, -1):
-                state += np.uint64(0x9E3779B97F4A7C15)
-                z = state
-                z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-                z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-                other = start + np.int64((z ^ (z >> np.uint64(31))) % np.uint64(r - start + 1))
-                labels[r], labels[other] = labels[other], labels[r]
-            start = end
-        total += _call(evaluate, labels)
-    return total / SHUFFLES
+            state = shuffle(labels[start : ends[start]], state)
+            start = ends[start]
+        total += _evaluate(evaluate, labels, work[1])
+    return total / rounds
 
 
 @kernel
 def prepare_custom(evaluate: int, ranked: Floats, work: Floats) -> None:
     """work[0] becomes a copy to swap in, work[1, 0] the value as it stands."""
-    n = len(ranked)
-    work[0, :n] = ranked
-    work[1, 0] = _call(evaluate, work[0, :n])
+    for r in range(len(ranked)):
+        work[0, r] = ranked[r]
+    work[1, 0] = _evaluate(evaluate, ranked, work[2])
 
 
 @kernel
@@ -97,31 +102,52 @@ def custom_swaps(evaluate: int, norm: float, i: int, n: int, work: Floats, out: 
             out[j] = 0.0
         else:
             labels[i], labels[j] = labels[j], labels[i]
-            out[j] = norm * (_call(evaluate, labels) - work[1, 0])
+            out[j] = norm * (_evaluate(evaluate, labels, work[2]) - work[1, 0])
             labels[i], labels[j] = labels[j], labels[i]
 
 
+def python_function(evaluate: Callable[[Floats], float]) -> FunctionType:
+    """The function itself, also out of a compiled one; nothing else can be compiled."""
+    python = getattr(evaluate, "py_func", evaluate)
+    if not isinstance(python, FunctionType):
+        raise MetricError(
+            f"evaluate must be a function written with def or lambda, found {evaluate!r}; "
+            "write for example evaluate=lambda labels: np.mean(labels)."
+        )
+    return python
+
+
 @lru_cache(maxsize=128)
-def compiled(evaluate: Callable[[Floats], float]) -> Any:
+def compiled(python: FunctionType) -> Any:
     """The function as machine code with a fixed address; what it raises becomes NaN, which the caller reports."""
     try:
-        inner = njit(error_model="numpy", nogil=True)(evaluate)
+        # Indices are checked: one beyond the list must become an error, not someone else's memory.
+        inner = njit(error_model="numpy", nogil=True, boundscheck=True)(python)
 
         @cfunc(_SIGNATURE, error_model="numpy")
         def call(pointer, n):  # type: ignore[no-untyped-def]
             labels = carray(pointer, (n,))
             try:
-                return float(inner(labels))
+                return inner(labels) * 1.0  # float() does not take a bool
             except Exception:
                 return np.nan
 
-    except NumbaError as error:
-        reason = str(error).strip().splitlines()
+    except Exception as error:  # Numba lets out what it meets on the way: TypeError, NotImplementedError, its own.
         raise MetricError(
             "evaluate could not be compiled: it takes a float64 array of labels in rank order, gives a number, "
-            f"and may use what Numba knows of Python and NumPy. Numba says: {' '.join(reason[:6])}"
+            f"and may use what Numba knows of Python and NumPy. Numba says: {_reason(error)}"
         ) from error
     return call
+
+
+def _reason(error: Exception) -> str:
+    """The beginning of Numba's message, as far as it tells a user something."""
+    lines = [line.strip() for line in str(error).splitlines() if not line.startswith("Failed in")]
+    told = list(takewhile(lambda line: line and not line.startswith(("There are", "def ", "<source", "File ")), lines))
+    return " ".join(told) or type(error).__name__
+
+
+_ONE_AT_A_TIME = Lock()
 
 
 @final
@@ -131,7 +157,8 @@ class CustomMetric(Metric):
 
     The function is compiled by Numba when first used. Swap gains evaluate it anew for every pair, so a list of n
     documents costs n² evaluations; prefer CumulativeMetric or CascadeMetric where your metric has their form.
-    Ties are averaged over 64 seeded shuffles, for no closed form can be known.
+    Ties are averaged over 64 seeded shuffles, for no closed form can be known. The function gets a copy of the labels;
+    if it raises, reads beyond them or gives no finite number, that is a MetricError.
 
     >>> import swaprank as sr
     >>> def first_hit(labels):
@@ -140,9 +167,11 @@ class CustomMetric(Metric):
     1.0
     """
 
-    takes_functions: ClassVar = True
+    functions: ClassVar = ("evaluate",)
     takes_k: ClassVar = False
     title: ClassVar = "own metric"
+    hope: ClassVar = "documents"
+    expectation: ClassVar = f"mean over {SHUFFLES} seeded shuffles"
     evaluate: Callable[[Floats], float]
     name: str = "custom"
 
@@ -150,5 +179,16 @@ class CustomMetric(Metric):
         """See `Metric.terms`."""
         # A list without documents is never shown to the function.
         hopeless = np.diff(lists.indptr) == 0
-        address = int(compiled(self.evaluate).address)
+        address = int(self.code.address)
         return make_terms(CUSTOM, lists.labels, lists, hopeless=hopeless, empty=self.empty, evaluate=address)
+
+    @property
+    def code(self) -> Any:
+        """The compiled function, kept here: who holds the metric may call its address."""
+        with _ONE_AT_A_TIME:
+            if "_code" not in self.__dict__:
+                self.__dict__["_code"] = compiled(python_function(self.evaluate))
+            return self.__dict__["_code"]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}

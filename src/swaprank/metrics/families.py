@@ -1,8 +1,8 @@
 """The one place where kernels learn of every family: a list's value, and the gains of its swaps, row by row.
 
-Objectives call `prepare_swaps` once a query and then `swap_gain_row` for rank after rank, from the last one that
-counts up to the first (`rows_that_count`); nothing is allocated on the way. A new metric of a known family is a class
-in that family's file; a new family is a file and one branch in each function here.
+Objectives call `prepare_swaps` once a query and then `swap_gain_row` for those ranks that they want, in any order, of
+those that count (`rows_that_count`); nothing is allocated on the way. A new metric of a known family is a class in that
+family's file; a new family is a file and one branch in each function here.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from swaprank.metrics.families import (
 )
 from swaprank.metrics.metric import BoundMetric, Metric
 from swaprank.metrics.ordering import keep_top, rank_documents, tie_groups
-from swaprank.metrics.terms import CUSTOM, Lists, MetricTerms, longest_list
+from swaprank.metrics.terms import CUSTOM, Lists, MetricTerms, longest_list, own_floats, own_ints
 
 
 @kernel
@@ -76,14 +76,15 @@ def bind(
 ) -> BoundMetric:
     """Check the lists, compile the metric for them and fix what decides between tied scores."""
     lists = _check_lists(labels, indptr)
-    if pool is not None and len(pool.indptr) != len(lists.indptr):
-        raise DataError(f"the pool has {len(pool.indptr) - 1} queries, but {len(lists.indptr) - 1} were ranked.")
-    terms = metric.terms(lists, lists if pool is None else pool)
-    n_documents = len(lists.labels)
-    arrangement = np.arange(n_documents)
-    if metric.ties == "docid" and docid is not None:
-        arrangement = _by_descending_id(np.asarray(docid), lists.indptr)
-    return BoundMetric(metric, terms, lists.indptr, arrangement, has_docid=docid is not None)
+    judged = None if pool is None else _check_lists(pool.labels, pool.indptr)
+    if judged is not None and len(judged.indptr) != len(lists.indptr):
+        raise DataError(f"the pool has {len(judged.indptr) - 1} queries, but {len(lists.indptr) - 1} were ranked.")
+    terms = metric.terms(lists, lists if judged is None else judged)
+    ids = None if docid is None else np.asarray(docid)
+    arrangement = np.arange(len(lists.labels))
+    if metric.ties == "docid" and ids is not None:
+        arrangement = _by_descending_id(ids, lists.indptr)
+    return BoundMetric(metric, terms, lists.labels, lists.indptr, arrangement, docid=ids, pool=judged)
 
 
 def measure(bound: BoundMetric, scores: ArrayLike, n_threads: int | None) -> Floats:
@@ -102,10 +103,12 @@ def measure(bound: BoundMetric, scores: ArrayLike, n_threads: int | None) -> Flo
         )
 
     tied = max(run_in_threads(work, query_chunks(bound.indptr, thread_count(n_threads))))
-    if bound.metric.ties == "docid" and not bound.has_docid and tied >= 0:
+    if bound.metric.ties == "docid" and bound.docid is None and tied >= 0:
+        query = int(np.searchsorted(bound.indptr, tied, side="right")) - 1
         raise DataError(
-            f"{bound.metric} breaks ties by document id, but there are none, and other documents have the same score "
-            f"as document {tied} ({checked[tied]:g}). Give document ids, or choose ties=input or ties=expected."
+            f"{bound.metric} breaks ties by document id, but there are none, and in query {query} another document has "
+            f"the same score as document {tied - bound.indptr[query]} (both counted from 0), {checked[tied]:g}. "
+            f"Give document ids, or choose ties=input or ties=expected."
         )
     if bound.terms.family == CUSTOM:
         _refuse_failures(values, bound)
@@ -117,18 +120,23 @@ def swap_gains(metric: Metric, labels_in_rank_order: ArrayLike) -> Floats:
     labels = np.atleast_1d(np.asarray(labels_in_rank_order, dtype=np.float64))
     lists = _check_lists(labels, [0, len(labels)])
     gains = np.zeros((len(labels), len(labels)))
-    swap_gain_matrix(metric.terms(lists, lists), gains)
+    terms = metric.terms(lists, lists)
+    swap_gain_matrix(terms, gains)
+    if terms.family == CUSTOM and not np.isfinite(gains).all():
+        raise MetricError(
+            f"{metric}: evaluate failed or gave no finite number for the list, or with two documents swapped."
+        )
     return gains + 0.0  # so that no change reads 0, not -0
 
 
 def _check_lists(labels: ArrayLike, indptr: ArrayLike) -> Lists:
-    values = np.ascontiguousarray(labels, dtype=np.float64)
-    bounds = np.ascontiguousarray(indptr)
+    values = own_floats(np.asarray(labels, dtype=np.float64))
+    bounds = np.asarray(indptr)
     if values.ndim != 1 or not np.isfinite(values).all():
         raise DataError("labels must be finite numbers, one a document.")
     if bounds.ndim != 1 or len(bounds) < 2 or bounds.dtype.kind not in "iu":
         raise DataError("indptr must be whole numbers: where each query begins, and the number of documents last.")
-    bounds = bounds.astype(np.int64, copy=False)
+    bounds = own_ints(bounds)
     if bounds[0] != 0 or bounds[-1] != len(values) or (np.diff(bounds) < 0).any():
         raise DataError(f"indptr must rise from 0 to the number of documents, {len(values):,}; found {_ends(bounds)}.")
     return Lists(values, bounds)
@@ -141,7 +149,7 @@ def _ends(bounds: Ints) -> str:
 def check_scores(scores: Any, n_documents: int) -> Floats:
     """Scores as float64, one a document, none of them NaN."""
     try:
-        checked = np.ascontiguousarray(scores, dtype=np.float64)
+        checked = own_floats(np.asarray(scores, dtype=np.float64))
     except (TypeError, ValueError) as error:
         raise DataError(f"scores must be numbers, one a document: {error}.") from None
     if checked.shape != (n_documents,):
@@ -164,7 +172,7 @@ def _by_descending_id(docid: AnyArray, indptr: Ints) -> Ints:
 
 
 def _refuse_failures(values: Floats, bound: BoundMetric) -> None:
-    bad = np.flatnonzero(~np.isfinite(values) & np.isfinite(bound.terms.divisors))
+    bad = np.flatnonzero(~np.isfinite(values) & ~bound.terms.hopeless)
     if len(bad):
         raise MetricError(
             f"{bound.metric}: evaluate failed or gave no finite number for query {bad[0]} "

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from swaprank.arrays import Floats, Ints
+from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.errors import MetricError
-from swaprank.metrics.options import OPTIONS, check_option
+from swaprank.metrics.options import OPTIONS, check_cut_off, check_option
 from swaprank.metrics.terms import Lists, MetricTerms
 
 
@@ -29,7 +29,12 @@ class Metric(ABC):
     title: ClassVar[str]
     takes_k: ClassVar[bool] = True
     needs_k: ClassVar[bool] = False
-    takes_functions: ClassVar[bool] = False
+    functions: ClassVar[tuple[str, ...]] = ()
+    """Fields that may be functions of the user's."""
+    hope: ClassVar[str] = "a relevant document"
+    """What a query must have for its order to matter."""
+    expectation: ClassVar[str] = "expected value over their orders"
+    """What ties="expected" gives."""
 
     k: int | None = field(default=None, kw_only=False)
     empty: int | str = 0
@@ -41,19 +46,24 @@ class Metric(ABC):
 
     def __post_init__(self) -> None:
         label = self._label
+        if not isinstance(label, str) or not label.strip():
+            raise MetricError(f"a metric's name must be a text that is not empty, found {label!r}.")
         if self.k is not None and not self.takes_k:
             raise MetricError(f"{label} takes no cut-off, found @{self.k}.")
         if self.k is None and self.needs_k:
             raise MetricError(f"{label} needs a cut-off, for example {label}@10.")
-        if self.k is not None and (isinstance(self.k, bool) or int(self.k) != self.k or self.k < 1):
-            raise MetricError(f"{label}: k must be a whole number from 1, found {self.k}.")
+        if self.k is not None:
+            object.__setattr__(self, "k", check_cut_off(label, self.k))
+        for name in self.functions:
+            if name not in OPTIONS and not callable(getattr(self, name)):
+                raise MetricError(f"{label}: {name} must be a function, found {getattr(self, name)!r}.")
         for name, value in self._options():
-            if not (self.takes_functions and callable(value)):
-                check_option(label, name, value)
+            if not (name in self.functions and callable(value)):
+                object.__setattr__(self, name, check_option(label, name, value))
 
     @property
     def _label(self) -> str:
-        return self.names[0] if self.names else str(getattr(self, "name", "metric"))
+        return self.names[0] if self.names else getattr(self, "name", "metric")
 
     def _options(self) -> list[tuple[str, Any]]:
         """Conventions in the order of OPTIONS, with their values."""
@@ -71,11 +81,15 @@ class Metric(ABC):
 
         >>> import swaprank as sr
         >>> print(sr.metric("map@10").describe())
-        average precision to rank 10; relevant from label 1; a query without a relevant document counts 0; \
-tied scores: expected value over their orders
+        average precision to rank 10; relevant from label 1; over all relevant documents; \
+a query without a relevant document counts 0; tied scores: expected value over their orders
         """
         first = self.title if self.k is None else f"{self.title} to rank {self.k}"
-        words = [f"own {name}" if callable(value) else OPTIONS[name].describe(value) for name, value in self._options()]
+        wording = {"hope": self.hope, "expectation": self.expectation}
+        words = [
+            f"own {name}" if callable(value) else OPTIONS[name].describe(value, wording)
+            for name, value in self._options()
+        ]
         return "; ".join([first, *words])
 
     def bind(
@@ -86,7 +100,7 @@ tied scores: expected value over their orders
         docid: ArrayLike | None = None,
         pool: Lists | None = None,
     ) -> BoundMetric:
-        """Prepare to measure many scorings of the same documents.
+        """Prepare to measure many scorings of the same documents; the arrays given must stay as they are.
 
         Args:
             labels: One a document, query after query.
@@ -152,9 +166,12 @@ tied scores: expected value over their orders
         return swap_gains(self, labels_in_rank_order)
 
 
-@dataclass(frozen=True)
+@final
+@dataclass(frozen=True, eq=False)
 class BoundMetric:
     """A metric bound to labels: measures scorings of the same documents without preparing anew.
+
+    Another process binds anew when it unpickles one: the terms of a CustomMetric hold an address in this process.
 
     >>> import swaprank as sr
     >>> isinstance(sr.metric("map").bind([0, 1], [0, 2]), sr.BoundMetric)
@@ -163,10 +180,15 @@ class BoundMetric:
 
     metric: Metric
     terms: MetricTerms
+    labels: Floats
     indptr: Ints
     arrangement: Ints
     """Positions, query after query, in the order that decides between tied scores."""
-    has_docid: bool
+    docid: AnyArray | None
+    pool: Lists | None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _bind_anew, (self.metric, self.labels, self.indptr, self.docid, self.pool)
 
     def per_query(self, scores: ArrayLike, *, n_threads: int | None = None) -> Floats:
         """The metric of every query; NaN for a query that is left out."""
@@ -179,3 +201,7 @@ class BoundMetric:
         values = self.per_query(scores, n_threads=n_threads)
         kept = values[~np.isnan(values)]
         return float(kept.mean()) if len(kept) else float("nan")
+
+
+def _bind_anew(metric: Metric, labels: Floats, indptr: Ints, docid: AnyArray | None, pool: Lists | None) -> BoundMetric:
+    return metric.bind(labels, indptr, docid=docid, pool=pool)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Floats, Ints
+from swaprank.arrays import AnyArray, Bools, Floats, Ints
 from swaprank.errors import MetricError, did_you_mean
 
 
 def _exp2_gain(labels: Floats) -> Floats:
     # A negative label (TREC marks spam so) is worth nothing, as in trec_eval.
-    return np.exp2(np.maximum(labels, 0.0)) - 1.0
+    with np.errstate(over="ignore"):
+        return np.exp2(np.maximum(labels, 0.0)) - 1.0
 
 
 def _linear_gain(labels: Floats) -> Floats:
@@ -38,6 +40,12 @@ DISCOUNTS: dict[str, Callable[[Ints], Floats]] = {
 }
 
 
+def is_relevant(labels: Floats, rel: float) -> Bools:
+    """Labels from `rel` on."""
+    return labels >= rel
+
+
+@final
 @dataclass(frozen=True)
 class Choice:
     """One of a few values, each with its meaning in words."""
@@ -47,20 +55,23 @@ class Choice:
     def parse(self, text: str) -> Any:
         """The value written as text."""
         for value in self.words:
-            if str(value) == text.lower():
+            if str(value).lower() == text.lower():
                 return value
         raise ValueError(did_you_mean(text, map(str, self.words)))
 
-    def check(self, value: Any) -> None:
+    def check(self, value: Any) -> Any:
         """Refuse what is not a choice."""
-        if value not in self.words:
+        # True equals 1, but is not what was meant where 0 and 1 are the choices.
+        if not any(type(value) is type(choice) and value == choice for choice in self.words):
             raise ValueError(did_you_mean(str(value), map(str, self.words)))
+        return value
 
-    def describe(self, value: Any) -> str:
-        """The choice in words."""
-        return self.words[value]
+    def describe(self, value: Any, wording: Mapping[str, str]) -> str:
+        """The choice in the metric's words."""
+        return self.words[value].format_map(wording)
 
 
+@final
 @dataclass(frozen=True)
 class Number:
     """A finite number between two bounds, both open."""
@@ -71,17 +82,26 @@ class Number:
 
     def parse(self, text: str) -> float:
         """The value written as text."""
-        number = float(text)
-        return int(number) if number.is_integer() else number
+        try:
+            return int(text)
+        except ValueError:
+            return float(text)
 
-    def check(self, value: Any) -> None:
-        """Refuse what is not a number or out of bounds."""
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+    def check(self, value: Any) -> float:
+        """Refuse what is not a number or out of bounds; whole numbers become int, so that equal ones print alike."""
+        if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
             raise ValueError("it must be a number.")
-        if not (np.isfinite(value) and self.low < value < self.high):
-            raise ValueError(f"it must lie between {self.low:g} and {self.high:g}.")
+        number = int(value) if isinstance(value, int | np.integer) else float(value)
+        if not (-sys.float_info.max <= number <= sys.float_info.max and self.low < number < self.high):
+            raise ValueError(self._bounds())
+        return int(number) if number == int(number) else number
 
-    def describe(self, value: Any) -> str:
+    def _bounds(self) -> str:
+        if self.high < np.inf:
+            return f"it must lie between {self.low:g} and {self.high:g}."
+        return "it must be a finite number." if self.low == -np.inf else f"it must be finite and above {self.low:g}."
+
+    def describe(self, value: Any, wording: Mapping[str, str]) -> str:
         """The number in words."""
         return self.words.format(value)
 
@@ -95,20 +115,27 @@ OPTIONS: dict[str, Choice | Number] = {
             "reciprocal": "discount 1/r",
         }
     ),
-    "rel": Number("relevant from label {:g}"),
-    "p": Number("persistence {:g}", low=0, high=1),
-    "max_label": Number("largest label {:g}", low=0),
+    "normalize": Choice({True: "divided by the best sum possible", False: "not divided by the best sum possible"}),
+    "rel": Number("relevant from label {}"),
+    "over": Choice(
+        {
+            "relevant": "over all relevant documents",
+            "reachable": "over the relevant documents that k ranks can hold",
+        }
+    ),
+    "p": Number("persistence {}", low=0, high=1),
+    "max_label": Number("largest label {}", low=0),
     "short": Choice({"as_is": "a list shorter than k as it is", "zero": "a list shorter than k counts 0"}),
     "empty": Choice(
         {
-            0: "a query without a relevant document counts 0",
-            1: "a query without a relevant document counts 1",
-            "skip": "queries without a relevant document are left out",
+            0: "a query without {hope} counts 0",
+            1: "a query without {hope} counts 1",
+            "skip": "queries without {hope} are left out",
         }
     ),
     "ties": Choice(
         {
-            "expected": "tied scores: expected value over their orders",
+            "expected": "tied scores: {expectation}",
             "input": "tied scores in row order",
             "docid": "tied scores (as float32) by document id, descending",
         }
@@ -116,12 +143,20 @@ OPTIONS: dict[str, Choice | Number] = {
 }
 
 
-def check_option(metric: str, name: str, value: Any) -> None:
-    """Refuse a value that the option does not take."""
+def check_option(metric: str, name: str, value: Any) -> Any:
+    """The value in its plain form; refused where the option does not take it."""
     try:
-        OPTIONS[name].check(value)
+        return OPTIONS[name].check(value)
     except ValueError as error:
         raise MetricError(f"{metric}: {name} cannot be {value!r}; {error}") from None
+
+
+def check_cut_off(metric: str, k: Any) -> int:
+    """A cut-off as int: 10.0 is 10, and prints so."""
+    whole = isinstance(k, int | np.integer) or (isinstance(k, float | np.floating) and float(k).is_integer())
+    if isinstance(k, bool) or not whole or k < 1:
+        raise MetricError(f"{metric}: k must be a whole number from 1, found {k!r}.")
+    return int(k)
 
 
 def parse_option(metric: str, name: str, text: str) -> Any:

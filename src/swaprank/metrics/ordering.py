@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from swaprank.arrays import Floats, Ints
+from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.kernels import kernel
+from swaprank.metrics.terms import own_ints
 
 _COUNTED = 400
 """Lists up to here are ranked by comparing all pairs, which vectorises and so beats any sort; longer ones merged."""
@@ -13,6 +14,10 @@ _RUN = 12
 """Merging starts from runs of this length, sorted by insertion."""
 SELECTED = 32
 """Cut-offs up to here are found by keeping the best so far."""
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+"""What splitmix64 adds to its state at each step."""
+MIXER = np.uint64(0xD1342543DE82EF95)
+"""Odd, and not GOLDEN: sets apart the states in which the shuffles of neighbouring queries begin."""
 
 
 @kernel
@@ -102,23 +107,57 @@ def largest(values: Floats, start: int, stop: int, k: int, top: Floats) -> None:
 
 
 @kernel
-def keep_top(scores: Floats, order: Ints, depth: int, gathered: Floats, top: Floats) -> int:
-    """Move to the front of `order` those documents that can stand within `depth`, ties with the last one included.
-
-    Gives their number: all of them where the list is short or the depth large, since then ranking all costs no more.
-    """
+def score_at(scores: Floats, order: Ints, depth: int, gathered: Floats, top: Floats) -> float:
+    """The score at rank `depth`, and the scores gathered; -inf, and nothing gathered, if ranking all costs no more."""
     n = len(order)
     if depth > SELECTED or n < 2 * depth:
-        return n
+        return -np.inf
     for i in range(n):
         gathered[i] = scores[order[i]]
     largest(gathered, 0, n, depth, top)
+    return float(top[depth - 1])
+
+
+@kernel
+def keep_top(scores: Floats, order: Ints, depth: int, gathered: Floats, top: Floats) -> int:
+    """Move to the front of `order` those documents that can stand within `depth`, ties with the last one included.
+
+    Gives their number; the others are lost. All are kept where the list is short or the depth large.
+    """
+    n = len(order)
+    last = score_at(scores, order, depth, gathered, top)
+    if last == -np.inf:
+        return n
     kept = 0
     for i in range(n):
-        if gathered[i] >= top[depth - 1]:
+        if gathered[i] >= last:
             order[kept] = order[i]
             kept += 1
     return kept
+
+
+@kernel
+def rank_leading(scores: Floats, order: Ints, depth: int, scratch: Ints, gathered: Floats, top: Floats) -> None:
+    """Sort those documents that can stand within `depth` to the front of `order`, the others behind them as they came.
+
+    Enough for a metric that looks no deeper, and several times faster than sorting all.
+    """
+    n = len(order)
+    kept, others = n, 0
+    last = score_at(scores, order, depth, gathered, top)
+    if last > -np.inf:
+        kept = 0
+        for i in range(n):
+            document = order[i]
+            if gathered[i] >= last:
+                order[kept] = document
+                kept += 1
+            else:
+                scratch[others] = document
+                others += 1
+        for i in range(others):
+            order[kept + i] = scratch[i]
+    rank_documents(scores, order[:kept], scratch, gathered)
 
 
 @kernel
@@ -140,3 +179,32 @@ def tie_groups(scores: Floats, order: Ints, apart: bool, ends: Ints) -> int:
         ends[start] = end
         start = end
     return tied
+
+
+@kernel
+def shuffle(values: AnyArray, state: np.uint64) -> np.uint64:
+    """Shuffle in place [Fisher & Yates], by splitmix64 from `state`; gives the state to go on from."""
+    for r in range(len(values) - 1, 0, -1):
+        state += GOLDEN
+        z = state
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        other = np.int64((z ^ (z >> np.uint64(31))) % np.uint64(r + 1))
+        values[r], values[other] = values[other], values[r]
+    return state
+
+
+@kernel
+def _shuffle_queries(indptr: Ints, seed: np.uint64, arrangement: Ints) -> None:
+    for query in range(len(indptr) - 1):
+        shuffle(arrangement[indptr[query] : indptr[query + 1]], (seed + np.uint64(query)) * MIXER)
+
+
+def seeded_arrangement(indptr: Ints, seed: int) -> Ints:
+    """Positions, query after query, shuffled within each query: an order for ties that knows nothing of the rows.
+
+    The same for the same seed on every machine, and for a query whatever follows it.
+    """
+    arrangement = np.arange(indptr[-1])
+    _shuffle_queries(own_ints(indptr), np.uint64(seed % 2**64), arrangement)
+    return arrangement

@@ -79,24 +79,47 @@ def _seen_above(seen: Floats, level: int) -> float:
 
 @kernel
 def prepare_pairwise(ranked: Floats, work: Floats) -> None:
-    """work[0, j] will hold, for the row i at hand, the sum over i < r < j of sign(l_j - l_r)."""
-    work[0, : len(ranked)] = 0.0
+    """work[0, j]: how many labels are larger, the same for equal ones; work[1, j]: sum over r < j of sign(l_j - l_r).
+
+    Comparing all pairs vectorises, and is a small part of what all the rows cost.
+    """
+    n = len(ranked)
+    for j in range(n):
+        label = ranked[j]
+        larger, order = np.int64(0), np.int64(0)
+        for r in range(n):
+            larger += np.int64(ranked[r] > label)
+        for r in range(j):
+            order += np.int64(label > ranked[r]) - np.int64(label < ranked[r])
+        work[0, j] = larger
+        work[1, j] = order
 
 
 @kernel
 def pairwise_swaps(ranked: Floats, norm: float, i: int, work: Floats, out: Floats) -> None:
-    """The change when ranks i < j trade places; rows must be asked for from the last rank up.
+    """The change when ranks i < j trade places.
 
     sign(l_j - l_i) for the pair itself, and for each document r between, which both now stand on the other side of,
-    sign(l_j - l_r) + sign(l_r - l_i). The first sum grows row by row in `work`, the second along the row.
+    sign(l_j - l_r) + sign(l_r - l_i). The first sum is that over all r < j less that over r <= i, which is the same for
+    all j of one label and is laid out in work[2]; the second grows along the row.
     """
     n = len(ranked)
+    levels, down_to_i = work[0], work[2]
+    for level in range(n):
+        down_to_i[level] = 0.0
+    for r in range(i + 1):
+        down_to_i[np.int64(levels[r])] += 1.0
+    larger = 0.0
+    for level in range(n):
+        equal = down_to_i[level]
+        down_to_i[level] = (i + 1 - larger - equal) - larger
+        larger += equal
     between = 0.0
+    label = ranked[i]
     for j in range(i + 1, n):
-        if j > i + 1:
-            work[0, j] += np.sign(ranked[j] - ranked[i + 1])
-            between += np.sign(ranked[j - 1] - ranked[i])
-        out[j] = norm * (np.sign(ranked[j] - ranked[i]) + work[0, j] + between)
+        # Down to j, not to j - 1: the sign of the pair itself is one of the sum's terms.
+        between += np.sign(ranked[j] - label)
+        out[j] = norm * (work[1, j] - down_to_i[np.int64(levels[j])] + between)
 
 
 @kernel
@@ -129,6 +152,7 @@ class PairwiseCorrect(Metric):
 
     names: ClassVar = ("pairwise",)
     title: ClassVar = "pairs in the right order"
+    hope: ClassVar = "two different labels"
     takes_k: ClassVar = False
 
     def terms(self, lists: Lists, pool: Lists) -> MetricTerms:

@@ -75,8 +75,14 @@ def metrics(names: str | Metric | Iterable[str | Metric], convention: str = "sta
     given = [names] if isinstance(names, str | Metric) else list(names)
     if not given:
         raise MetricError("name at least one metric.")
-    parsed = [metric(name, convention) for name in given]
-    return list(dict.fromkeys(parsed))
+    parsed = list(dict.fromkeys(metric(name, convention) for name in given))
+    written = [str(each) for each in parsed]
+    for text in written:
+        if written.count(text) > 1:
+            raise MetricError(f"two different metrics are called {text}; give them different names with name=….")
+        if text == "qid":
+            raise MetricError("a metric cannot be called qid, as query ids are; give it another name with name=….")
+    return parsed
 
 
 def _cut_off(metric_name: str, text: str | None) -> int | None:

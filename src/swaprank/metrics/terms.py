@@ -8,8 +8,11 @@
            divisors   [ d     d         d   ... ]     one a query: best possible DCG, relevant documents, …
            discounts  [ D(1) D(2) D(3)  ... ]         one a rank, 0 beyond the cut-off k
 
-A query whose order cannot matter (no relevant document, say) has an infinite divisor and its value in
-`base`. Dividing, not multiplying by an inverse, makes a perfect NDCG exactly 1.
+A query whose order cannot matter (no relevant document, say) has an infinite divisor and its value in `base`, which
+is NaN where it is left out. Nothing else is infinite: sums that could overflow are refused. Dividing, not multiplying
+by an inverse, makes a perfect NDCG exactly 1.
+
+Every array is writable and contiguous, whatever the user's were: Numba compiles a kernel anew for each kind.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import Bools, Floats, Ints
+from swaprank.arrays import AnyArray, Bools, Floats, Ints
 
 CUMULATIVE = 0
 """sum over ranks of gain * D(rank): DCG, precision, recall, RBP."""
@@ -51,6 +54,8 @@ class MetricTerms(NamedTuple):
     discounts: Floats
     base: Floats
     divisors: Floats
+    hopeless: Bools
+    """Queries without anything to gain, whether they count or are left out."""
     pool: Floats
     """(n_queries, 2): relevant and judged non-relevant documents of each query, for the families that count them."""
     depth: int
@@ -74,21 +79,29 @@ def make_terms(
 ) -> MetricTerms:
     """Terms with their defaults filled in; queries marked hopeless get the value that `empty` says."""
     n_queries = len(lists.indptr) - 1
-    base = np.zeros(n_queries)
-    divisors = np.ones(n_queries) if divisors is None else divisors
-    if hopeless is not None:
-        base[hopeless] = np.nan if empty == "skip" else float(empty)
-        divisors = np.where(hopeless, np.inf, divisors)
+    hopeless = np.zeros(n_queries, np.bool_) if hopeless is None else hopeless
+    worth_of_hopeless = np.nan if empty == "skip" else float(empty)
     return MetricTerms(
         family=family,
-        gains=np.ascontiguousarray(gains, dtype=np.float64),
-        discounts=np.ones(1) if discounts is None else discounts,
-        base=base,
-        divisors=divisors,
-        pool=np.zeros((1, 2)) if pool is None else pool,
+        gains=own_floats(gains),
+        discounts=own_floats(np.ones(1) if discounts is None else discounts),
+        base=np.where(hopeless, worth_of_hopeless, 0.0),
+        divisors=np.where(hopeless, np.inf, np.ones(n_queries) if divisors is None else divisors),
+        hopeless=hopeless,
+        pool=own_floats(np.zeros((1, 2)) if pool is None else pool),
         depth=UNLIMITED if depth is None else depth,
         evaluate=evaluate,
     )
+
+
+def own_floats(values: AnyArray) -> Floats:
+    """As float64, writable and contiguous; copied only if it is not."""
+    return np.require(values, np.float64, ["C", "A", "W"])
+
+
+def own_ints(values: AnyArray) -> Ints:
+    """As int64, writable and contiguous; copied only if it is not."""
+    return np.require(values, np.int64, ["C", "A", "W"])
 
 
 def longest_list(indptr: Ints) -> int:
@@ -104,3 +117,12 @@ def sum_by_query(values: Floats | Bools, indptr: Ints) -> Floats:
         # Between the starts of two lists that hold documents there are only lists that hold none.
         sums[filled] = np.add.reduceat(values.astype(np.float64, copy=False), indptr[:-1][filled])
     return sums
+
+
+def any_by_query(flags: Bools, indptr: Ints) -> Bools:
+    """Whether any of each query's flags is set; for a query without documents none is."""
+    found = np.zeros(len(indptr) - 1, np.bool_)
+    filled = indptr[:-1] < indptr[1:]
+    if filled.any():
+        found[filled] = np.logical_or.reduceat(flags, indptr[:-1][filled])
+    return found
