@@ -1,8 +1,12 @@
+import copy
 import pickle
 from dataclasses import FrozenInstanceError
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse
 from hypothesis import given
@@ -183,6 +187,19 @@ X2, Y2, Q2 = [[1.0], [2.0]], [0, 1], [1, 1]
         (dict(X=np.empty((0, 2)), y=[], qid=[]), "a data set needs at least one document, found none."),
         (dict(X=X2, y=Y2, qid=[1.5, 2]), "row 0: 1.5 is not a query id: give integers or text."),
         (dict(X=X2, y=Y2, qid=[1.0, np.nan]), "row 1: nan is not a query id"),
+        (dict(X=X2, y=Y2, qid=[2.0**53, 1]), "row 0: the query id 9007199254740992.0 is too large to be exact as"),
+        (dict(X=X2, y=Y2, qid=np.array([1, 2**24], np.float32)), "row 1: the query id 16777216.0 is too large"),
+        (dict(X=X2, y=Y2, qid=np.ma.array([1, 2], mask=[False, True])), "row 1: the query id is masked"),
+        (dict(X=[[1.0], [1.0, 2.0]], y=Y2, qid=Q2), "X must be a table of numbers, every row as long as the others."),
+        (dict(X=np.array([[1], [2]], "M8[D]"), y=Y2, qid=Q2), "X must hold numbers (NaN where a value is missing)"),
+        (dict(X=np.array([[1j], [2]]), y=Y2, qid=Q2), "X must hold numbers (NaN where a value is missing): found comp"),
+        (dict(X=scipy.sparse.coo_array(np.ones(2)), y=Y2, qid=Q2), "X must have two dimensions, documents x fea"),
+        (dict(X=pd.DataFrame({"a": ["x", "y"]}), y=Y2, qid=Q2), "column 'a' holds "),
+        (dict(X=X2, y=np.array([1, 2], "M8[D]"), qid=Q2), "y must hold numbers: found datetime64[D]."),
+        (dict(X=X2, y=np.ma.array([1, 2], mask=[False, True]), qid=Q2), "y, row 1: nan is not"),
+        (dict(X=X2, y=Y2, qid=Q2, docid=["a", None]), "row 1: None is not a document id: give integers or text."),
+        (dict(X=X2, y=Y2, qid=Q2, docid=[1.0, np.nan]), "row 1: nan is not a document id: give integers or text."),
+        (dict(X=X2, y=Y2, qid=Q2, pairs=[(0, np.nan, 1)]), "pairs, entry 0: (0.0, nan, 1.0) must name rows by whole"),
         (dict(X=X2, y=Y2, qid=["a", None]), "row 1: None is not a query id"),
         (dict(X=X2, y=Y2, qid=Q2, sample_weight=[1, -1]), "sample_weight, row 1: -1.0 is negative."),
         (dict(X=X2, y=Y2, qid=Q2, base_score=[1, np.inf]), "base_score, row 1: inf is not a finite number."),
@@ -209,7 +226,15 @@ def test_bad_input_gets_a_clear_error(arguments: dict[str, Any], message: str) -
         (lambda d: d.subset([30]), "there are 30 queries, numbered from 0: "),
         (lambda d: d.subset([]), "a subset needs at least one query, found none."),
         (lambda d: d.subset([1, 1]), "a subset takes each query once."),
-        (lambda d: d.split((0.5, 0.2)), "fractions must be positive and sum to 1, found (0.5, 0.2)."),
+        (lambda d: d.split((0.5, 0.2)), "fractions must be positive and sum to 1, such as (0.8, 0.2); found"),
+        (lambda d: d.split(0.5), "fractions must be positive and sum to 1, such as (0.8, 0.2); found 0.5."),
+        (
+            lambda d: d.split((0.5, 0.5), random_state=-1),
+            "random_state must be a whole number from 0, or None; found -1",
+        ),
+        (lambda d: d.rows(-1), "there is no query -1: there are 30, numbered from 0."),
+        (lambda d: d.rows(30), "there is no query 30: there are 30, numbered from 0."),
+        (lambda d: d.column(1.5), "a feature is named by a whole number, found 1.5."),
         (lambda d: d.split((0.999, 0.001)), "30 queries are too few to be split into (0.999, 0.001)."),
         (lambda d: d.column("bm25"), "there is no feature 'bm25'; known are 1, 2, 3, 4."),
         (lambda d: d.column(4), "there is no feature 4: there are 4, numbered from 0."),
@@ -219,3 +244,99 @@ def test_bad_requests_get_a_clear_error(call: Any, message: str) -> None:
     with pytest.raises(sr.DataError) as caught:
         call(shuffled()[0])
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    "qid",
+    [
+        [2**64 - 1, 1, 2**64 - 1, 1],
+        [2**63, -1, 2**63, -1],
+        [2**53 + 1, 2**53, 2**53 + 1, 2**53],
+        np.array([2**70, "a", 2**70, "a"], dtype=object),
+    ],
+)
+def test_integers_of_any_size_stay_apart(qid: Any) -> None:
+    data = sr.Dataset([[1.0], [2.0], [3.0], [4.0]], [0, 1, 2, 3], qid=qid)
+    assert data.qids.tolist() == [qid[0], qid[1]]
+    assert data.by_query(data.labels).tolist() == [0, 2, 1, 3]
+
+
+def test_integers_of_128_bits_in_polars() -> None:
+    qid = pl.Series([2**100, 5], dtype=pl.Int128)
+    assert sr.Dataset([[1.0], [2.0]], [0, 1], qid=qid).qids.tolist() == [2**100, 5]
+    frame = pl.DataFrame({"qid": qid, "label": [0, 1], "x": [1, 2]})
+    assert sr.Dataset.from_frame(frame).qids.tolist() == [2**100, 5]
+
+
+COLUMNS = {"bm25": [1.5, None], "clicks": [None, 4]}
+FRAMES = {
+    "pandas": pd.DataFrame(COLUMNS),
+    "pandas-nullable": pd.DataFrame(COLUMNS).convert_dtypes(),
+    "polars": pl.DataFrame(COLUMNS),
+    "lazy": pl.LazyFrame(COLUMNS),
+    "arrow": pa.table(COLUMNS),
+}
+
+
+@pytest.mark.parametrize("make", FRAMES)
+def test_tables_as_features_bring_their_names(make: str) -> None:
+    data = sr.Dataset(FRAMES[make], [0, 1], qid=[1, 1])
+    assert data.feature_names == ("bm25", "clicks")
+    np.testing.assert_array_equal(data.features, [[1.5, np.nan], [np.nan, 4]])
+    assert sr.Dataset(FRAMES[make], [0, 1], qid=[1, 1], feature_names=["a", "b"]).feature_names == ("a", "b")
+
+
+def test_masked_values_are_missing() -> None:
+    for dtype in (np.float32, np.float64, np.int64):
+        X = np.ma.array(np.array([[1, 2], [3, 4]], dtype), mask=[[False, True], [False, False]])
+        data = sr.Dataset(X, [0, 1], qid=[1, 1])
+        np.testing.assert_array_equal(data.features, [[1, np.nan], [3, 4]])
+        assert X.data.tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize("again", [lambda d: pickle.loads(pickle.dumps(d)), copy.deepcopy, copy.copy])
+def test_copies_are_frozen_too(again: Any) -> None:
+    data = sr.Dataset([[1.0], [2.0], [3.0]], [0, 1, 2], qid=[5, 6, 5], docid=["a", "b", "c"], pairs=[(2, 0)])
+    other = again(data)
+    assert repr(other) == repr(data)
+    assert other.feature_names == data.feature_names
+    arrays = [other.features, other.labels, other.qids, other.indptr, other.order, other.docid, *other.pairs]
+    assert not any(array.flags.writeable for array in arrays)
+
+
+def test_there_may_be_no_pairs() -> None:
+    empty: list[Any] = [[], (), np.empty((0, 2)), np.empty((0, 3))]
+    for pairs in empty:
+        data = sr.Dataset([[1.0], [2.0]], [0, 1], qid=[1, 2], pairs=pairs)
+        assert data.pairs is not None
+        assert len(data.pairs.above) == 0
+        assert data.subset([1]).pairs is not None
+
+
+@pytest.mark.parametrize(
+    ("docid", "expected"),
+    [
+        ([1, 2], [1, 2]),
+        ([1.0, 2.0], [1, 2]),
+        ([b"x", b"y"], ["x", "y"]),
+        (np.array([b"x", "y"], dtype=object), ["x", "y"]),
+        ([2**64, 7], ["18446744073709551616", "7"]),
+        (["a", "a"], ["a", "a"]),
+        (["", "a"], ["", "a"]),
+    ],
+)
+def test_document_ids(docid: Any, expected: list[object]) -> None:
+    data = sr.Dataset(X2, Y2, qid=Q2, docid=docid)
+    assert data.docid is not None
+    assert data.docid.tolist() == expected
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=60), st.data())
+def test_a_subset_is_grouped_as_if_it_had_come_alone(qid: list[int], choices: st.DataObject) -> None:
+    data = sr.Dataset(np.zeros((len(qid), 1)), np.arange(len(qid)), qid=qid)
+    part = data.subset(choices.draw(st.lists(st.integers(0, data.n_queries - 1), min_size=1, unique=True)))
+    alone = sr.Dataset(part.features, part.labels, qid=[qid[int(row)] for row in part.labels])
+    assert part.qids.tolist() == alone.qids.tolist()
+    assert part.indptr.tolist() == alone.indptr.tolist()
+    assert (part.order is None) == (alone.order is None)
+    assert part.by_query(part.labels).tolist() == alone.by_query(alone.labels).tolist()

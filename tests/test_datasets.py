@@ -60,14 +60,28 @@ def test_a_linear_function_explains_a_third_of_the_polynomial() -> None:
     ("options", "message"),
     [
         (dict(n_queries=()), "n_queries must be at least 1 in every part"),
-        (dict(n_queries=(5, 0)), "n_queries must be at least 1 in every part"),
+        (dict(n_queries=(5, 0)), "n_queries must be a whole number from 1, found 0"),
+        (dict(n_queries=(2.7,)), "n_queries must be a whole number from 1, found 2.7"),
+        (dict(n_queries=None), "n_queries must be a whole number from 1, found None"),
         (dict(levels=1), "levels must be a number from 2"),
         (dict(levels=0), "levels must be a number from 2"),
+        (dict(levels="many"), "levels must be a number from 2"),
         (dict(levels=(0.5, 0.2)), "levels must be a number from 2, or positive shares that sum to 1"),
-        (dict(n_features=0), "n_features and n_documents must be at least 1"),
-        (dict(n_hidden=0), "n_hidden must be at least 1"),
+        (dict(n_features=0), "n_features must be a whole number from 1, found 0"),
+        (dict(n_documents=1.5), "n_documents must be a whole number from 1, found 1.5"),
+        (dict(n_queries=(1,), n_documents=5), "6 levels need as many documents, found 5"),
+        (dict(n_hidden=0), "n_hidden must be a whole number from 1, found 0"),
+        (dict(random_state=-1), "random_state must be a whole number from 0, or None; found -1"),
     ],
 )
 def test_bad_sizes_get_a_clear_error(options: dict[str, object], message: str) -> None:
     with pytest.raises(sr.DataError, match=message):
         sr.datasets.random_net(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("make", [sr.datasets.random_net, sr.datasets.random_polynomial])
+def test_one_number_is_one_part(make: Callable[..., tuple[sr.Dataset, ...]]) -> None:
+    (data,) = make(5, levels=np.int64(3), random_state=0)
+    assert (data.n_queries, data.labels.max()) == (5, 2)
+    (least,) = make(1, n_documents=2, levels=2, random_state=0)
+    assert sorted(least.labels.tolist()) == [0, 1]

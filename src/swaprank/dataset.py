@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from dataclasses import dataclass, fields
+from typing import Any, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Features, Floats, Ints
+from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
 from swaprank.errors import DataError, did_you_mean
-from swaprank.features import as_features
-from swaprank.grouping import group_rows
-
-
-class Pairs(NamedTuple):
-    """Preferences between rows of one query: `above` ranks over `below` with `probability`.
-
-    >>> import swaprank as sr
-    >>> sr.Dataset([[1.0], [2.0]], [0, 0], qid=[1, 1], pairs=[(1, 0, 0.9)]).pairs
-    Pairs(above=array([1]), below=array([0]), probability=array([0.9]))
-    """
-
-    above: Ints
-    below: Ints
-    probability: Floats
+from swaprank.features import features_and_names
+from swaprank.grouping import group_rows, query_of_row
+from swaprank.ids import document_ids
+from swaprank.pairs import Pairs as Pairs
+from swaprank.pairs import check_pairs, pairs_within
+from swaprank.seeds import random_generator
 
 
 @final
@@ -34,17 +26,19 @@ class Dataset:
 
     Rows may come in any order. Every array with one value a row (features, labels, docid, …), like every score
     that a ranker gives back, is in the order in which the rows were given; `order` and `indptr` say which rows
-    belong to which query. The arrays are read-only, and no copy is made of a float32 matrix.
+    belong to which query. The arrays are read-only, and no copy is made of a float32 matrix: it stays the
+    caller's own, and whoever changes it changes the data set.
 
     Args:
-        X: Documents x features: an array, nested lists or a scipy.sparse matrix. NaN means missing.
+        X: Documents x features: an array, nested lists, a pandas, Polars or Arrow table (all columns, by their names),
+            or a scipy.sparse matrix. NaN, null and masked mean missing.
         y: Labels, one a row; larger is better, any finite real number.
         qid: Query ids, one a row: integers of any size, or text.
         sample_weight: How much a row counts in training, 0 or more.
         base_score: Scores to start training from, one a row.
-        docid: Document ids, one a row.
+        docid: Document ids, one a row: integers or text, empty text for none. They may repeat.
         pairs: Preferences (i, j) or (i, j, p): row i above row j with probability p (1 if not given).
-        feature_names: One name a feature; "1", "2", … as in LETOR files if not given.
+        feature_names: One name a feature; if not given, a table's own, else "1", "2", … as in LETOR files.
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[0.1], [0.7], [0.4]], [0, 2, 1], qid=["shoes", "shoes", "hats"])
@@ -80,7 +74,7 @@ class Dataset:
         pairs: Any = None,
         feature_names: Sequence[str] | None = None,
     ) -> None:
-        features = as_features(X)
+        features, names = features_and_names(X)
         n_rows, n_features = features.shape
         labels = _column("y", y, n_rows)
         grouping = group_rows(qid, n_rows)
@@ -97,10 +91,14 @@ class Dataset:
             order=grouping.order,
             sample_weight=weights,
             base_score=_optional_column("base_score", base_score, n_rows),
-            docid=_document_ids(docid, n_rows),
-            pairs=None if pairs is None else _check_pairs(pairs, grouping.indptr, grouping.order),
-            feature_names=_feature_names(feature_names, n_features),
+            docid=None if docid is None else document_ids(docid, n_rows),
+            pairs=None if pairs is None else check_pairs(pairs, grouping.indptr, grouping.order),
+            feature_names=_feature_names(names if feature_names is None else feature_names, n_features),
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Arrays come back from a pickle or a deep copy writeable; this way they are frozen anew.
+        return _restored, ({field.name: getattr(self, field.name) for field in fields(self)},)
 
     @classmethod
     def from_frame(
@@ -169,7 +167,8 @@ class Dataset:
         >>> sr.Dataset([[1.0], [2.0], [3.0]], [0, 0, 1], qid=[5, 6, 5]).rows(0).tolist()
         [0, 2]
         """
-        start, stop = self.indptr[query], self.indptr[query + 1]
+        position = _position("query", query, self.n_queries)
+        start, stop = self.indptr[position], self.indptr[position + 1]
         return np.arange(start, stop) if self.order is None else self.order[start:stop]
 
     def column(self, feature: int | str) -> Features:
@@ -183,9 +182,7 @@ class Dataset:
             if feature not in self.feature_names:
                 raise DataError(f"there is no feature '{feature}'; {did_you_mean(feature, self.feature_names)}")
             feature = self.feature_names.index(feature)
-        elif not 0 <= feature < self.n_features:
-            raise DataError(f"there is no feature {feature}: there are {self.n_features}, numbered from 0.")
-        return self.features[:, feature]
+        return self.features[:, _position("feature", feature, self.n_features)]
 
     def by_query(self, values: AnyArray) -> AnyArray:
         """One value a row, put query after query: what kernels take beside `indptr`."""
@@ -210,25 +207,22 @@ class Dataset:
         >>> data.subset([0, 2]).qids.tolist()
         [5, 7]
         """
-        chosen = _chosen_queries(queries, self.n_queries)
-        rows = np.sort(np.concatenate([self.rows(q) for q in chosen]))
+        is_chosen = _chosen_queries(queries, self.n_queries)
+        rows = np.flatnonzero(is_chosen[query_of_row(self.indptr, self.order)])
         contiguous = rows[-1] - rows[0] + 1 == len(rows)
         take: Any = slice(int(rows[0]), int(rows[-1]) + 1) if contiguous else rows
-        positions = np.repeat(np.arange(self.n_queries), np.diff(self.indptr))
-        # Grouping positions rather than ids: cheap for text, and it keeps the ids' own type.
-        grouping = group_rows(self.as_given(positions)[take], len(rows))
         part = object.__new__(Dataset)
         _fill(
             part,
             features=self.features[take],
             labels=self.labels[take],
-            qids=self.qids[grouping.qids],
-            indptr=grouping.indptr,
-            order=grouping.order,
+            qids=self.qids[is_chosen],
+            indptr=np.concatenate(([0], np.cumsum(np.diff(self.indptr)[is_chosen]))),
+            order=None if self.order is None else _order_within(self.order, rows),
             sample_weight=None if self.sample_weight is None else self.sample_weight[take],
             base_score=None if self.base_score is None else self.base_score[take],
             docid=None if self.docid is None else self.docid[take],
-            pairs=None if self.pairs is None else _pairs_within(self.pairs, rows, len(self)),
+            pairs=None if self.pairs is None else pairs_within(self.pairs, rows, len(self)),
             feature_names=self.feature_names,
         )
         return part
@@ -241,15 +235,19 @@ class Dataset:
         >>> [part.n_queries for part in data.split((0.6, 0.2, 0.2), random_state=0)]
         [3, 1, 1]
         """
-        shares = np.asarray(fractions, dtype=np.float64)
-        if shares.ndim != 1 or len(shares) == 0 or not (shares > 0).all() or abs(shares.sum() - 1) > 1e-9:
-            raise DataError(f"fractions must be positive and sum to 1, found {tuple(fractions)}.")
+        shares = _fractions(fractions)
         cuts = np.rint(np.cumsum(shares) * self.n_queries).astype(int)
         sizes = np.diff(np.concatenate(([0], cuts)))
         if (sizes == 0).any():
             raise DataError(f"{self.n_queries} queries are too few to be split into {tuple(fractions)}.")
-        shuffled = np.random.default_rng(random_state).permutation(self.n_queries)
+        shuffled = random_generator(random_state).permutation(self.n_queries)
         return tuple(self.subset(np.sort(part)) for part in np.split(shuffled, cuts[:-1]))
+
+
+def _restored(state: dict[str, Any]) -> Dataset:
+    data = object.__new__(Dataset)
+    _fill(data, **state)
+    return data
 
 
 def _fill(data: Dataset, **fields: Any) -> None:
@@ -270,7 +268,12 @@ def _read_only(value: Any) -> Any:
 
 def _column(name: str, values: Any, n_rows: int) -> Floats:
     try:
-        column = np.array(values, dtype=np.float64)
+        masked = isinstance(values, np.ma.MaskedArray)
+        given: AnyArray = np.ma.filled(values.astype(np.float64), np.nan) if masked else np.asarray(values)
+        if given.dtype.kind in "mMc":
+            # NumPy would take dates for numbers, and drop imaginary parts.
+            raise TypeError(f"found {given.dtype}")
+        column = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"{name} must hold numbers: {error}.") from None
     if column.ndim != 1:
@@ -287,17 +290,6 @@ def _optional_column(name: str, values: Any, n_rows: int) -> Floats | None:
     return None if values is None else _column(name, values, n_rows)
 
 
-def _document_ids(docid: Any, n_rows: int) -> AnyArray | None:
-    if docid is None:
-        return None
-    ids = np.array(docid)
-    if ids.dtype.kind == "O":
-        ids = ids.astype(str)
-    if ids.shape != (n_rows,):
-        raise DataError(f"docid must be one id for each of the {n_rows:,} rows, found shape {ids.shape}.")
-    return ids
-
-
 def _feature_names(names: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
     if names is None:
         return tuple(str(number) for number in range(1, n_features + 1))
@@ -310,44 +302,36 @@ def _feature_names(names: Sequence[str] | None, n_features: int) -> tuple[str, .
     return result
 
 
-def _check_pairs(pairs: Any, indptr: Ints, order: Ints | None) -> Pairs:
+def _position(what: str, number: Any, n: int) -> int:
     try:
-        table = np.array(pairs, dtype=np.float64)
-    except (TypeError, ValueError):
-        table = np.empty(0)
-    if table.ndim != 2 or table.shape[1] not in (2, 3):
-        raise DataError("pairs must be rows of (i, j) or (i, j, probability).")
-    above, below = table[:, 0].astype(np.int64), table[:, 1].astype(np.int64)
-    probability = table[:, 2].copy() if table.shape[1] == 3 else np.ones(len(table))
-    n_rows = int(indptr[-1])
-    query = np.empty(n_rows, np.int64)
-    query[slice(None) if order is None else order] = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-
-    def refuse(bad: AnyArray, why: str) -> None:
-        if bad.any():
-            at = int(np.flatnonzero(bad)[0])
-            raise DataError(f"pairs, entry {at}: {tuple(table[at].tolist())} {why}.")
-
-    refuse((table[:, :2] != np.column_stack((above, below))).any(axis=1), "must name rows by whole numbers")
-    refuse(
-        (above < 0) | (above >= n_rows) | (below < 0) | (below >= n_rows),
-        f"names a row outside 0 to {n_rows - 1}",
-    )
-    refuse(above == below, "pairs a row with itself")
-    refuse(query[above] != query[below], "pairs rows of different queries")
-    refuse(~((probability >= 0) & (probability <= 1)), "has a probability outside 0 to 1")
-    return Pairs(above, below, probability)
+        position = operator.index(number)
+    except TypeError:
+        raise DataError(f"a {what} is named by a whole number, found {number!r}.") from None
+    if not 0 <= position < n:
+        raise DataError(f"there is no {what} {position}: there are {n:,}, numbered from 0.")
+    return position
 
 
-def _pairs_within(pairs: Pairs, rows: Ints, n_rows: int) -> Pairs:
-    """The pairs among the chosen rows, renumbered; a pair never spans queries, so its upper row decides."""
-    new_row = np.full(n_rows, -1, np.int64)
+def _order_within(order: Ints, rows: Ints) -> Ints | None:
+    """The order of a choice of rows, in their new numbers; None if they now stand query after query."""
+    new_row = np.full(len(order), -1, np.int64)
     new_row[rows] = np.arange(len(rows))
-    kept = new_row[pairs.above] >= 0
-    return Pairs(new_row[pairs.above[kept]], new_row[pairs.below[kept]], pairs.probability[kept])
+    renumbered = new_row[order]
+    kept: Ints = renumbered[renumbered >= 0]
+    return None if (kept[1:] > kept[:-1]).all() else kept
 
 
-def _chosen_queries(queries: Any, n_queries: int) -> Ints:
+def _fractions(fractions: Any) -> Floats:
+    try:
+        shares = np.asarray(fractions, dtype=np.float64)
+    except (TypeError, ValueError):
+        shares = np.empty(0)
+    if shares.ndim != 1 or len(shares) == 0 or not (shares > 0).all() or abs(shares.sum() - 1) > 1e-9:
+        raise DataError(f"fractions must be positive and sum to 1, such as (0.8, 0.2); found {fractions!r}.")
+    return shares
+
+
+def _chosen_queries(queries: Any, n_queries: int) -> Bools:
     if not isinstance(queries, slice):
         queries = np.atleast_1d(queries)
         if len(queries) == 0:
@@ -358,6 +342,8 @@ def _chosen_queries(queries: Any, n_queries: int) -> Ints:
         raise DataError(f"there are {n_queries} queries, numbered from 0: {error}.") from None
     if len(picked) == 0:
         raise DataError("a subset needs at least one query, found none.")
-    if len(np.unique(picked)) < len(picked):
+    is_chosen = np.zeros(n_queries, np.bool_)
+    is_chosen[picked] = True
+    if np.count_nonzero(is_chosen) < len(picked):
         raise DataError("a subset takes each query once.")
-    return picked
+    return is_chosen

@@ -8,13 +8,17 @@ would give far fewer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 
 from swaprank.arrays import Features, Floats
 from swaprank.dataset import Dataset
 from swaprank.errors import DataError
+from swaprank.seeds import random_generator
 
 Target = Callable[[Features], Floats]
 
@@ -22,7 +26,7 @@ _ROWS_AT_A_TIME = 16_384
 
 
 def random_net(
-    n_queries: Sequence[int] = (800, 100, 100),
+    n_queries: int | Sequence[int] = (800, 100, 100),
     *,
     n_features: int = 50,
     n_documents: int = 50,
@@ -35,7 +39,8 @@ def random_net(
     Features are uniform in [-1, 1], and so are the weights and biases of the net: tanh units, one linear output.
 
     Args:
-        n_queries: Queries in each part, by default the paper's training, validation and test files.
+        n_queries: Queries in each part, or a number for one part; by default the paper's training, validation and
+            test files.
         n_features: Features of a document.
         n_documents: Documents of a query.
         levels: How many relevance levels, from 0, in equal shares; or the share of each, lowest first.
@@ -47,19 +52,18 @@ def random_net(
     >>> train
     Dataset(40,000 documents, 800 queries, 50 features, labels 0 to 5)
     """
-    sizes = _check_sizes(n_queries, n_features, n_documents)
-    if n_hidden < 1:
-        raise DataError(f"n_hidden must be at least 1, found {n_hidden}.")
-    rng = np.random.default_rng(random_state)
+    sizes, shares = _check_sizes(n_queries, n_features, n_documents, levels)
+    _at_least_one("n_hidden", n_hidden)
+    rng = random_generator(random_state)
     weights, biases = rng.uniform(-1, 1, (n_features, n_hidden)), rng.uniform(-1, 1, n_hidden)
     output = rng.uniform(-1, 1, n_hidden)
     X = _uniform(rng, sum(sizes) * n_documents, n_features)
     target = _by_blocks(lambda block: np.tanh(block @ weights + biases) @ output, X)
-    return _parts(X, _cut_into_levels(target, levels), sizes, n_documents)
+    return _parts(X, _cut_into_levels(target, shares), sizes, n_documents)
 
 
 def random_polynomial(
-    n_queries: Sequence[int] = (800, 100, 100),
+    n_queries: int | Sequence[int] = (800, 100, 100),
     *,
     n_features: int = 50,
     n_documents: int = 50,
@@ -72,7 +76,8 @@ def random_polynomial(
     with random permutations Q, R, S. [Burges2006, 6.3.1] takes 5 levels and (10000, 5000, 10000) queries.
 
     Args:
-        n_queries: Queries in each part, by default the paper's training, validation and test files.
+        n_queries: Queries in each part, or a number for one part; by default the paper's training, validation and
+            test files.
         n_features: Features of a document.
         n_documents: Documents of a query.
         levels: How many relevance levels, from 0, in equal shares; or the share of each, lowest first.
@@ -83,8 +88,8 @@ def random_polynomial(
     >>> test
     Dataset(500 documents, 10 queries, 50 features, labels 0 to 2)
     """
-    sizes = _check_sizes(n_queries, n_features, n_documents)
-    rng = np.random.default_rng(random_state)
+    sizes, shares = _check_sizes(n_queries, n_features, n_documents, levels)
+    rng = random_generator(random_state)
     direction = rng.uniform(-1, 1, n_features)
     quadratic, cubic_one, cubic_two = (rng.permutation(n_features) for _ in range(3))
     X = _uniform(rng, sum(sizes) * n_documents, n_features)
@@ -97,16 +102,42 @@ def random_polynomial(
 
     terms = [_by_blocks(term, X) for term in (lambda x: x @ direction, quadratic_term, cubic_term)]
     target = np.mean([(term - term.mean()) / term.std() for term in terms], axis=0)
-    return _parts(X, _cut_into_levels(target, levels), sizes, n_documents)
+    return _parts(X, _cut_into_levels(target, shares), sizes, n_documents)
 
 
-def _check_sizes(n_queries: Sequence[int], n_features: int, n_documents: int) -> list[int]:
-    sizes = [int(n) for n in n_queries]
-    if not sizes or min(sizes) < 1:
-        raise DataError(f"n_queries must be at least 1 in every part, found {tuple(n_queries)}.")
-    if n_features < 1 or n_documents < 1:
-        raise DataError(f"n_features and n_documents must be at least 1, found {n_features} and {n_documents}.")
-    return sizes
+def _check_sizes(n_queries: Any, n_features: Any, n_documents: Any, levels: Any) -> tuple[list[int], Floats]:
+    """Queries in each part, and the share of each level."""
+    sizes: list[int] = list(n_queries) if isinstance(n_queries, Iterable) else [n_queries]
+    if not sizes:
+        raise DataError("n_queries must be at least 1 in every part, found no part.")
+    for size in sizes:
+        _at_least_one("n_queries", size)
+    _at_least_one("n_features", n_features)
+    _at_least_one("n_documents", n_documents)
+    shares = _level_shares(levels)
+    if len(shares) > sum(sizes) * n_documents:
+        raise DataError(f"{len(shares)} levels need as many documents, found {sum(sizes) * n_documents}.")
+    return sizes, shares
+
+
+def _at_least_one(name: str, number: Any) -> None:
+    try:
+        fine = operator.index(number) >= 1
+    except TypeError:
+        fine = False
+    if not fine:
+        raise DataError(f"{name} must be a whole number from 1, found {number!r}.")
+
+
+def _level_shares(levels: Any) -> Floats:
+    try:
+        whole = isinstance(levels, Integral) and int(levels) > 0
+        shares = np.full(levels, 1 / levels) if whole else np.asarray(levels, dtype=np.float64)
+    except (TypeError, ValueError):
+        shares = np.empty(0)
+    if shares.ndim != 1 or len(shares) < 2 or not (shares > 0).all() or abs(shares.sum() - 1) > 1e-9:
+        raise DataError(f"levels must be a number from 2, or positive shares that sum to 1; found {levels!r}.")
+    return shares
 
 
 def _uniform(rng: np.random.Generator, n_rows: int, n_features: int) -> Features:
@@ -122,10 +153,7 @@ def _by_blocks(target: Target, X: Features) -> Floats:
     return np.concatenate([target(X[start : start + _ROWS_AT_A_TIME]) for start in starts])
 
 
-def _cut_into_levels(target: Floats, levels: int | Sequence[float]) -> Floats:
-    shares = np.full(levels, 1 / levels) if isinstance(levels, int) and levels > 0 else np.asarray(levels, float)
-    if shares.ndim != 1 or len(shares) < 2 or not (shares > 0).all() or abs(shares.sum() - 1) > 1e-9:
-        raise DataError(f"levels must be a number from 2, or positive shares that sum to 1; found {levels}.")
+def _cut_into_levels(target: Floats, shares: Floats) -> Floats:
     cuts = np.quantile(target, np.cumsum(shares)[:-1])
     return np.searchsorted(cuts, target, side="right").astype(np.float64)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Ints
 from swaprank.errors import DataError
+from swaprank.ids import query_ids
 
 
 class Grouping(NamedTuple):
@@ -41,48 +42,32 @@ def group_rows(qid: Any, n_rows: int) -> Grouping:
     return Grouping(ids[order[indptr[:-1]]], indptr, order)
 
 
-def query_ids(qid: Any, n_rows: int) -> AnyArray:
-    """Query ids as an array that can be compared: integers or text as they are, anything larger as objects."""
-    if qid is None:
-        raise DataError("qid is needed: one query id for every row of X.")
-    ids = np.asarray(qid)
-    if ids.ndim != 1:
-        raise DataError(f"qid must be one id for every row, found an array of shape {ids.shape}.")
-    if len(ids) != n_rows:
-        raise DataError(f"qid has {len(ids):,} values, but X has {n_rows:,} rows.")
-    if ids.dtype.kind == "f":
-        return _whole_numbers(ids)
-    if ids.dtype.kind == "O":
-        return _objects(ids)
-    if ids.dtype.kind not in "iubUST":
-        raise DataError(f"query ids must be integers or text, found {ids.dtype}.")
-    return ids
+def query_of_row(indptr: Ints, order: Ints | None = None) -> Ints:
+    """The position of every row's query: query after query, or as the rows were given if there is an order.
+
+    >>> import numpy as np
+    >>> from swaprank.grouping import query_of_row
+    >>> query_of_row(np.array([0, 2, 3])).tolist(), query_of_row(np.array([0, 2, 3]), np.array([0, 2, 1])).tolist()
+    ([0, 0, 1], [0, 1, 0])
+    """
+    grouped = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    if order is None:
+        return grouped
+    given = np.empty_like(grouped)
+    given[order] = grouped
+    return given
 
 
 def first_appearance_codes(ids: AnyArray) -> Ints:
     """Number the distinct ids 0, 1, … in the order in which they first appear."""
-    if ids.dtype.kind == "O":
-        seen: dict[Any, int] = {}
-        return np.fromiter((seen.setdefault(x, len(seen)) for x in ids), np.int64, len(ids))
+    if ids.dtype.kind not in "iub":
+        # Hashing text is several times faster than sorting it.
+        keys = ids.tolist()
+        if len(set(keys)) == len(keys):
+            return np.arange(len(keys))
+        numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+        return np.fromiter(map(numbers.__getitem__, keys), np.int64, len(keys))
     _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[inverse]
-
-
-def _whole_numbers(ids: AnyArray) -> Ints:
-    bad = np.flatnonzero(~np.isfinite(ids) | (ids != np.round(ids)) | (np.abs(ids) >= 2.0**63))
-    if len(bad):
-        raise DataError(f"row {bad[0]}: {ids[bad[0]]} is not a query id: give integers or text.")
-    return ids.astype(np.int64)
-
-
-def _objects(ids: AnyArray) -> AnyArray:
-    """Python objects: text stays text, integers beyond 64 bits stay Python integers."""
-    kinds = {type(x) for x in ids}
-    for row, value in enumerate(ids):
-        if not isinstance(value, str | bytes | int | np.integer):
-            raise DataError(f"row {row}: {value!r} is not a query id: give integers or text.")
-    if kinds <= {str}:
-        return ids.astype(str)
-    return ids

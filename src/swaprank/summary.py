@@ -52,6 +52,15 @@ class Summary:
         return json.dumps(asdict(self), indent=2)
 
     def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, bar: str = "█") -> str:
+        """The figures as a table, the bars of the labels drawn with `bar`: "#" where there is only ASCII.
+
+        >>> import swaprank as sr
+        >>> print(sr.summarize(sr.Dataset([[1], [2]], [0, 1], qid=[1, 1])).to_text("#").splitlines()[4])
+        label 0                                       1   50.0%  ##############################
+        """
         lengths = self.list_lengths
         rows = [
             ("documents", f"{self.n_documents:,}" + (" with ids" if self.has_docid else "")),
@@ -61,7 +70,7 @@ class Summary:
                 "list length",
                 f"{lengths['min']:g} to {lengths['max']:g}, median {lengths['median']:g}, mean {lengths['mean']:.1f}",
             ),
-            *self._label_rows(),
+            *self._label_rows(bar),
             ("queries without a relevant document", f"{self.n_without_relevant:,}"),
             ("queries with one label only", f"{self.n_one_label:,}"),
             ("features with missing values", _named([f"{n} ({c:,})" for n, c in self.missing.items()])),
@@ -71,14 +80,14 @@ class Summary:
         width = max(len(name) for name, _ in rows)
         return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in rows)
 
-    def _label_rows(self) -> list[tuple[str, str]]:
+    def _label_rows(self, bar: str) -> list[tuple[str, str]]:
         if not self.labels:
             return [("labels", f"real numbers from {self.label_range[0]:g} to {self.label_range[1]:g}")]
         most = max(self.labels.values())
         return [
             (
                 f"label {label}",
-                f"{count:>10,}  {count / self.n_documents:6.1%}  {'█' * max(1, round(30 * count / most))}",
+                f"{count:>10,}  {count / self.n_documents:6.1%}  {bar * max(1, round(30 * count / most))}",
             )
             for label, count in self.labels.items()
         ]

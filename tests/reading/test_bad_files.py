@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -153,6 +155,7 @@ def test_missing_folder_and_empty(tmp_path: Path) -> None:
         (zstandard.compress(GOOD.encode()), "is zstd-compressed: rename it to end in .zst"),
         (b"PAR1\x15\x04", "is a Parquet file: rename it to end in .parquet"),
         (b"1 qid:1 1:\x00\x01", "is binary, not text"),
+        (GOOD.encode("utf-16"), "is UTF-16 text: save it as UTF-8"),
     ],
 )
 def test_binary_files(tmp_path: Path, content: bytes, complaint: str) -> None:
@@ -202,3 +205,30 @@ def test_bad_group_sizes(tmp_path: Path, sizes: str, complaint: str) -> None:
     path.write_text("0 1:1\n1 2:1\n0 1:1\n")
     (tmp_path / "rank.train.query").write_text(sizes)
     assert complaint in error_of(path)
+
+
+@pytest.mark.parametrize("line", [b"1 qid:caf\xe9 1:1", b"1 qid:1 1:1 #docid = caf\xe9"])
+def test_ids_that_are_not_utf8(tmp_path: Path, line: bytes) -> None:
+    path = tmp_path / "train.txt"
+    path.write_bytes(GOOD.encode() + b"# \xe9 in a comment\n" + line + b"\n")
+    assert "line 3: the id 'caf\\xe9' is not UTF-8" in error_of(path)
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz"])
+def test_zeros_between_and_after_streams(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"train.txt{suffix}"
+    packed = [pack(suffix, part) for part in (b"1 qid:1 1:1\n", b"0 qid:1 1:2\n")]
+    path.write_bytes(packed[0] + bytes(40_000) + packed[1] + bytes(20_000))
+    assert read(path).features.tolist() == [[1], [2]]
+
+
+@pytest.mark.parametrize("name", ["pipe", "pipe.txt", "pipe.gz"])
+def test_pipes(tmp_path: Path, name: str) -> None:
+    pipe = tmp_path / name
+    os.mkfifo(pipe)
+    text = b"1 qid:1 1:1\n0 qid:1 0:2\n"
+    writer = threading.Thread(target=lambda: pipe.write_bytes(gzip.compress(text) if name.endswith("gz") else text))
+    writer.start()
+    data = read(pipe)
+    writer.join()
+    assert data.features.tolist() == [[0, 1], [2, 0]]

@@ -3,13 +3,16 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 from swaprank.dataset import Dataset
 from swaprank.errors import DataError, MissingExtraError
 from swaprank.reading.by_ending import read
+from swaprank.reading.compression import replacing
 from swaprank.reading.letor_writing import write_letor
 
 TABLE = pl.DataFrame({"qid": ["a", "a", "b"], "label": [1, 0, 2], "x": [0.5, None, 2.0], "doc": ["u", "v", "w"]})
@@ -80,3 +83,65 @@ def test_heavy_packages_wait_until_needed() -> None:
     code = f"import sys, {ours}; print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
     assert not {"numba", "polars", "pandas", "zstandard", "narwhals", "pyarrow"} & set(modules)
+
+
+def table(folder: Path, text: str, **options: Any) -> Dataset:
+    path = folder / "table.csv"
+    path.write_text(text)
+    return read(path, **options)
+
+
+def test_query_ids_of_csv_are_those_of_text(tmp_path: Path) -> None:
+    for qids in (["7", "12"], ["007", "7"], ["null", "NA"], [str(2**127), "1"], ["1.0", "1"]):
+        (tmp_path / "twin.txt").write_text("".join(f"0 qid:{qid} 1:1\n" for qid in qids))
+        data = table(tmp_path, "qid,label,x\n" + "".join(f"{qid},0,1\n" for qid in qids))
+        assert data.qids.tolist() == read(tmp_path / "twin.txt").qids.tolist()
+    data = table(tmp_path, "qid,label,x,d\n1,0,1,007\n", docid="d")
+    assert data.docid is not None
+    assert data.docid.tolist() == ["007"]
+
+
+def test_missing_and_huge_numbers_in_csv(tmp_path: Path) -> None:
+    huge = "9" * 60
+    data = table(tmp_path, f"qid,label,a,b,c,d\n1,0,nan,NA,1.797E+308,{huge}\n1,1, null ,2.5,1,\n1,2,,N/A,-4e40,3\n")
+    nan = np.nan
+    np.testing.assert_array_equal(data.features, [[nan, nan, nan, nan], [nan, 2.5, 1, nan], [nan, nan, nan, 3]])
+    pl.DataFrame({"qid": [1], "label": [1], "x": [1e300]}).write_parquet(tmp_path / "huge.parquet")
+    assert np.isnan(read(tmp_path / "huge.parquet").features).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("qid,label,x\n1,0,3\n1,0,abc\n", "column 'x', row 1: 'abc' is not a number: give features="),
+        ("qid,label,x\n1,good,3\n", "column 'label', row 0: 'good' is not a number"),
+        ("qid,label,x\n1,NA,3\n2,1,1\n", "column 'label', row 0: the value is missing"),
+        ("qid,label,x\n1,0,inf\n", "row 0, column 0: inf is not finite"),
+        ("qid,label,x\n", "has no documents"),
+        ("qid;label;x\n1;0;3\n", "has one column, 'qid;label;x': it seems to be separated by ';', not ','"),
+        ("qid,label,x\n1,0,3,4,5\n", "cannot be read"),
+    ],
+)
+def test_bad_tables(tmp_path: Path, text: str, complaint: str) -> None:
+    with pytest.raises(DataError, match="table.csv.*" + complaint):
+        table(tmp_path, text)
+
+
+@pytest.mark.parametrize("ending", [".csv.gz", ".CSV.XZ", ".tsv.zst"])
+def test_compressed_tables(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"table{ending}"
+    with replacing(path) as stream:
+        stream.write(TABLE.write_csv(separator="\t" if "tsv" in ending else ",").encode())
+    assert read(path, docid="doc").qids.tolist() == ["a", "b"]
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(DataError, match="truncated"):
+        read(path, docid="doc")
+
+
+def test_options_of_text_go_through(tmp_path: Path) -> None:
+    path = tmp_path / "train.txt"
+    path.write_text("1 qid:1 1:5\n")
+    data = read(path, zero_based=True, n_features=3, absent=-1.0, n_threads=1)
+    assert data.features.tolist() == [[-1, 5, -1]]
+    with pytest.raises(DataError, match="is a table: zero_based cannot be given"):
+        table(tmp_path, "qid,label,x\n1,1,1\n", zero_based=False)

@@ -93,3 +93,32 @@ def test_infinite_values_are_named() -> None:
     frame = pl.DataFrame({"qid": [1], "label": [1], "x": [1e300]})
     with pytest.raises(DataError, match="row 0, column 0"):
         Dataset.from_frame(frame)
+
+
+def test_columns_named_by_numbers() -> None:
+    frame = pd.DataFrame(np.arange(12.0).reshape(4, 3))
+    data = Dataset.from_frame(frame.assign(label=0, qid=1))
+    assert data.feature_names == ("0", "1", "2")
+    np.testing.assert_array_equal(data.features, frame)
+    assert frame.columns.tolist() == [0, 1, 2]
+
+
+def test_columns_of_one_name() -> None:
+    names = ["x", "x", "label", "qid"]
+    for frame in (pd.DataFrame([[1, 2, 0, 1]], columns=names), pa.table([[1], [2], [0], [1]], names=names)):
+        with pytest.raises(DataError, match="more than one column 'x'"):
+            Dataset.from_frame(frame)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (dict(features=["x", "label"]), "column 'label' is given as label and as feature"),
+        (dict(features=["x", "x"]), "column 'x' is given twice as feature"),
+        (dict(label="qid"), "column 'qid' is given as label and as qid"),
+        (dict(sample_weight="label"), "column 'label' is given as label and as sample_weight"),
+    ],
+)
+def test_a_column_has_one_role(options: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(DataError, match=complaint):
+        Dataset.from_frame(pl.DataFrame({"qid": [1], "label": [1], "x": [1]}), **options)

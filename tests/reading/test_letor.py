@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
 from swaprank.dataset import Dataset
+from swaprank.errors import DataError
 from swaprank.reading import letor_block
 from swaprank.reading.letor import read_letor
 from tests.reading.naive_letor import naive_letor
@@ -127,10 +128,16 @@ def test_group_sizes_beside_the_file(tmp_path: Path) -> None:
     assert (data.qids.tolist(), data.indptr.tolist()) == ([1, 2], [0, 2, 3])
 
 
-def test_qid_in_the_file_wins_over_group_sizes(tmp_path: Path) -> None:
-    path = written(tmp_path, "0 qid:9 1:1\n", "rank.train")
+def test_group_sizes_beside_query_ids_must_agree(tmp_path: Path) -> None:
+    path = written(tmp_path, "0 qid:9 1:1\n1 qid:9 1:1\n0 qid:7 1:1\n", "rank.train")
+    written(tmp_path, "2\n1\n", "rank.train.group")
+    assert read_letor(path).qids.tolist() == [9, 7]
+    written(tmp_path, "1\n2\n", "rank.train.group")
+    with pytest.raises(DataError, match="documents 1 and 2 are of one query by their ids, but not by the sizes"):
+        read_letor(path)
     written(tmp_path, "5\n", "rank.train.group")
-    assert read_letor(path).qids.tolist() == [9]
+    with pytest.raises(DataError, match=r"sum to 5, but .* has 3 documents"):
+        read_letor(path)
 
 
 def test_agrees_with_scikit_learn(tmp_path: Path) -> None:

@@ -153,3 +153,25 @@ def test_compressed_by_ending_and_reproducibly(tmp_path: Path) -> None:
     assert gzip.decompress((tmp_path / "a.txt.gz").read_bytes()) == b"0 qid:1 1:1\n"
     write_letor(data, tmp_path / "b.txt.gz")
     assert (tmp_path / "a.txt.gz").read_bytes() == (tmp_path / "b.txt.gz").read_bytes()
+
+
+def test_the_file_is_named_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, path = Dataset([[1.0]], [0], qid=[1]), tmp_path / "data.txt"
+    with pytest.raises(DataError, match="is a folder"):
+        write_letor(data, tmp_path)
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", "some.part")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(DataError, match=f"^{path} cannot be written: Permission denied.$"):
+        write_letor(data, path)
+
+
+def test_ids_of_mixed_kinds(tmp_path: Path) -> None:
+    path = tmp_path / "mixed.TXT.GZ"
+    ids = np.array([2**70, "a", b"b"], dtype=object)
+    write_letor(Dataset([[1.0]] * 3, [0, 0, 0], qid=ids, docid=ids), path)
+    expected = b"".join(b"0 qid:%s 1:1 #docid = %s\n" % (text, text) for text in (b"%d" % 2**70, b"a", b"b"))
+    assert gzip.decompress(path.read_bytes()) == expected
+    assert read_letor(path).qids.tolist() == [str(2**70), "a", "b"]

@@ -9,7 +9,8 @@ import pytest
 
 from swaprank.dataset import Dataset
 from swaprank.errors import DataError
-from swaprank.reading.trec import Run, read_qrels, read_run, write_run
+from swaprank.reading.judged import read_judged, read_scores
+from swaprank.reading.trec import Qrels, Run, read_qrels, read_run, write_run
 
 
 def data() -> Dataset:
@@ -53,11 +54,17 @@ def test_rows_are_the_ids_where_there_are_none(tmp_path: Path) -> None:
         ("q 0 a 1\nq 0 b x\n", "line 2: expected a whole number as the label, found 'x'."),
         ("q 0 a 1\n\nr 0 a 1\nq 0 a 0\n", "line 4: document 'a' of query 'q' is already in line 1."),
         ("\n\n", "has no lines"),
+        (
+            "q 0 a 99999999999999999999999\n",
+            "line 1: expected a whole number as the label, found '99999999999999999999999'.",
+        ),
+        ("q 0 a 1_0\n", "line 1: expected a whole number as the label, found '1_0'."),
+        ("q 0 a ٣\n", "line 1: expected a whole number as the label, found '٣'."),
     ],
 )
 def test_bad_qrels(tmp_path: Path, text: str, complaint: str) -> None:
     path = tmp_path / "judged.qrels"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=re.escape(complaint)):
         read_qrels(path)
 
@@ -67,12 +74,14 @@ def test_bad_qrels(tmp_path: Path, text: str, complaint: str) -> None:
     [
         ("q Q0 a 1 2.5\n", "line 1: expected 6 columns"),
         ("q Q0 a 1 nan t\n", "line 1: expected a finite number as the score, found 'nan'."),
+        ("q Q0 a 1 1_0 t\n", "line 1: expected a finite number as the score, found '1_0'."),
+        ("q Q0 a 1 ٣ t\n", "line 1: expected a finite number as the score, found '٣'."),
         ("q Q0 a 1 2 t\nq Q0 a 2 1 t\n", "line 2: document 'a' of query 'q' is already in line 1."),
     ],
 )
 def test_bad_run(tmp_path: Path, text: str, complaint: str) -> None:
     path = tmp_path / "my.run"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=re.escape(complaint)):
         read_run(path)
 
@@ -87,9 +96,56 @@ def test_documents_without_a_score() -> None:
 
 @pytest.mark.parametrize(
     ("scores", "tag", "complaint"),
-    [([1, 2], "t", "one for each of the 4"), ([1, 2, np.nan, 3], "t", "row 2: nan"), ([1] * 4, "a b", "the tag 'a b'")],
+    [
+        ([1, 2], "t", "one a document, 4"),
+        ([1, 2, np.nan, 3], "t", "document 2 has NaN"),
+        ([1] * 4, "a b", "the tag 'a b'"),
+    ],
 )
 def test_runs_that_cannot_be_written(tmp_path: Path, scores: list[float], tag: str, complaint: str) -> None:
     with pytest.raises(DataError, match=complaint):
         write_run(data(), scores, tmp_path / "my.run", tag=tag)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_text_as_scores(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="scores must be numbers"):
+        write_run(data(), list("abcd"), tmp_path / "my.run")
+    with pytest.raises(DataError, match="row 1: inf cannot be written"):
+        write_run(data(), [1, np.inf, 0, 0], tmp_path / "my.run")
+
+
+def test_a_run_names_each_document_of_a_query_once(tmp_path: Path) -> None:
+    twice = Dataset([[1.0]] * 3, [0, 1, 2], qid=["q", "r", "q"], docid=["a", "a", "a"])
+    with pytest.raises(DataError, match="rows 0 and 2 of query 'q' have one document id, 'a'"):
+        write_run(twice, [1, 2, 3], tmp_path / "my.run")
+    write_run(twice.subset([1]), [2], tmp_path / "my.run")
+    assert read_run(tmp_path / "my.run").to_dict() == {"r": {"a": 2.0}}
+
+
+def test_judgements_and_runs_from_lists() -> None:
+    assert Qrels([1, 1], ["a", b"b"], [2, 0]).to_dict() == {"1": {"a": 2, "b": 0}}  # type: ignore[arg-type]
+    assert Run(["q"], [7], [0.5]).to_dict() == {"q": {"7": 0.5}}  # type: ignore[arg-type]
+    for labels, complaint in (
+        ([1.5], "row 0: 1.5 is not a whole number"),
+        (["x"], "must hold numbers"),
+        ([1, 2], "qid"),
+    ):
+        with pytest.raises(DataError, match=complaint):
+            Qrels(["q"], ["a"], labels)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["1_0", "٣", "one"])
+def test_scores_that_are_no_numbers(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "scores.txt"
+    path.write_text(f"1e3\n\n{text}\n", encoding="utf-8")
+    with pytest.raises(DataError, match=f"line 3: expected a number, found '{text}'"):
+        read_scores(path)
+
+
+def test_comments_do_not_make_judgements(tmp_path: Path) -> None:
+    path = tmp_path / "train.txt"
+    path.write_bytes(b"# my donn\xe9es set\n\n1 qid:1 1:2\n")
+    assert isinstance(read_judged(path), Dataset)
+    path.write_text("\nq 0 a 1\n")
+    assert isinstance(read_judged(path), Qrels)

@@ -7,6 +7,7 @@ from pathlib import Path
 from swaprank.arrays import Bytes
 from swaprank.errors import DataError
 from swaprank.reading import parsing_status as status
+from swaprank.reading.compression import HOW_TO_RECODE
 
 _SHOWN_BYTES = 40
 _COUNTED_BYTES = 1 << 20
@@ -53,6 +54,8 @@ def _complaint(kind: int, found: str, n_features: int | None) -> str:
         return f"feature {index} is given twice"
     if kind == status.LONG_ID:
         return f"an id of more than {status.LONGEST_ID:,} bytes, '{found}…'"
+    if kind == status.NOT_UTF8:
+        return f"the id '{found}' is not UTF-8: {HOW_TO_RECODE}"
     if int(index) == 0:
         return "there is a feature 0, but zero_based=False says that they are numbered from 1"
     if n_features is None:

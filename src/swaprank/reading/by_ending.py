@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from swaprank.dataset import Dataset
-from swaprank.errors import DataError, MissingExtraError
-from swaprank.reading.compression import COMPRESSED, existing_file
+from swaprank.errors import DataError
+from swaprank.reading.compression import COMPRESSED, content_ending, existing_file, is_stream, packing
 from swaprank.reading.letor import read_letor
 from swaprank.reading.side_files import side_file
 
 _TEXT = (".txt", ".letor", ".svm", ".dat")
-TABLES = (".csv", ".tsv", ".parquet")
+_TABLES = (".csv", ".tsv", ".parquet")
 
 
 def read(
@@ -25,21 +25,29 @@ def read(
     features: Sequence[str] | None = None,
     docid: str | None = None,
     sample_weight: str | None = None,
+    n_features: int | None = None,
+    absent: float | None = None,
+    zero_based: bool | None = None,
+    n_threads: int | None = None,
 ) -> Dataset:
     r"""Read a data set by its file's ending.
 
-    `.txt`, `.letor`, `.svm` and `.dat` are LETOR text (also with `.gz`, `.xz` or `.zst` after it), as is any file
-    with group sizes beside it (`<path>.query` or `<path>.group`); `.csv`, `.tsv` and `.parquet` are tables. For
-    more say in how text is read, see `read_letor`; for tables of other makes, see `Dataset.from_frame`.
+    `.txt`, `.letor`, `.svm` and `.dat` are LETOR text, as is any file with group sizes beside it (`<path>.query` or
+    `<path>.group`) and any pipe; `.csv`, `.tsv` and `.parquet` are tables. All but `.parquet` may have `.gz`, `.xz`
+    or `.zst` after it. For tables of other makes, see `Dataset.from_frame`.
 
     Args:
         path: The file.
-        label: The column of a table that holds the labels; "label" if not given. This and what follows is for
+        label: The column of a table that holds the labels; "label" if not given. This and the next four are for
             tables only.
         qid: The column of query ids; "qid" if not given.
         features: The feature columns; all without another role if not given.
         docid: The column of document ids.
         sample_weight: The column of weights.
+        n_features: How many features there are. This and what follows is for LETOR text only: see `read_letor`.
+        absent: The value of a feature that a line leaves out; 0 if not given.
+        zero_based: Whether features are numbered from 0; if not given, they are if a feature 0 occurs in the file.
+        n_threads: How many threads parse; all cores if not given.
 
     >>> import pathlib, tempfile, swaprank as sr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "clicks.csv"
@@ -48,31 +56,30 @@ def read(
     [[7.5, 3.0], [2.5, nan]]
     """
     file = existing_file(path)
-    columns = {"label": label, "qid": qid, "features": features, "docid": docid, "sample_weight": sample_weight}
-    given = {name: value for name, value in columns.items() if value is not None}
-    ending = file.suffix.lower()
-    if ending in TABLES:
-        return Dataset.from_frame(_read_table(file, ending), **given)  # type: ignore[arg-type]
-    content = Path(file.stem).suffix.lower() if ending in COMPRESSED else ending
-    if content not in _TEXT and side_file(file) is None:
-        known = ", ".join((*_TEXT, *TABLES))
+    columns = _given(label=label, qid=qid, features=features, docid=docid, sample_weight=sample_weight)
+    options = _given(n_features=n_features, absent=absent, zero_based=zero_based, n_threads=n_threads)
+    if is_table(file):
+        if options:
+            raise DataError(f"{file} is a table: {', '.join(options)} cannot be given, being for LETOR text.")
+        from swaprank.reading.tables import read_table
+
+        return read_table(file, **columns)
+    if content_ending(file) not in _TEXT and side_file(file) is None and not is_stream(file):
+        known = ", ".join((*_TEXT, *_TABLES))
         raise DataError(
-            f"{file}: the ending '{''.join(file.suffixes)}' is unknown; known are {known}, the first four also with "
+            f"{file}: the ending '{''.join(file.suffixes)}' is unknown; known are {known}, all but the last also with "
             f"{', '.join(COMPRESSED)}. For LETOR text of another name, use read_letor."
         )
-    if given:
-        raise DataError(f"{file} is LETOR text, which has no columns: {', '.join(given)} cannot be given.")
-    return read_letor(file)
+    if columns:
+        raise DataError(f"{file} is LETOR text, which has no columns: {', '.join(columns)} cannot be given.")
+    return read_letor(file, **options)
 
 
-def _read_table(file: Path, ending: str) -> Any:
-    try:
-        import polars
-    except ImportError:
-        raise MissingExtraError(f"{file}: tables need Polars: pip install 'swaprank[frames]'") from None
-    try:
-        if ending == ".parquet":
-            return polars.read_parquet(file)
-        return polars.read_csv(file, separator="\t" if ending == ".tsv" else ",", infer_schema_length=None)
-    except (polars.exceptions.PolarsError, OSError) as error:
-        raise DataError(f"{file} cannot be read: {error}") from None
+def is_table(file: Path) -> bool:
+    """Whether a file's ending says that it is a table."""
+    ending = content_ending(file)
+    return ending in _TABLES and not (ending == ".parquet" and packing(file))
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}

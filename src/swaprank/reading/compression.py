@@ -22,6 +22,10 @@ _BLOCK_BYTES = 16 << 20
 _PIECE_BYTES = 16 << 10
 """Compressed bytes taken at a time: little enough that what they expand to stays small."""
 
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+HOW_TO_RECODE = "if the file is Latin-1, convert it with iconv -f latin1 -t utf-8"
+
 _MAGIC = (
     (b"\x1f\x8b", "gzip-compressed", ".gz"),
     (b"\xfd7zXZ\x00", "xz-compressed", ".xz"),
@@ -40,28 +44,53 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
     return file
 
 
+def is_stream(file: Path) -> bool:
+    """Whether this is a pipe or a device, which has no ending to go by and may be read only once."""
+    return not file.is_file() or file.parent in (Path("/dev"), Path("/dev/fd"))
+
+
+def packing(file: Path) -> str:
+    """How a file is compressed, by its ending: .gz, .xz, .zst, or nothing."""
+    ending = file.suffix.lower()
+    return ending if ending in COMPRESSED else ""
+
+
+def content_ending(file: Path) -> str:
+    """What the name ends in, but for the compression: .txt of train.TXT.gz."""
+    return Path(file.stem).suffix.lower() if packing(file) else file.suffix.lower()
+
+
 def text_blocks(file: Path) -> Iterator[Block]:
     """The bytes of a file in blocks that end at a line's end; an empty or binary one is refused."""
-    blocks = _unpacked_blocks(file) if file.suffix in COMPRESSED else _mapped_file(file)
+    blocks = _unpacked_blocks(file) if packing(file) else _whole_file(file)
+    if is_stream(file):
+        # Who reads it twice, as for a feature 0 in a later block, could not: a stream is one block.
+        blocks = iter([whole] if (whole := b"".join(bytes(block) for block in blocks)) else [])
     empty = True
     for block in blocks:
         if empty:
-            _refuse_binary(bytes(block[:4096]), file)
+            refuse_binary(bytes(block[:4096]), file)
         empty = False
         yield block
     if empty:
         raise DataError(f"{file} is empty: expected one document a line.")
 
 
-def text_lines(file: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a text file with their numbers, from 1; bytes that are not UTF-8 show as escapes."""
+def text_lines(file: Path, errors: str = "strict") -> Iterator[tuple[int, str]]:
+    """The lines of a text file with their numbers, from 1, read no further than they are asked for."""
     number = 0
     for block in text_blocks(file):
-        for line in bytes(block).removeprefix(b"\xef\xbb\xbf" if number == 0 else b"").split(b"\n"):
+        start = len(_BYTE_ORDER_MARK) if number == 0 and block[:3] == _BYTE_ORDER_MARK else 0
+        while start < len(block):
+            stop = block.find(b"\n", start)
+            stop = len(block) if stop < 0 else stop
             number += 1
-            yield number, line.decode("utf-8", "backslashreplace")
-        # A block ends with a newline, after which split gives one line too many.
-        number -= 1
+            try:
+                yield number, block[start:stop].decode(errors=errors)
+            except UnicodeDecodeError:
+                shown = block[start : min(stop, start + 40)].decode("utf-8", "backslashreplace")
+                raise DataError(f"{file}, line {number}: '{shown}' is not UTF-8: {HOW_TO_RECODE}.") from None
+            start = stop + 1
 
 
 @contextmanager
@@ -70,17 +99,21 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     file = Path(path)
     if not file.parent.is_dir():
         raise DataError(f"there is no folder {file.parent} to write {file.name} in.")
+    if file.is_dir():
+        raise DataError(f"{file} is a folder: name a file in it to write to.")
     part = file.with_name(f".{file.name}.{os.getpid()}-{os.urandom(4).hex()}.part")
     try:
-        with part.open("xb") as raw, _packing(file.suffix, raw) as stream:
+        with part.open("xb") as raw, _packed(packing(file), raw) as stream:
             yield stream
         part.replace(file)
+    except OSError as error:
+        raise DataError(f"{file} cannot be written: {error.strerror or error}.") from error
     finally:
         part.unlink(missing_ok=True)
 
 
 @contextmanager
-def _packing(suffix: str, raw: IO[bytes]) -> Iterator[IO[bytes]]:
+def _packed(suffix: str, raw: IO[bytes]) -> Iterator[IO[bytes]]:
     if suffix == ".gz":
         import gzip
 
@@ -98,9 +131,11 @@ def _packing(suffix: str, raw: IO[bytes]) -> Iterator[IO[bytes]]:
         yield raw
 
 
-def _mapped_file(file: Path) -> Iterator[Block]:
+def _whole_file(file: Path) -> Iterator[Block]:
     with file.open("rb") as opened:
-        if os.fstat(opened.fileno()).st_size:
+        if is_stream(file):
+            yield opened.read()
+        elif os.fstat(opened.fileno()).st_size:
             yield mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
 
 
@@ -122,24 +157,30 @@ def _unpacked_blocks(file: Path) -> Iterator[Block]:
 
 def _unpacked_pieces(file: Path) -> Iterator[bytes]:
     """Decompress stream after stream, as `cat a.gz b.gz` makes them, and see that the last one is whole."""
-    new_stream = _decompressor(file.suffix)
-    stream = None
+    kind = packing(file)
+    new_stream = _decompressor(kind)
+    stream, n_streams = None, 0
     with file.open("rb") as packed:
         while piece := packed.read(_PIECE_BYTES):
             while piece:
-                stream = stream or new_stream()
+                if stream is None:
+                    # Streams may be padded with zeros, as tar and tape drives do.
+                    piece = piece.lstrip(b"\0") if n_streams else piece
+                    if not piece:
+                        break
+                    stream, n_streams = new_stream(), n_streams + 1
                 try:
                     unpacked = stream.decompress(piece)
                 except _corruption() as error:
-                    raise DataError(f"{file} is damaged, or not {file.suffix[1:]}: {error}.") from None
+                    raise DataError(f"{file} is damaged, or not {kind[1:]}: {error}.") from None
                 piece = b""
                 if stream.eof:
-                    # Streams may be padded with zeros.
-                    piece, stream = stream.unused_data.lstrip(b"\0"), None
+                    piece, stream = stream.unused_data, None
                 if unpacked:
                     yield unpacked
     if stream is not None:
-        raise DataError(f"{file} is truncated: it ends in the middle of the {file.suffix[1:]} stream.")
+        # A flipped bit may lead a decompressor past the true end, so that both look alike.
+        raise DataError(f"{file} is truncated or damaged: its last {kind[1:]} stream does not end.")
 
 
 def _decompressor(suffix: str) -> Callable[[], Any]:
@@ -159,9 +200,12 @@ def _corruption() -> tuple[type[Exception], ...]:
     return zlib.error, lzma.LZMAError, zstandard.ZstdError
 
 
-def _refuse_binary(head: bytes, file: Path) -> None:
+def refuse_binary(head: bytes, file: Path) -> None:
+    """Refuse what cannot be text, and say what it seems to be."""
     for magic, kind, suffix in _MAGIC:
         if head.startswith(magic):
             raise DataError(f"{file} is {kind}: rename it to end in {suffix}, for instance {file.name}{suffix}.")
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DataError(f"{file} is UTF-16 text: save it as UTF-8, for instance with iconv -f utf-16 -t utf-8.")
     if b"\0" in head:
         raise DataError(f"{file} is binary, not text: it has a NUL byte at {head.index(0):,}.")

@@ -12,10 +12,11 @@ import numpy as np
 from swaprank.arrays import AnyArray, Features
 from swaprank.dataset import Dataset
 from swaprank.errors import DataError
+from swaprank.ids import decoded, integers_or_text
 from swaprank.reading.bad_lines import BadLineError, bad_line_error
 from swaprank.reading.compression import Block, existing_file, text_blocks
 from swaprank.reading.parsing_status import LARGEST_INDEX, Format
-from swaprank.reading.side_files import query_numbers, side_file
+from swaprank.reading.side_files import query_numbers, refuse_contradiction, side_file
 
 if TYPE_CHECKING:
     from swaprank.reading.letor_block import ParsedBlock
@@ -35,14 +36,16 @@ def read_letor(
 
     A line is `label qid:<id> 1:<value> 2:<value> … #docid = <id>`; features may be left out and come in any
     order, values may be `nan` or `NULL`, and a number beyond single precision is taken as missing. Without qid,
-    group sizes are read from a file beside it: `<path>.query` (LightGBM) or `<path>.group` (XGBoost).
+    group sizes are read from a file beside it: `<path>.query` (LightGBM) or `<path>.group` (XGBoost); with qid, such
+    a file must agree. Ids are UTF-8.
 
     Args:
         path: The file.
         n_features: How many features there are; else as many as the file names. Give it for sparse files, so that
             all parts of a data set are equally wide.
         absent: The value of a feature that a line leaves out: 0, or NaN as XGBoost has it.
-        zero_based: Whether features are numbered from 0; if None, they are if a feature 0 occurs anywhere.
+        zero_based: Whether features are numbered from 0; if None, they are if a feature 0 occurs in this file. Give
+            it where one part of a data set might lack feature 0, so that all parts are numbered alike.
         n_threads: How many threads parse; None for all cores.
 
     >>> import pathlib, tempfile, swaprank as sr
@@ -109,6 +112,8 @@ def _dataset(blocks: list[ParsedBlock], absent: float, file: Path, sizes_file: P
     labels = np.concatenate([block.labels for block in blocks])
     if sizes_file is None or len(blocks[0].qid_rows):
         qid = _query_ids(blocks)
+        if sizes_file is not None:
+            refuse_contradiction(sizes_file, file, qid)
     else:
         qid = query_numbers(sizes_file, file, len(labels))
     docid, first = _document_ids(blocks), blocks[0].first
@@ -140,27 +145,11 @@ def _query_ids(blocks: list[ParsedBlock]) -> AnyArray:
     offsets = np.cumsum([0, *sizes])
     starts = np.concatenate([block.qid_rows + offset for block, offset in zip(blocks, offsets, strict=False)])
     texts = np.concatenate([block.qid_texts for block in blocks])
-    return np.repeat(_integers_or_text(texts), np.diff(np.append(starts, offsets[-1])))
-
-
-def _integers_or_text(texts: AnyArray) -> AnyArray:
-    try:
-        numbers = texts.astype(np.int64)
-    except (ValueError, OverflowError):
-        return _decoded(texts)
-    # Leading zeros, signs and the like would be lost: 007 is another id than 7.
-    return numbers if (numbers.astype("S20") == texts).all() else _decoded(texts)
+    return np.repeat(integers_or_text(texts), np.diff(np.append(starts, offsets[-1])))
 
 
 def _document_ids(blocks: list[ParsedBlock]) -> AnyArray | None:
     if all(block.docids is None for block in blocks):
         return None
     none = [np.zeros(len(block.labels), "S1") if block.docids is None else block.docids for block in blocks]
-    return _decoded(np.concatenate(none))
-
-
-def _decoded(texts: AnyArray) -> AnyArray:
-    try:
-        return texts.astype(np.str_)  # plain ASCII, and many times faster
-    except UnicodeDecodeError:
-        return np.char.decode(texts, "utf-8", "backslashreplace")
+    return decoded(np.concatenate(none))

@@ -26,6 +26,7 @@ from swaprank.reading.parsing_status import DONE, FULL, LARGEST_INDEX, LONGEST_I
 _LEAST_CHUNK = 1 << 18
 _HARD_NUMBERS = 1024
 _FORETOLD = 4096
+_BEYOND_ASCII = 128
 
 
 class ParsedBlock(NamedTuple):
@@ -189,4 +190,9 @@ def _texts(text: Bytes, spans: Ints, rows: Ints) -> AnyArray:
         raise BadLineError(parsing_status.LONG_ID, int(spans[rows[np.argmax(lengths > LONGEST_ID)], 0]))
     out = np.zeros((len(rows), longest), np.uint8)
     letor_kernel.gather_texts(text, spans, rows, out)
+    for k in np.flatnonzero((out >= _BEYOND_ASCII).any(axis=1)).tolist():
+        try:
+            out[k].tobytes().decode()
+        except UnicodeDecodeError:
+            raise BadLineError(parsing_status.NOT_UTF8, int(spans[rows[k], 0])) from None
     return out.view(f"S{longest}").reshape(-1)

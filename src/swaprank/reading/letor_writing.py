@@ -11,6 +11,8 @@ import numpy as np
 from swaprank.arrays import AnyArray, Bytes, Ints
 from swaprank.dataset import Dataset
 from swaprank.errors import DataError
+from swaprank.grouping import query_of_row
+from swaprank.ids import id_text
 from swaprank.reading.compression import replacing
 
 _BATCH_BYTES = 8 << 20
@@ -46,8 +48,10 @@ def write_letor(
 ) -> None:
     """Write a data set as LETOR text, compressed if the path ends in .gz, .xz or .zst.
 
-    Nothing is lost: every float32 is written with just as many digits as bring it back. Rows stay in the order in
-    which they were given, features are numbered from 1, and the file appears only once it is complete.
+    Written are features, labels, query ids and document ids, and of these nothing is lost: every float32 has just as
+    many digits as bring it back. Feature names give way to numbers from 1, and there is no place in such a file for
+    sample_weight, base_score and pairs. Rows stay in the order in which they were given, and the file appears only
+    once it is complete.
 
     Args:
         data: The data set. Its query ids and document ids must be free of blanks and of '#'.
@@ -96,7 +100,6 @@ def _write_batch(data: Dataset, sparse: bool, lines: _Lines, start: int, stop: i
 
 def _lines(data: Dataset) -> _Lines:
     labels, label_codes = np.unique(data.labels, return_inverse=True)
-    queries = np.repeat(np.arange(data.n_queries), np.diff(data.indptr))
     _refuse_unwritable("query id", data.qids)
     if data.docid is None:
         docids = _Texts(np.zeros(0, np.uint8), np.zeros(len(data) + 1, np.int64))
@@ -106,8 +109,8 @@ def _lines(data: Dataset) -> _Lines:
     return _Lines(
         label_codes.astype(np.int64),
         *_texts([f"{_label_text(label)} qid:" for label in labels.tolist()]),
-        data.as_given(queries),
-        *_texts([_id_text(qid) for qid in data.qids.tolist()]),
+        query_of_row(data.indptr, data.order),
+        *_texts([id_text(qid) for qid in data.qids.tolist()]),
         *docids,
     )
 
@@ -126,14 +129,11 @@ def _number_text(value: np.float32) -> bytes:
     return np.format_float_scientific(value, trim="-").encode() if value else b"0"
 
 
-def _id_text(identifier: object) -> str:
-    return identifier.decode() if isinstance(identifier, bytes) else str(identifier)
-
-
 def _refuse_unwritable(what: str, ids: AnyArray, may_be_empty: bool = False) -> None:
     if ids.dtype.kind in "iu":
         return
-    for identifier in np.unique(ids).tolist():
-        text = _id_text(identifier)
+    for identifier in dict.fromkeys(ids.tolist()):
+        text = id_text(identifier)
         if "#" in text or (text.split() != [text] and not (may_be_empty and not text)):
-            raise DataError(f"the {what} '{text}' cannot be written: LETOR ids have no blanks, no '#', and a letter.")
+            allowed = "may be empty, but not" if may_be_empty else "must not be empty, nor"
+            raise DataError(f"the {what} '{text}' cannot be written: in LETOR text it {allowed} have blanks or '#'.")

@@ -30,6 +30,6 @@ LABEL_COLUMN = -1
 LARGEST_INDEX = 10_000_000
 """A larger feature number is taken for a mistake, not for a matrix of so many columns."""
 
-LONG_ID = 9
+LONG_ID, NOT_UTF8 = 9, 10
 LONGEST_ID = 4096
 """Ids are kept in arrays as wide as the longest; one absurd id must not cost so much for every row."""

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import numpy as np
 
-from swaprank.arrays import Ints
+from swaprank.arrays import AnyArray, Ints
 from swaprank.errors import DataError
-from swaprank.reading.compression import COMPRESSED, text_lines
+from swaprank.reading.compression import packing, text_lines
 
 _SUFFIXES = (".query", ".group")
 
 
 def side_file(file: Path) -> Path | None:
     """The file of group sizes that belongs to a data file: `rank.train.query` to `rank.train` or `rank.train.xz`."""
-    bases = [file, file.with_suffix("")] if file.suffix in COMPRESSED else [file]
+    bases = [file, file.with_suffix("")] if packing(file) else [file]
     candidates = [base.with_name(base.name + suffix) for base in bases for suffix in _SUFFIXES]
     return next((candidate for candidate in candidates if candidate.is_file()), None)
 
@@ -36,3 +36,16 @@ def query_numbers(sizes_file: Path, data_file: Path, n_documents: int) -> Ints:
             f"the group sizes in {sizes_file} sum to {total:,}, but {data_file} has {n_documents:,} documents."
         )
     return np.repeat(np.arange(1, len(sizes) + 1), sizes)
+
+
+def refuse_contradiction(sizes_file: Path, data_file: Path, qid: AnyArray) -> None:
+    """Where a file has query ids and group sizes beside it, each group must be the rows of one query."""
+    numbers = query_numbers(sizes_file, data_file, len(qid))
+    differ = np.flatnonzero((qid[1:] != qid[:-1]) != (numbers[1:] != numbers[:-1]))
+    if len(differ):
+        row = int(differ[0])
+        raise DataError(
+            f"{data_file} has query ids that contradict the group sizes in {sizes_file}: documents {row + 1:,} and "
+            f"{row + 2:,} are of {'one query' if qid[row] == qid[row + 1] else 'two queries'} by their ids, but not by "
+            "the sizes. Remove the file of sizes if the ids are right."
+        )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
@@ -14,7 +15,11 @@ import numpy as np
 from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.dataset import Dataset
 from swaprank.errors import DataError
+from swaprank.grouping import query_of_row
+from swaprank.ids import document_ids, id_text
 from swaprank.reading.compression import existing_file, replacing, text_lines
+
+_LARGEST_LABEL = 10**18
 
 
 @final
@@ -30,6 +35,13 @@ class Qrels:
     qid: AnyArray
     docid: AnyArray
     label: Ints
+
+    def __post_init__(self) -> None:
+        labels = _as_arrays(self, "label")
+        bad = np.flatnonzero((labels != np.round(labels)) | (np.abs(labels) >= _LARGEST_LABEL))
+        if len(bad):
+            raise DataError(f"label, row {bad[0]}: {labels[bad[0]]} is not a whole number below 10^18.")
+        object.__setattr__(self, "label", np.asarray(self.label).astype(np.int64, copy=False))
 
     def to_dict(self) -> dict[str, dict[str, int]]:
         """Labels by query and document, as pytrec_eval and ir_measures take them."""
@@ -51,6 +63,9 @@ class Run:
     docid: AnyArray
     score: Floats
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "score", _as_arrays(self, "score"))
+
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Scores by query and document, as pytrec_eval and ir_measures take them."""
         return _nested(self.qid, self.docid, self.score)
@@ -63,7 +78,7 @@ class Run:
         found = np.full(len(data), np.nan)
         missing: list[tuple[int, str]] = []
         docids = data.docid.astype(str)
-        for query, qid in enumerate(data.qids.astype(str).tolist()):
+        for query, qid in enumerate(map(id_text, data.qids.tolist())):
             of_query = scores.get(qid, {})
             for row in data.rows(query).tolist():
                 score = of_query.get(docids[row])
@@ -89,7 +104,9 @@ def read_qrels(path: str | os.PathLike[str]) -> Qrels:
     >>> sr.read_qrels(path).to_dict()
     {'301': {'FR94-1': 1, 'FR94-2': 0}}
     """
-    qids, docids, labels = _columns(existing_file(path), "query iteration document label", 2, 3, int, "a whole number")
+    file = existing_file(path)
+    columns = "query iteration document label"
+    qids, docids, labels = _columns(file, text_lines(file), columns, 2, 3, _whole_number, "a whole number")
     return Qrels(np.array(qids), np.array(docids), np.array(labels, np.int64))
 
 
@@ -102,8 +119,14 @@ def read_run(path: str | os.PathLike[str]) -> Run:
     >>> sr.read_run(path).score
     array([12.5, 11. ])
     """
+    file = existing_file(path)
+    return parse_run(file, text_lines(file))
+
+
+def parse_run(file: Path, lines: Iterable[tuple[int, str]]) -> Run:
+    """A run out of numbered lines; the file is for errors to name."""
     columns = "query Q0 document rank score tag"
-    qids, docids, scores = _columns(existing_file(path), columns, 2, 4, _finite, "a finite number")
+    qids, docids, scores = _columns(file, lines, columns, 2, 4, _finite_number, "a finite number")
     return Run(np.array(qids), np.array(docids), np.array(scores, np.float64))
 
 
@@ -111,7 +134,8 @@ def write_run(data: Dataset, scores: Any, path: str | os.PathLike[str], tag: str
     """Write scores as a TREC run: query, Q0, document, rank from 1, score, tag.
 
     Documents go by score, and by document id, descending, where scores are equal, which is how trec_eval orders
-    them. Where the data set has no document ids, the row's number, from 0, is the id.
+    them. Where the data set has no document ids, the row's number, from 0, is the id; where it has, no two documents
+    of a query may have the same.
 
     >>> import pathlib, tempfile, swaprank as sr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "mine.run"
@@ -121,14 +145,13 @@ def write_run(data: Dataset, scores: Any, path: str | os.PathLike[str], tag: str
     301 Q0 FR94-2 1 1.5 swaprank
     301 Q0 FR94-1 2 0.25 swaprank
     """
-    values = np.asarray(scores, np.float64)
-    if values.shape != (len(data),):
-        raise DataError(f"scores must be one for each of the {len(data):,} documents, found shape {values.shape}.")
-    if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise DataError(f"scores, row {row}: {values[row]} is not a finite number.")
-    docids = [str(row) for row in range(len(data))] if data.docid is None else data.docid.astype(str).tolist()
-    qids = data.qids.astype(str).tolist()
+    from swaprank.metrics.measuring import check_scores
+
+    values = check_scores(scores, len(data))
+    infinite = np.flatnonzero(np.isinf(values))
+    if len(infinite):
+        raise DataError(f"scores, row {infinite[0]}: {values[infinite[0]]} cannot be written, not being finite.")
+    qids, docids = [id_text(qid) for qid in data.qids.tolist()], _written_ids(data)
     for what, texts in (("tag", [tag]), ("query id", qids), ("document id", docids)):
         for text in texts:
             if text.split() != [text]:
@@ -142,13 +165,19 @@ def write_run(data: Dataset, scores: Any, path: str | os.PathLike[str], tag: str
 
 
 def _columns(
-    file: Path, layout: str, docid_column: int, value_column: int, parse: Callable[[str], Any], expected: str
+    file: Path,
+    lines: Iterable[tuple[int, str]],
+    layout: str,
+    docid_column: int,
+    value_column: int,
+    parse: Callable[[str], Any],
+    expected: str,
 ) -> tuple[list[str], list[str], list[Any]]:
     qids: list[str] = []
     docids: list[str] = []
     values: list[Any] = []
     first_seen: dict[tuple[str, str], int] = {}
-    for number, line in text_lines(file):
+    for number, line in lines:
         words = line.split()
         if not words:
             continue
@@ -174,11 +203,53 @@ def _columns(
     return qids, docids, values
 
 
-def _finite(text: str) -> float:
-    value = float(text)
+def number_of(text: str) -> float:
+    """A number as other tools read it: Python alone takes 1_0 for 10, and digits of all scripts."""
+    if "_" in text or not text.isascii():
+        raise ValueError(text)
+    return float(text)
+
+
+def _finite_number(text: str) -> float:
+    value = number_of(text)
     if not math.isfinite(value):
         raise ValueError(text)
     return value
+
+
+def _whole_number(text: str) -> int:
+    if not re.fullmatch("[+-]?[0-9]+", text) or abs(int(text)) >= _LARGEST_LABEL:
+        raise ValueError(text)
+    return int(text)
+
+
+def _written_ids(data: Dataset) -> list[str]:
+    """Document ids for a run, where each may stand but once in a query."""
+    if data.docid is None:
+        return [str(row) for row in range(len(data))]
+    ids: list[str] = data.docid.astype(str).tolist()
+    queries = query_of_row(data.indptr, data.order).tolist()
+    first_row: dict[tuple[int, str], int] = {}
+    for row, key in enumerate(zip(queries, ids, strict=True)):
+        if first_row.setdefault(key, row) != row:
+            raise DataError(
+                f"rows {first_row[key]} and {row} of query '{id_text(data.qids[key[0]])}' have one document id, "
+                f"'{key[1]}': a run names each document of a query once."
+            )
+    return ids
+
+
+def _as_arrays(judged: Qrels | Run, name: str) -> Floats:
+    """Make text of the ids, and see that there are as many as values, which are given back as numbers."""
+    try:
+        values = np.asarray(getattr(judged, name), np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} must hold numbers: {error}.") from None
+    if values.ndim != 1 or not np.isfinite(values).all():
+        raise DataError(f"{name} must be one finite number for every document.")
+    for ids in ("qid", "docid"):
+        object.__setattr__(judged, ids, document_ids(getattr(judged, ids), len(values), ids).astype(str, copy=False))
+    return values
 
 
 def _nested(qids: AnyArray, docids: AnyArray, values: AnyArray) -> dict[str, dict[str, Any]]:

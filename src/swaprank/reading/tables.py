@@ -1,0 +1,119 @@
+"""Tables in files: CSV, TSV and Parquet, through Polars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from swaprank.dataset import Dataset
+from swaprank.errors import DataError, MissingExtraError
+from swaprank.ids import integers_or_text
+from swaprank.reading.compression import content_ending, is_stream, packing, refuse_binary, text_blocks
+from swaprank.reading.frames import columns_of
+
+if TYPE_CHECKING:
+    import polars
+
+_MISSING = ("", "nan", "null", "na", "n/a", "none")
+"""How the world writes that a number is missing, in any case."""
+
+
+def read_table(
+    file: Path,
+    *,
+    label: str = "label",
+    qid: str = "qid",
+    features: Sequence[str] | None = None,
+    docid: str | None = None,
+    sample_weight: str | None = None,
+) -> Dataset:
+    """A data set from a table; a number beyond single precision is missing, as in files of text."""
+    table = _table(file, [name for name in (qid, docid) if name is not None])
+    if len(table) == 0:
+        raise DataError(f"{file} has no documents: expected rows below the names of the columns.")
+    ids: set[str | None] = {qid, docid}
+    try:
+        if content_ending(file) != ".parquet":
+            needed = {*table.columns} if features is None else {*features, label, sample_weight}
+            table = _with_numbers(table, [name for name in table.columns if name in needed - ids], label)
+        columns = columns_of(
+            table,
+            label=label,
+            qid=qid,
+            features=features,
+            roles={"docid": docid, "sample_weight": sample_weight},
+            huge_is_missing=True,
+        )
+        qids = integers_or_text(columns.qid) if columns.qid.dtype.kind == "U" else columns.qid
+        return Dataset(columns.X, columns.label, qid=qids, feature_names=columns.names, **columns.roles)
+    except DataError as error:
+        raise DataError(f"{file}: {error}") from None
+
+
+def _table(file: Path, ids: list[str]) -> polars.DataFrame:
+    try:
+        import polars
+    except ImportError:
+        raise MissingExtraError(f"{file}: tables need Polars: pip install 'swaprank[frames]'") from None
+    try:
+        if content_ending(file) == ".parquet":
+            return polars.read_parquet(file)
+        return _separated(file, ids)
+    except (polars.exceptions.PolarsError, OSError) as error:
+        # Polars goes on with advice about its own options.
+        raise DataError(f"{file} cannot be read: {str(error).splitlines()[0]}.") from None
+
+
+def _separated(file: Path, ids: list[str]) -> polars.DataFrame:
+    import polars
+
+    source: Any = file
+    if packing(file) or is_stream(file):
+        source = b"".join(bytes(block) for block in text_blocks(file))
+    else:
+        with file.open("rb") as opened:
+            refuse_binary(opened.read(4096), file)
+    separator = "\t" if content_ending(file) == ".tsv" else ","
+    try:
+        # Ids are text, lest 007 become 7; whatever else is no plain number comes as text, too, and is looked at here.
+        overrides = dict.fromkeys(ids, polars.String)
+        table = polars.read_csv(source, separator=separator, infer_schema_length=None, schema_overrides=overrides)
+    except polars.exceptions.ComputeError:
+        # A whole number beyond 128 bits, for instance.
+        table = polars.read_csv(source, separator=separator, infer_schema=False)
+    if table.width == 1:
+        name = table.columns[0]
+        other = next((mark for mark in (";", "\t", "|", ",") if mark in name), None)
+        if other is not None:
+            raise DataError(
+                f"{file} has one column, '{name[:40]}': it seems to be separated by {other!r}, not {separator!r}. "
+                "Save it otherwise, or read it with Polars or pandas and use Dataset.from_frame."
+            )
+    return table
+
+
+def _with_numbers(table: polars.DataFrame, names: list[str], label: str) -> polars.DataFrame:
+    """The named columns as numbers, where Polars saw text; the first text that is none is named."""
+    import polars
+
+    for name in names:
+        if table[name].dtype != polars.String:
+            continue
+        words = _without_missing(table[name])
+        numbers = words.cast(polars.Float64, strict=False)
+        bad = (words.is_not_null() & numbers.is_null()).arg_true()
+        if len(bad):
+            advice = "" if name == label else ": give features=[…] without this column, or encode it"
+            raise DataError(f"column '{name}', row {bad[0]}: '{words[bad[0]][:40]}' is not a number{advice}.")
+        table = table.with_columns(numbers)
+    return table
+
+
+def _without_missing(column: polars.Series) -> polars.Series:
+    """Text without blanks around it, null where it says that there is no value."""
+    import polars
+
+    text = polars.col(column.name).str.strip_chars()
+    is_missing = text.str.to_lowercase().is_in(_MISSING)
+    return column.to_frame().select(polars.when(~is_missing).then(text)).to_series()
