@@ -30,6 +30,17 @@ def test_code_runs_and_prints_what_the_page_says(page: Path, tmp_path: Path, mon
                 assert printed.getvalue() == expected
 
 
+def test_the_first_commands_are_those_that_ci_runs() -> None:
+    readme = (PROJECT / "README.md").read_text()
+    first_block = next(code for language, code in BLOCK.findall(readme) if language == "sh")
+    commands = [line.partition("#")[0].strip() for line in first_block.splitlines()]
+    assert commands == ["pip install . && swaprank demo", 'pip install ".[test]" && pytest']
+    ci = (PROJECT / ".ci" / "run").read_text().splitlines()
+    for command in commands:
+        install, then = command.split(" && ")
+        assert ci[ci.index(install) + 1] == then
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):

@@ -1,5 +1,6 @@
 """What the package promises before anything is computed."""
 
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -46,6 +47,37 @@ def test_it_is_typed_and_versioned() -> None:
     assert (files("swaprank") / "py.typed").is_file()
     assert (files("swaprank") / "__init__.pyi").is_file()
     assert version("swaprank") == sr.__version__
+
+
+BIG_ENOUGH_FOR_THREADS = """
+import swaprank as sr
+(data,) = sr.datasets.random_net((2000,), n_features=2, n_documents=20, random_state=0)
+def measured():
+    return sr.evaluate(data, data.column(0), ["ndcg@10", "map", "mrr"], n_threads=4).to_json(per_query=True)
+expected = measured()
+"""
+
+
+def test_several_threads_may_evaluate_at_once() -> None:
+    code = """
+from concurrent.futures import ThreadPoolExecutor
+with ThreadPoolExecutor(8) as pool:
+    assert set(pool.map(lambda _: measured(), range(32))) == {expected}
+"""
+    modules_after(BIG_ENOUGH_FOR_THREADS + code)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_evaluates_after_its_parent_did() -> None:
+    code = """
+import os
+child = os.fork()
+if child == 0:
+    os._exit(0 if measured() == expected else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+assert measured() == expected
+"""
+    modules_after(BIG_ENOUGH_FOR_THREADS + code)
 
 
 def test_numba_is_left_as_it_was_found() -> None:

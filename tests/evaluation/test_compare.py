@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import swaprank as sr
-from swaprank.evaluation.paired_tests import holm, randomization_test, t_test, wilcoxon_test
+from swaprank.evaluation.paired_tests import _random_subset_sums, holm, randomization_test, t_test, wilcoxon_test
 
 TEST = sr.datasets.random_net((120,), n_features=6, n_documents=20, random_state=0)[0]
 SYSTEMS = {"one": TEST.column(0), "two": TEST.column(1), "both": TEST.column(0) + TEST.column(1)}
@@ -54,12 +54,56 @@ def test_randomisation_test_draws_signs_for_many_queries() -> None:
     assert randomization_test(differences + 5, 1000, 0) == 1 / 1001
 
 
+def test_random_halves_have_the_mean_and_the_spread_of_halves() -> None:
+    differences = np.random.default_rng(1).normal(size=2101)
+    sums = _random_subset_sums(differences, 20_000, np.random.default_rng(2))
+    deviation = np.sqrt((differences**2).sum()) / 2
+    assert sums.mean() == pytest.approx(differences.sum() / 2, abs=4 * deviation / np.sqrt(20_000))
+    assert sums.std() == pytest.approx(deviation, rel=0.02)
+
+
+def test_random_halves_choose_every_difference_half_of_the_time() -> None:
+    powers = np.exp2(np.arange(13.0))
+    sums = _random_subset_sums(powers, 4000, np.random.default_rng(0))
+    assert set(sums.tolist()) <= set(range(2**13))
+    chosen = (sums.astype(int)[:, None] >> np.arange(13)) & 1
+    np.testing.assert_allclose(chosen.mean(axis=0), 0.5, atol=0.04)
+    np.testing.assert_allclose(np.corrcoef(chosen.T), np.eye(13), atol=0.08)
+
+
 def test_no_difference_at_all() -> None:
     zeros = np.zeros(40)
     assert t_test(zeros) == wilcoxon_test(zeros) == randomization_test(zeros, 1000, 0) == 1
-    assert t_test(np.full(5, 0.1)) == 0
     (row,) = sr.compare(TEST, {"one": SYSTEMS["one"], "twin": SYSTEMS["one"]}, "map")
     assert row.sentence() == "map: twin and one are the same on every query."
+
+
+def test_no_spread_is_nothing_for_a_t_test_to_go_by() -> None:
+    assert np.isnan(t_test(np.full(5, 0.1)))
+    assert np.isnan(t_test(np.array([0.3, 0.1 + 0.2])))
+    data = sr.Dataset(np.zeros((4, 1)), [1, 0, 1, 0], qid=[1, 1, 2, 2])
+    comparison = sr.compare(data, {"bad": [0, 1, 0, 1], "good": [1, 0, 1, 0]}, "map")
+    (row,) = comparison
+    assert np.isnan(row.p_t)
+    assert row.p_randomization == 0.5  # two of the four signs give so large a mean
+    assert row.sentence().startswith("map: good looks better than bad by 0.5000")
+    assert json.loads(comparison.to_json())["differences"][0]["p_t"] is None
+
+
+def test_nothing_to_compare_shows_dashes() -> None:
+    data = sr.Dataset(np.zeros((4, 1)), [0, 0, 0, 0], qid=[1, 1, 2, 2])
+    comparison = sr.compare(data, {"a": [0, 1, 0, 1], "b": [1, 0, 1, 0]}, "map(empty=skip)")
+    table = str(comparison).split("\n\n")[0]
+    assert " ".join(table.splitlines()[-1].split()) == "map(empty=skip) b - a - - - to - 0/0/0 - - -"
+
+
+def test_metrics_may_come_from_a_generator() -> None:
+    comparison = sr.compare(TEST, SYSTEMS, (name for name in ("ndcg@10", "map")))
+    assert [row.metric for row in comparison] == ["ndcg@10", "ndcg@10", "map", "map"]
+
+
+def test_holm_counts_a_comparison_that_has_no_p_value() -> None:
+    np.testing.assert_allclose(holm(np.array([np.nan, 0.01, 0.02])), [np.nan, 0.03, 0.04])
 
 
 def test_holm_by_hand() -> None:
@@ -93,6 +137,15 @@ def test_frame_and_json() -> None:
 
 
 def test_bad_requests() -> None:
+    with pytest.raises(sr.DataError, match=r"systems must be a dict of scores by name, .* found list"):
+        sr.compare(TEST, list(SYSTEMS.values()), "map")  # type: ignore[arg-type]
+    with pytest.raises(sr.DataError, match=r"the name of a ranking must be text, found 1 \(int\)"):
+        sr.compare(TEST, {1: SYSTEMS["one"], 2: SYSTEMS["two"]}, "map")  # type: ignore[dict-item]
+    for bad in (0, -5, 2.5, True):
+        with pytest.raises(sr.DataError, match="n_resamples must be a whole number from 1, found"):
+            sr.compare(TEST, SYSTEMS, "map", n_resamples=bad)  # type: ignore[arg-type]
+    with pytest.raises(sr.DataError, match="random_state must be a whole number from 0, found -1"):
+        sr.compare(TEST, SYSTEMS, "map", random_state=-1)
     with pytest.raises(sr.DataError, match="a comparison needs at least two rankings, found 1"):
         sr.compare(TEST, {"one": SYSTEMS["one"]}, "map")
     with pytest.raises(sr.DataError, match="there is no ranking 'ones' to compare with; did you mean 'one'"):

@@ -44,6 +44,33 @@ def test_own_metric() -> None:
         sr.evaluate(DATA, SCORES, [own, "map"])["mapp"]
 
 
+def test_any_spelling_finds_a_metric() -> None:
+    evaluation = sr.evaluate(DATA, SCORES, ["ndcg@10", "AP"])
+    for name in ("map", "AP", "ap", "MAP", sr.AveragePrecision()):
+        assert evaluation[name].metric == sr.AveragePrecision()
+    assert evaluation["nDCG@10"] is evaluation["ndcg@10"]
+
+
+def test_a_name_means_what_it_meant_when_it_was_measured() -> None:
+    standard = sr.metric("ndcg@10")
+    evaluation = sr.evaluate(DATA, SCORES, ["ndcg@10", standard], convention="letor")
+    letor = sr.metric("ndcg@10", convention="letor")
+    assert evaluation["ndcg@10"].metric == evaluation["nDCG@10"].metric == letor
+    assert evaluation[str(letor)].metric == evaluation[letor].metric == letor
+    assert evaluation[standard].metric == standard
+
+
+def test_an_own_metric_is_not_taken_for_its_namesake() -> None:
+    one = sr.CumulativeMetric(gain=lambda label: label, name="clicks")
+    other = sr.CumulativeMetric(gain=lambda label: 2 * label, name="clicks")
+    evaluation = sr.evaluate(DATA, SCORES, [one, "map"])
+    assert evaluation[one].metric is evaluation["clicks"].metric is one
+    with pytest.raises(sr.MetricError, match="another one that is called 'clicks' too"):
+        evaluation[other]
+    with pytest.raises(sr.MetricError, match="called clicks"):
+        sr.evaluate(DATA, SCORES, [one, other])
+
+
 def test_one_query_has_no_interval() -> None:
     evaluation = sr.evaluate(DATA.subset([0]), [0.3, 0.1], "map")
     assert np.isnan(evaluation["map"].interval).all()
@@ -74,6 +101,18 @@ def test_frames(backend: Backend) -> None:
     if backend == "pandas":
         assert isinstance(frame, pd.DataFrame)
         assert per_query["qid"].tolist() == ["a", "b", "c", "d"]
+
+
+def test_text_with_every_query() -> None:
+    evaluation = sr.evaluate(DATA, SCORES, ["map(empty=skip)", "p@1"])
+    shown = evaluation.to_text(per_query=True)
+    assert shown.startswith(f"{evaluation}\n\n")
+    assert [line.split() for line in shown.splitlines()[-4:]] == [
+        ["a", "0.5000", "0.0000"],
+        ["b", "1.0000", "1.0000"],
+        ["c", "-", "0.0000"],
+        ["d", "1.0000", "1.0000"],
+    ]
 
 
 def test_unknown_frame_backend() -> None:

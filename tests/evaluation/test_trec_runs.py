@@ -59,6 +59,20 @@ def test_an_unanswered_query_counts_as_an_empty_list() -> None:
     assert result["map(empty=skip)"].n_left_out == 1
 
 
+def test_what_a_document_without_a_judgement_counts() -> None:
+    """It has label -1: see docs/comparing.md."""
+    qrels = sr.Qrels(np.array(["q", "q"]), np.array(["good", "bad"]), np.array([1, 0]))
+    run = sr.Run(np.array(["q"] * 3), np.array(["unjudged", "good", "bad"]), np.array([3.0, 2.0, 1.0]))
+    own = sr.CumulativeMetric(gain=lambda label: label, discount="reciprocal", normalize=False)
+    result = sr.evaluate(qrels, run, ["dcg", "mrr", "p@2", "p@2(rel=-1)", "bpref", "pairwise", own])
+    assert result["dcg"].mean == pytest.approx(1 / np.log2(3))
+    assert result["mrr"].mean == result["p@2"].mean == 1 / 2
+    assert result["p@2(rel=-1)"].mean == 1
+    assert result["bpref"].mean == 1
+    assert result["pairwise"].mean == pytest.approx(1 / 3)  # good above bad; both below the unjudged one
+    assert result[own].mean == pytest.approx(-1 + 1 / 2)
+
+
 def test_two_runs_are_compared() -> None:
     qrels, run = judgements_and_run(1)
     other = sr.Run(run.qid, run.docid, -run.score)

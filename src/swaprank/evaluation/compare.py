@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, final
@@ -12,11 +11,14 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.dataset import Dataset
 from swaprank.errors import DataError, did_you_mean
-from swaprank.evaluation.evaluate import Evaluation, evaluate, mean_interval
+from swaprank.evaluation.evaluate import Evaluation, evaluate
 from swaprank.evaluation.frames import Backend, make_frame
+from swaprank.evaluation.json_values import json_rows, json_text
+from swaprank.evaluation.means import mean, mean_interval
 from swaprank.evaluation.paired_tests import holm, randomization_test, t_test, wilcoxon_test
 from swaprank.evaluation.text_tables import decimals, probability, text_table
 from swaprank.metrics.metric import Metric
+from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.reading.trec import Qrels
 
 LEVEL = 0.05
@@ -95,7 +97,7 @@ class Comparison:
                 decimals(row.mean),
                 row.baseline,
                 decimals(row.baseline_mean),
-                f"{row.difference:+.4f}",
+                decimals(row.difference, signed=True),
                 f"{decimals(row.low)} to {decimals(row.high)}",
                 f"{row.wins:,}/{row.ties:,}/{row.losses:,}",
                 probability(row.p_t),
@@ -117,9 +119,8 @@ class Comparison:
 
     def to_json(self) -> str:
         """The same as JSON, with the sentences; numbers that do not exist are null."""
-        rows: list[dict[str, Any]] = [{**asdict(row), "sentence": row.sentence()} for row in self.differences]
-        clean = [{k: None if isinstance(v, float) and v != v else v for k, v in row.items()} for row in rows]
-        return json.dumps({"differences": clean}, indent=2)
+        rows = [{**asdict(row), "sentence": row.sentence()} for row in self.differences]
+        return json_text({"differences": json_rows(rows)})
 
 
 def compare(
@@ -150,15 +151,13 @@ def compare(
     >>> comparison = sr.compare(test, {"first": test.column(0), "second": test.column(1)}, "ndcg@10")
     >>> print(comparison.differences[0].sentence())
     ndcg@10: second looks worse than first by 0.0194 (95% interval -0.0484 to 0.0096), but so large a difference may \
-be luck; randomisation test, corrected p = .1815.
+be luck; randomisation test, corrected p = .1824.
     """
-    if len(systems) < 2:
-        raise DataError(f"a comparison needs at least two rankings, found {len(systems)}.")
-    against = next(iter(systems)) if baseline is None else baseline
-    if against not in systems:
-        raise DataError(f"there is no ranking '{against}' to compare with; {did_you_mean(against, systems)}")
+    against = _check_systems(systems, baseline)
+    _check_randomization(n_resamples, random_state)
+    measured = parse_metrics(metrics, convention)
     evaluations = {
-        name: evaluate(data, scores, metrics, convention=convention, n_threads=n_threads)
+        name: evaluate(data, scores, measured, convention=convention, n_threads=n_threads)
         for name, scores in systems.items()
     }
     rows = [
@@ -168,6 +167,30 @@ be luck; randomisation test, corrected p = .1815.
         if name != against
     ]
     return Comparison(_corrected(rows), evaluations)
+
+
+def _check_systems(systems: Mapping[str, Any], baseline: str | None) -> str:
+    """Refuse what cannot be compared; gives the baseline's name."""
+    if not isinstance(systems, Mapping):
+        raise DataError(
+            f"systems must be a dict of scores by name, such as {{'old': scores, 'new': scores}}; "
+            f"found {type(systems).__name__}."
+        )
+    for name in systems:
+        if not isinstance(name, str):
+            raise DataError(f"the name of a ranking must be text, found {name!r} ({type(name).__name__}).")
+    if len(systems) < 2:
+        raise DataError(f"a comparison needs at least two rankings, found {len(systems)}.")
+    against = next(iter(systems)) if baseline is None else baseline
+    if against not in systems:
+        raise DataError(f"there is no ranking '{against}' to compare with; {did_you_mean(str(against), systems)}")
+    return against
+
+
+def _check_randomization(n_resamples: int, random_state: int) -> None:
+    for name, value, least in (("n_resamples", n_resamples, 1), ("random_state", random_state, 0)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise DataError(f"{name} must be a whole number from {least}, found {value!r}.")
 
 
 def _difference(
@@ -185,9 +208,9 @@ def _difference(
         metric=str(ours.results[at].metric),
         system=name,
         baseline=against,
-        mean=_mean(new),
-        baseline_mean=_mean(old),
-        difference=_mean(change),
+        mean=mean(new),
+        baseline_mean=mean(old),
+        difference=mean(change),
         low=low,
         high=high,
         wins=int((change > 0).sum()),
@@ -202,11 +225,7 @@ def _difference(
 def _p_values(change: Floats, n_resamples: int, random_state: int) -> tuple[float, float, float]:
     if len(change) < 2:
         return float("nan"), float("nan"), float("nan")
-    return t_test(change), wilcoxon_test(change), randomization_test(change, n_resamples, random_state)
-
-
-def _mean(values: Floats) -> float:
-    return float(values.mean()) if len(values) else float("nan")
+    return t_test(change), wilcoxon_test(change), randomization_test(change, int(n_resamples), int(random_state))
 
 
 def _corrected(rows: list[Difference]) -> tuple[Difference, ...]:

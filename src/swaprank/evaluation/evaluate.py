@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -13,11 +12,13 @@ from swaprank.arrays import AnyArray, Floats
 from swaprank.dataset import Dataset
 from swaprank.errors import MetricError, did_you_mean
 from swaprank.evaluation.frames import Backend, make_frame
+from swaprank.evaluation.json_values import json_number, json_rows, json_text
+from swaprank.evaluation.means import mean, mean_interval
 from swaprank.evaluation.ranked_lists import RankedLists, ranked_lists
 from swaprank.evaluation.text_tables import decimals, text_table
 from swaprank.metrics.metric import Metric
+from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.metrics.terms import Lists
 from swaprank.reading.trec import Qrels
 
 
@@ -51,7 +52,7 @@ class MetricResult:
     @property
     def mean(self) -> float:
         """The mean over the queries that count; NaN if none does."""
-        return float(np.nanmean(self.per_query)) if self.n_queries else float("nan")
+        return mean(self.per_query)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -62,27 +63,53 @@ class MetricResult:
 @final
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The metrics of one ranking: printable, and by name `evaluation["ndcg@10"]`.
+    """The metrics of one ranking: printable, and by any spelling of a metric, `evaluation["ndcg@10"]`.
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[1], [2]], [0, 1], qid=[1, 1])
-    >>> isinstance(sr.evaluate(data, [0.1, 0.9], "map"), sr.Evaluation)
-    True
+    >>> evaluation = sr.evaluate(data, [0.1, 0.9], "map")
+    >>> isinstance(evaluation, sr.Evaluation), evaluation["AP"].mean
+    (True, 1.0)
     """
 
     results: tuple[MetricResult, ...]
     qids: AnyArray
+    """In the order of `per_query`."""
+    convention: str = "standard"
+    """What the names of metrics mean, here as when they were asked for."""
 
     def __getitem__(self, name: str | Metric) -> MetricResult:
+        by_metric = {result.metric: result for result in self.results}
         by_name = {str(result.metric): result for result in self.results}
+        try:
+            wanted = parse_metric(name, self.convention)
+        except MetricError:
+            wanted = None  # The name of a user's own metric, or of none.
+        if wanted is not None and wanted in by_metric:
+            return by_metric[wanted]
         if str(name) not in by_name:
             raise MetricError(f"'{name}' was not measured; {did_you_mean(str(name), by_name)}")
-        return by_name[str(name)]
+        if isinstance(name, Metric):
+            raise MetricError(f"this metric was not measured, but another one that is called '{name}' too.")
+        return by_name[name]
 
     def __iter__(self) -> Iterator[MetricResult]:
         return iter(self.results)
 
     def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, *, per_query: bool = False) -> str:
+        """The table that `print` shows, with the conventions in words; on request a row for every query, too.
+
+        >>> import swaprank as sr
+        >>> data = sr.Dataset([[1], [2]], [0, 1], qid=["a", "a"])
+        >>> text = sr.evaluate(data, [0.1, 0.9], ["map", "p@1"]).to_text(per_query=True)
+        >>> print(text[text.index("qid"):])
+        qid     map     p@1
+        ---  ------  ------
+        a    1.0000  1.0000
+        """
         rows = [
             [
                 str(result.metric),
@@ -96,7 +123,13 @@ class Evaluation:
         ]
         header = ["metric", "mean", "95% interval", "queries", "no relevant", "left out"]
         conventions = "\n".join(f"{result.metric}: {result.metric.describe()}." for result in self.results)
-        return f"{text_table(header, rows)}\n\n{conventions}"
+        text = f"{text_table(header, rows)}\n\n{conventions}"
+        return f"{text}\n\n{self._per_query_table()}" if per_query else text
+
+    def _per_query_table(self) -> str:
+        columns = [map(decimals, result.per_query.tolist()) for result in self.results]
+        header = ["qid", *(str(result.metric) for result in self.results)]
+        return text_table(header, list(zip(map(str, self.qids.tolist()), *columns, strict=True)))
 
     def to_frame(self, *, per_query: bool = False, backend: Backend = "pandas") -> Any:
         """A data frame with a row a metric, or a row a query with a column a metric.
@@ -113,20 +146,30 @@ class Evaluation:
         rows = self._rows()
         return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
 
+    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
+        """What `to_json` writes, as plain Python values; a number that does not exist is None.
+
+        >>> import swaprank as sr
+        >>> data = sr.Dataset([[1], [2]], [0, 1], qid=[7, 7])
+        >>> sr.evaluate(data, [0.1, 0.9], "map").to_dict(per_query=True)["results"][0]["per_query"]
+        {'7': 1.0}
+        """
+        rows = json_rows(self._rows())
+        if per_query:
+            qids = [str(qid) for qid in self.qids.tolist()]
+            for row, result in zip(rows, self.results, strict=True):
+                row["per_query"] = dict(zip(qids, map(json_number, result.per_query.tolist()), strict=True))
+        return {"results": rows}
+
     def to_json(self, *, per_query: bool = False) -> str:
-        """The same as JSON; numbers that do not exist are null.
+        """The same as JSON, with every query's values on one line; numbers that do not exist are null.
 
         >>> import swaprank as sr
         >>> data = sr.Dataset([[1], [2]], [0, 1], qid=[7, 7])
         >>> '"mean": 1.0' in sr.evaluate(data, [0.1, 0.9], "map").to_json()
         True
         """
-        rows = self._rows()
-        if per_query:
-            for row, result in zip(rows, self.results, strict=True):
-                values = [_json_number(value) for value in result.per_query.tolist()]
-                row["per_query"] = dict(zip(map(str, self.qids.tolist()), values, strict=True))
-        return json.dumps({"results": [{k: _json_number(v) for k, v in row.items()} for row in rows]}, indent=2)
+        return json_text(self.to_dict(per_query=per_query), large=per_query)
 
     def _rows(self) -> list[dict[str, Any]]:
         return [
@@ -174,27 +217,10 @@ def evaluate(
     """
     lists = ranked_lists(data, scores)
     results = tuple(_measure(metric, lists, n_threads) for metric in parse_metrics(metrics, convention))
-    return Evaluation(results, lists.qids)
+    return Evaluation(results, lists.qids, convention)
 
 
 def _measure(metric: Metric, lists: RankedLists, n_threads: int | None) -> MetricResult:
     bound = metric.bind(lists.labels, lists.indptr, docid=lists.docid, pool=lists.pool)
-    ranked = Lists(lists.labels, lists.indptr)
-    hopeless = np.isnan(replace(metric, empty="skip").terms(ranked, lists.pool or ranked).base)
-    return MetricResult(metric, bound.per_query(lists.scores, n_threads=n_threads), int(hopeless.sum()))
-
-
-def mean_interval(values: Floats) -> tuple[float, float]:
-    """The 95% confidence interval of the mean of the values that are not NaN."""
-    kept = values[~np.isnan(values)]
-    if len(kept) < 2:
-        return float("nan"), float("nan")
-    from scipy.special import stdtrit
-
-    half = float(stdtrit(len(kept) - 1, 0.975) * kept.std(ddof=1) / np.sqrt(len(kept)))
-    mean = float(kept.mean())
-    return mean - half, mean + half
-
-
-def _json_number(value: Any) -> Any:
-    return None if isinstance(value, float) and value != value else value
+    values = bound.per_query(lists.scores, n_threads=n_threads)
+    return MetricResult(metric, values, n_without_relevant=int(bound.terms.hopeless.sum()))

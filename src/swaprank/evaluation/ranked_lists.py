@@ -46,7 +46,10 @@ def ranked_lists(judged: Dataset | Qrels, scores: Any) -> RankedLists:
 
 
 def _from_trec(qrels: Qrels, run: Run) -> RankedLists:
-    """The run's lists for every judged query; documents without a judgement have label -1, which no metric rewards.
+    """The run's lists for every judged query; documents without a judgement have label -1.
+
+    So they are worth nothing to the gains of this library, not relevant unless `rel` is below 0, and passed over by
+    bpref; `pairwise` takes them for worse than any judged document, and a user's own functions are called with -1.
 
     A judged query that the run does not answer has an empty list and counts as such (trec_eval -c; without that option
     it would be left out).

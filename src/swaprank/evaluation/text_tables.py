@@ -20,9 +20,11 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int =
     return "\n".join([line(header), "  ".join("-" * width for width in widths), *(line(row) for row in rows)])
 
 
-def decimals(value: float, places: int = 4) -> str:
-    """A number to so many places, or a dash where there is none."""
-    return "-" if value != value else f"{value:.{places}f}"
+def decimals(value: float, *, signed: bool = False) -> str:
+    """A number to four places, or a dash where there is none."""
+    if value != value:
+        return "-"
+    return f"{value:+.4f}" if signed else f"{value:.4f}"
 
 
 def probability(p: float) -> str:

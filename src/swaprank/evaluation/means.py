@@ -1,0 +1,28 @@
+"""The mean over the queries that count, and how far it may be trusted."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swaprank.arrays import Floats
+
+
+def mean(values: Floats) -> float:
+    """The mean of the values that are not NaN; NaN if there is none."""
+    kept = _kept(values)
+    return float(kept.mean()) if len(kept) else float("nan")
+
+
+def mean_interval(values: Floats) -> tuple[float, float]:
+    """The 95% confidence interval of that mean, by Student's t; NaN for fewer than two values."""
+    kept = _kept(values)
+    if len(kept) < 2:
+        return float("nan"), float("nan")
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(len(kept) - 1, 0.975) * kept.std(ddof=1) / np.sqrt(len(kept)))
+    return mean(kept) - half, mean(kept) + half
+
+
+def _kept(values: Floats) -> Floats:
+    return values[~np.isnan(values)]
