@@ -4,6 +4,8 @@ from .dataset import Pairs as Pairs
 from .errors import DataError as DataError
 from .errors import MetricError as MetricError
 from .errors import MissingExtraError as MissingExtraError
+from .errors import ModelFileError as ModelFileError
+from .errors import ParameterError as ParameterError
 from .errors import SwaprankError as SwaprankError
 from .evaluation.compare import Comparison as Comparison
 from .evaluation.compare import Difference as Difference
@@ -29,10 +31,15 @@ from .metrics.metric import BoundMetric as BoundMetric
 from .metrics.metric import Metric as Metric
 from .metrics.pairwise import PairwiseCorrect as PairwiseCorrect
 from .metrics.parse import metric as metric
+from .model_files.rankers import load as load
+from .rankers.lambdamart import LambdaMART as LambdaMART
+from .rankers.mart import MART as MART
+from .rankers.rounds import Progress as Progress
 from .reading.by_ending import read as read
 from .reading.judged import read_scores as read_scores
 from .reading.letor import read_letor as read_letor
 from .reading.letor_writing import write_letor as write_letor
+from .reading.scores import write_scores as write_scores
 from .reading.trec import Qrels as Qrels
 from .reading.trec import Run as Run
 from .reading.trec import read_qrels as read_qrels

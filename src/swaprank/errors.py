@@ -44,6 +44,32 @@ class MetricError(SwaprankError, ValueError):
     """
 
 
+class ParameterError(SwaprankError, ValueError):
+    """A parameter of a ranker that is out of bounds.
+
+    >>> import swaprank as sr
+    >>> train, _ = sr.datasets.random_net((5, 5), random_state=0)
+    >>> sr.LambdaMART(n_leaves=1).fit(train)
+    Traceback (most recent call last):
+    ...
+    swaprank.errors.ParameterError: n_leaves must be a whole number from 2 to 65536; found 1.
+    """
+
+
+class ModelFileError(SwaprankError, ValueError):
+    """A model file that cannot be read: not ours, newer than us, cut short, damaged, or with nonsense in it.
+
+    >>> import pathlib, tempfile, swaprank as sr
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.swaprank"
+    >>> _ = path.write_text("something else")
+    >>> try:
+    ...     sr.load(path)
+    ... except sr.ModelFileError as error:
+    ...     print(str(error).rpartition("/")[2])
+    model.swaprank: this is not a swaprank model.
+    """
+
+
 class MissingExtraError(SwaprankError, ImportError):
     """An optional package that is needed now and not installed.
 

@@ -1,0 +1,1 @@
+"""What learners descend: costs of scores, with their gradients and curvatures."""

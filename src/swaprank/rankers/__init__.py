@@ -1,0 +1,1 @@
+"""Rankers: parameters, fit and predict; the work is done by objectives and learners."""

@@ -1,0 +1,107 @@
+"""What every ranker is: a scikit-learn estimator that learns from queries and scores documents."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from swaprank.arrays import Features, Floats
+from swaprank.dataset import Dataset
+from swaprank.errors import DataError
+from swaprank.features import as_features
+from swaprank.metrics.metric import Metric
+from swaprank.rankers.rounds import Progress
+
+Callback = Callable[[Progress], object]
+"""Called after every round; training stops when it gives True."""
+
+
+class Ranker(BaseEstimator):  # type: ignore[misc]
+    """Learns to order the documents of a query; see the rankers themselves for their parameters."""
+
+    n_features_in_: int
+    feature_names_in_: Any
+    history_: dict[str, list[float]]
+    """The measured metrics after every round, by "set metric"."""
+    interrupted_: bool
+    """Whether training was ended by Ctrl-C."""
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        sample_weight: Any = None,
+        valid: Dataset | Mapping[str, Dataset] | None = None,
+        metrics: str | Metric | Sequence[str | Metric] | None = None,
+        base: Ranker | None = None,
+        callbacks: Sequence[Callback] = (),
+    ) -> Self:
+        """Learn from judged documents.
+
+        Args:
+            X: A Dataset; or a feature matrix, with y and qid beside it.
+            y: Labels, one a row.
+            qid: Query ids, one a row.
+            sample_weight: How much each row counts.
+            valid: A data set, or several by name, measured after every round; the last one is watched for early
+                stopping.
+            metrics: What is measured there, the first being watched; what the ranker learns for if not given.
+            base: A fitted ranker to start from.
+            callbacks: Called after every round with its Progress; training stops when one gives True.
+        """
+        data = X if isinstance(X, Dataset) else _as_dataset(X, y, qid, sample_weight)
+        if isinstance(X, Dataset) and not (y is None and qid is None and sample_weight is None):
+            raise DataError("y, qid and sample_weight go with a feature matrix; a Dataset has its own.")
+        sets = {} if valid is None else {"valid": valid} if isinstance(valid, Dataset) else dict(valid)
+        for name, other in sets.items():
+            if other.n_features != data.n_features:
+                raise DataError(
+                    f"the set '{name}' has {other.n_features} features, but there are {data.n_features} to learn from."
+                )
+        self.n_features_in_ = data.n_features
+        self.feature_names_in_ = np.array(data.feature_names, dtype=object)
+        self._fit(data, sets, metrics, base, callbacks)
+        return self
+
+    @abstractmethod
+    def _fit(
+        self,
+        data: Dataset,
+        valid: Mapping[str, Dataset],
+        metrics: str | Metric | Sequence[str | Metric] | None,
+        base: Ranker | None,
+        callbacks: Sequence[Callback],
+    ) -> None:
+        """Learn; the data is checked."""
+
+    @abstractmethod
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, which `swaprank.load` reads."""
+
+    def _features_of(self, X: Any) -> Features:
+        """What is to be scored, as a checked matrix with the right number of features."""
+        if not hasattr(self, "n_features_in_"):
+            raise NotFittedError(f"this {type(self).__name__} has not been fitted: call fit first, or load a model.")
+        features = X.features if isinstance(X, Dataset) else as_features(X)
+        if features.shape[1] != self.n_features_in_:
+            raise DataError(f"the model has {self.n_features_in_} features, but X has {features.shape[1]}.")
+        return features
+
+    @staticmethod
+    def _plus_base_score(scores: Floats, X: Any) -> Floats:
+        """Scores on top of those that the data brings along, as in training."""
+        return scores + X.base_score if isinstance(X, Dataset) and X.base_score is not None else scores
+
+
+def _as_dataset(X: Any, y: Any, qid: Any, sample_weight: Any) -> Dataset:
+    if y is None or qid is None:
+        raise DataError("fit takes a Dataset, or X with y and qid: one label and one query id for every row.")
+    return Dataset(X, y, qid=qid, sample_weight=sample_weight)

@@ -1,0 +1,75 @@
+"""Round after round: measure, remember the best, and know when to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, final
+
+import numpy as np
+
+from swaprank.arrays import Floats
+from swaprank.dataset import Dataset
+from swaprank.metrics.metric import BoundMetric, Metric
+
+
+class Progress(NamedTuple):
+    """What a callback is told after a round.
+
+    >>> import swaprank as sr
+    >>> train, vali = sr.datasets.random_net((20, 10), n_features=5, random_state=0)
+    >>> def stop_after_two(progress):
+    ...     return progress.round == 2
+    >>> sr.LambdaMART(n_trees=10).fit(train, valid=vali, callbacks=[stop_after_two]).n_trees_
+    2
+    """
+
+    round: int
+    """From 1."""
+    n_rounds: int
+    """How many there will be at most."""
+    measured: Mapping[str, float]
+    """This round's metrics, by "set metric"."""
+    best_round: int
+    """The best so far, or this one where nothing is measured."""
+
+
+@final
+class Measured:
+    """Scores of the sets that are measured after every round, and what was measured."""
+
+    def __init__(
+        self,
+        sets: Mapping[str, Dataset],
+        metrics: list[Metric],
+        start: Callable[[Dataset], Floats],
+        n_threads: int | None,
+    ) -> None:
+        self.sets = dict(sets)
+        self.n_threads = n_threads
+        self.scores = {name: start(data) for name, data in sets.items()}
+        self.bound: dict[str, tuple[str, BoundMetric]] = {
+            f"{name} {metric}": (name, _bind(metric, data)) for name, data in sets.items() for metric in metrics
+        }
+        self.history: dict[str, list[float]] = {key: [] for key in self.bound}
+        self.watched = f"{list(sets)[-1]} {metrics[0]}" if sets else None
+
+    def measure(self) -> dict[str, float]:
+        """This round's metrics, also put into the history."""
+        now = {}
+        for key, (name, bound) in self.bound.items():
+            scores = self.sets[name].by_query(self.scores[name])
+            now[key] = bound.mean(scores, n_threads=self.n_threads)
+            self.history[key].append(now[key])
+        return now
+
+    @property
+    def best_round(self) -> int:
+        """The round, from 1, at which the watched metric was best; 0 if nothing was measured."""
+        values = self.history[self.watched] if self.watched else []
+        known = np.array([-np.inf if value != value else value for value in values])
+        return int(known.argmax()) + 1 if len(known) else 0
+
+
+def _bind(metric: Metric, data: Dataset) -> BoundMetric:
+    docid = None if data.docid is None else data.by_query(data.docid)
+    return metric.bind(data.by_query(data.labels), data.indptr, docid=docid)

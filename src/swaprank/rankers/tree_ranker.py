@@ -1,0 +1,168 @@
+"""Rankers made of boosted trees: everything but what they learn from."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from swaprank.arrays import Floats
+from swaprank.dataset import Dataset
+from swaprank.errors import DataError, ParameterError
+from swaprank.metrics.metric import Metric
+from swaprank.metrics.parse import metrics as parse_metrics
+from swaprank.objectives.objective import Objective
+from swaprank.rankers.parameters import check_parameters
+from swaprank.rankers.ranker import Callback, Ranker
+from swaprank.rankers.rounds import Measured, Progress
+from swaprank.trees.boosting import Booster, GrownTree, TreeRules, add_tree_scores, make_forest
+from swaprank.trees.contributions import contributions
+from swaprank.trees.forest import Forest, join_forests, split_counts, split_gains
+from swaprank.trees.scoring import score, staged_scores
+from swaprank.trees.tree_text import tree_text
+
+
+class TreeRanker(Ranker):
+    """A forest of boosted trees."""
+
+    kind: ClassVar[str]
+    forest_: Forest
+    best_n_trees_: int
+    """Trees of the best round on the watched set; all of them where nothing was watched."""
+    base_ranker: Any
+    n_trees: int
+    early_stopping_rounds: int | None
+    random_state: int
+    n_threads: int | None
+
+    @abstractmethod
+    def _objective(self) -> Objective:
+        """What the trees learn."""
+
+    @abstractmethod
+    def _metric(self) -> Metric:
+        """What is measured while training, if nothing else is asked for."""
+
+    @property
+    def n_trees_(self) -> int:
+        """Trees in the forest."""
+        return self.forest_.n_trees
+
+    def _fit(
+        self,
+        data: Dataset,
+        valid: Mapping[str, Dataset],
+        metrics: str | Metric | Sequence[str | Metric] | None,
+        base: Ranker | None,
+        callbacks: Sequence[Callback],
+    ) -> None:
+        check_parameters(self)
+        if self.early_stopping_rounds is not None and not valid:
+            raise DataError("early_stopping_rounds needs a data set to watch: fit(train, valid=…).")
+        start = self._start_forest(self.base_ranker if base is None else base, data)
+        measured = Measured(
+            valid,
+            [self._metric()] if metrics is None else parse_metrics(metrics),
+            lambda other: _start_scores(start, other, self.n_threads),
+            self.n_threads,
+        )
+        scores = np.array(data.by_query(_start_scores(start, data, self.n_threads)))
+        rules = TreeRules(**{name: getattr(self, name) for name in TreeRules.__dataclass_fields__})
+        booster = Booster(data, scores, rules, self.random_state, self.n_threads)
+        trees, self.interrupted_ = self._boost(data, booster, measured, callbacks)
+        n_start = 0 if start is None else start.n_trees
+        self.best_n_trees_ = n_start + (measured.best_round or len(trees))
+        keep_best = self.early_stopping_rounds is not None or self.interrupted_
+        forest = make_forest(trees[: self.best_n_trees_ - n_start] if keep_best else trees, data.n_features)
+        self.forest_ = forest if start is None else join_forests(start, forest)
+        self.history_ = measured.history
+
+    def _boost(
+        self, data: Dataset, booster: Booster, measured: Measured, callbacks: Sequence[Callback]
+    ) -> tuple[list[GrownTree], bool]:
+        """Add trees until there are enough, nothing improves, a callback says stop, or the user does (Ctrl-C)."""
+        objective = self._objective().bind(data, random_state=self.random_state, n_threads=self.n_threads)
+        trees: list[GrownTree] = []
+        try:
+            for number in range(1, self.n_trees + 1):
+                tree = booster.add_tree(objective, number)
+                for name, other in measured.sets.items():
+                    add_tree_scores(tree, other.features, booster.n_threads, measured.scores[name])
+                now = measured.measure()
+                trees.append(tree)
+                best = measured.best_round or number
+                told = Progress(number, self.n_trees, now, best)
+                answers = [callback(told) for callback in callbacks]
+                if any(answer is True for answer in answers):
+                    break
+                if self.early_stopping_rounds is not None and number - best >= self.early_stopping_rounds:
+                    break
+        except KeyboardInterrupt:
+            return trees, True
+        return trees, False
+
+    def _start_forest(self, base: Any, data: Dataset) -> Forest | None:
+        if base is None:
+            return None
+        if not isinstance(base, TreeRanker):
+            raise ParameterError(f"a base ranker must be a fitted LambdaMART or MART, found {type(base).__name__}.")
+        if base.n_features_in_ != data.n_features:
+            raise DataError(f"the base ranker has {base.n_features_in_} features, but the data has {data.n_features}.")
+        return base.forest_
+
+    def predict(self, X: Any, n_trees: int | None = None) -> Floats:
+        """Scores of a data set's or a matrix's rows, in the order in which they were given; larger is better.
+
+        Scores that a data set brings along (`base_score`) are added, as they were in training.
+        """
+        features = self._features_of(X)
+        if n_trees is not None and not 0 <= n_trees <= self.n_trees_:
+            raise ParameterError(f"n_trees must lie between 0 and {self.n_trees_}, found {n_trees}.")
+        return self._plus_base_score(score(self.forest_, features, n_trees, self.n_threads), X)
+
+    def staged_predict(self, X: Any, every: int = 1) -> Iterator[tuple[int, Floats]]:
+        """The number of trees and the scores after every so-many-th tree."""
+        features = self._features_of(X)
+        for count in range(every, self.n_trees_ + 1, every):
+            stage = staged_scores(self.forest_, features, [count], self.n_threads)[0]
+            yield count, self._plus_base_score(stage, X)
+
+    def contributions(self, X: Any) -> Floats:
+        """Each feature's share in each score (exact TreeSHAP), and last what is expected without knowing any."""
+        return contributions(self.forest_, self._features_of(X), self.n_threads)
+
+    def importances(self, kind: Literal["gain", "splits"] = "gain") -> dict[str, float]:
+        """Features by how much their splits gained, or how often they were split on, the most important first."""
+        if kind not in ("gain", "splits"):
+            raise ParameterError(f"kind must be 'gain' or 'splits', found {kind!r}.")
+        values = split_gains(self.forest_) if kind == "gain" else split_counts(self.forest_)
+        order = np.argsort(-values, kind="stable")
+        return {str(self.feature_names_in_[f]): float(values[f]) for f in order}
+
+    def permutation_importances(
+        self, data: Dataset, metric: str | Metric | None = None, *, n_repeats: int = 5, random_state: int = 0
+    ) -> dict[str, float]:
+        """How much a metric falls when a feature's values are shuffled over the rows, the mean of some shuffles."""
+        from swaprank.rankers.permutation import permutation_importances
+
+        chosen = self._metric() if metric is None else parse_metrics(metric)[0]
+        return permutation_importances(self, data, chosen, n_repeats, random_state)
+
+    def to_text(self, tree: int = 0) -> str:
+        """One tree for people to read."""
+        self._features_of(np.zeros((1, getattr(self, "n_features_in_", 1)), np.float32))
+        return tree_text(self.forest_, tree, [str(name) for name in self.feature_names_in_])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, which `swaprank.load` reads; the same model gives the same bytes."""
+        from swaprank.model_files.rankers import save_tree_ranker
+
+        save_tree_ranker(self, path)
+
+
+def _start_scores(start: Forest | None, data: Dataset, n_threads: int | None) -> Floats:
+    scores = np.zeros(len(data)) if start is None else score(start, data.features, None, n_threads)
+    return scores if data.base_score is None else scores + data.base_score

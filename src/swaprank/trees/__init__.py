@@ -1,0 +1,1 @@
+"""Boosted regression trees: binning, histograms, splits, growth, scoring."""

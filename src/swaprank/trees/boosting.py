@@ -1,0 +1,216 @@
+"""Tree after tree: gradients of the scores so far, a tree that follows them, new scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+import numpy as np
+
+from swaprank.arrays import AnyArray, Features, Floats, Ints
+from swaprank.dataset import Dataset
+from swaprank.kernels import kernel, run_in_threads, thread_count
+from swaprank.objectives.objective import BoundObjective
+from swaprank.trees.binning import Bins, make_bins
+from swaprank.trees.forest import Forest
+from swaprank.trees.growing import Columns, Rules, Tree, Workspace, grow, make_tree, make_workspace
+from swaprank.trees.histogram import BLOCK
+from swaprank.trees.routing import settle_leaves
+from swaprank.trees.sampling import draw_sample
+
+
+@final
+@dataclass(frozen=True)
+class TreeRules:
+    """How trees are grown; the names are those of the rankers' parameters."""
+
+    n_leaves: int
+    learning_rate: float
+    min_docs_in_leaf: int
+    l2: float
+    min_gain: float
+    max_depth: int | None
+    max_bins: int
+    feature_fraction: float
+    query_fraction: float
+    document_fraction: float
+
+
+class GrownTree(NamedTuple):
+    """One tree as a forest's arrays have it."""
+
+    feature: AnyArray
+    threshold: Features
+    missing_left: AnyArray
+    left: AnyArray
+    right: AnyArray
+    gain: Floats
+    node_count: Ints
+    leaf_value: Floats
+    leaf_count: Ints
+
+
+@final
+class Booster:
+    """Binned documents, their scores so far, and the workspace that all trees share."""
+
+    def __init__(
+        self, data: Dataset, scores: Floats, rules: TreeRules, random_state: int, n_threads: int | None
+    ) -> None:
+        self.rules = rules
+        self.scores = scores
+        self.n_threads = thread_count(n_threads)
+        self.random_state = random_state
+        self.indptr = data.indptr
+        self.bins: Bins = make_bins(data.features, data.order, rules.max_bins, random_state, n_threads)
+        n_rows = len(data)
+        self.work: Workspace = make_workspace(n_rows, len(self.bins.blocks) * BLOCK, rules.n_leaves, self.n_threads)
+        self.grad, self.hess = np.empty(n_rows), np.empty(n_rows)
+        self.packed, self.leaf_of = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int32)
+        self.taken = np.ones(n_rows, np.uint8)
+
+    def add_tree(self, objective: BoundObjective, number: int) -> GrownTree:
+        """Grow a tree on the objective's gradients and add its values to the scores."""
+        rules = self.rules
+        rng = np.random.default_rng((self.random_state, number))
+        objective.update(self.scores, self.grad, self.hess)
+        self._take_queries(rng)
+        sample = draw_sample(
+            self.grad, self.hess, self.taken, rules.document_fraction, int(rng.integers(2**62)), self.n_threads,
+            self.work.rows[0], self.packed,
+        )  # fmt: skip
+        columns = Columns(self.bins.n_bins, self._allowed_features(rng))
+        # A gain G² / H is in steps of grad_scale² / hess_scale.
+        unit = sample.grad_scale**2 / sample.hess_scale
+        limits = Rules(
+            min_docs=max(1, rules.min_docs_in_leaf),
+            max_depth=np.iinfo(np.int64).max if rules.max_depth is None else rules.max_depth,
+            min_gain=rules.min_gain * unit,
+            l2=rules.l2 * sample.hess_scale,
+            largest_hessian=sample.largest_hessian,
+        )
+        tree = make_tree(rules.n_leaves)
+        n_leaves = 1
+        if sample.n_rows > 0:
+            n_leaves = self._grow(columns, sample.n_rows, limits, tree)
+        values = settle_leaves(
+            self.bins.blocks, tree, n_leaves, self.grad, self.hess, self.taken, rules.l2, rules.learning_rate,
+            self.n_threads, self.leaf_of, self.scores,
+        )  # fmt: skip
+        return self._finished(tree, n_leaves, values, unit)
+
+    def _take_queries(self, rng: np.random.Generator) -> None:
+        if self.rules.query_fraction < 1.0:
+            n_queries = len(self.indptr) - 1
+            wanted = max(1, round(self.rules.query_fraction * n_queries))
+            chosen = np.zeros(n_queries, np.uint8)
+            chosen[rng.choice(n_queries, wanted, replace=False)] = 1
+            self.taken[:] = np.repeat(chosen, np.diff(self.indptr))
+
+    def _allowed_features(self, rng: np.random.Generator) -> Ints:
+        n_features = len(self.bins.n_bins)
+        allowed = (self.bins.n_bins > 1).astype(np.int64)
+        # A feature that is missing in places can be split even if it has one value elsewhere.
+        allowed |= self.bins.has_missing
+        if self.rules.feature_fraction < 1.0:
+            wanted = max(1, round(self.rules.feature_fraction * n_features))
+            chosen = np.zeros(n_features, np.int64)
+            chosen[rng.choice(n_features, wanted, replace=False)] = 1
+            allowed &= chosen
+        return allowed
+
+    def _grow(self, columns: Columns, n_rows: int, limits: Rules, tree: Tree) -> int:
+        self.work.meeting[:] = 0
+
+        def work(thread: int) -> int:
+            return grow(self.bins.blocks, columns, self.packed, n_rows, limits, self.work, tree, thread, self.n_threads)
+
+        return run_in_threads(work, [(thread,) for thread in range(self.n_threads)])[0]
+
+    def _finished(self, tree: Tree, n_leaves: int, values: Floats, unit: float) -> GrownTree:
+        nodes = slice(0, n_leaves - 1)
+        feature, cut = tree.feature[nodes].copy(), tree.bin[nodes]
+        counts = np.bincount(self.leaf_of, minlength=n_leaves).astype(np.int64)
+        # The cut above the highest bin parts what is known from what is missing: nothing known exceeds it.
+        above = cut >= self.bins.n_bins[feature]
+        threshold = self.bins.cuts[feature, np.minimum(cut, 255) - 1]
+        threshold = np.where(above, np.finfo(np.float32).max, threshold).astype(np.float32)
+        left, right = tree.left[nodes].copy(), tree.right[nodes].copy()
+        return GrownTree(
+            feature=feature,
+            threshold=threshold,
+            missing_left=tree.missing_left[nodes].copy(),
+            left=left,
+            right=right,
+            gain=tree.gain[nodes] / unit,
+            node_count=documents_at_nodes(left, right, counts),
+            leaf_value=values,
+            leaf_count=counts,
+        )
+
+
+def documents_at_nodes(left: AnyArray, right: AnyArray, leaf_count: Ints) -> Ints:
+    """Documents at each node: those of its leaves, from the last node up, since children come after their parents."""
+    counts = np.zeros(len(left), np.int64)
+    for node in range(len(left) - 1, -1, -1):
+        for child in (left[node], right[node]):
+            counts[node] += counts[child] if child >= 0 else leaf_count[~child]
+    return counts
+
+
+def make_forest(trees: list[GrownTree], n_features: int) -> Forest:
+    """Trees one after the other, as a forest."""
+
+    def joined(name: str, dtype: type[np.generic]) -> AnyArray:
+        parts = [getattr(tree, name) for tree in trees]
+        return np.concatenate(parts).astype(dtype) if parts else np.empty(0, dtype)
+
+    return Forest(
+        n_features=n_features,
+        base_score=0.0,
+        tree_nodes=np.concatenate(([0], np.cumsum([len(tree.feature) for tree in trees]))).astype(np.int64),
+        tree_leaves=np.concatenate(([0], np.cumsum([len(tree.leaf_value) for tree in trees]))).astype(np.int64),
+        feature=joined("feature", np.int32),
+        threshold=joined("threshold", np.float32),
+        missing_left=joined("missing_left", np.bool_),
+        left=joined("left", np.int32),
+        right=joined("right", np.int32),
+        gain=joined("gain", np.float64),
+        node_count=joined("node_count", np.int64),
+        leaf_value=joined("leaf_value", np.float64),
+        leaf_count=joined("leaf_count", np.int64),
+    )
+
+
+def add_tree_scores(tree: GrownTree, X: Features, n_threads: int, scores: Floats) -> None:
+    """Add one tree's values to the scores of documents that were not binned."""
+    bounds = np.linspace(0, len(X), n_threads + 1).astype(np.int64).tolist()
+    run_in_threads(
+        lambda a, b: walk_documents(
+            tree.feature, tree.threshold, tree.missing_left, tree.left, tree.right, tree.leaf_value, X, a, b, scores
+        ),
+        [(a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if a < b],
+    )
+
+
+@kernel
+def walk_documents(
+    feature: AnyArray,
+    threshold: Features,
+    missing_left: AnyArray,
+    left: AnyArray,
+    right: AnyArray,
+    values: Floats,
+    X: Features,
+    start: int,
+    stop: int,
+    scores: Floats,
+) -> None:
+    """One tree, document after document."""
+    for row in range(start, stop):
+        node = np.int64(0) if len(feature) > 0 else np.int64(-1)
+        while node >= 0:
+            x = X[row, feature[node]]
+            goes_left = x <= threshold[node] or (x != x and missing_left[node])
+            node = np.int64(left[node]) if goes_left else np.int64(right[node])
+        scores[row] += values[~node]

@@ -1,0 +1,253 @@
+from __future__ import annotations
+
+import pickle
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.exceptions import NotFittedError
+
+import swaprank as sr
+
+TRAIN, VALI, TEST = sr.datasets.random_net((120, 40, 40), n_features=8, n_documents=25, levels=5, random_state=0)
+
+
+def small(**parameters: Any) -> sr.LambdaMART:
+    return sr.LambdaMART(**({"n_trees": 15, "n_leaves": 8} | parameters))
+
+
+def ndcg(ranker: Any, data: sr.Dataset = TEST) -> float:
+    return sr.evaluate(data, ranker.predict(data), "ndcg@10")["ndcg@10"].mean
+
+
+@pytest.mark.parametrize(
+    "metric",
+    ["ndcg", "ndcg@5", "dcg@10", "map", "mrr", "err", "p@10", "pairwise", "bpref", "rbp",
+     sr.CumulativeMetric(gain=lambda label: label, discount=lambda r: 1 / r),
+     sr.CascadeMetric(stop=lambda label: label / 8),
+     sr.CustomMetric(evaluate=lambda labels: labels[:3].sum())],
+    ids=str,
+)  # fmt: skip
+def test_every_metric_can_be_learned(metric: str | sr.Metric) -> None:
+    ranker = small(metric=metric).fit(TRAIN)
+    before = sr.evaluate(TEST, np.zeros(len(TEST)), metric).results[0].mean
+    assert sr.evaluate(TEST, ranker.predict(TEST), metric).results[0].mean > before * 1.05
+    assert ndcg(ranker) > 0.5
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_model_is_identical_for_any_thread_count_and_run(tmp_path: Path, normalize: bool) -> None:
+    files = []
+    for at, n_threads in enumerate((1, 2, 2, 3, 7)):
+        ranker = small(normalize=normalize, query_fraction=0.8, feature_fraction=0.7, document_fraction=0.5)
+        ranker.set_params(n_threads=n_threads).fit(TRAIN)
+        ranker.set_params(n_threads=None).save(tmp_path / f"{at}.swaprank")
+        files.append((tmp_path / f"{at}.swaprank").read_bytes())
+    assert len(set(files)) == 1
+
+
+def test_rows_in_any_order_learn_and_score_the_same() -> None:
+    order = np.random.default_rng(0).permutation(len(TRAIN))
+    qid = np.repeat(TRAIN.qids, np.diff(TRAIN.indptr))
+    by_query = np.argsort([np.flatnonzero(qid[order] == q)[0] for q in TRAIN.qids])
+    assert len(by_query) == TRAIN.n_queries
+    grouped = small(metric="pairwise", normalize=False).fit(TRAIN)
+    scattered = small(metric="pairwise", normalize=False).fit(
+        TRAIN.features[order], TRAIN.labels[order], qid=qid[order]
+    )
+    # Rounding and ties are seeded by position, so the models are alike, not equal.
+    assert ndcg(grouped) == pytest.approx(ndcg(scattered), abs=0.05)
+    shuffled = TEST.features[::-1].copy()
+    np.testing.assert_array_equal(grouped.predict(shuffled)[::-1], grouped.predict(TEST))
+
+
+def test_history_and_early_stopping() -> None:
+    ranker = small(n_trees=400, learning_rate=0.5, early_stopping_rounds=5)
+    ranker.fit(TRAIN, valid={"train": TRAIN, "vali": VALI}, metrics=["ndcg@10", "map"])
+    assert list(ranker.history_) == ["train ndcg@10", "train map", "vali ndcg@10", "vali map"]
+    watched = ranker.history_["vali ndcg@10"]
+    assert ranker.n_trees_ == ranker.best_n_trees_ == int(np.argmax(watched)) + 1
+    assert len(watched) == ranker.n_trees_ + 5 < 400
+    assert ndcg(ranker, VALI) == pytest.approx(max(watched))
+
+
+def test_history_is_what_staged_scores_say() -> None:
+    ranker = small().fit(TRAIN, valid=VALI)
+    stages = [sr.evaluate(VALI, scores, "ndcg@10").results[0].mean for _, scores in ranker.staged_predict(VALI)]
+    assert stages == pytest.approx(ranker.history_["valid ndcg@10"])
+    np.testing.assert_array_equal(ranker.predict(TEST, n_trees=5), dict(ranker.staged_predict(TEST))[5])
+    assert (ranker.predict(TEST, n_trees=0) == 0).all()
+
+
+def test_a_callback_sees_every_round_and_can_stop() -> None:
+    seen: list[sr.Progress] = []
+
+    def look(told: sr.Progress) -> bool:
+        seen.append(told)
+        return told.round == 4
+
+    ranker = small().fit(TRAIN, valid=VALI, callbacks=[look])
+    assert [told.round for told in seen] == [1, 2, 3, 4]
+    assert ranker.n_trees_ == 4
+    assert seen[-1].measured["valid ndcg@10"] == ranker.history_["valid ndcg@10"][-1]
+
+
+def test_ctrl_c_keeps_the_best_forest_so_far() -> None:
+    def interrupt(told: sr.Progress) -> None:
+        if told.round == 6:
+            signal.raise_signal(signal.SIGINT)
+
+    ranker = small(n_trees=1000).fit(TRAIN, valid=VALI, callbacks=[interrupt])
+    assert ranker.interrupted_
+    assert 1 <= ranker.n_trees_ <= 6
+    assert ranker.n_trees_ == ranker.best_n_trees_
+    assert ndcg(ranker) > 0.5
+
+
+def test_continued_training_equals_one_long_training() -> None:
+    long = small(n_trees=12, metric="ndcg", random_state=3).fit(TRAIN)
+    first = small(n_trees=8, metric="ndcg", random_state=3).fit(TRAIN)
+    more = small(n_trees=4, metric="ndcg", random_state=3).fit(TRAIN, base=first)
+    assert more.n_trees_ == 12
+    np.testing.assert_array_equal(more.predict(TEST, n_trees=8), first.predict(TEST))
+    assert ndcg(more) == pytest.approx(ndcg(long), abs=0.03)
+    assert ndcg(more) > ndcg(first)
+
+
+def test_base_scores_are_started_from_and_added() -> None:
+    base = 3.0 * TRAIN.column(0).astype(float)
+    qid = np.repeat(TRAIN.qids, np.diff(TRAIN.indptr))
+    data = sr.Dataset(TRAIN.features, TRAIN.labels, qid=qid, base_score=base)
+    ranker = small().fit(data)
+    np.testing.assert_allclose(ranker.predict(data), ranker.predict(TRAIN.features) + base)
+    assert not np.allclose(ranker.predict(TRAIN.features), small().fit(TRAIN).predict(TRAIN.features))
+
+
+def test_save_and_load(tmp_path: Path) -> None:
+    ranker = small(metric="map").fit(TRAIN, valid=VALI)
+    ranker.save(tmp_path / "model.swaprank")
+    again = sr.load(tmp_path / "model.swaprank")
+    np.testing.assert_array_equal(ranker.predict(TEST), again.predict(TEST))
+    assert again.get_params() == ranker.get_params()
+    assert again.history_ == ranker.history_
+    again.save(tmp_path / "again.swaprank")
+    assert (tmp_path / "model.swaprank").read_bytes() == (tmp_path / "again.swaprank").read_bytes()
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(ranker)).predict(TEST), ranker.predict(TEST))
+
+
+def test_contributions_and_importances() -> None:
+    ranker = small().fit(TRAIN)
+    np.testing.assert_allclose(ranker.contributions(TEST).sum(axis=1), ranker.predict(TEST), atol=1e-9)
+    assert set(ranker.importances()) == set(TRAIN.feature_names)
+    assert sum(ranker.importances("splits").values()) == len(ranker.forest_.feature)
+    falls = ranker.permutation_importances(TEST, n_repeats=2)
+    assert max(falls.values()) > 0.01
+    assert list(falls.values()) == sorted(falls.values(), reverse=True)
+    assert ranker.to_text(0).startswith("if ")
+
+
+def test_mart_is_gradient_boosting() -> None:
+    ours = sr.MART(n_trees=30, n_leaves=8, learning_rate=0.2, min_docs_in_leaf=1).fit(TRAIN)
+    theirs = GradientBoostingRegressor(
+        n_estimators=30, max_leaf_nodes=8, learning_rate=0.2, max_depth=None, init="zero"
+    ).fit(TRAIN.features, TRAIN.labels)
+    error = np.mean((ours.predict(TEST) - TEST.labels) ** 2)
+    assert error == pytest.approx(np.mean((theirs.predict(TEST.features) - TEST.labels) ** 2), rel=0.05)
+    assert np.corrcoef(ours.predict(TEST), theirs.predict(TEST.features))[0, 1] > 0.98
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "balanced_logistic"])
+def test_mart_learns(loss: Any) -> None:
+    assert ndcg(sr.MART(loss, n_trees=15, n_leaves=8).fit(TRAIN)) > 0.55
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        sr.Dataset([[1.0]], [1], qid=[1]),
+        sr.Dataset([[1.0], [2.0]], [1, 1], qid=[1, 1]),
+        sr.Dataset([[1.0], [1.0], [1.0]], [0, 1, 2], qid=[1, 1, 1]),
+        sr.Dataset([[np.nan], [np.nan]], [0, 1], qid=[1, 1]),
+        sr.Dataset([[1.0], [2.0], [3.0]], [0.1, 0.25, -1.5], qid=[1, 1, 2]),
+        sr.Dataset(np.arange(40.0).reshape(-1, 2), np.arange(20) % 3, qid=np.arange(20)),
+    ],
+    ids=["one document", "one label", "constant feature", "all missing", "real labels", "lists of one"],
+)  # fmt: skip
+def test_odd_data_does_no_harm(data: sr.Dataset) -> None:
+    for ranker in (sr.LambdaMART(n_trees=3, min_docs_in_leaf=1), sr.MART(n_trees=3, min_docs_in_leaf=1)):
+        assert np.isfinite(ranker.fit(data, valid=data).predict(data)).all()
+
+
+def test_a_list_of_fifty_thousand_documents() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50_000, 3)).astype(np.float32)
+    data = sr.Dataset(X, np.clip(np.round(X[:, 0] + 1), 0, 4), qid=np.zeros(50_000, int))
+    assert ndcg(small(n_trees=5, n_leaves=31).fit(data), data) > ndcg(small(n_trees=0).fit(data), data) + 0.3
+
+
+def test_fit_and_predict_from_several_threads_at_once() -> None:
+    expected = small().fit(TRAIN)
+    found: list[Any] = []
+
+    def work() -> None:
+        ranker = small().fit(TRAIN)
+        found.append(ranker.predict(TEST))
+        found.append(expected.predict(TEST))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    assert all((scores == expected.predict(TEST)).all() for scores in found)
+
+
+def test_scikit_learn_conventions() -> None:
+    ranker = clone(small(n_leaves=5))
+    assert ranker.n_leaves == 5
+    qid = np.repeat(TRAIN.qids, np.diff(TRAIN.indptr))
+    ranker.fit(TRAIN.features, TRAIN.labels, qid=qid)
+    assert ranker.n_features_in_ == 8
+    assert "n_leaves=5" in repr(ranker)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_leaves": 1}, "n_leaves must be a whole number from 2 to 65536; found 1."),
+        ({"learning_rate": 0}, "learning_rate must be a number above 0; found 0."),
+        ({"max_bins": 256}, "max_bins must be a whole number from 2 to 255; found 256."),
+        ({"query_fraction": 1.5}, "query_fraction must be a number above 0 to 1; found 1.5."),
+        ({"n_trees": 2.5}, "n_trees must be a whole number from 0; found 2.5."),
+        ({"max_depth": 0}, "max_depth must be a whole number from 1, or None; found 0."),
+        ({"metric": "ndgc"}, "there is no metric 'ndgc'; did you mean 'ndcg'?"),
+        ({"base_ranker": 3}, "a base ranker must be a fitted LambdaMART or MART, found int."),
+        ({"early_stopping_rounds": 5}, "early_stopping_rounds needs a data set to watch: fit(train, valid=…)."),
+    ],
+)
+def test_bad_parameters_get_a_clear_error(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(sr.SwaprankError) as caught:
+        small(**parameters).fit(TRAIN)
+    assert str(caught.value) == message
+
+
+def test_bad_requests_get_a_clear_error() -> None:
+    with pytest.raises(NotFittedError, match="this LambdaMART has not been fitted"):
+        small().predict(TEST)
+    ranker = small(n_trees=2).fit(TRAIN)
+    with pytest.raises(sr.DataError, match="the model has 8 features, but X has 3"):
+        ranker.predict(np.zeros((2, 3)))
+    with pytest.raises(sr.DataError, match="fit takes a Dataset, or X with y and qid"):
+        small().fit(TRAIN.features)
+    with pytest.raises(sr.DataError, match="a Dataset has its own"):
+        small().fit(TRAIN, TRAIN.labels)
+    with pytest.raises(sr.ParameterError, match="there is no loss 'square'; did you mean 'squared'"):
+        sr.MART("square").fit(TRAIN)  # type: ignore[arg-type]
+    with pytest.raises(sr.ParameterError, match="n_trees must lie between 0 and 2, found 3"):
+        ranker.predict(TEST, n_trees=3)
