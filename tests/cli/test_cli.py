@@ -10,10 +10,20 @@ import pytest
 import swaprank as sr
 
 
-def swaprank(*arguments: object, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run the command line as a shell would: a process of its own, so that exit codes and streams are the real ones."""
-    command = [sys.executable, "-c", "from swaprank.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env={**os.environ, "COLUMNS": "200"})
+def swaprank(
+    *arguments: object, folder: Path | None = None, before: str = "", **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command line as a shell would: a process of its own, so that exit codes and streams are the real ones.
+
+    Args:
+        arguments: What stands after the command's name.
+        folder: Where it runs.
+        before: Python that spoils something first.
+        environment: Variables to set.
+    """
+    command = [sys.executable, "-c", f"{before}\nfrom swaprank.cli import main; main()", *map(str, arguments)]
+    variables = {**os.environ, "COLUMNS": "200", **environment}
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=variables)
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +67,12 @@ def test_evaluate_as_json_with_every_query(folder: Path) -> None:
     assert len(shown["f0.txt"]["results"][0]["per_query"]) == 10
 
 
+def test_evaluate_prints_every_query(folder: Path) -> None:
+    test = sr.read(folder / "test.txt")
+    shown = swaprank("evaluate", "test.txt", "f0.txt", "-m", "map", "--per-query", folder=folder)
+    assert shown.stdout == f"{sr.evaluate(test, test.column(0), 'map').to_text(per_query=True)}\n"
+
+
 def test_evaluate_a_run_on_data_and_on_judgements(folder: Path) -> None:
     by_scores = swaprank("evaluate", "test.txt", "f0.txt", "--convention", "trec", folder=folder)
     on_data = swaprank("evaluate", "ids.txt", "f0.run", "--convention", "trec", folder=folder)
@@ -80,6 +96,27 @@ def test_info(folder: Path) -> None:
     assert json.loads(swaprank("info", folder / "train.txt", "--json").stdout)["n_queries"] == 30
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_every_terminal_will_do(folder: Path, encoding: str) -> None:
+    shown = swaprank("info", "train.txt", folder=folder, PYTHONIOENCODING=encoding)
+    assert shown.returncode == 0, shown.stderr
+    expected = sr.summarize(sr.read(folder / "train.txt")).to_text(bar="█" if encoding == "utf-8" else "#")
+    assert shown.stdout == f"{expected}\n"
+    for arguments in (["--help"], ["generate", "--help"], ["info"]):
+        assert "Traceback" not in swaprank(*arguments, PYTHONIOENCODING=encoding).stderr
+    (folder / "☃.txt").write_bytes((folder / "f0.txt").read_bytes())
+    named = swaprank("evaluate", "test.txt", "☃.txt", "f1.txt", folder=folder, PYTHONIOENCODING=encoding)
+    assert named.returncode == 0, named.stderr
+    assert named.stdout.startswith("☃.txt" if encoding == "utf-8" else "\\u2603.txt")
+
+
+@pytest.mark.parametrize("ending", [".txt", ".txt.gz", ".txt.xz", ".txt.zst"])
+def test_generated_files_can_be_read_whatever_their_ending(tmp_path: Path, ending: str) -> None:
+    made = swaprank("generate", "polynomial", tmp_path, "--queries", 4, "--documents", 6, "--ending", ending)
+    assert made.returncode == 0, made.stderr
+    assert len(sr.read(tmp_path / f"data{ending}")) == 24
+
+
 def test_demo() -> None:
     shown = swaprank("demo")
     assert shown.returncode == 0, shown.stderr
@@ -95,6 +132,14 @@ def test_every_verb_has_help(verb: str) -> None:
     assert "Usage: " in swaprank(verb, "--help").stdout
 
 
+@pytest.mark.parametrize("verb", ["info", "evaluate", "compare"])
+def test_help_names_the_endings_that_are_read_and_qrels_where_they_are(verb: str) -> None:
+    words = swaprank(verb, "--help").stdout
+    for ending in (".txt", ".letor", ".svm", ".dat", ".gz", ".xz", ".zst", ".csv", ".tsv", ".parquet"):
+        assert ending in words
+    assert ("qrels" in words) == (verb != "info")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -108,8 +153,15 @@ def test_every_verb_has_help(verb: str) -> None:
         (("evaluate", "judged.qrels", "f0.txt"), "error: judgements from a qrels file are measured against a run"),
         (("compare", "test.txt", "f0.txt"), "error: a comparison needs at least two rankings, found 1."),
         (("compare", "test.txt", "a=f0.txt", "a=f1.txt"), "two rankings are called 'a'"),
-        (("generate", "net", "out", "--queries", "3,x"), "--queries takes numbers separated by commas"),
+        (("generate", "net", "out", "--queries", "3,x"), "--queries takes whole numbers separated by commas; found"),
         (("generate", "net", "out", "--queries", "1,1,1,1"), "--queries takes up to three parts, found 4"),
+        (("generate", "net", "out", "--levels", "2.7"), "--levels takes a whole number, or shares separated by commas"),
+        (("generate", "net", "out", "--ending", ".csv"), "--ending"),
+        (("generate", "net", "out", "--seed", "-1"), "--seed"),
+        (("generate", "net", "out", "--documents", "1000000000"), "error: this needs more memory than there is."),
+        (("demo", "--seed", "-1"), "--seed"),
+        (("compare", "test.txt", "f0.txt", "f1.txt", "--seed", "-1"), "--seed"),
+        (("compare", "test.txt", "f0.txt", "f1.txt", "--resamples", "0"), "--resamples"),
         (("generate", "net", "out", "--levels", "1"), "error: levels must be a number from 2"),
         (("evaluate", "test.txt"), "Missing argument"),
         (("frobnicate",), "No such command 'frobnicate'"),
@@ -126,6 +178,34 @@ def test_bad_usage_and_bad_input_end_with_2_and_no_traceback(
     assert message in failed.stderr
     assert "Traceback" not in failed.stderr
     assert failed.stdout == ""
+
+
+def test_a_mistake_of_ours_is_told_in_a_line(folder: Path) -> None:
+    before = "import swaprank.summary\nswaprank.summary.summarize = lambda data: 1 / 0"
+    failed = swaprank("info", "test.txt", folder=folder, before=before)
+    assert failed.returncode == 1
+    reason = "ZeroDivisionError: division by zero"
+    assert failed.stderr == f"internal error: {reason}; run with SWAPRANK_DEBUG=1 for the traceback.\n"
+    assert "Traceback" in swaprank("info", "test.txt", folder=folder, before=before, SWAPRANK_DEBUG="1").stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are another matter there")
+def test_an_interrupt_is_told_and_ends_with_130(folder: Path) -> None:
+    before = """
+import os, signal, threading
+import swaprank.evaluation.compare as comparing
+real = comparing.randomization_test
+def slow(differences, n_resamples, random_state):
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    return real(differences, 10**12, random_state)
+comparing.randomization_test = slow
+"""
+    wide = sr.datasets.random_net((60,), n_features=2, n_documents=4, random_state=0)[0]
+    sr.write_letor(wide, folder / "wide.txt")
+    for feature in (0, 1):
+        np.savetxt(folder / f"wide{feature}.txt", wide.column(feature))
+    ended = swaprank("compare", "wide.txt", "wide0.txt", "wide1.txt", "-m", "ndcg", folder=folder, before=before)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "interrupted\n")
 
 
 def test_a_reader_that_leaves_early_is_no_error(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -12,8 +13,12 @@ from swaprank.cli.demo import demo
 from swaprank.cli.evaluate import evaluate
 from swaprank.cli.generate import generate
 from swaprank.cli.info import info
+from swaprank.cli.predict import predict
+from swaprank.cli.train import train
 from swaprank.errors import SwaprankError
 from swaprank.version import __version__
+
+INTERRUPTED = 130
 
 app = typer.Typer(
     name="swaprank",
@@ -21,7 +26,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for verb in (demo, info, evaluate, compare, generate):
+for verb in (demo, info, train, predict, evaluate, compare, generate):
     app.command()(verb)
 
 
@@ -39,16 +44,29 @@ def _options(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line: 0 when all went well, 2 for bad usage or bad input, the reason on standard error."""
+    """Run the command line.
+
+    Ends with 0 when all went well, 2 for bad usage or bad input, 130 when interrupted, and 1 for a mistake of ours or
+    when nobody reads the output any more; the reason is on standard error.
+    """
     try:
         app(args=arguments)
+    except SystemExit as end:
+        # Typer takes KeyboardInterrupt for itself, and says nothing.
+        if end.code == INTERRUPTED:
+            typer.echo("interrupted", err=True)
+        raise
     except (SwaprankError, OSError) as error:
-        if isinstance(error, BrokenPipeError):
-            # Whoever read our output has had enough; there is nobody left to tell.
-            sys.stderr.close()
-            sys.exit(0)
-        typer.echo(f"error: {error}", err=True)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        sys.exit(130)
+        _fail(f"error: {error}", 2)
+    except MemoryError as error:
+        _fail(f"error: this needs more memory than there is. {error}".rstrip(), 2)
+    except Exception as error:
+        if os.environ.get("SWAPRANK_DEBUG"):
+            raise
+        reason = f"{type(error).__name__}: {error}".rstrip(": .")
+        _fail(f"internal error: {reason}; run with SWAPRANK_DEBUG=1 for the traceback.", 1)
+
+
+def _fail(message: str, code: int) -> None:
+    typer.echo(message, err=True)
+    sys.exit(code)

@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.options import AsJson, Convention, DataFile, Metrics
+from swaprank.cli.options import AsJson, Convention, JudgedFile, Metrics, Seed
+from swaprank.cli.output import show
 
 
 def compare(
-    data: DataFile,
+    data: JudgedFile,
     scores: Annotated[
         list[str],
         typer.Argument(
@@ -23,7 +24,7 @@ def compare(
     convention: Convention = "standard",
     baseline: Annotated[str | None, typer.Option(help="The name to compare with, if not the first.")] = None,
     resamples: Annotated[int, typer.Option(min=100, help="Random signs drawn by the randomisation test.")] = 10_000,
-    seed: Annotated[int, typer.Option(help="Seed of the randomisation test.")] = 0,
+    seed: Seed = 0,
     json: AsJson = False,
 ) -> None:
     """Compare rankings query by query: paired tests, corrected for their number, and what they mean in words."""
@@ -41,7 +42,7 @@ def compare(
         n_resamples=resamples,
         random_state=seed,
     )
-    typer.echo(result.to_json() if json else str(result))
+    show(result.to_json() if json else str(result))
 
 
 def _named(scores: list[str]) -> dict[str, Path]:

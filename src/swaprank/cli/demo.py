@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from swaprank.cli.options import Seed
+from swaprank.cli.output import show
 
-import typer
 
-
-def demo(seed: Annotated[int, typer.Option(help="The same seed gives the same demo.")] = 0) -> None:
+def demo(seed: Seed = 0) -> None:
     """Make ranking data, fit a first linear ranker, and compare it with the best single feature."""
     import numpy as np
 
     import swaprank as sr
 
-    typer.echo("Artificial search data, labelled by a hidden random net:\n")
+    show("Artificial search data, labelled by a hidden random net:\n")
     train, test = sr.datasets.random_net(
         (400, 200), n_features=20, levels=(0.5, 0.2, 0.15, 0.1, 0.05), random_state=seed
     )
-    typer.echo(f"  train  {train}\n  test   {test}\n")
+    show(f"  train  {train}\n  test   {test}\n")
 
     ndcg = sr.metric("ndcg@10")
     measured = ndcg.bind(train.labels, train.indptr)
@@ -26,8 +25,8 @@ def demo(seed: Annotated[int, typer.Option(help="The same seed gives the same de
     weights, *_ = np.linalg.lstsq(train.features, train.labels - train.labels.mean(), rcond=None)
     rankings = {f"feature {train.feature_names[best]}": test.column(best), "linear fit": test.features @ weights}
 
-    typer.echo("The linear fit on the test queries:\n")
-    typer.echo(f"{sr.evaluate(test, rankings['linear fit'], ['ndcg@10', 'map', 'err'])}\n")
-    typer.echo("Against the best single feature, query by query:\n")
-    typer.echo(f"{sr.compare(test, rankings, ['ndcg@10', 'map'])}\n")
-    typer.echo("Next: swaprank info YOUR_DATA.txt, swaprank evaluate YOUR_DATA.txt SCORES.txt, swaprank --help")
+    show("The linear fit on the test queries:\n")
+    show(f"{sr.evaluate(test, rankings['linear fit'], ['ndcg@10', 'map', 'err'])}\n")
+    show("Against the best single feature, query by query:\n")
+    show(f"{sr.compare(test, rankings, ['ndcg@10', 'map'])}\n")
+    show("Next: swaprank info YOUR_DATA.txt, swaprank evaluate YOUR_DATA.txt SCORES.txt, swaprank --help")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
+
+from swaprank.cli.options import Seed
+from swaprank.cli.output import show
 
 
 class Target(StrEnum):
@@ -15,6 +18,17 @@ class Target(StrEnum):
     NET = "net"
     POLYNOMIAL = "polynomial"
 
+
+class Ending(StrEnum):
+    """How the files are packed; all of them can be read back."""
+
+    TXT = ".txt"
+    GZ = ".txt.gz"
+    XZ = ".txt.xz"
+    ZST = ".txt.zst"
+
+
+Number = TypeVar("Number", int, float)
 
 PART_NAMES = {1: ("data",), 2: ("train", "test"), 3: ("train", "vali", "test")}
 
@@ -31,34 +45,38 @@ def generate(
     features: Annotated[int, typer.Option(min=1, help="Features of a document.")] = 50,
     documents: Annotated[int, typer.Option(min=1, help="Documents of a query.")] = 50,
     levels: Annotated[str, typer.Option(help="Relevance levels: a number, or the shares of each, lowest first.")] = "6",
-    ending: Annotated[str, typer.Option(help="Ending of the files: .txt, .txt.gz, .txt.xz or .txt.zst.")] = ".txt",
-    seed: Annotated[int, typer.Option(help="The same seed gives the same data.")] = 0,
+    ending: Annotated[Ending, typer.Option(help="Ending of the files, which says how they are packed.")] = Ending.TXT,
+    seed: Seed = 0,
 ) -> None:
     """Write artificial ranking data, labelled by one hidden function in all parts [Burges2005, section 5.1]."""
     from swaprank.datasets import random_net, random_polynomial
     from swaprank.reading.letor_writing import write_letor
 
     make = random_net if target is Target.NET else random_polynomial
-    sizes = [int(n) for n in _numbers("--queries", queries, int)]
+    sizes = _numbers("--queries", queries, int, "whole numbers separated by commas")
     if len(sizes) not in PART_NAMES:
         raise typer.BadParameter(f"--queries takes up to three parts, found {len(sizes)}.")
-    shares = _numbers("--levels", levels, float)
     parts = make(
         sizes,
         n_features=features,
         n_documents=documents,
-        levels=int(shares[0]) if len(shares) == 1 else shares,
+        levels=_levels(levels),
         random_state=seed,
     )
     folder.mkdir(parents=True, exist_ok=True)
     for name, part in zip(PART_NAMES[len(sizes)], parts, strict=True):
         path = folder / f"{name}{ending}"
         write_letor(part, path)
-        typer.echo(f"{path}: {len(part):,} documents, {part.n_queries:,} queries")
+        show(f"{path}: {len(part):,} documents, {part.n_queries:,} queries")
 
 
-def _numbers(option: str, text: str, kind: type[int | float]) -> list[float]:
+def _levels(text: str) -> int | list[float]:
+    words = "a whole number, or shares separated by commas"
+    return _numbers("--levels", text, float, words) if "," in text else _numbers("--levels", text, int, words)[0]
+
+
+def _numbers(option: str, text: str, kind: type[Number], words: str) -> list[Number]:
     try:
         return [kind(part) for part in text.split(",")]
     except ValueError:
-        raise typer.BadParameter(f"{option} takes numbers separated by commas, found '{text}'.") from None
+        raise typer.BadParameter(f"{option} takes {words}; found '{text}'.") from None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import typer
-
 from swaprank.cli.options import AsJson, DataFile
+from swaprank.cli.output import can_show, show
 
 
 def info(file: DataFile, json: AsJson = False) -> None:
@@ -13,4 +12,4 @@ def info(file: DataFile, json: AsJson = False) -> None:
     from swaprank.summary import summarize
 
     summary = summarize(read(file))
-    typer.echo(summary.to_json() if json else str(summary))
+    show(summary.to_json() if json else summary.to_text(bar="█" if can_show("█") else "#"))

@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-DataFile = Annotated[
+_ENDINGS = "LETOR/SVMlight text (.txt .letor .svm .dat, then .gz .xz .zst if packed) or a table (.csv .tsv .parquet)"
+
+DataFile = Annotated[Path, typer.Argument(metavar="FILE", help=f"Judged documents: {_ENDINGS}.")]
+JudgedFile = Annotated[
     Path,
-    typer.Argument(
-        metavar="DATA",
-        help="Judged documents: LETOR/SVMlight text, CSV, TSV or Parquet, also .gz .xz .zst; or TREC qrels.",
-    ),
+    typer.Argument(metavar="DATA", help=f"Judged documents: {_ENDINGS}; or TREC qrels, told by their four columns."),
 ]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same output.")]
 Metrics = Annotated[
     list[str],
     typer.Option("--metric", "-m", help="A measure, such as ndcg@10, map or 'p@5(rel=2)'; may be given several times."),

@@ -1,0 +1,35 @@
+"""`swaprank predict`: scores from a saved ranker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model that train has saved.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Documents to score, in a file as for train.")],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", help="Scores, one a line in the order of the rows; a TREC run if it ends in .run."
+        ),
+    ],
+    trees: Annotated[int | None, typer.Option(min=0, help="Use the first trees only.")] = None,
+) -> None:
+    """Score documents with a saved ranker."""
+    from swaprank.model_files.rankers import load
+    from swaprank.reading.matching import read_matching
+    from swaprank.reading.scores import write_scores
+    from swaprank.reading.trec import write_run
+
+    ranker = load(model)
+    documents = read_matching(data, [str(name) for name in ranker.feature_names_in_])
+    scores = ranker.predict(documents, n_trees=trees)
+    if output.suffix == ".run":
+        write_run(documents, scores, output)
+    else:
+        write_scores(scores, output)
+    typer.echo(f"{output}: {len(scores):,} scores")
