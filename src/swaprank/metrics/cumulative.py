@@ -54,8 +54,11 @@ def cumulative_swaps(ranked: Floats, discounts: Floats, norm: float, i: int, out
     discount = discounts[i] if i < cut else 0.0
     for j in range(i + 1, min(n, cut)):
         out[j] = norm * (gain - ranked[j]) * (discounts[j] - discount)
-    for j in range(max(i + 1, cut), n):
-        out[j] = -norm * (gain - ranked[j]) * discount
+    # Slices that begin at 0, for an index that might be negative keeps a loop from vectorising.
+    beyond = max(i + 1, cut)
+    gains, gained = ranked[beyond:], out[beyond:n]
+    for j in range(len(gained)):
+        gained[j] = norm * (gains[j] - gain) * discount
 
 
 @kernel

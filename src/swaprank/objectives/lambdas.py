@@ -20,13 +20,12 @@ _WIDEST = 600.0
 
 
 @kernel
-def weigh_row(i: int, n: int, normalize: bool, gains: Floats, scores: Floats, weights: Floats) -> None:
-    """Turn the swap gains of rank i into signed weights: positive where i is the better one, 0 between equals.
+def weigh(gain: float, score: float, normalize: bool, gains: Floats, scores: Floats, weights: Floats) -> None:
+    """Turn one document's swap gains into signed weights: positive where it is the better one, 0 between equals.
 
-    Apart from `push_row`, because a loop over fewer arrays vectorises.
+    Apart from `push`, because a loop over fewer arrays vectorises.
     """
-    gain, score = gains[i], scores[i]
-    for j in range(i + 1, n):
+    for j in range(len(weights)):
         better = gain - gains[j]
         weight = abs(weights[j])
         if normalize:
@@ -35,27 +34,24 @@ def weigh_row(i: int, n: int, normalize: bool, gains: Floats, scores: Floats, we
 
 
 @vector_kernel
-def push_row(i: int, n: int, sigma: float, e: Floats, weights: Floats, g: Floats, h: Floats) -> float:
-    """Add the forces between rank i and every rank below it; gives the sum of their sizes.
+def push(mine: float, sigma: float, e: Floats, weights: Floats, g: Floats, h: Floats) -> tuple[float, float, float]:
+    """Add one document's forces to those ranked below it; gives its own force and curvature, and their sizes' sum.
 
     With e_i = exp(sigma s_i), rho_ij = e_j / (e_i + e_j): one division a pair. Sums may be reassociated to vectorise,
     in the same way in every run.
     """
-    mine = e[i]
-    force_i, bend_i, total = 0.0, 0.0, 0.0
-    for j in range(i + 1, n):
+    force, bend, total = 0.0, 0.0, 0.0
+    for j in range(len(weights)):
         weight = weights[j]
         rho = (e[j] if weight > 0.0 else mine) / (mine + e[j])
         signed = sigma * weight * rho
-        bend = sigma * abs(signed) * (1.0 - rho)
-        force_i += signed
-        bend_i += bend
+        bent = sigma * abs(signed) * (1.0 - rho)
+        force += signed
+        bend += bent
         total += abs(signed)
         g[j] += signed
-        h[j] += bend
-    g[i] -= force_i
-    h[i] += bend_i
-    return total
+        h[j] += bent
+    return force, bend, total
 
 
 @kernel
@@ -106,8 +102,13 @@ def lambda_queries(
                     swap[j] = 1.0 / terms.divisors[query]
             else:
                 swap_gain_row(terms, query, ranked[:n], i, work, swap)
-            weigh_row(i, n, normalize, ranked, ordered, swap)
-            total += push_row(i, n, sigma, e, swap, g, h)
+            # Slices that begin at 0, for an index that might be negative keeps a loop from vectorising.
+            below = i + 1
+            weigh(ranked[i], ordered[i], normalize, ranked[below:n], ordered[below:n], swap[below:n])
+            force, bend, size = push(e[i], sigma, e[below:n], swap[below:n], g[below:n], h[below:n])
+            g[i] -= force
+            h[i] += bend
+            total += size
         factor = np.log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
         for r in range(n):
             grad[order[r]] = factor * g[r]

@@ -13,8 +13,8 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Bytes, Floats, Ints
 from swaprank.kernels import kernel
-from swaprank.trees.histogram import BINS, BLOCK, add_rows, count_rows
-from swaprank.trees.intrinsics import barrier
+from swaprank.trees.histogram import AHEAD, BINS, BLOCK, add_rows, count_rows
+from swaprank.trees.intrinsics import barrier, prefetch
 from swaprank.trees.splitting import (
     BIN,
     FEATURE,
@@ -192,37 +192,50 @@ def add_up_private(work: Workspace, slot: int, thread: int, n_threads: int) -> N
 
 
 @kernel
-def part_rows(blocks: Bytes, chosen: int, work: Workspace, thread: int, n_threads: int) -> int:
-    """Write the leaf's rows into the other list, those that go left before those that go right, each in order."""
-    leaf, split = work.leaves[chosen], work.splits[chosen]
+def mark_left(blocks: Bytes, number: int, work: Workspace, thread: int, n_threads: int) -> int:
+    """Which rows of a leaf its split would send left, and how many; each thread marks its share of them."""
+    leaf, split = work.leaves[number], work.splits[number]
     feature, cut, missing_left = int(split[FEATURE]), int(split[BIN]), split[MISSING_LEFT] == 1.0
-    source, target = work.rows[leaf[LIST]], work.rows[1 - leaf[LIST]]
-    begin, count = leaf[START], leaf[COUNT]
-    first, last = share(count, thread, n_threads)
+    first, last = share(leaf[COUNT], thread, n_threads)
     block, column = blocks[feature // BLOCK], np.uint64(feature % BLOCK)
-    # Missing is bin 0: below every cut as it stands, and above the highest when turned around.
+    # Missing is bin 0: below every cut as it stands, and left out by a lower bound of 1.
     lowest = 0 if missing_left else 1
+    mine = work.rows[leaf[LIST], leaf[START] + first : leaf[START] + last]
+    goes_left = work.goes_left[leaf[START] + first : leaf[START] + last]
     tally = np.int64(0)
-    for k in range(begin + first, begin + last):
-        bin_number = np.int64(block[np.uint64(source[k]), column])
+    for k in range(len(mine)):
+        prefetch(block, np.int64(mine[min(k + AHEAD, len(mine) - 1)]) * BLOCK)
+        bin_number = np.int64(block[np.uint64(mine[k]), column])
         left = np.uint8((bin_number <= cut) & (bin_number >= lowest))
-        work.goes_left[k] = left
+        goes_left[k] = left
         tally += left
     work.tallies[8 * thread] = tally
     barrier(work.meeting, n_threads)
     n_left = np.int64(0)
-    before = np.int64(0)
     for other in range(n_threads):
-        if other == thread:
-            before = n_left
         n_left += work.tallies[8 * other]
+    return int(n_left)
+
+
+@kernel
+def part_rows(blocks: Bytes, chosen: int, work: Workspace, thread: int, n_threads: int) -> int:
+    """Write the leaf's rows into the other list, those that go left before those that go right, each in order."""
+    n_left = mark_left(blocks, chosen, work, thread, n_threads)
+    leaf = work.leaves[chosen]
+    first, last = share(leaf[COUNT], thread, n_threads)
+    begin = leaf[START]
+    before = np.int64(0)
+    for other in range(thread):
+        before += work.tallies[8 * other]
     left_at, right_at = begin + before, begin + n_left + first - before
-    for k in range(begin + first, begin + last):
-        goes = np.int64(work.goes_left[k])
-        target[left_at if goes else right_at] = source[k]
+    mine, goes_left = work.rows[leaf[LIST], begin + first : begin + last], work.goes_left[begin + first : begin + last]
+    target = work.rows[1 - leaf[LIST]]
+    for k in range(len(mine)):
+        goes = np.int64(goes_left[k])
+        target[left_at if goes else right_at] = mine[k]
         left_at += goes
         right_at += 1 - goes
-    return int(n_left)
+    return n_left
 
 
 @kernel
@@ -287,18 +300,27 @@ def find_splits(
     """The best splits of two leaves (or of one, if `two` is -1).
 
     Histograms hold no number of documents. A side whose hessian is `min_docs` times the largest of any row must have
-    enough of them; only where that says nothing are the leaf's documents counted, and its splits sought once more.
+    enough of them; where that says nothing, the documents of the two sides are counted. Only if they are too few are
+    the leaf's documents counted for all features, and its splits sought once more.
     """
     search(blocks, bins, rules, one, two, False, work, thread, n_threads)
     if rules.min_docs > 1:
-        check_one = not surely_enough(work.splits[one], rules)
-        check_two = two >= 0 and not surely_enough(work.splits[two], rules)
-        # Nobody may write a split before all have judged both.
-        barrier(work.meeting, n_threads)
-        if check_one or check_two:
-            search(
-                blocks, bins, rules, one if check_one else -1, two if check_two else -1, True, work, thread, n_threads
-            )
+        again_one = too_few(blocks, rules, one, work, thread, n_threads)
+        again_two = two >= 0 and too_few(blocks, rules, two, work, thread, n_threads)
+        if again_one or again_two:
+            one, two = one if again_one else -1, two if again_two else -1
+            search(blocks, bins, rules, one, two, True, work, thread, n_threads)
+
+
+@kernel
+def too_few(blocks: Bytes, rules: Rules, number: int, work: Workspace, thread: int, n_threads: int) -> bool:
+    """Whether a side of a leaf's best split has too few documents; all threads find the same."""
+    if surely_enough(work.splits[number], rules):
+        return False
+    n_left = mark_left(blocks, number, work, thread, n_threads)
+    # The tallies must be read by all before they are written again.
+    barrier(work.meeting, n_threads)
+    return bool(min(n_left, work.leaves[number, COUNT] - n_left) < rules.min_docs)
 
 
 @kernel

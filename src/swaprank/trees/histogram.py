@@ -17,7 +17,7 @@ from swaprank.trees.intrinsics import prefetch
 
 BLOCK = 16
 BINS = 256
-_AHEAD = 24
+AHEAD = 24
 """Rows of a leaf are scattered over memory; asking this many ahead hides the way there."""
 
 
@@ -26,7 +26,7 @@ def add_rows(block: Bytes, rows: AnyArray, start: int, stop: int, packed: Ints, 
     """Add rows[start:stop] to the histogram of one block's features."""
     last = stop - 1
     for k in range(start, stop):
-        ahead = np.int64(rows[min(k + _AHEAD, last)])
+        ahead = np.int64(rows[min(k + AHEAD, last)])
         prefetch(block, ahead * BLOCK)
         prefetch(packed, ahead)
         row = np.uint64(rows[k])

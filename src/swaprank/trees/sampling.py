@@ -50,7 +50,8 @@ def draw_sample(
     """Draw documents among the `taken`, list them in `rows`, and write their rounded gradients into `packed`."""
     starts = list(range(0, len(grad), CHUNK))
     mean_grad, mean_hess = _means(grad, hess)
-    threshold = _threshold(grad / mean_grad, hess / mean_hess, fraction)
+    step = max(1, len(grad) // _LOOKED_AT)
+    threshold = _threshold(np.abs(grad[::step]) / mean_grad + hess[::step] / mean_hess, fraction)
     sums = np.zeros((len(starts), 5))
 
     def look(thread: int) -> None:
@@ -81,12 +82,11 @@ def _means(grad: Floats, hess: Floats) -> tuple[float, float]:
     return float(np.abs(grad).mean()) or 1.0, float(hess.mean()) or 1.0
 
 
-def _threshold(grad: Floats, hess: Floats, fraction: float) -> float:
+def _threshold(importance: Floats, fraction: float) -> float:
     """The importance from which on a document is certain to be drawn, judged by every so-many-th document."""
     if fraction >= 1.0:
         return 0.0
-    step = max(1, len(grad) // _LOOKED_AT)
-    importance = np.sort(np.abs(grad[::step]) + hess[::step])[::-1]
+    importance = np.sort(importance)[::-1]
     wanted = fraction * len(importance)
     # With the k largest certain, the others are drawn with importance / threshold: their expected number is the rest.
     rest = np.concatenate((np.cumsum(importance[::-1])[::-1], [0.0]))

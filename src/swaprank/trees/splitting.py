@@ -45,7 +45,8 @@ def best_split(
         if allowed[f] == 0:
             continue
         missing = histogram[f * BINS]
-        prefix_sums(histogram, f * BINS + 1, n_bins[f], gradients, hessians)
+        known = histogram[f * BINS + 1 : f * BINS + 1 + n_bins[f]]
+        prefix_sums(known, gradients, hessians)
         for side in range(2 if missing != 0 else 1):
             # Missing values right: the last cut may part all that is known from what is missing.
             cuts = n_bins[f] - 1 if side == 1 or missing == 0 else n_bins[f]
@@ -69,11 +70,11 @@ def best_split(
 
 
 @kernel
-def prefix_sums(histogram: Ints, start: int, n: int, gradients: Floats, hessians: Floats) -> None:
+def prefix_sums(histogram: Ints, gradients: Floats, hessians: Floats) -> None:
     """Gradient and hessian of all bins up to each one."""
     running = np.int64(0)
-    for t in range(n):
-        running += histogram[start + t]
+    for t in range(len(histogram)):
+        running += histogram[t]
         gradients[t] = running >> 32
         hessians[t] = running & 0xFFFFFFFF
 
@@ -96,7 +97,9 @@ def newton_gains(
     for t in range(cuts):
         left, h_left = gradients[t] + more_gradient, hessians[t] + more_hessian
         right, h_right = gradient - left, hessian - h_left
-        gain = left * left / (h_left + l2) + right * right / (h_right + l2) - whole
+        # Both sides over one denominator: divisions are most of the cost.
+        below_left, below_right = h_left + l2, h_right + l2
+        gain = (left * left * below_right + right * right * below_left) / (below_left * below_right) - whole
         gain = gain if min(h_left, h_right) >= 1.0 else 0.0
         gains[t] = gain
         best = max(best, gain)
