@@ -22,7 +22,7 @@ from typing import Any
 import lightgbm
 import numpy as np
 import onnx
-import onnxruntime  # type: ignore[import-untyped]
+import onnxruntime
 
 from swaprank.arrays import Features, Floats
 from swaprank.trees.forest import ARRAYS, Forest, check_forest

@@ -34,7 +34,8 @@ class LambdaMART(TreeRanker):
         truncation: Only pairs with one document ranked within this count; all that the metric can feel if None.
         feature_fraction: Share of the features that each tree may use.
         query_fraction: Share of the queries that each tree is grown on.
-        document_fraction: Share of the documents that splits are found on, those with large gradients first.
+        document_fraction: Share of the documents that splits are found on, those with large gradients first; if None,
+            all of up to 100,000 documents, and 0.3 of more.
         early_stopping_rounds: Stop when the watched metric has not risen for so many rounds, and keep the best forest.
         base_ranker: A fitted LambdaMART or MART to start from.
         random_state: Seed of everything that is drawn.
@@ -68,7 +69,7 @@ class LambdaMART(TreeRanker):
         truncation: int | None = None,
         feature_fraction: float = 1.0,
         query_fraction: float = 1.0,
-        document_fraction: float = 1.0,
+        document_fraction: float | None = None,
         early_stopping_rounds: int | None = None,
         base_ranker: Any = None,
         random_state: int = 0,

@@ -48,7 +48,7 @@ class MART(TreeRanker):
         sigma: float = 1.0,
         feature_fraction: float = 1.0,
         query_fraction: float = 1.0,
-        document_fraction: float = 1.0,
+        document_fraction: float | None = None,
         early_stopping_rounds: int | None = None,
         base_ranker: Any = None,
         random_state: int = 0,

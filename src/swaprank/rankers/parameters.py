@@ -32,7 +32,7 @@ BOUNDS = {
     "truncation": Bounds(True, 1, 2**62, optional=True),
     "feature_fraction": Bounds(False, 0, 1, open_low=True),
     "query_fraction": Bounds(False, 0, 1, open_low=True),
-    "document_fraction": Bounds(False, 0, 1, open_low=True),
+    "document_fraction": Bounds(False, 0, 1, open_low=True, optional=True),
     "early_stopping_rounds": Bounds(True, 1, 2**62, optional=True),
     "random_state": Bounds(True, 0, 2**63 - 1),
     "n_threads": Bounds(True, 1, 4096, optional=True),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -24,6 +25,9 @@ from swaprank.trees.forest import Forest, join_forests, split_counts, split_gain
 from swaprank.trees.scoring import score, staged_scores
 from swaprank.trees.tree_text import tree_text
 
+ALL_UP_TO, SHARE_BEYOND = 100_000, 0.3
+"""The document_fraction of those who choose none: on larger data, a third of the documents finds splits as good."""
+
 
 class TreeRanker(Ranker):
     """A forest of boosted trees."""
@@ -34,6 +38,7 @@ class TreeRanker(Ranker):
     """Trees of the best round on the watched set; all of them where nothing was watched."""
     base_ranker: Any
     n_trees: int
+    document_fraction: float | None
     early_stopping_rounds: int | None
     random_state: int
     n_threads: int | None
@@ -71,6 +76,8 @@ class TreeRanker(Ranker):
         )
         scores = np.array(data.by_query(_start_scores(start, data, self.n_threads)))
         rules = TreeRules(**{name: getattr(self, name) for name in TreeRules.__dataclass_fields__})
+        if self.document_fraction is None:
+            rules = replace(rules, document_fraction=1.0 if len(data) <= ALL_UP_TO else SHARE_BEYOND)
         booster = Booster(data, scores, rules, self.random_state, self.n_threads)
         trees, self.interrupted_ = self._boost(data, booster, measured, callbacks)
         n_start = 0 if start is None else start.n_trees

@@ -1,0 +1,122 @@
+"""Claim: the time of a tree grows linearly with the rows and with the features.
+
+    python benchmarks/growth.py [--rows 25000 50000 … 800000] [--features 17 34 … 272] [--plot growth.png]
+
+Generated data: lists of 120 documents, labels from a few of the features. Along rows there are 136 features; along
+features, 200,000 rows. For each size, the minimum and the median over the trees of several fits (the first tree of each
+left out) of trees with 63 leaves for NDCG@10. The slope is that of log seconds by log size, fitted to the minima: 1 is
+linear, less is better than linear, for a tree has work that does not grow, such as its gradients with the features. The
+second slope is fitted to the larger half of the sizes, where that work counts least.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import swaprank as sr
+from swaprank.arrays import Features
+
+LIST = 120
+FIXED_FEATURES = 136
+FIXED_ROWS = 200_000
+
+
+class Point(NamedTuple):
+    """One size and its times."""
+
+    size: int
+    lowest: float
+    median: float
+
+
+def generated(n_rows: int, n_features: int) -> sr.Dataset:
+    rng = np.random.default_rng(0)
+    X: Features = rng.standard_normal((n_rows, n_features), dtype=np.float32)
+    useful = X[:, : min(16, n_features)]
+    target = np.tanh(useful).sum(axis=1) + 2 * (useful[:, 0] * useful[:, 1] > 0.5) + rng.normal(size=n_rows) * 2
+    y = np.digitize(target, np.quantile(target, [0.52, 0.84, 0.97, 0.99]))
+    return sr.Dataset(X, y, qid=np.arange(n_rows) // LIST)
+
+
+def measure(data: sr.Dataset, size: int, options: argparse.Namespace) -> Point:
+    seconds: list[float] = []
+    for _ in range(options.repeat):
+        ends: list[float] = []
+        ranker = sr.LambdaMART(n_trees=options.trees + 1, n_leaves=options.leaves, n_threads=options.threads)
+        ranker.fit(data, callbacks=[lambda _, ends=ends: ends.append(time.perf_counter())])  # type: ignore[misc]
+        seconds += np.diff(ends).tolist()
+    return Point(size, min(seconds), float(np.median(seconds)))
+
+
+def slope(points: list[Point]) -> float:
+    sizes, seconds = np.log([point.size for point in points]), np.log([point.lowest for point in points])
+    return float(np.polyfit(sizes, seconds, 1)[0])
+
+
+def report(what: str, fixed: str, points: list[Point]) -> None:
+    print(f"\n| {what} ({fixed}) | a tree, minimum | a tree, median | ns a value |\n|---:|---:|---:|---:|")
+    other = FIXED_FEATURES if what == "rows" else FIXED_ROWS
+    for point in points:
+        each = 1e9 * point.lowest / (point.size * other)
+        print(f"| {point.size:,} | {point.lowest:.4f} | {point.median:.4f} | {each:.2f} |")
+    larger = points[len(points) // 2 - (len(points) < 4) :]
+    print(f"\nSlope along {what}: {slope(points):.2f}; over the larger half: {slope(larger):.2f}.", flush=True)
+
+
+def plot(file: Path, lines: dict[str, list[Point]]) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, len(lines), figsize=(9, 4), sharey=True, layout="constrained")
+    for axis, (what, points) in zip(axes, lines.items(), strict=True):
+        sizes = np.array([point.size for point in points], dtype=float)
+        axis.loglog(sizes, [point.lowest for point in points], "o-", label=f"minimum, slope {slope(points):.2f}")
+        axis.loglog(sizes, [point.median for point in points], "x", color="0.5", label="median")
+        axis.loglog(sizes, points[-1].lowest * sizes / sizes[-1], "--", color="0.7", label="linear")
+        axis.set_xlabel(what)
+        axis.legend(frameon=False)
+    axes[0].set_ylabel("seconds a tree")
+    figure.savefig(file, dpi=150)
+    print(f"\nPlot: {file}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, nargs="+", default=[25_000 * 2**i for i in range(6)])
+    parser.add_argument("--features", type=int, nargs="+", default=[17 * 2**i for i in range(5)])
+    parser.add_argument("--trees", type=int, default=10)
+    parser.add_argument("--leaves", type=int, default=63)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--plot", type=Path, help="write a picture there, if matplotlib is installed")
+    options = parser.parse_args()
+
+    versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "numba"))
+    print(
+        f"{options.leaves} leaves, {options.threads} threads; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, "
+    )
+    print(f"Python {platform.python_version()}, {versions}.")
+    measure(generated(2400, 16), 0, options)
+    lines = {
+        "rows": [measure(generated(n, FIXED_FEATURES), n, options) for n in options.rows],
+        "features": [measure(generated(FIXED_ROWS, n), n, options) for n in options.features],
+    }
+    report("rows", f"{FIXED_FEATURES} features", lines["rows"])
+    report("features", f"{FIXED_ROWS:,} rows", lines["features"])
+    print(f"\nAt the end: load {os.getloadavg()[0]:.1f}.")
+    if options.plot:
+        plot(options.plot, lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,418 @@
+"""Claim: a tree takes a third of LightGBM's time at equal NDCG@10, a quarter of XGBoost's and CatBoost's.
+
+    python benchmarks/training.py [FOLDER] [--trees 100] [--leaves 63] [--threads 2] [--document-fraction 1 0.5 …]
+
+FOLDER has train.npz and valid.npz, each with X (float32), y and sizes (documents of each query, one after the other);
+without it, data of a similar shape is made from a fixed seed. All libraries train on the same float32 array, in this
+process: 255 bins, the same leaves and learning rate 0.1, everything else as they come, except that CatBoost, whose own
+trees are symmetric, is told to grow leaf by leaf like the others. They take turns, a tree at a time and in an order
+drawn anew each round, so that a busy moment of the machine is not one library's alone. Then ours again, by metric.
+
+    binning     from float32 in memory to the library's own data set; the best of several
+    a tree      seconds, minimum and median over all trees but the first, which has preparations in it
+    times ours  minimum over minimum, and the median over the rounds of the library's tree over our tree of the round;
+                ours is the first row
+    first       seconds up to the end of the first tree: checking, binning, preparations
+    NDCG@10     on valid after all trees, standard convention, always measured by swaprank
+    memory      in a process of its own for each: the largest anonymous memory (`RssAnon`, sampled every 5 ms) while the
+                data set is made and ten trees are grown, less what there was before, the arrays in memory
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import catboost
+import lightgbm
+import numpy as np
+import xgboost
+
+import swaprank as sr
+from swaprank.arrays import AnyArray, Features, Floats, Ints
+from swaprank.trees.binning import make_bins
+
+RATE = 0.1
+BINS = 255
+NDCG = sr.metric("ndcg@10")
+
+
+class Judged(NamedTuple):
+    """Documents, query after query."""
+
+    X: Features
+    y: AnyArray
+    sizes: Ints
+
+    def dataset(self) -> sr.Dataset:
+        """As ours."""
+        return sr.Dataset(self.X, self.y, qid=np.repeat(np.arange(len(self.sizes)), self.sizes))
+
+
+class Setting(NamedTuple):
+    """What is the same for all."""
+
+    n_trees: int
+    n_leaves: int
+    n_threads: int
+
+
+Predict = Callable[[Features], Floats]
+Fit = Callable[[Judged, Setting, Callable[[], object]], Predict]
+"""Trains, calls back after every tree, and gives what scores documents."""
+Bin = Callable[[Judged, Setting], object]
+
+
+def ours(metric: str | sr.Metric = "ndcg@10", **parameters: Any) -> Fit:
+    def fit(data: Judged, setting: Setting, after_tree: Callable[[], object]) -> Predict:
+        ranker = sr.LambdaMART(
+            metric,
+            n_trees=setting.n_trees,
+            n_leaves=setting.n_leaves,
+            n_threads=setting.n_threads,
+            learning_rate=RATE,
+            max_bins=BINS,
+            **parameters,
+        )
+        return ranker.fit(data.dataset(), callbacks=[lambda _: after_tree()]).predict
+
+    return fit
+
+
+def bin_ours(data: Judged, setting: Setting) -> object:
+    return make_bins(data.dataset().features, None, BINS, 0, setting.n_threads)
+
+
+def lightgbm_options(setting: Setting) -> dict[str, Any]:
+    return {
+        "objective": "lambdarank",
+        "num_leaves": setting.n_leaves,
+        "learning_rate": RATE,
+        "max_bin": BINS,
+        "num_threads": setting.n_threads,
+        "verbose": -1,
+    }
+
+
+def bin_lightgbm(data: Judged, setting: Setting, **more: Any) -> Any:
+    return lightgbm.Dataset(data.X, data.y, group=data.sizes, params=lightgbm_options(setting) | more).construct()
+
+
+def with_lightgbm(layout: str) -> Fit:
+    def fit(data: Judged, setting: Setting, after_tree: Callable[[], object]) -> Predict:
+        train = bin_lightgbm(data, setting, **{layout: True})
+        booster = lightgbm.Booster(lightgbm_options(setting) | {layout: True}, train)
+        for _ in range(setting.n_trees):
+            booster.update()
+            after_tree()
+        return lambda X: np.asarray(booster.predict(X))
+
+    return fit
+
+
+def bin_xgboost(data: Judged, setting: Setting) -> Any:
+    return xgboost.QuantileDMatrix(
+        data.X, data.y, group=data.sizes, max_bin=BINS, nthread=setting.n_threads, missing=np.nan
+    )
+
+
+def fit_xgboost(data: Judged, setting: Setting, after_tree: Callable[[], object]) -> Predict:
+    options = {
+        "objective": "rank:ndcg",
+        "lambdarank_pair_method": "topk",
+        "tree_method": "hist",
+        "grow_policy": "lossguide",
+        "max_leaves": setting.n_leaves,
+        "max_depth": 0,
+        "max_bin": BINS,
+        "eta": RATE,
+        "nthread": setting.n_threads,
+    }
+    train = bin_xgboost(data, setting)
+    booster = xgboost.Booster(options, [train])
+    for number in range(setting.n_trees):
+        booster.update(train, number)
+        after_tree()
+    return lambda X: np.asarray(booster.inplace_predict(X))
+
+
+def bin_catboost(data: Judged, setting: Setting) -> Any:
+    # CatBoost counts its 254 borders, not the bins between them.
+    pool = catboost.Pool(data.X, data.y, group_id=np.repeat(np.arange(len(data.sizes)), data.sizes))
+    pool.quantize(border_count=BINS - 1)
+    return pool
+
+
+class AfterIteration(NamedTuple):
+    """What CatBoost takes for a callback."""
+
+    after_tree: Callable[[], object]
+
+    def after_iteration(self, info: object) -> bool:
+        """Go on."""
+        self.after_tree()
+        return True
+
+
+def with_catboost(loss: str) -> Fit:
+    def fit(data: Judged, setting: Setting, after_tree: Callable[[], object]) -> Predict:
+        options = {
+            "loss_function": loss,
+            "grow_policy": "Lossguide",
+            "max_leaves": setting.n_leaves,
+            "iterations": setting.n_trees,
+            "learning_rate": RATE,
+            "thread_count": setting.n_threads,
+            "metric_period": setting.n_trees,
+            "allow_writing_files": False,
+            "verbose": False,
+        }
+        pool = bin_catboost(data, setting)
+        model = catboost.CatBoost(options).fit(pool, callbacks=[AfterIteration(after_tree)])
+        return lambda X: np.asarray(model.predict(X))
+
+    return fit
+
+
+class Taking(NamedTuple):
+    """Seconds of every tree, and what scores documents."""
+
+    trees: list[float]
+    predict: Predict
+
+
+def in_turns(fits: dict[str, Fit], data: Judged, settings: dict[str, Setting]) -> dict[str, Taking]:
+    """Train all of them, each in a thread of its own that waits for its turn after every tree."""
+    go = {name: threading.Semaphore(0) for name in fits}
+    done = threading.Semaphore(0)
+    seconds: dict[str, list[float]] = {name: [] for name in fits}
+    ended: set[str] = set()
+    rng = np.random.default_rng(0)
+
+    def run(name: str) -> Predict:
+        def after_tree() -> None:
+            done.release()
+            go[name].acquire()
+
+        go[name].acquire()
+        try:
+            return fits[name](data, settings[name], after_tree)
+        finally:
+            ended.add(name)
+            done.release()
+
+    with ThreadPoolExecutor(len(fits)) as pool:
+        running = {name: pool.submit(run, name) for name in fits}
+        while len(ended) < len(fits):
+            for name in rng.permutation([name for name in fits if name not in ended]).tolist():
+                start = time.perf_counter()
+                go[name].release()
+                done.acquire()
+                if name not in ended:  # After the last tree, one more turn ends the fit.
+                    seconds[name].append(time.perf_counter() - start)
+        return {name: Taking(seconds[name], running[name].result()) for name in fits}
+
+
+BINNING: dict[str, Bin] = {
+    "swaprank": bin_ours,
+    "LightGBM": bin_lightgbm,
+    "XGBoost": bin_xgboost,
+    "CatBoost": bin_catboost,
+}
+PEERS: dict[str, Fit] = {
+    "LightGBM, row-wise": with_lightgbm("force_row_wise"),
+    "LightGBM, column-wise": with_lightgbm("force_col_wise"),
+    "XGBoost": fit_xgboost,
+    "CatBoost, YetiRank": with_catboost("YetiRank"),
+}
+IN_MEMORY: dict[str, Fit] = {"swaprank": ours(), **PEERS}
+REVENUE = sr.CumulativeMetric(gain=lambda label: label, discount=lambda rank: 0.85 ** (rank - 1), k=10, name="own")
+METRICS: dict[str, str | sr.Metric] = {
+    "ndcg@10": "ndcg@10",
+    "ndcg": "ndcg",
+    "map": "map",
+    "mrr": "mrr",
+    "err": "err",
+    "err@10": "err@10",
+    "own CumulativeMetric @10": REVENUE,
+    "pairwise": "pairwise",
+}
+
+
+def our_variants(fractions: Sequence[float]) -> dict[str, Fit]:
+    variants = {"swaprank": ours(), "swaprank, normalize=False": ours(normalize=False)}
+    for metric in ("ndcg@10", "ndcg@30"):
+        for fraction in fractions:
+            variants[f"swaprank, {metric}, document_fraction={fraction:g}"] = ours(metric, document_fraction=fraction)
+    return variants
+
+
+def load(file: Path) -> Judged:
+    with np.load(file) as arrays:
+        return Judged(arrays["X"], arrays["y"], arrays["sizes"])
+
+
+def generated(n_queries: int, n_features: int, seed: int) -> Judged:
+    """Lists of some 120 documents, five labels in MSLR's shares, features in three shapes, one in four of any use."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.poisson(120, n_queries).astype(np.int64)
+    n = int(sizes.sum())
+    X = rng.normal(size=(n, n_features)).astype(np.float32)
+    directions = np.random.default_rng(0).normal(size=n_features) * (np.arange(n_features) % 4 == 0)
+    target = np.tanh(X @ directions / 3) + (X[:, 0] * X[:, 4] > 0.5) + rng.normal(size=n)
+    X[:, 1::3] = np.exp(X[:, 1::3])
+    X[:, 2::3] = np.floor(np.abs(4 * X[:, 2::3]))
+    y = np.digitize(target, np.quantile(target, [0.52, 0.84, 0.97, 0.99]))
+    return Judged(X, y.astype(np.int32), sizes)
+
+
+def data_of(options: argparse.Namespace) -> tuple[Judged, Judged]:
+    if options.folder:
+        return load(options.folder / "train.npz"), load(options.folder / "valid.npz")
+    return generated(options.queries, options.features, 1), generated(options.queries // 3 + 1, options.features, 2)
+
+
+def head(data: Judged, n_queries: int) -> Judged:
+    n = int(data.sizes[:n_queries].sum())
+    return Judged(data.X[:n], data.y[:n], data.sizes[:n_queries])
+
+
+def anonymous_bytes() -> int:
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("RssAnon:")[1].split()[0]) * 1024
+
+
+def print_peak(name: str, data: Judged, setting: Setting) -> None:
+    """Run by the process that measures one library's memory; a small fit first, for code that is loaded or compiled."""
+    IN_MEMORY[name](head(data, 20), setting._replace(n_trees=2), lambda: None)
+    before = anonymous_bytes()
+    peak, done = before, threading.Event()
+
+    def sample() -> None:
+        nonlocal peak
+        while not done.wait(0.005):
+            peak = max(peak, anonymous_bytes())
+
+    sampler = threading.Thread(target=sample)
+    sampler.start()
+    predict = IN_MEMORY[name](data, setting._replace(n_trees=10), lambda: None)
+    done.set()
+    sampler.join()
+    print(max(peak, anonymous_bytes()) - before)
+    del predict
+
+
+def peak_bytes(name: str, arguments: list[str]) -> int:
+    command = [sys.executable, __file__, *arguments, "--peak-of", name]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
+
+
+def load_average() -> str:
+    return f"load {os.getloadavg()[0]:.1f}"
+
+
+def report_binning(train: Judged, setting: Setting, repeat: int) -> None:
+    best = dict.fromkeys(BINNING, np.inf)
+    for turn in range(repeat + 1):
+        for name, bin_data in BINNING.items():
+            start = time.perf_counter()
+            bin_data(train if turn else head(train, 20), setting)
+            if turn:
+                best[name] = min(best[name], time.perf_counter() - start)
+    print(f"\n| binning, best of {repeat} | seconds | times ours |\n|---|---:|---:|")
+    for name, seconds in best.items():
+        print(f"| {name} | {seconds:.2f} | {seconds / best['swaprank']:.2f} |", flush=True)
+
+
+def report_training(fits: dict[str, Fit], train: Judged, valid: Judged, settings: dict[str, Setting]) -> None:
+    took = in_turns(fits, train, settings)
+    print(f"\nAll in turns, {load_average()} at the end:")
+    ours = np.array(next(iter(took.values())).trees[1:])
+    print("\n| | trees | a tree, minimum | a tree, median | times ours | in the median | first | NDCG@10 |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|")
+    indptr = np.concatenate(([0], np.cumsum(valid.sizes)))
+    for name, (seconds, predict) in took.items():
+        quality = NDCG.mean(valid.y, predict(valid.X), indptr)
+        trees = np.array(seconds[1:])
+        times = f"{trees.min() / ours.min():.2f} | {np.median(trees / ours[: len(trees)]):.2f}"
+        print(
+            f"| {name} | {len(seconds)} | {trees.min():.3f} | {np.median(trees):.3f} | {times} | {seconds[0]:.1f} "
+            f"| {quality:.4f} |",
+            flush=True,
+        )
+
+
+def report_metrics(train: Judged, setting: Setting) -> None:
+    took = in_turns({name: ours(metric) for name, metric in METRICS.items()}, train, dict.fromkeys(METRICS, setting))
+    trees = {name: np.array(each.trees[1:]) for name, each in took.items()}
+    print(f"\n| ours, {setting.n_trees} trees, {load_average()} | a tree, minimum | a tree, median ", end="")
+    print("| minimum, times ndcg@10 | times ndcg |\n|---|---:|---:|---:|---:|")
+    for name, seconds in trees.items():
+        times = f"{seconds.min() / trees['ndcg@10'].min():.2f} | {seconds.min() / trees['ndcg'].min():.2f}"
+        print(f"| {name} | {seconds.min():.3f} | {np.median(seconds):.3f} | {times} |", flush=True)
+
+
+def report_memory(arguments: list[str], data: Judged) -> None:
+    peaks = {name: peak_bytes(name, arguments) for name in IN_MEMORY}
+    print("\n| training memory beyond the arrays, 10 trees | MB | of the matrix | times ours |\n|---|---:|---:|---:|")
+    for name, peak in peaks.items():
+        times = peak / peaks["swaprank"]
+        print(f"| {name} | {peak / 1e6:,.0f} | {peak / data.X.nbytes:.2f} | {times:.2f} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("--trees", type=int, default=100)
+    parser.add_argument("--leaves", type=int, default=63)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--document-fraction", type=float, nargs="*", default=[1.0, 0.5, 0.3, 0.2])
+    parser.add_argument("--catboost-trees", type=int, default=20, help="CatBoost is slow: so many trees at most")
+    parser.add_argument("--metric-trees", type=int, default=20)
+    parser.add_argument("--repeat", type=int, default=3, help="binnings, of which the best counts")
+    parser.add_argument("--queries", type=int, default=1000, help="of generated data")
+    parser.add_argument("--features", type=int, default=136, help="of generated data")
+    parser.add_argument("--tables", nargs="+", default=["binning", "training", "metrics", "memory"])
+    parser.add_argument("--peak-of", choices=list(IN_MEMORY), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+
+    setting = Setting(options.trees, options.leaves, options.threads)
+    train, valid = data_of(options)
+    if options.peak_of:
+        print_peak(options.peak_of, train, setting)
+        return
+    shape = f"{len(train.X):,} x {train.X.shape[1]} in {len(train.sizes):,} queries, {options.leaves} leaves"
+    print(f"{shape}, learning rate {RATE}, {BINS} bins, {options.threads} threads.")
+    versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "numba", "lightgbm", "xgboost", "catboost"))
+    print(f"{os.cpu_count()} cores, {load_average()}, Python {platform.python_version()}, {versions}.")
+    # What is compiled or loaded at first use is not what a tree takes.
+    ours(document_fraction=0.5)(head(train, 20), setting._replace(n_trees=2), lambda: None)
+    if "binning" in options.tables:
+        report_binning(train, setting, options.repeat)
+    if "training" in options.tables:
+        fits = {**our_variants(options.document_fraction), **PEERS}
+        few = setting._replace(n_trees=min(options.trees, options.catboost_trees))
+        settings = {name: few if name.startswith("CatBoost") else setting for name in fits}
+        report_training(fits, train, valid, settings)
+    if "metrics" in options.tables:
+        report_metrics(train, setting._replace(n_trees=options.metric_trees))
+    if "memory" in options.tables:
+        arguments = [str(options.folder)] if options.folder else []
+        arguments += ["--leaves", str(options.leaves), "--threads", str(options.threads)]
+        arguments += ["--queries", str(options.queries), "--features", str(options.features)]
+        report_memory(arguments, train)
+    print(f"\nAt the end: {load_average()}.")
+
+
+if __name__ == "__main__":
+    main()
