@@ -65,6 +65,7 @@ def test_a_sparse_file_gets_the_features_of_the_model(folder: Path) -> None:
         (("train", "train.txt", "--set", "n_leaves=many", "-o", "x"), "n_leaves must be a whole number from 2 to"),
         (("train", "train.txt", "--ranker", "lambdamrt", "-o", "x"), "there is no ranker 'lambdamrt'; did you mean"),
         (("train", "train.txt", "--metric", "ndgc", "-o", "x"), "there is no metric 'ndgc'; did you mean 'ndcg'?"),
+        (("train", "train.txt", "-o", "nowhere/x"), "there is no folder nowhere to write x in."),
         (("train", "absent.txt", "-o", "x"), "there is no file absent.txt"),
         (("predict", "train.txt", "test.txt", "-o", "x"), "train.txt: this is not a swaprank model."),
     ],

@@ -27,8 +27,10 @@ def train(
     from swaprank.model_files.rankers import load
     from swaprank.rankers.by_name import make_ranker
     from swaprank.reading.by_ending import read
+    from swaprank.reading.compression import writable_target
     from swaprank.reading.matching import read_matching
 
+    writable_target(output)
     learner = make_ranker(ranker, [f"metric={metric}", *(settings or [])])
     start = None if base is None else load(base)
     train_data = read(data)

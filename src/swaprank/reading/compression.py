@@ -93,14 +93,22 @@ def text_lines(file: Path, errors: str = "strict") -> Iterator[tuple[int, str]]:
             start = stop + 1
 
 
-@contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write to that takes its place when all is written; on an error nothing is left behind."""
+def writable_target(path: str | os.PathLike[str]) -> Path:
+    """The path, if a file can be written there: to be asked before long work whose result goes there."""
     file = Path(path)
     if not file.parent.is_dir():
         raise DataError(f"there is no folder {file.parent} to write {file.name} in.")
     if file.is_dir():
         raise DataError(f"{file} is a folder: name a file in it to write to.")
+    if not os.access(file.parent, os.W_OK):
+        raise DataError(f"{file} cannot be written: the folder {file.parent} may not be written to.")
+    return file
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A file to write to that takes its place when all is written; on an error nothing is left behind."""
+    file = writable_target(path)
     part = file.with_name(f".{file.name}.{os.getpid()}-{os.urandom(4).hex()}.part")
     try:
         with part.open("xb") as raw, _packed(packing(file), raw) as stream:
