@@ -143,7 +143,11 @@ def compiled(python: FunctionType) -> Any:
 def _reason(error: Exception) -> str:
     """The beginning of Numba's message, as far as it tells a user something."""
     lines = [line.strip() for line in str(error).splitlines() if not line.startswith("Failed in")]
-    told = list(takewhile(lambda line: line and not line.startswith(("There are", "def ", "<source", "File ")), lines))
+    told = list(
+        takewhile(
+            lambda line: line and not line.startswith(("There are", "During:", "def ", "<source", "File ")), lines
+        )
+    )
     return " ".join(told) or type(error).__name__
 
 
