@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from typing import Any, TypeVar, cast
 
 import numba
@@ -76,3 +77,26 @@ def run_in_threads(work: Callable[..., Result], jobs: Sequence[tuple[Any, ...]])
     with ThreadPoolExecutor(max_workers=len(jobs)) as pool:
         results: Iterator[Result] = pool.map(lambda job: work(*job), jobs)
         return list(results)
+
+
+def run_together(work: Callable[[int], Result], n_threads: int) -> list[Result]:
+    """Call work(0) to work(n_threads - 1) at the same time: for kernels that wait for each other.
+
+    None begins before all threads exist, for one that waits for a thread that never comes would wait forever: there
+    may be too many threads already, or the user presses Ctrl-C just then.
+    """
+    if n_threads == 1:
+        return [work(0)]
+    gate, complete = Event(), False
+
+    def job(thread: int) -> Result | None:
+        gate.wait()
+        return work(thread) if complete else None
+
+    with ThreadPoolExecutor(max_workers=n_threads) as pool:
+        try:
+            futures = [pool.submit(job, thread) for thread in range(n_threads)]
+            complete = True
+        finally:
+            gate.set()
+        return [cast(Result, future.result()) for future in futures]

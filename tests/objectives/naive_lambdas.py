@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import expit
 
 import swaprank as sr
 from swaprank.arrays import Floats
@@ -36,12 +37,14 @@ def lambdas(metric: sr.Metric, labels: Floats, scores: Floats, sigma: float, nor
     for i in range(len(labels)):
         for j in range(len(labels)):
             if labels[i] > labels[j]:
-                rho = 1 / (1 + np.exp(sigma * (scores[i] - scores[j])))
-                force, bend = sigma * weights[i, j] * rho, sigma**2 * weights[i, j] * rho * (1 - rho)
+                ahead = sigma * (scores[i] - scores[j])
+                rho, other = expit(-ahead), expit(ahead)
+                force, bend = sigma * weights[i, j] * rho, sigma**2 * weights[i, j] * rho * other
                 grad[i] -= force
                 grad[j] += force
                 hess[i] += bend
                 hess[j] += bend
                 total += force
     factor = np.log2(1 + 2 * total) / (2 * total) if normalize and total > 0 else 1.0
-    return factor * grad, factor * hess
+    # The curvature of forces that are nearly straight is bounded below: no Newton step is longer than 100 / sigma.
+    return factor * grad, factor * np.maximum(hess, sigma * np.abs(grad) / 100)

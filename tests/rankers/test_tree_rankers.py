@@ -45,8 +45,7 @@ def test_model_is_identical_for_any_thread_count_and_run(tmp_path: Path, normali
     files = []
     for at, n_threads in enumerate((1, 2, 2, 3, 7)):
         ranker = small(normalize=normalize, query_fraction=0.8, feature_fraction=0.7, document_fraction=0.5)
-        ranker.set_params(n_threads=n_threads).fit(TRAIN)
-        ranker.set_params(n_threads=None).save(tmp_path / f"{at}.swaprank")
+        ranker.set_params(n_threads=n_threads).fit(TRAIN).save(tmp_path / f"{at}.swaprank")
         files.append((tmp_path / f"{at}.swaprank").read_bytes())
     assert len(set(files)) == 1
 
@@ -224,7 +223,8 @@ def test_scikit_learn_conventions() -> None:
         ({"learning_rate": 0}, "learning_rate must be a number above 0; found 0."),
         ({"max_bins": 256}, "max_bins must be a whole number from 2 to 255; found 256."),
         ({"query_fraction": 1.5}, "query_fraction must be a number above 0 to 1; found 1.5."),
-        ({"n_trees": 2.5}, "n_trees must be a whole number from 0; found 2.5."),
+        ({"n_trees": 2.5}, "n_trees must be a whole number from 0 to 1e+07; found 2.5."),
+        ({"normalize": "no"}, "normalize must be True or False; found 'no'."),
         ({"max_depth": 0}, "max_depth must be a whole number from 1, or None; found 0."),
         ({"metric": "ndgc"}, "there is no metric 'ndgc'; did you mean 'ndcg'?"),
         ({"base_ranker": 3}, "a base ranker must be a fitted LambdaMART or MART, found int."),
@@ -251,3 +251,63 @@ def test_bad_requests_get_a_clear_error() -> None:
         sr.MART("square").fit(TRAIN)  # type: ignore[arg-type]
     with pytest.raises(sr.ParameterError, match="n_trees must lie between 0 and 2, found 3"):
         ranker.predict(TEST, n_trees=3)
+
+
+def test_ctrl_c_at_any_moment_neither_hangs_nor_loses_the_trees() -> None:
+    for moment in (0.01, 0.05, 0.11, 0.2):
+        timer = threading.Timer(moment, signal.raise_signal, [signal.SIGINT])
+        timer.start()
+        try:
+            ranker = small(n_trees=100_000, n_threads=4).fit(TRAIN)
+        except KeyboardInterrupt:
+            continue  # Before the first round there is nothing to keep.
+        assert ranker.interrupted_
+        assert np.isfinite(ranker.predict(TEST)).all()
+
+
+def test_scores_that_start_out_wrong_do_not_explode() -> None:
+    qid = np.repeat(TRAIN.qids, np.diff(TRAIN.indptr))
+    for wrong in (10.0, 50.0, 1000.0):
+        data = sr.Dataset(TRAIN.features, TRAIN.labels, qid=qid, base_score=-wrong * TRAIN.labels)
+        ranker = small(n_trees=5).fit(data)
+        assert np.abs(ranker.forest_.leaf_value).max() <= 0.1 * 100 + 1e-9
+        assert len(ranker.forest_.feature) > 0
+
+
+def test_a_base_that_cannot_be_bettered_is_kept() -> None:
+    perfect = sr.Dataset(VALI.labels[:, None], VALI.labels, qid=np.repeat(VALI.qids, np.diff(VALI.indptr)))
+    base = small(n_trees=30, min_docs_in_leaf=1).fit(perfect)
+    upside_down = sr.Dataset(perfect.features, 4 - perfect.labels, qid=np.repeat(VALI.qids, np.diff(VALI.indptr)))
+    more = small(n_trees=30, early_stopping_rounds=3).fit(upside_down, valid=perfect, base=base)
+    assert more.n_trees_ == more.best_n_trees_ == 30
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was() -> None:
+    ranker = small(n_trees=2).fit(TRAIN)
+    expected = ranker.predict(TEST)
+    with pytest.raises(sr.ParameterError):
+        ranker.set_params(n_leaves=0).fit(TRAIN.features[:, :3], TRAIN.labels, qid=np.zeros(len(TRAIN), int))
+    np.testing.assert_array_equal(ranker.predict(TEST), expected)
+
+
+def test_a_base_ranker_survives_cloning() -> None:
+    base = small(n_trees=3).fit(TRAIN)
+    assert clone(small(n_trees=2, base_ranker=base)).fit(TRAIN).n_trees_ == 5
+    with pytest.raises(sr.ParameterError, match="found LambdaMART that is not fitted"):
+        small(base_ranker=small()).fit(TRAIN)
+
+
+def test_an_own_metric_is_not_read_back_as_another(tmp_path: Path) -> None:
+    own = sr.CumulativeMetric(10, gain=lambda label: label**3, name="ndcg")
+    small(n_trees=2, metric=own).fit(TRAIN).save(tmp_path / "own.swaprank")
+    again = sr.load(tmp_path / "own.swaprank")
+    assert np.isfinite(again.predict(TEST)).all()
+    with pytest.raises(sr.MetricError):
+        again.fit(TRAIN)
+
+
+def test_seeds_may_be_numpys() -> None:
+    np.testing.assert_array_equal(
+        small(n_trees=2, random_state=np.int64(3)).fit(TRAIN).predict(TEST),
+        small(n_trees=2, random_state=3).fit(TRAIN).predict(TEST),
+    )

@@ -189,3 +189,11 @@ def test_the_whole_sample_is_nearly_exact() -> None:
     assert len(chosen) == 40_000
     assert sum_grad == pytest.approx(grad.sum(), rel=1e-3)
     assert sum_hess == pytest.approx(hess.sum(), rel=1e-4)
+
+
+def test_a_sample_has_its_size_whatever_the_lists_look_like() -> None:
+    grad = np.full(20_000 * 50, 0.01)
+    grad[::50] = 1.0
+    rows, packed = np.empty(len(grad), np.int32), np.zeros(len(grad), np.int64)
+    sample = draw_sample(grad, np.abs(grad), np.ones(len(grad), np.uint8), 0.3, 1, 2, rows, packed)
+    assert sample.n_rows == pytest.approx(0.3 * len(grad), rel=0.1)

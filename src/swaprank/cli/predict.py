@@ -21,10 +21,12 @@ def predict(
 ) -> None:
     """Score documents with a saved ranker."""
     from swaprank.model_files.rankers import load
+    from swaprank.reading.compression import writable_target
     from swaprank.reading.matching import read_matching
     from swaprank.reading.scores import write_scores
     from swaprank.reading.trec import write_run
 
+    writable_target(output)
     ranker = load(model)
     documents = read_matching(data, [str(name) for name in ranker.feature_names_in_])
     scores = ranker.predict(documents, n_trees=trees)

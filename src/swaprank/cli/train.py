@@ -24,13 +24,15 @@ def train(
 ) -> None:
     """Train a ranker and save it; Ctrl-C ends training early and saves the best forest so far."""
     from swaprank.cli.progress import training_bar
+    from swaprank.model_files.container import check_target
     from swaprank.model_files.rankers import load
     from swaprank.rankers.by_name import make_ranker
     from swaprank.reading.by_ending import read
-    from swaprank.reading.compression import writable_target
     from swaprank.reading.matching import read_matching
 
-    writable_target(output)
+    check_target(output)
+    if any(setting.startswith("metric=") for setting in settings or []):
+        raise typer.BadParameter("give the measure with --metric, not with --set.")
     learner = make_ranker(ranker, [f"metric={metric}", *(settings or [])])
     start = None if base is None else load(base)
     train_data = read(data)

@@ -23,7 +23,7 @@ import numpy as np
 from swaprank.arrays import AnyArray
 from swaprank.errors import ModelFileError
 from swaprank.model_files.plain_json import from_json, to_json
-from swaprank.reading.compression import COMPRESSED, existing_file, replacing
+from swaprank.reading.compression import COMPRESSED, existing_file, replacing, writable_target
 
 FORMAT_VERSION = 1
 MAGIC = b"swaprank model\r\n"
@@ -47,6 +47,19 @@ class ModelContent(NamedTuple):
     arrays: dict[str, AnyArray]
 
 
+def check_target(path: str | os.PathLike[str]) -> None:
+    """Refuse a place where no model file can be written: to be asked before training.
+
+    >>> from swaprank.model_files.container import check_target
+    >>> check_target("model.swaprank")
+    """
+    if Path(path).suffix.lower() in COMPRESSED:
+        raise ModelFileError(
+            f"{path}: model files are not compressed; name it {Path(path).stem} and pack it afterwards."
+        )
+    writable_target(path)
+
+
 def write_model(
     path: str | os.PathLike[str], kind: str, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]
 ) -> None:
@@ -59,10 +72,7 @@ def write_model(
     ...     read_model(f"{folder}/model.swaprank")
     ModelContent(kind='linear', meta={'sigma': 1.0}, arrays={'weight': array([0.5, 2. ])})
     """
-    if Path(path).suffix in COMPRESSED:
-        raise ModelFileError(
-            f"{path}: model files are not compressed; name it {Path(path).stem} and pack it afterwards."
-        )
+    check_target(path)
     described, parts = [], []
     for name in sorted(arrays):
         array = arrays[name]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swaprank.errors import ModelFileError
+from swaprank.metrics.metric import Metric
 from swaprank.model_files.container import ModelContent, read_model, write_model
 from swaprank.model_files.forests import forest_arrays, forest_from_arrays, forest_meta
 from swaprank.version import __version__
@@ -20,9 +21,11 @@ def save_tree_ranker(ranker: TreeRanker, path: str | os.PathLike[str]) -> None:
     """Parameters, feature names, history and forest, in one file."""
     ranker._features_of(np.zeros((1, getattr(ranker, "n_features_in_", 1)), np.float32))
     parameters = ranker.get_params(deep=False)
-    parameters["metric"] = str(parameters["metric"])
-    # The base ranker's trees are in the forest already.
-    parameters["base_ranker"] = None
+    # A metric of the user's own is code, which no model file holds: its name says so, and reads as no other metric's.
+    own = isinstance(parameters["metric"], Metric) and not parameters["metric"].names
+    parameters["metric"] = f"{parameters['metric']} (own)" if own else str(parameters["metric"])
+    # The base ranker's trees are in the forest already; how many threads trained it is nobody's business.
+    parameters["base_ranker"] = parameters["n_threads"] = None
     meta = {
         "swaprank": __version__,
         "parameters": parameters,

@@ -15,8 +15,12 @@ from swaprank.metrics.families import WORK_ROWS, prepare_swaps, rows_that_count,
 from swaprank.metrics.ordering import rank_leading
 from swaprank.metrics.terms import PAIRWISE, MetricTerms
 
+LONGEST_STEP = 100.0
+"""A document's curvature is at least sigma |grad| over this: where all its pairs are wrong by far, their forces are
+straight, and a Newton step, gradient over curvature, would go anywhere."""
+
 _WIDEST = 600.0
-"""Beyond this range of sigma * score, exp would leave double precision, and pairs take the slow exact way."""
+"""Beyond this range of sigma * score, exp would leave double precision, and pairs take the slower way."""
 
 
 @kernel
@@ -42,10 +46,31 @@ def push(mine: float, sigma: float, e: Floats, weights: Floats, g: Floats, h: Fl
     """
     force, bend, total = 0.0, 0.0, 0.0
     for j in range(len(weights)):
-        weight = weights[j]
-        rho = (e[j] if weight > 0.0 else mine) / (mine + e[j])
-        signed = sigma * weight * rho
-        bent = sigma * abs(signed) * (1.0 - rho)
+        weight, other = weights[j], e[j]
+        inverse = 1.0 / (mine + other)
+        signed = sigma * weight * (other if weight > 0.0 else mine) * inverse
+        # rho (1 - rho), without the subtraction that would lose all digits where rho is nearly 1.
+        bent = sigma * sigma * abs(weight) * mine * other * inverse * inverse
+        force += signed
+        bend += bent
+        total += abs(signed)
+        g[j] += signed
+        h[j] += bent
+    return force, bend, total
+
+
+@kernel
+def push_apart(
+    score: float, sigma: float, scores: Floats, weights: Floats, g: Floats, h: Floats
+) -> tuple[float, float, float]:
+    """The same as `push` from the scores themselves, one exp a pair: for lists whose scores are too far apart."""
+    force, bend, total = 0.0, 0.0, 0.0
+    for j in range(len(weights)):
+        ahead = sigma * (score - scores[j])
+        small = np.exp(-abs(ahead))
+        right = (ahead > 0.0) == (weights[j] > 0.0)
+        signed = sigma * weights[j] * ((small if right else 1.0) / (1.0 + small))
+        bent = sigma * sigma * abs(weights[j]) * small / (1.0 + small) ** 2
         force += signed
         bend += bent
         total += abs(signed)
@@ -85,11 +110,12 @@ def lambda_queries(
         for r in range(n):
             order[r] = arrangement[start + r]
         rank_leading(scores, order[:n], min(terms.depth, n), scratch, ranked, work[0])
-        highest = scores[order[0]]
+        highest = lowest = scores[order[0]]
         for r in range(n):
             ranked[r] = terms.gains[order[r]]
             ordered[r] = scores[order[r]]
-            e[r] = np.exp(max(sigma * (ordered[r] - highest), -_WIDEST))
+            e[r] = np.exp(sigma * (ordered[r] - highest))
+            lowest = min(lowest, ordered[r])
             g[r] = 0.0
             h[r] = 0.0
         if terms.family != PAIRWISE:
@@ -105,11 +131,16 @@ def lambda_queries(
             # Slices that begin at 0, for an index that might be negative keeps a loop from vectorising.
             below = i + 1
             weigh(ranked[i], ordered[i], normalize, ranked[below:n], ordered[below:n], swap[below:n])
-            force, bend, size = push(e[i], sigma, e[below:n], swap[below:n], g[below:n], h[below:n])
+            if sigma * (highest - lowest) < _WIDEST:
+                force, bend, size = push(e[i], sigma, e[below:n], swap[below:n], g[below:n], h[below:n])
+            else:
+                force, bend, size = push_apart(
+                    ordered[i], sigma, ordered[below:n], swap[below:n], g[below:n], h[below:n]
+                )
             g[i] -= force
             h[i] += bend
             total += size
         factor = np.log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
         for r in range(n):
             grad[order[r]] = factor * g[r]
-            hess[order[r]] = factor * h[r]
+            hess[order[r]] = factor * max(h[r], sigma * abs(g[r]) / LONGEST_STEP)

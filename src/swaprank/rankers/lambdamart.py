@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, final
 
+from swaprank.errors import ParameterError
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.objectives.lambdarank import LambdaRankObjective
@@ -99,4 +100,6 @@ class LambdaMART(TreeRanker):
         return parse_metric(self.metric)
 
     def _objective(self) -> Objective:
+        if not isinstance(self.normalize, bool):
+            raise ParameterError(f"normalize must be True or False; found {self.normalize!r}.")
         return LambdaRankObjective(self._metric(), float(self.sigma), self.normalize, self.truncation)

@@ -52,7 +52,7 @@ def check_parameter(name: str, value: Any, bounds: Bounds) -> None:
         return
     kind = "a whole number" if bounds.whole else "a number"
     span = f"{kind} {'above' if bounds.open_low else 'from'} {bounds.low:g}"
-    if bounds.high < 10**7:
+    if bounds.high <= 10**7:
         span += f" to {bounds.high:g}"
     if bounds.optional:
         span += ", or None"

@@ -66,9 +66,9 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
                 raise DataError(
                     f"the set '{name}' has {other.n_features} features, but there are {data.n_features} to learn from."
                 )
+        self._fit(data, sets, metrics, base, callbacks)
         self.n_features_in_ = data.n_features
         self.feature_names_in_ = np.array(data.feature_names, dtype=object)
-        self._fit(data, sets, metrics, base, callbacks)
         return self
 
     @abstractmethod

@@ -30,7 +30,7 @@ class Progress(NamedTuple):
     measured: Mapping[str, float]
     """This round's metrics, by "set metric"."""
     best_round: int
-    """The best so far, or this one where nothing is measured."""
+    """The best so far, 0 being the start; this one where nothing is measured."""
 
 
 @final
@@ -52,6 +52,7 @@ class Measured:
         }
         self.history: dict[str, list[float]] = {key: [] for key in self.bound}
         self.watched = f"{list(sets)[-1]} {metrics[0]}" if sets else None
+        self.at_start = -np.inf
 
     def measure(self) -> dict[str, float]:
         """This round's metrics, also put into the history."""
@@ -62,12 +63,24 @@ class Measured:
             self.history[key].append(now[key])
         return now
 
+    def measure_start(self) -> None:
+        """Remember the watched metric before the first round: training may make nothing better."""
+        if self.watched:
+            name, bound = self.bound[self.watched]
+            self.at_start = bound.mean(self.sets[name].by_query(self.scores[name]), n_threads=self.n_threads)
+
+    def cut(self, n_rounds: int) -> None:
+        """Forget what was measured beyond so many rounds: an interrupted one may be half measured."""
+        self.history = {key: values[:n_rounds] for key, values in self.history.items()}
+
     @property
-    def best_round(self) -> int:
-        """The round, from 1, at which the watched metric was best; 0 if nothing was measured."""
+    def best_round(self) -> int | None:
+        """The round, from 1, at which the watched metric was best, 0 being the start; None if nothing was measured."""
         values = self.history[self.watched] if self.watched else []
-        known = np.array([-np.inf if value != value else value for value in values])
-        return int(known.argmax()) + 1 if len(known) else 0
+        if not values:
+            return None
+        known = np.array([-np.inf if value != value else value for value in [self.at_start, *values]])
+        return int(known.argmax())
 
 
 def _bind(metric: Metric, data: Dataset) -> BoundMetric:

@@ -51,6 +51,10 @@ class TreeRanker(Ranker):
     def _metric(self) -> Metric:
         """What is measured while training, if nothing else is asked for."""
 
+    def __sklearn_clone__(self) -> Any:
+        """A copy without what was learned; the base ranker keeps what it learned, for that is what it is for."""
+        return type(self)(**self.get_params(deep=False))
+
     @property
     def n_trees_(self) -> int:
         """Trees in the forest."""
@@ -78,29 +82,33 @@ class TreeRanker(Ranker):
         rules = TreeRules(**{name: getattr(self, name) for name in TreeRules.__dataclass_fields__})
         if self.document_fraction is None:
             rules = replace(rules, document_fraction=1.0 if len(data) <= ALL_UP_TO else SHARE_BEYOND)
-        booster = Booster(data, scores, rules, self.random_state, self.n_threads)
-        trees, self.interrupted_ = self._boost(data, booster, measured, callbacks)
+        booster = Booster(data, scores, rules, int(self.random_state), self.n_threads)
         n_start = 0 if start is None else start.n_trees
-        self.best_n_trees_ = n_start + (measured.best_round or len(trees))
+        if n_start or data.base_score is not None:
+            measured.measure_start()
+        trees, self.interrupted_ = self._boost(data, booster, measured, callbacks, n_start)
+        measured.cut(len(trees))
+        best = measured.best_round
+        self.best_n_trees_ = n_start + (len(trees) if best is None else best)
         keep_best = self.early_stopping_rounds is not None or self.interrupted_
         forest = make_forest(trees[: self.best_n_trees_ - n_start] if keep_best else trees, data.n_features)
         self.forest_ = forest if start is None else join_forests(start, forest)
         self.history_ = measured.history
 
     def _boost(
-        self, data: Dataset, booster: Booster, measured: Measured, callbacks: Sequence[Callback]
+        self, data: Dataset, booster: Booster, measured: Measured, callbacks: Sequence[Callback], n_start: int
     ) -> tuple[list[GrownTree], bool]:
         """Add trees until there are enough, nothing improves, a callback says stop, or the user does (Ctrl-C)."""
-        objective = self._objective().bind(data, random_state=self.random_state, n_threads=self.n_threads)
+        objective = self._objective().bind(data, random_state=int(self.random_state), n_threads=self.n_threads)
         trees: list[GrownTree] = []
         try:
             for number in range(1, self.n_trees + 1):
-                tree = booster.add_tree(objective, number)
+                tree = booster.add_tree(objective, n_start + number)
+                trees.append(tree)
                 for name, other in measured.sets.items():
                     add_tree_scores(tree, other.features, booster.n_threads, measured.scores[name])
                 now = measured.measure()
-                trees.append(tree)
-                best = measured.best_round or number
+                best = number if measured.best_round is None else measured.best_round
                 told = Progress(number, self.n_trees, now, best)
                 answers = [callback(told) for callback in callbacks]
                 if any(answer is True for answer in answers):
@@ -114,8 +122,9 @@ class TreeRanker(Ranker):
     def _start_forest(self, base: Any, data: Dataset) -> Forest | None:
         if base is None:
             return None
-        if not isinstance(base, TreeRanker):
-            raise ParameterError(f"a base ranker must be a fitted LambdaMART or MART, found {type(base).__name__}.")
+        if not isinstance(base, TreeRanker) or not hasattr(base, "forest_"):
+            kind = f"{type(base).__name__} that is not fitted" if isinstance(base, TreeRanker) else type(base).__name__
+            raise ParameterError(f"a base ranker must be a fitted LambdaMART or MART, found {kind}.")
         if base.n_features_in_ != data.n_features:
             raise DataError(f"the base ranker has {base.n_features_in_} features, but the data has {data.n_features}.")
         return base.forest_
@@ -139,7 +148,9 @@ class TreeRanker(Ranker):
 
     def contributions(self, X: Any) -> Floats:
         """Each feature's share in each score (exact TreeSHAP), and last what is expected without knowing any."""
-        return contributions(self.forest_, self._features_of(X), self.n_threads)
+        shares = contributions(self.forest_, self._features_of(X), self.n_threads)
+        shares[:, -1] = self._plus_base_score(shares[:, -1], X)
+        return shares
 
     def importances(self, kind: Literal["gain", "splits"] = "gain") -> dict[str, float]:
         """Features by how much their splits gained, or how often they were split on, the most important first."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Features, Floats, Ints
 from swaprank.dataset import Dataset
-from swaprank.kernels import kernel, run_in_threads, thread_count
+from swaprank.errors import DataError
+from swaprank.kernels import kernel, run_in_threads, run_together, thread_count
 from swaprank.objectives.objective import BoundObjective
 from swaprank.trees.binning import Bins, make_bins
 from swaprank.trees.forest import Forest
@@ -81,7 +82,10 @@ class Booster:
         )  # fmt: skip
         columns = Columns(self.bins.n_bins, self._allowed_features(rng))
         # A gain G² / H is in steps of grad_scale² / hess_scale.
-        unit = sample.grad_scale**2 / sample.hess_scale
+        with np.errstate(over="ignore", under="ignore"):
+            unit = float(np.float64(sample.grad_scale) ** 2 / sample.hess_scale)
+        if not (np.isfinite(unit) and unit > 0):
+            raise DataError("the gradients are too large or too small to be added up: scale the labels or the weights.")
         limits = Rules(
             min_docs=max(1, rules.min_docs_in_leaf),
             max_depth=np.iinfo(np.int64).max if rules.max_depth is None else rules.max_depth,
@@ -125,7 +129,7 @@ class Booster:
         def work(thread: int) -> int:
             return grow(self.bins.blocks, columns, self.packed, n_rows, limits, self.work, tree, thread, self.n_threads)
 
-        return run_in_threads(work, [(thread,) for thread in range(self.n_threads)])[0]
+        return run_together(work, self.n_threads)[0]
 
     def _finished(self, tree: Tree, n_leaves: int, values: Floats, unit: float) -> GrownTree:
         nodes = slice(0, n_leaves - 1)

@@ -148,7 +148,7 @@ def grow(
         for number in range(1, n_leaves):
             if work.splits[number, GAIN] > work.splits[chosen, GAIN]:
                 chosen = number
-        if work.splits[chosen, GAIN] <= rules.min_gain:
+        if not work.splits[chosen, GAIN] > rules.min_gain:
             break
         n_left = part_rows(blocks, chosen, work, thread, n_threads)
         smaller = n_leaves if 2 * n_left >= work.leaves[chosen, COUNT] else chosen

@@ -6,6 +6,7 @@ than the steps themselves, so every thread runs the whole growing kernel and mee
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -49,9 +50,11 @@ def _atomic_load(typingctx: Any, array: Any, index: Any) -> Any:
 
 @intrinsic
 def _offer_core(typingctx: Any) -> Any:
-    """sched_yield() of the C library."""
+    """sched_yield() of the C library; Windows has none, and goes on looking."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if sys.platform == "win32":
+            return context.get_dummy_value()
         function = _declared(builder, ir.FunctionType(ir.IntType(32), []), "sched_yield")
         builder.call(function, [])
         return context.get_dummy_value()

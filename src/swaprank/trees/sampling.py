@@ -50,8 +50,11 @@ def draw_sample(
     """Draw documents among the `taken`, list them in `rows`, and write their rounded gradients into `packed`."""
     starts = list(range(0, len(grad), CHUNK))
     mean_grad, mean_hess = _means(grad, hess)
-    step = max(1, len(grad) // _LOOKED_AT)
-    threshold = _threshold(np.abs(grad[::step]) / mean_grad + hess[::step] / mean_hess, fraction)
+    # Rows at random: every so-many-th one might always be the first of its list.
+    looked_at = (
+        np.random.default_rng(seed).integers(0, len(grad), _LOOKED_AT) if len(grad) > _LOOKED_AT else slice(None)
+    )
+    threshold = _threshold(np.abs(grad[looked_at]) / mean_grad + hess[looked_at] / mean_hess, fraction)
     sums = np.zeros((len(starts), 5))
 
     def look(thread: int) -> None:
@@ -83,7 +86,7 @@ def _means(grad: Floats, hess: Floats) -> tuple[float, float]:
 
 
 def _threshold(importance: Floats, fraction: float) -> float:
-    """The importance from which on a document is certain to be drawn, judged by every so-many-th document."""
+    """The importance from which on a document is certain to be drawn, judged by some of the documents."""
     if fraction >= 1.0:
         return 0.0
     importance = np.sort(importance)[::-1]
