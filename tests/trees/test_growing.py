@@ -197,3 +197,13 @@ def test_a_sample_has_its_size_whatever_the_lists_look_like() -> None:
     rows, packed = np.empty(len(grad), np.int32), np.zeros(len(grad), np.int64)
     sample = draw_sample(grad, np.abs(grad), np.ones(len(grad), np.uint8), 0.3, 1, 2, rows, packed)
     assert sample.n_rows == pytest.approx(0.3 * len(grad), rel=0.1)
+
+
+def test_a_sample_is_a_share_of_the_documents_that_were_taken() -> None:
+    rng = np.random.default_rng(0)
+    grad, taken = rng.normal(size=60_000), (np.arange(60_000) < 15_000).astype(np.uint8)
+    grad[15_000:] *= 1000
+    rows, packed = np.empty(60_000, np.int32), np.zeros(60_000, np.int64)
+    sample = draw_sample(grad, np.abs(grad), taken, 0.4, 1, 2, rows, packed)
+    assert sample.n_rows == pytest.approx(0.4 * 15_000, rel=0.05)
+    assert rows[: sample.n_rows].max() < 15_000

@@ -49,11 +49,10 @@ def draw_sample(
 ) -> Sample:
     """Draw documents among the `taken`, list them in `rows`, and write their rounded gradients into `packed`."""
     starts = list(range(0, len(grad), CHUNK))
-    mean_grad, mean_hess = _means(grad, hess)
+    among = np.flatnonzero(taken)
+    mean_grad, mean_hess = _means(grad[among], hess[among])
     # Rows at random: every so-many-th one might always be the first of its list.
-    looked_at = (
-        np.random.default_rng(seed).integers(0, len(grad), _LOOKED_AT) if len(grad) > _LOOKED_AT else slice(None)
-    )
+    looked_at = among if len(among) <= _LOOKED_AT else np.random.default_rng(seed).choice(among, _LOOKED_AT)
     threshold = _threshold(np.abs(grad[looked_at]) / mean_grad + hess[looked_at] / mean_hess, fraction)
     sums = np.zeros((len(starts), 5))
 
