@@ -80,6 +80,46 @@ def push_apart(
 
 
 @kernel
+def push_list(
+    terms: MetricTerms,
+    query: int,
+    rows: int,
+    sigma: float,
+    normalize: bool,
+    wide: bool,
+    gains: Floats,
+    scores: Floats,
+    e: Floats,
+    swap: Floats,
+    work: Floats,
+    g: Floats,
+    h: Floats,
+) -> float:
+    """Add the forces of a ranked list's pairs whose upper document is among the first `rows`; gives their sum."""
+    if terms.family != PAIRWISE:
+        prepare_swaps(terms, query, gains, work)
+    total = 0.0
+    for i in range(rows - 1, -1, -1):
+        # Slices that begin at 0, for an index that might be negative keeps a loop from vectorising.
+        below = i + 1
+        weights = swap[below:]
+        if terms.family == PAIRWISE:
+            # Pairs in the right order: every pair counts alike, which is RankNet [Burges2010, section 2].
+            weights[:] = 1.0 / terms.divisors[query]
+        else:
+            swap_gain_row(terms, query, gains, i, work, swap)
+        weigh(gains[i], scores[i], normalize, gains[below:], scores[below:], weights)
+        if wide:
+            force, bend, size = push_apart(scores[i], sigma, scores[below:], weights, g[below:], h[below:])
+        else:
+            force, bend, size = push(e[i], sigma, e[below:], weights, g[below:], h[below:])
+        g[i] -= force
+        h[i] += bend
+        total += size
+    return total
+
+
+@kernel
 def lambda_queries(
     terms: MetricTerms,
     indptr: Ints,
@@ -118,28 +158,10 @@ def lambda_queries(
             lowest = min(lowest, ordered[r])
             g[r] = 0.0
             h[r] = 0.0
-        if terms.family != PAIRWISE:
-            prepare_swaps(terms, query, ranked[:n], work)
-        total = 0.0
-        for i in range(rows - 1, -1, -1):
-            if terms.family == PAIRWISE:
-                # Pairs in the right order: every pair counts alike, which is RankNet [Burges2010, section 2].
-                for j in range(i + 1, n):
-                    swap[j] = 1.0 / terms.divisors[query]
-            else:
-                swap_gain_row(terms, query, ranked[:n], i, work, swap)
-            # Slices that begin at 0, for an index that might be negative keeps a loop from vectorising.
-            below = i + 1
-            weigh(ranked[i], ordered[i], normalize, ranked[below:n], ordered[below:n], swap[below:n])
-            if sigma * (highest - lowest) < _WIDEST:
-                force, bend, size = push(e[i], sigma, e[below:n], swap[below:n], g[below:n], h[below:n])
-            else:
-                force, bend, size = push_apart(
-                    ordered[i], sigma, ordered[below:n], swap[below:n], g[below:n], h[below:n]
-                )
-            g[i] -= force
-            h[i] += bend
-            total += size
+        wide = sigma * (highest - lowest) >= _WIDEST
+        total = push_list(
+            terms, query, rows, sigma, normalize, wide, ranked[:n], ordered[:n], e[:n], swap[:n], work, g[:n], h[:n]
+        )
         factor = np.log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
         for r in range(n):
             grad[order[r]] = factor * g[r]
