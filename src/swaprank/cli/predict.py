@@ -20,7 +20,9 @@ def predict(
     trees: Annotated[int | None, typer.Option(min=0, help="Use the first trees only.")] = None,
 ) -> None:
     """Score documents with a saved ranker."""
+    from swaprank.errors import ParameterError
     from swaprank.model_files.rankers import load
+    from swaprank.rankers.tree_ranker import TreeRanker
     from swaprank.reading.compression import writable_target
     from swaprank.reading.matching import read_matching
     from swaprank.reading.scores import write_scores
@@ -29,7 +31,12 @@ def predict(
     writable_target(output)
     ranker = load(model)
     documents = read_matching(data, [str(name) for name in ranker.feature_names_in_])
-    scores = ranker.predict(documents, n_trees=trees)
+    if isinstance(ranker, TreeRanker):
+        scores = ranker.predict(documents, n_trees=trees)
+    elif trees is None:
+        scores = ranker.predict(documents)
+    else:
+        raise ParameterError(f"--trees is for rankers made of trees; {model} is a {ranker.kind}.")
     if output.suffix == ".run":
         write_run(documents, scores, output)
     else:

@@ -22,7 +22,7 @@ def train(
     ] = None,
     base: Annotated[Path | None, typer.Option(help="A model to start from.")] = None,
 ) -> None:
-    """Train a ranker and save it; Ctrl-C ends training early and saves the best forest so far."""
+    """Train a ranker and save it; Ctrl-C ends training early and saves the best model so far."""
     from swaprank.cli.progress import training_bar
     from swaprank.model_files.container import check_target
     from swaprank.model_files.rankers import load
@@ -40,10 +40,10 @@ def train(
     with training_bar() as show:
         learner.fit(train_data, valid=valid_data, base=start, callbacks=[show])
     learner.save(output)
-    typer.echo(f"{output}: {learner.n_trees_:,} trees learned from {len(train_data):,} documents")
+    typer.echo(f"{output}: {learner.size_} learned from {len(train_data):,} documents")
     if learner.interrupted_:
-        typer.echo("interrupted: these are the best trees until then")
+        typer.echo("interrupted: this is the best model until then")
     for name, values in learner.history_.items():
         if values:
             best = max(values)
-            typer.echo(f"{name}: {best:.4f} at {values.index(best) + 1} trees, {values[-1]:.4f} at {len(values)}")
+            typer.echo(f"{name}: {best:.4f} after round {values.index(best) + 1}, {values[-1]:.4f} after {len(values)}")

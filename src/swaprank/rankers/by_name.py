@@ -1,29 +1,45 @@
-"""Rankers from words: what the command line and configuration files say."""
+"""Rankers from words: what model files, the command line and configuration files say."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from importlib import import_module
 from typing import Any
 
 from swaprank.errors import ParameterError, did_you_mean
-from swaprank.rankers.lambdamart import LambdaMART
-from swaprank.rankers.mart import MART
-from swaprank.rankers.tree_ranker import TreeRanker
+from swaprank.rankers.ranker import Ranker
 
-RANKERS: dict[str, type[LambdaMART | MART]] = {kind.kind: kind for kind in (LambdaMART, MART)}
+RANKERS = {
+    "lambdamart": ("swaprank.rankers.lambdamart", "LambdaMART"),
+    "mart": ("swaprank.rankers.mart", "MART"),
+}
+"""Where each kind of ranker is, so that only the one that is asked for is imported."""
 
 
-def make_ranker(name: str, settings: Iterable[str] = ()) -> TreeRanker:
+def ranker_class(name: str) -> type[Ranker]:
+    """The class of a kind of ranker.
+
+    >>> from swaprank.rankers.by_name import ranker_class
+    >>> ranker_class("mart").__name__
+    'MART'
+    """
+    if name not in RANKERS:
+        raise ParameterError(f"there is no ranker '{name}'; {did_you_mean(name, RANKERS)}")
+    module, class_name = RANKERS[name]
+    found: type[Ranker] = getattr(import_module(module), class_name)
+    return found
+
+
+def make_ranker(name: str, settings: Iterable[str] = ()) -> Ranker:
     """A ranker from its name and settings such as "n_leaves=31".
 
     >>> from swaprank.rankers.by_name import make_ranker
     >>> make_ranker("lambdamart", ["n_leaves=15", "metric=map"])
     LambdaMART(metric='map', n_leaves=15)
     """
-    if name not in RANKERS:
-        raise ParameterError(f"there is no ranker '{name}'; {did_you_mean(name, RANKERS)}")
-    known = RANKERS[name]._get_param_names()
+    kind = ranker_class(name)
+    known = kind._get_param_names()
     parameters: dict[str, Any] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
@@ -32,11 +48,11 @@ def make_ranker(name: str, settings: Iterable[str] = ()) -> TreeRanker:
         if key not in known:
             raise ParameterError(f"{name} has no parameter '{key}'; {did_you_mean(key, known)}")
         parameters[key] = _value(value)
-    return RANKERS[name](**parameters)
+    return kind(**parameters)
 
 
 def _value(text: str) -> Any:
-    """Numbers, true, false and none as what they say; anything else is text."""
+    """Numbers, tuples of numbers, true, false and none as what they say; anything else is text."""
     words = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]
@@ -44,4 +60,4 @@ def _value(text: str) -> Any:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
-    return value if isinstance(value, int | float) else text
+    return value if isinstance(value, int | float | tuple) else text

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, final
 
 from swaprank.errors import ParameterError
 from swaprank.metrics.metric import Metric
-from swaprank.metrics.parse import metric as parse_metric
 from swaprank.objectives.lambdarank import LambdaRankObjective
 from swaprank.objectives.objective import Objective
 from swaprank.rankers.tree_ranker import TreeRanker
@@ -95,9 +94,6 @@ class LambdaMART(TreeRanker):
         self.base_ranker = base_ranker
         self.random_state = random_state
         self.n_threads = n_threads
-
-    def _metric(self) -> Metric:
-        return parse_metric(self.metric)
 
     def _objective(self) -> Objective:
         if not isinstance(self.normalize, bool):

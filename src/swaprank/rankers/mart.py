@@ -6,7 +6,6 @@ from typing import Any, ClassVar, final
 
 from swaprank.errors import ParameterError, did_you_mean
 from swaprank.metrics.metric import Metric
-from swaprank.metrics.parse import metric as parse_metric
 from swaprank.objectives.objective import Objective
 from swaprank.objectives.pointwise import Loss, PointwiseObjective
 from swaprank.rankers.tree_ranker import TreeRanker
@@ -72,9 +71,6 @@ class MART(TreeRanker):
         self.base_ranker = base_ranker
         self.random_state = random_state
         self.n_threads = n_threads
-
-    def _metric(self) -> Metric:
-        return parse_metric(self.metric)
 
     def _objective(self) -> Objective:
         losses = ("squared", "logistic", "balanced_logistic")

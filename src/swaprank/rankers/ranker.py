@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from swaprank.arrays import Features, Floats
+from swaprank.arrays import AnyArray, Features, Floats
 from swaprank.dataset import Dataset
 from swaprank.errors import DataError
 from swaprank.features import as_features
 from swaprank.metrics.metric import Metric
+from swaprank.metrics.parse import metric as parse_metric
 from swaprank.rankers.rounds import Progress
 
 Callback = Callable[[Progress], object]
@@ -25,6 +26,11 @@ Callback = Callable[[Progress], object]
 class Ranker(BaseEstimator):  # type: ignore[misc]
     """Learns to order the documents of a query; see the rankers themselves for their parameters."""
 
+    kind: ClassVar[str]
+    """The name by which model files and the command line know it."""
+    metric: str | Metric
+    base_ranker: Any
+    n_threads: int | None
     n_features_in_: int
     feature_names_in_: Any
     history_: dict[str, list[float]]
@@ -83,13 +89,53 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         """Learn; the data is checked."""
 
     @abstractmethod
+    def predict(self, X: Any) -> Floats:
+        """Scores of a data set's or a matrix's rows, in the order in which they were given; larger is better."""
+
+    @property
+    @abstractmethod
+    def size_(self) -> str:
+        """How large the model is, in words."""
+
+    @abstractmethod
+    def _saved(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+        """What was learned: plain values, and arrays."""
+
+    @abstractmethod
+    def _restore(self, meta: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
+        """Take over what `_saved` gave, after checking every part of it, and set n_features_in_."""
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, which `swaprank.load` reads."""
+        """Write the model to one file, which `swaprank.load` reads; the same model gives the same bytes."""
+        from swaprank.model_files.rankers import save
+
+        self._check_fitted()
+        save(self, path)
+
+    def permutation_importances(
+        self, data: Dataset, metric: str | Metric | None = None, *, n_repeats: int = 5, random_state: int = 0
+    ) -> dict[str, float]:
+        """How much a metric falls when a feature's values are shuffled over the rows, the mean of some shuffles."""
+        from swaprank.rankers.permutation import permutation_importances
+
+        chosen = self._metric() if metric is None else parse_metric(metric)
+        return permutation_importances(self, data, chosen, n_repeats, random_state)
+
+    def __sklearn_clone__(self) -> Any:
+        """A copy without what was learned; the base ranker keeps what it learned, for that is what it is for."""
+        return type(self)(**self.get_params(deep=False))
+
+    def _metric(self) -> Metric:
+        """What is measured while training, if nothing else is asked for."""
+        return parse_metric(self.metric)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "n_features_in_"):
+            raise NotFittedError(f"this {type(self).__name__} has not been fitted: call fit first, or load a model.")
 
     def _features_of(self, X: Any) -> Features:
         """What is to be scored, as a checked matrix with the right number of features."""
-        if not hasattr(self, "n_features_in_"):
-            raise NotFittedError(f"this {type(self).__name__} has not been fitted: call fit first, or load a model.")
+        self._check_fitted()
         features = X.features if isinstance(X, Dataset) else as_features(X)
         if features.shape[1] != self.n_features_in_:
             raise DataError(f"the model has {self.n_features_in_} features, but X has {features.shape[1]}.")

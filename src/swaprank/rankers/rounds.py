@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, final
 
 import numpy as np
@@ -81,6 +81,45 @@ class Measured:
             return None
         known = np.array([-np.inf if value != value else value for value in [self.at_start, *values]])
         return int(known.argmax())
+
+
+def run_rounds(
+    n_rounds: int,
+    one_round: Callable[[int], None],
+    measured: Measured,
+    callbacks: Sequence[Callable[[Progress], object]],
+    patience: int | None,
+    keep: Callable[[], None] | None = None,
+) -> bool:
+    """Go round until there are enough, nothing improves, a callback says stop, or the user does (Ctrl-C).
+
+    Args:
+        n_rounds: How many at most.
+        one_round: Learns, and brings the measured scores up to date; it is given the round's number, from 1.
+        measured: What is measured after every round.
+        callbacks: Told of every round.
+        patience: Stop after so many rounds without a better one.
+        keep: Called after every round that is the best so far (every round, where nothing is measured).
+
+    Returns:
+        Whether the user interrupted it.
+    """
+    try:
+        for number in range(1, n_rounds + 1):
+            one_round(number)
+            now = measured.measure()
+            best = number if measured.best_round is None else measured.best_round
+            if keep is not None and best == number:
+                keep()
+            told = Progress(number, n_rounds, now, best)
+            answers = [callback(told) for callback in callbacks]
+            if any(answer is True for answer in answers):
+                break
+            if patience is not None and number - best >= patience:
+                break
+    except KeyboardInterrupt:
+        return True
+    return False
 
 
 def _bind(metric: Metric, data: Dataset) -> BoundMetric:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from swaprank.arrays import Floats
+from swaprank.arrays import AnyArray, Floats
 from swaprank.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
+from swaprank.model_files.forests import forest_arrays, forest_from_arrays, forest_meta
 from swaprank.objectives.objective import Objective
 from swaprank.rankers.parameters import check_parameters
 from swaprank.rankers.ranker import Callback, Ranker
-from swaprank.rankers.rounds import Measured, Progress
+from swaprank.rankers.rounds import Measured, run_rounds
 from swaprank.trees.boosting import Booster, GrownTree, TreeRules, add_tree_scores, make_forest
 from swaprank.trees.contributions import contributions
 from swaprank.trees.forest import Forest, join_forests, split_counts, split_gains
@@ -32,28 +32,17 @@ ALL_UP_TO, SHARE_BEYOND = 100_000, 0.3
 class TreeRanker(Ranker):
     """A forest of boosted trees."""
 
-    kind: ClassVar[str]
     forest_: Forest
     best_n_trees_: int
     """Trees of the best round on the watched set; all of them where nothing was watched."""
-    base_ranker: Any
     n_trees: int
     document_fraction: float | None
     early_stopping_rounds: int | None
     random_state: int
-    n_threads: int | None
 
     @abstractmethod
     def _objective(self) -> Objective:
         """What the trees learn."""
-
-    @abstractmethod
-    def _metric(self) -> Metric:
-        """What is measured while training, if nothing else is asked for."""
-
-    def __sklearn_clone__(self) -> Any:
-        """A copy without what was learned; the base ranker keeps what it learned, for that is what it is for."""
-        return type(self)(**self.get_params(deep=False))
 
     @property
     def n_trees_(self) -> int:
@@ -101,23 +90,15 @@ class TreeRanker(Ranker):
         """Add trees until there are enough, nothing improves, a callback says stop, or the user does (Ctrl-C)."""
         objective = self._objective().bind(data, random_state=int(self.random_state), n_threads=self.n_threads)
         trees: list[GrownTree] = []
-        try:
-            for number in range(1, self.n_trees + 1):
-                tree = booster.add_tree(objective, n_start + number)
-                trees.append(tree)
-                for name, other in measured.sets.items():
-                    add_tree_scores(tree, other.features, booster.n_threads, measured.scores[name])
-                now = measured.measure()
-                best = number if measured.best_round is None else measured.best_round
-                told = Progress(number, self.n_trees, now, best)
-                answers = [callback(told) for callback in callbacks]
-                if any(answer is True for answer in answers):
-                    break
-                if self.early_stopping_rounds is not None and number - best >= self.early_stopping_rounds:
-                    break
-        except KeyboardInterrupt:
-            return trees, True
-        return trees, False
+
+        def add_tree(number: int) -> None:
+            tree = booster.add_tree(objective, n_start + number)
+            trees.append(tree)
+            for name, other in measured.sets.items():
+                add_tree_scores(tree, other.features, booster.n_threads, measured.scores[name])
+
+        interrupted = run_rounds(self.n_trees, add_tree, measured, callbacks, self.early_stopping_rounds)
+        return trees, interrupted
 
     def _start_forest(self, base: Any, data: Dataset) -> Forest | None:
         if base is None:
@@ -160,25 +141,23 @@ class TreeRanker(Ranker):
         order = np.argsort(-values, kind="stable")
         return {str(self.feature_names_in_[f]): float(values[f]) for f in order}
 
-    def permutation_importances(
-        self, data: Dataset, metric: str | Metric | None = None, *, n_repeats: int = 5, random_state: int = 0
-    ) -> dict[str, float]:
-        """How much a metric falls when a feature's values are shuffled over the rows, the mean of some shuffles."""
-        from swaprank.rankers.permutation import permutation_importances
-
-        chosen = self._metric() if metric is None else parse_metrics(metric)[0]
-        return permutation_importances(self, data, chosen, n_repeats, random_state)
-
     def to_text(self, tree: int = 0) -> str:
         """One tree for people to read."""
-        self._features_of(np.zeros((1, getattr(self, "n_features_in_", 1)), np.float32))
+        self._check_fitted()
         return tree_text(self.forest_, tree, [str(name) for name in self.feature_names_in_])
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, which `swaprank.load` reads; the same model gives the same bytes."""
-        from swaprank.model_files.rankers import save_tree_ranker
+    @property
+    def size_(self) -> str:
+        """How large the model is, in words."""
+        return f"{self.n_trees_:,} trees"
 
-        save_tree_ranker(self, path)
+    def _saved(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+        return {"best_n_trees": self.best_n_trees_, "forest": forest_meta(self.forest_)}, forest_arrays(self.forest_)
+
+    def _restore(self, meta: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
+        self.forest_ = forest_from_arrays(arrays, meta["forest"])
+        self.best_n_trees_ = int(meta["best_n_trees"])
+        self.n_features_in_ = self.forest_.n_features
 
 
 def _start_scores(start: Forest | None, data: Dataset, n_threads: int | None) -> Floats:
