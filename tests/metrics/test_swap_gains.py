@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.metrics.families import WORK_ROWS, prepare_swaps, rows_that_count, swap_gain_row
+from swaprank.metrics.families import WORK_ROWS, prepare_swaps, rows_reached, rows_that_count, swap_gain_rows
 from tests.metrics.lists import all_lists, flatten
 from tests.metrics.naive import TWINS
 
@@ -115,22 +115,24 @@ def test_rows_of_any_query_in_any_order_equal_the_swap_gains_of_its_list(name: s
     labels, _, indptr = flatten([(0.0, 0.0), *lists])
     terms = metric.bind(labels, indptr).terms
     # One work array for all, and not cleared: a row may depend on nothing but what was prepared for its query.
-    work, out = np.full((WORK_ROWS, longest + 1), np.nan), np.empty(longest)
+    work, out = np.full((WORK_ROWS, longest + 1), np.nan), np.empty((3, longest))
     for query in rng.permutation(len(indptr) - 1):
         ranked = terms.gains[indptr[query] : indptr[query + 1]]
         expected = metric.swap_gains(labels[indptr[query] : indptr[query + 1]])
         n, rows = len(ranked), rows_that_count(terms, query, len(ranked))
         prepare_swaps(terms, query, ranked, work)
         for i in rng.permutation(rows)[: rng.integers(1, n + 1)]:
-            swap_gain_row(terms, query, ranked, i, work, out)
-            np.testing.assert_allclose(out[i + 1 : n], expected[i, i + 1 :], atol=1e-13, err_msg=str((query, i)))
-        assert (np.triu(expected, 1)[rows:] == 0).all()
+            last = min(i + 3, rows)
+            swap_gain_rows(terms, query, ranked, i, last, work, out)
+            for row in range(i, last):
+                np.testing.assert_allclose(out[row - i, row + 1 : n], expected[row, row + 1 :], atol=1e-13)
+        assert (np.triu(expected, 1)[rows_reached(terms, rows, work) :] == 0).all()
 
 
 def test_pairwise_rows_do_not_need_the_rows_below_them() -> None:
     labels = [0.0, 2, 1, 0, 1, 2]
-    terms, work, out = sr.metric("pairwise").bind(labels, [0, 6]).terms, np.empty((WORK_ROWS, 7)), np.empty(6)
+    terms, work, out = sr.metric("pairwise").bind(labels, [0, 6]).terms, np.empty((WORK_ROWS, 7)), np.empty((1, 6))
     prepare_swaps(terms, 0, terms.gains, work)
     for i in (2, 1, 0):
-        swap_gain_row(terms, 0, terms.gains, i, work, out)
-        np.testing.assert_allclose(out[i + 1 :], sr.metric("pairwise").swap_gains(labels)[i, i + 1 :], atol=1e-15)
+        swap_gain_rows(terms, 0, terms.gains, i, i + 1, work, out)
+        np.testing.assert_allclose(out[0, i + 1 :], sr.metric("pairwise").swap_gains(labels)[i, i + 1 :], atol=1e-15)

@@ -49,34 +49,36 @@ def average_precision_value(ranked: Floats, ends: Ints, discounts: Floats) -> fl
 
 @kernel
 def prepare_average_precision(ranked: Floats, discounts: Floats, work: Floats) -> None:
-    """Prefix sums: work[0] counts relevant documents, work[1] adds up rel(r) D(r)."""
+    """Prefix sums: work[0] counts relevant documents c(r), work[1] adds up rel(r) D(r); work[2] is D(r) c(r)."""
     count, total = 0.0, 0.0
     for r in range(len(ranked)):
+        discount = discounts[r] if r < len(discounts) else 0.0
         count += ranked[r]
-        if r < len(discounts):
-            total += ranked[r] * discounts[r]
+        total += ranked[r] * discount
         work[0, r] = count
         work[1, r] = total
+        work[2, r] = discount * count
 
 
 @kernel
-def average_precision_swaps(ranked: Floats, discounts: Floats, norm: float, i: int, work: Floats, out: Floats) -> None:
+def average_precision_swaps(
+    ranked: Floats, discounts: Floats, norm: float, first: int, last: int, work: Floats, out: Floats
+) -> None:
     """The change when ranks i < j trade places [Donmez2009]; a relevant document rises where rel(j) > rel(i).
 
     A rise adds 1 to the relevant count of every relevant rank between, takes the place of rank i and leaves rank j:
     D(i) (c(i) + 1) - D(j) c(j) + sum_{i<r<j} rel(r) D(r). A fall is the same rise undone.
     """
-    cut = len(discounts)
-    discount = discounts[i] if i < cut else 0.0
-    for j in range(i + 1, len(ranked)):
-        rise = ranked[j] - ranked[i]
-        if rise == 0.0:
-            out[j] = 0.0
-        else:
-            there = discount * (work[0, i] + (1.0 if rise > 0.0 else 0.0))
-            back = discounts[j] * work[0, j] if j < cut else 0.0
-            between = work[1, j - 1] - work[1, i]
-            out[j] = norm * rise * (there - back + between)
+    n, one = np.uint64(len(ranked)), np.uint64(1)
+    for i in range(first, last):
+        gain, row = ranked[i], np.uint64(i - first)
+        discount = discounts[i] if i < len(discounts) else 0.0
+        stays, rises = discount * work[0, i] - work[1, i], discount * (work[0, i] + 1.0) - work[1, i]
+        # The index is unsigned, for one that might be negative keeps the loop from vectorising.
+        for j in range(np.uint64(i + 1), n):
+            rise = ranked[j] - gain
+            there = rises if rise > 0.0 else stays
+            out[row, j] = norm * rise * (there - work[2, j] + work[1, j - one])
 
 
 @final

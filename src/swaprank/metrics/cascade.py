@@ -98,26 +98,26 @@ def prepare_cascade(ranked: Floats, work: Floats) -> None:
 
 
 @kernel
-def cascade_swaps(ranked: Floats, discounts: Floats, norm: float, i: int, work: Floats, out: Floats) -> None:
+def cascade_swaps(
+    ranked: Floats, discounts: Floats, norm: float, first: int, last: int, work: Floats, out: Floats
+) -> None:
     """The change when ranks i < j trade places, in one walk down from i [Burges2010, section 3, for ERR].
 
     P_i (R_i - R_j) (S_ij + D(j) Q_ij - D(i)), with P_i the probability of arriving at i, Q_ij of passing all
     between, and S_ij what those between pay. Nothing is divided, so a certain stop (R = 1) is no special case.
     """
     n, cut = len(ranked), len(discounts)
-    scale = norm * work[0, i]
-    if scale == 0.0:
-        for j in range(i + 1, n):
-            out[j] = 0.0
-        return
-    stop = ranked[i]
-    discount = discounts[i] if i < cut else 0.0
-    paid, passing = 0.0, 1.0
-    for j in range(i + 1, n):
-        there = passing * discounts[j] if j < cut else 0.0
-        out[j] = scale * (stop - ranked[j]) * (paid + there - discount)
-        paid += there * ranked[j]
-        passing *= 1.0 - ranked[j]
+    for i in range(first, last):
+        scale, stop, row = norm * work[0, i], ranked[i], i - first
+        discount = discounts[i] if i < cut else 0.0
+        paid, passing = 0.0, 1.0
+        for j in range(i + 1, min(n, cut)):
+            there = passing * discounts[j]
+            out[row, j] = scale * (stop - ranked[j]) * (paid + there - discount)
+            paid += there * ranked[j]
+            passing *= 1.0 - ranked[j]
+        for j in range(max(i + 1, cut), n):
+            out[row, j] = scale * (stop - ranked[j]) * (paid - discount)
 
 
 @dataclass(frozen=True, kw_only=True)

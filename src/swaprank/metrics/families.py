@@ -1,6 +1,6 @@
 """The one place where kernels learn of every family: a list's value, and the gains of its swaps, row by row.
 
-Objectives call `prepare_swaps` once a query and then `swap_gain_row` for those ranks that they want, in any order, of
+Objectives call `prepare_swaps` once a query and then `swap_gain_rows` for those ranks that they want, in any order, of
 those that count (`rows_that_count`); nothing is allocated on the way. A new metric of a known family is a class in that
 family's file; a new family is a file and one branch in each function here.
 """
@@ -79,18 +79,34 @@ def prepare_swaps(terms: MetricTerms, query: int, ranked: Floats, work: Floats) 
 
 
 @kernel
-def swap_gain_row(terms: MetricTerms, query: int, ranked: Floats, i: int, work: Floats, out: Floats) -> None:
-    """out[j], for every rank j below i: the change of the metric if ranks i and j traded places."""
+def rows_reached(terms: MetricTerms, rows: int, work: Floats) -> int:
+    """Of so many ranks, those that a user of a cascade may arrive at: below a certain stop, swaps change nothing."""
+    if terms.family == CASCADE:
+        while rows > 0 and work[0, rows - 1] == 0.0:
+            rows -= 1
+    return rows
+
+
+@kernel
+def swap_gain_rows(
+    terms: MetricTerms, query: int, ranked: Floats, first: int, last: int, work: Floats, out: Floats
+) -> None:
+    """out[i - first, j], for ranks i from first to last and every j below i: the change if the two traded places.
+
+    Several ranks a call, because Numba counts the references of every array that is handed on, and atomically.
+    """
     norm = 1.0 / terms.divisors[query]
-    if terms.family == CUMULATIVE:
-        cumulative_swaps(ranked, terms.discounts, norm, i, out)
-    elif terms.family == AVERAGE_PRECISION:
-        average_precision_swaps(ranked, terms.discounts, norm, i, work, out)
+    if terms.family == AVERAGE_PRECISION:
+        average_precision_swaps(ranked, terms.discounts, norm, first, last, work, out)
     elif terms.family == CASCADE:
-        cascade_swaps(ranked, terms.discounts, norm, i, work, out)
-    elif terms.family == PAIRWISE:
-        pairwise_swaps(ranked, norm, i, work, out)
-    elif terms.family == BPREF:
-        bpref_swaps(ranked, terms.pool[query, 0], terms.pool[query, 1], norm, i, work, out)
-    elif terms.family == CUSTOM:
-        custom_swaps(terms.evaluate, norm, i, len(ranked), work, out)
+        cascade_swaps(ranked, terms.discounts, norm, first, last, work, out)
+    else:
+        for i in range(first, last):
+            if terms.family == CUMULATIVE:
+                cumulative_swaps(ranked, terms.discounts, norm, i, out[i - first])
+            elif terms.family == PAIRWISE:
+                pairwise_swaps(ranked, norm, i, work, out[i - first])
+            elif terms.family == BPREF:
+                bpref_swaps(ranked, terms.pool[query, 0], terms.pool[query, 1], norm, i, work, out[i - first])
+            elif terms.family == CUSTOM:
+                custom_swaps(terms.evaluate, norm, i, len(ranked), work, out[i - first])

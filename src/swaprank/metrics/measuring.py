@@ -15,7 +15,7 @@ from swaprank.metrics.families import (
     list_value,
     prepare_swaps,
     rows_that_count,
-    swap_gain_row,
+    swap_gain_rows,
 )
 from swaprank.metrics.metric import BoundMetric, Metric
 from swaprank.metrics.ordering import keep_top, rank_documents, tie_groups
@@ -65,8 +65,9 @@ def swap_gain_matrix(terms: MetricTerms, gains: Floats) -> None:
     n = len(gains)
     work = np.empty((WORK_ROWS, n + 1))
     prepare_swaps(terms, 0, terms.gains, work)
-    for i in range(rows_that_count(terms, 0, n) - 1, -1, -1):
-        swap_gain_row(terms, 0, terms.gains, i, work, gains[i])
+    rows = rows_that_count(terms, 0, n)
+    swap_gain_rows(terms, 0, terms.gains, 0, rows, work, gains)
+    for i in range(rows):
         for j in range(i + 1, n):
             gains[j, i] = gains[i, j]
 

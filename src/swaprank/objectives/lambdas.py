@@ -11,111 +11,127 @@ import numpy as np
 
 from swaprank.arrays import Floats, Ints
 from swaprank.kernels import kernel, vector_kernel
-from swaprank.metrics.families import WORK_ROWS, prepare_swaps, rows_that_count, swap_gain_row
+from swaprank.metrics.families import WORK_ROWS, prepare_swaps, rows_reached, rows_that_count, swap_gain_rows
 from swaprank.metrics.ordering import rank_leading
-from swaprank.metrics.terms import PAIRWISE, MetricTerms
+from swaprank.metrics.terms import CUMULATIVE, PAIRWISE, MetricTerms
 
 LONGEST_STEP = 100.0
 """A document's curvature is at least sigma |grad| over this: where all its pairs are wrong by far, their forces are
 straight, and a Newton step, gradient over curvature, would go anywhere."""
 
-_WIDEST = 600.0
-"""Beyond this range of sigma * score, exp would leave double precision, and pairs take the slower way."""
+_WIDEST = 300.0
+"""Beyond this range of sigma * score, exp squared would leave double precision, and pairs take the slower way."""
+
+ROWS_AT_ONCE = 16
+"""Swap gains of so many ranks are computed in one go."""
+
+_NEAREST = 0.01
+"""Normalised, a pair counts by the inverse of its difference of scores, which is never taken for less than this."""
 
 
 @kernel
-def weigh(gain: float, score: float, normalize: bool, gains: Floats, scores: Floats, weights: Floats) -> None:
-    """Turn one document's swap gains into signed weights: positive where it is the better one, 0 between equals.
-
-    Apart from `push`, because a loop over fewer arrays vectorises.
-    """
-    for j in range(len(weights)):
-        better = gain - gains[j]
-        weight = abs(weights[j])
-        if normalize:
-            weight /= 0.01 + abs(score - scores[j])
-        weights[j] = weight if better > 0.0 else (-weight if better < 0.0 else 0.0)
+def weigh_rows(
+    terms: MetricTerms, query: int, first: int, last: int, gains: Floats, work: Floats, weights: Floats
+) -> None:
+    """|dZ_ij| of ranks i from first to last with every j below: negative where j is better, 0 between equals."""
+    if terms.family == PAIRWISE:
+        # Pairs in the right order: every pair counts alike, which is RankNet [Burges2010, section 2].
+        weights[:] = 1.0 / terms.divisors[query]
+    else:
+        swap_gain_rows(terms, query, gains, first, last, work, weights)
+    for i in range(first, last):
+        row, gain = np.uint64(i - first), gains[i]
+        for j in range(np.uint64(i + 1), np.uint64(len(gains))):
+            better = gain - gains[j]
+            weight = abs(weights[row, j])
+            weights[row, j] = weight if better > 0.0 else (-weight if better < 0.0 else 0.0)
 
 
 @vector_kernel
-def push(mine: float, sigma: float, e: Floats, weights: Floats, g: Floats, h: Floats) -> tuple[float, float, float]:
-    """Add one document's forces to those ranked below it; gives its own force and curvature, and their sizes' sum.
-
-    With e_i = exp(sigma s_i), rho_ij = e_j / (e_i + e_j): one division a pair. Sums may be reassociated to vectorise,
-    in the same way in every run.
-    """
-    force, bend, total = 0.0, 0.0, 0.0
-    for j in range(len(weights)):
-        weight, other = weights[j], e[j]
-        inverse = 1.0 / (mine + other)
-        signed = sigma * weight * (other if weight > 0.0 else mine) * inverse
-        # rho (1 - rho), without the subtraction that would lose all digits where rho is nearly 1.
-        bent = sigma * sigma * abs(weight) * mine * other * inverse * inverse
-        force += signed
-        bend += bent
-        total += abs(signed)
-        g[j] += signed
-        h[j] += bent
-    return force, bend, total
-
-
-@kernel
-def push_apart(
-    score: float, sigma: float, scores: Floats, weights: Floats, g: Floats, h: Floats
-) -> tuple[float, float, float]:
-    """The same as `push` from the scores themselves, one exp a pair: for lists whose scores are too far apart."""
-    force, bend, total = 0.0, 0.0, 0.0
-    for j in range(len(weights)):
-        ahead = sigma * (score - scores[j])
-        small = np.exp(-abs(ahead))
-        right = (ahead > 0.0) == (weights[j] > 0.0)
-        signed = sigma * weights[j] * ((small if right else 1.0) / (1.0 + small))
-        bent = sigma * sigma * abs(weights[j]) * small / (1.0 + small) ** 2
-        force += signed
-        bend += bent
-        total += abs(signed)
-        g[j] += signed
-        h[j] += bent
-    return force, bend, total
-
-
-@kernel
 def push_list(
     terms: MetricTerms,
     query: int,
     rows: int,
     sigma: float,
     normalize: bool,
-    wide: bool,
     gains: Floats,
     scores: Floats,
     e: Floats,
-    swap: Floats,
+    discounts: Floats,
+    weights: Floats,
+    apart: Floats,
     work: Floats,
     g: Floats,
     h: Floats,
 ) -> float:
-    """Add the forces of a ranked list's pairs whose upper document is among the first `rows`; gives their sum."""
-    if terms.family != PAIRWISE:
-        prepare_swaps(terms, query, gains, work)
-    total = 0.0
-    for i in range(rows - 1, -1, -1):
-        # Slices that begin at 0, for an index that might be negative keeps a loop from vectorising.
-        below = i + 1
-        weights = swap[below:]
-        if terms.family == PAIRWISE:
-            # Pairs in the right order: every pair counts alike, which is RankNet [Burges2010, section 2].
-            weights[:] = 1.0 / terms.divisors[query]
-        else:
-            swap_gain_row(terms, query, gains, i, work, swap)
-        weigh(gains[i], scores[i], normalize, gains[below:], scores[below:], weights)
-        if wide:
-            force, bend, size = push_apart(scores[i], sigma, scores[below:], weights, g[below:], h[below:])
-        else:
-            force, bend, size = push(e[i], sigma, e[below:], weights, g[below:], h[below:])
+    """Add the forces of a ranked list's pairs whose upper document is among the first `rows`; gives their sum.
+
+    With e_i = exp(sigma s_i), rho_ij = e_j / (e_i + e_j), and one division a pair serves rho and the normalisation.
+    Everything is written out in one function: Numba counts references of every array that is handed on, atomically,
+    which would cost as much as the pairs of a row. Indices are unsigned: one that might be negative keeps a loop from
+    vectorising. Sums may be reassociated, in the same way in every run.
+    """
+    total, norm, n, one = 0.0, 1.0 / terms.divisors[query], np.uint64(len(gains)), np.uint64(1)
+    for upper in range(rows):
+        i, row = np.uint64(upper), np.uint64(upper % ROWS_AT_ONCE)
+        gain, score, mine, discount = gains[i], scores[i], e[i], discounts[i]
+        if terms.family == CUMULATIVE:
+            for j in range(i + one, n):
+                weights[row, j] = norm * (gain - gains[j]) * abs(discount - discounts[j])
+        elif row == 0:
+            weigh_rows(terms, query, upper, min(upper + ROWS_AT_ONCE, rows), gains, work, weights)
+        if normalize:
+            for j in range(i + one, n):
+                apart[j] = _NEAREST + abs(score - scores[j])
+        force, bend, size = 0.0, 0.0, 0.0
+        for j in range(i + one, n):
+            weight, other = weights[row, j], e[j]
+            both = mine + other
+            # rho (1 - rho), without the subtraction that would lose all digits where rho is nearly 1.
+            scaled = sigma * weight / (both * both * apart[j])
+            signed = scaled * both * (other if weight > 0.0 else mine)
+            bent = sigma * abs(scaled) * mine * other
+            force += signed
+            bend += bent
+            size += abs(signed)
+            g[j] += signed
+            h[j] += bent
         g[i] -= force
         h[i] += bend
         total += size
+    return total
+
+
+@kernel
+def push_wide_list(
+    terms: MetricTerms,
+    query: int,
+    rows: int,
+    sigma: float,
+    normalize: bool,
+    gains: Floats,
+    scores: Floats,
+    weights: Floats,
+    work: Floats,
+    g: Floats,
+    h: Floats,
+) -> float:
+    """The same as `push_list` from the scores themselves, one exp a pair: for scores that are too far apart."""
+    total = 0.0
+    for i in range(rows):
+        weigh_rows(terms, query, i, i + 1, gains, work, weights)
+        for j in range(i + 1, len(gains)):
+            ahead = sigma * (scores[i] - scores[j])
+            weight = weights[0, j] / (_NEAREST + abs(scores[i] - scores[j])) if normalize else weights[0, j]
+            small = np.exp(-abs(ahead))
+            right = (ahead > 0.0) == (weight > 0.0)
+            signed = sigma * weight * ((small if right else 1.0) / (1.0 + small))
+            bent = sigma * sigma * abs(weight) * small / (1.0 + small) ** 2
+            g[i] -= signed
+            g[j] += signed
+            h[i] += bent
+            h[j] += bent
+            total += abs(signed)
     return total
 
 
@@ -136,8 +152,16 @@ def lambda_queries(
 ) -> None:
     """Write grad and hess of the queries from first to last."""
     order, scratch = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    ranked, ordered, e = np.empty(longest), np.empty(longest), np.empty(longest)
-    swap, g, h, work = np.empty(longest), np.empty(longest), np.empty(longest), np.empty((WORK_ROWS, longest + 1))
+    ranked, ordered, e, weights = (
+        np.empty(longest),
+        np.empty(longest),
+        np.empty(longest),
+        np.empty((ROWS_AT_ONCE, longest)),
+    )
+    g, h, work = np.empty(longest), np.empty(longest), np.empty((WORK_ROWS, longest + 1))
+    apart, discounts = np.ones(longest), np.zeros(longest)
+    for r in range(min(longest, len(terms.discounts))):
+        discounts[r] = terms.discounts[r]
     for query in range(first, last):
         start, stop = indptr[query], indptr[query + 1]
         n = stop - start
@@ -158,10 +182,16 @@ def lambda_queries(
             lowest = min(lowest, ordered[r])
             g[r] = 0.0
             h[r] = 0.0
-        wide = sigma * (highest - lowest) >= _WIDEST
-        total = push_list(
-            terms, query, rows, sigma, normalize, wide, ranked[:n], ordered[:n], e[:n], swap[:n], work, g[:n], h[:n]
-        )
+        if terms.family != CUMULATIVE and terms.family != PAIRWISE:
+            prepare_swaps(terms, query, ranked[:n], work)
+            rows = rows_reached(terms, rows, work)
+        if sigma * (highest - lowest) < _WIDEST:
+            total = push_list(
+                terms, query, rows, sigma, normalize, ranked[:n], ordered[:n], e, discounts, weights, apart, work,
+                g, h,
+            )  # fmt: skip
+        else:
+            total = push_wide_list(terms, query, rows, sigma, normalize, ranked[:n], ordered[:n], weights, work, g, h)
         factor = np.log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
         for r in range(n):
             grad[order[r]] = factor * g[r]
