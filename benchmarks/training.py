@@ -1,6 +1,6 @@
 """Claim: a tree takes a third of LightGBM's time at equal NDCG@10, a quarter of XGBoost's and CatBoost's.
 
-    python benchmarks/training.py [FOLDER] [--trees 100] [--leaves 63] [--threads 2] [--document-fraction 1 0.5 …]
+    python benchmarks/training.py [FOLDER] [--trees 100] [--leaves 63] [--threads 2]
 
 FOLDER has train.npz and valid.npz, each with X (float32), y and sizes (documents of each query, one after the other);
 without it, data of a similar shape is made from a fixed seed. All libraries train on the same float32 array, in this
@@ -27,202 +27,31 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
 
-import catboost
-import lightgbm
 import numpy as np
-import xgboost
+from training_peers import (
+    BINS,
+    RATE,
+    Bin,
+    Fit,
+    Judged,
+    Setting,
+    bin_catboost,
+    bin_lightgbm,
+    bin_ours,
+    bin_xgboost,
+    fit_xgboost,
+    in_turns,
+    ours,
+    with_catboost,
+    with_lightgbm,
+)
 
 import swaprank as sr
-from swaprank.arrays import AnyArray, Features, Floats, Ints
-from swaprank.trees.binning import make_bins
 
-RATE = 0.1
-BINS = 255
 NDCG = sr.metric("ndcg@10")
-
-
-class Judged(NamedTuple):
-    """Documents, query after query."""
-
-    X: Features
-    y: AnyArray
-    sizes: Ints
-
-    def dataset(self) -> sr.Dataset:
-        """As ours."""
-        return sr.Dataset(self.X, self.y, qid=np.repeat(np.arange(len(self.sizes)), self.sizes))
-
-
-class Setting(NamedTuple):
-    """What is the same for all."""
-
-    n_trees: int
-    n_leaves: int
-    n_threads: int
-
-
-Predict = Callable[[Features], Floats]
-Fit = Callable[[Judged, Setting, Callable[[], object]], Predict]
-"""Trains, calls back after every tree, and gives what scores documents."""
-Bin = Callable[[Judged, Setting], object]
-
-
-def ours(metric: str | sr.Metric = "ndcg@10", **parameters: Any) -> Fit:
-    def fit(data: Judged, setting: Setting, after_tree: Callable[[], object]) -> Predict:
-        ranker = sr.LambdaMART(
-            metric,
-            n_trees=setting.n_trees,
-            n_leaves=setting.n_leaves,
-            n_threads=setting.n_threads,
-            learning_rate=RATE,
-            max_bins=BINS,
-            **parameters,
-        )
-        return ranker.fit(data.dataset(), callbacks=[lambda _: after_tree()]).predict
-
-    return fit
-
-
-def bin_ours(data: Judged, setting: Setting) -> object:
-    return make_bins(data.dataset().features, None, BINS, 0, setting.n_threads)
-
-
-def lightgbm_options(setting: Setting) -> dict[str, Any]:
-    return {
-        "objective": "lambdarank",
-        "num_leaves": setting.n_leaves,
-        "learning_rate": RATE,
-        "max_bin": BINS,
-        "num_threads": setting.n_threads,
-        "verbose": -1,
-    }
-
-
-def bin_lightgbm(data: Judged, setting: Setting, **more: Any) -> Any:
-    return lightgbm.Dataset(data.X, data.y, group=data.sizes, params=lightgbm_options(setting) | more).construct()
-
-
-def with_lightgbm(layout: str) -> Fit:
-    def fit(data: Judged, setting: Setting, after_tree: Callable[[], object]) -> Predict:
-        train = bin_lightgbm(data, setting, **{layout: True})
-        booster = lightgbm.Booster(lightgbm_options(setting) | {layout: True}, train)
-        for _ in range(setting.n_trees):
-            booster.update()
-            after_tree()
-        return lambda X: np.asarray(booster.predict(X))
-
-    return fit
-
-
-def bin_xgboost(data: Judged, setting: Setting) -> Any:
-    return xgboost.QuantileDMatrix(
-        data.X, data.y, group=data.sizes, max_bin=BINS, nthread=setting.n_threads, missing=np.nan
-    )
-
-
-def fit_xgboost(data: Judged, setting: Setting, after_tree: Callable[[], object]) -> Predict:
-    options = {
-        "objective": "rank:ndcg",
-        "lambdarank_pair_method": "topk",
-        "tree_method": "hist",
-        "grow_policy": "lossguide",
-        "max_leaves": setting.n_leaves,
-        "max_depth": 0,
-        "max_bin": BINS,
-        "eta": RATE,
-        "nthread": setting.n_threads,
-    }
-    train = bin_xgboost(data, setting)
-    booster = xgboost.Booster(options, [train])
-    for number in range(setting.n_trees):
-        booster.update(train, number)
-        after_tree()
-    return lambda X: np.asarray(booster.inplace_predict(X))
-
-
-def bin_catboost(data: Judged, setting: Setting) -> Any:
-    # CatBoost counts its 254 borders, not the bins between them.
-    pool = catboost.Pool(data.X, data.y, group_id=np.repeat(np.arange(len(data.sizes)), data.sizes))
-    pool.quantize(border_count=BINS - 1)
-    return pool
-
-
-class AfterIteration(NamedTuple):
-    """What CatBoost takes for a callback."""
-
-    after_tree: Callable[[], object]
-
-    def after_iteration(self, info: object) -> bool:
-        """Go on."""
-        self.after_tree()
-        return True
-
-
-def with_catboost(loss: str) -> Fit:
-    def fit(data: Judged, setting: Setting, after_tree: Callable[[], object]) -> Predict:
-        options = {
-            "loss_function": loss,
-            "grow_policy": "Lossguide",
-            "max_leaves": setting.n_leaves,
-            "iterations": setting.n_trees,
-            "learning_rate": RATE,
-            "thread_count": setting.n_threads,
-            "metric_period": setting.n_trees,
-            "allow_writing_files": False,
-            "verbose": False,
-        }
-        pool = bin_catboost(data, setting)
-        model = catboost.CatBoost(options).fit(pool, callbacks=[AfterIteration(after_tree)])
-        return lambda X: np.asarray(model.predict(X))
-
-    return fit
-
-
-class Taking(NamedTuple):
-    """Seconds of every tree, and what scores documents."""
-
-    trees: list[float]
-    predict: Predict
-
-
-def in_turns(fits: dict[str, Fit], data: Judged, settings: dict[str, Setting]) -> dict[str, Taking]:
-    """Train all of them, each in a thread of its own that waits for its turn after every tree."""
-    go = {name: threading.Semaphore(0) for name in fits}
-    done = threading.Semaphore(0)
-    seconds: dict[str, list[float]] = {name: [] for name in fits}
-    ended: set[str] = set()
-    rng = np.random.default_rng(0)
-
-    def run(name: str) -> Predict:
-        def after_tree() -> None:
-            done.release()
-            go[name].acquire()
-
-        go[name].acquire()
-        try:
-            return fits[name](data, settings[name], after_tree)
-        finally:
-            ended.add(name)
-            done.release()
-
-    with ThreadPoolExecutor(len(fits)) as pool:
-        running = {name: pool.submit(run, name) for name in fits}
-        while len(ended) < len(fits):
-            for name in rng.permutation([name for name in fits if name not in ended]).tolist():
-                start = time.perf_counter()
-                go[name].release()
-                done.acquire()
-                if name not in ended:  # After the last tree, one more turn ends the fit.
-                    seconds[name].append(time.perf_counter() - start)
-        return {name: Taking(seconds[name], running[name].result()) for name in fits}
-
-
 BINNING: dict[str, Bin] = {
     "swaprank": bin_ours,
     "LightGBM": bin_lightgbm,
@@ -249,12 +78,12 @@ METRICS: dict[str, str | sr.Metric] = {
 }
 
 
-def our_variants(fractions: Sequence[float]) -> dict[str, Fit]:
-    variants = {"swaprank": ours(), "swaprank, normalize=False": ours(normalize=False)}
-    for metric in ("ndcg@10", "ndcg@30"):
-        for fraction in fractions:
-            variants[f"swaprank, {metric}, document_fraction={fraction:g}"] = ours(metric, document_fraction=fraction)
-    return variants
+OURS: dict[str, Fit] = {
+    "swaprank, ndcg@20": ours("ndcg@20"),
+    "swaprank, ndcg@20, all documents": ours("ndcg@20", document_fraction=1.0, query_fraction=1.0),
+    "swaprank, ndcg@20, normalize=False": ours("ndcg@20", normalize=False),
+    "swaprank, ndcg@10": ours("ndcg@10"),
+}
 
 
 def load(file: Path) -> Judged:
@@ -376,7 +205,6 @@ def main() -> None:
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--leaves", type=int, default=63)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--document-fraction", type=float, nargs="*", default=[1.0, 0.5, 0.3, 0.2])
     parser.add_argument("--catboost-trees", type=int, default=20, help="CatBoost is slow: so many trees at most")
     parser.add_argument("--metric-trees", type=int, default=20)
     parser.add_argument("--repeat", type=int, default=3, help="binnings, of which the best counts")
@@ -396,11 +224,13 @@ def main() -> None:
     versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "numba", "lightgbm", "xgboost", "catboost"))
     print(f"{os.cpu_count()} cores, {load_average()}, Python {platform.python_version()}, {versions}.")
     # What is compiled or loaded at first use is not what a tree takes.
-    ours(document_fraction=0.5)(head(train, 20), setting._replace(n_trees=2), lambda: None)
+    for fit in OURS.values():
+        fit(head(train, 20), setting._replace(n_trees=2), lambda: None)
+    ours(document_fraction=0.3)(head(train, 20), setting._replace(n_trees=2), lambda: None)
     if "binning" in options.tables:
         report_binning(train, setting, options.repeat)
     if "training" in options.tables:
-        fits = {**our_variants(options.document_fraction), **PEERS}
+        fits = {**OURS, **PEERS}
         few = setting._replace(n_trees=min(options.trees, options.catboost_trees))
         settings = {name: few if name.startswith("CatBoost") else setting for name in fits}
         report_training(fits, train, valid, settings)

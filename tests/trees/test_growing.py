@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import swaprank as sr
-from swaprank.arrays import AnyArray, Features, Floats
+from swaprank.arrays import AnyArray, Bools, Features, Floats
 from swaprank.objectives.objective import BoundObjective
-from swaprank.trees.boosting import Booster, GrownTree, TreeRules, documents_at_nodes
+from swaprank.trees.boosting import Booster, TreeRules, documents_at_nodes
 from swaprank.trees.histogram import BINS, BLOCK, add_rows, count_rows
-from swaprank.trees.sampling import draw_sample
+from swaprank.trees.sampling import draw_sample, gather_bins
+from swaprank.trees.tree import GrownTree
 
 
 class Fixed(BoundObjective):
@@ -21,7 +22,7 @@ class Fixed(BoundObjective):
     def __init__(self, grad: Floats, hess: Floats) -> None:
         self.grad, self.hess = grad, hess
 
-    def update(self, scores: Floats, grad: Floats, hess: Floats) -> None:
+    def update(self, scores: Floats, grad: Floats, hess: Floats, taken: Bools | None = None) -> None:
         grad[:], hess[:] = self.grad, self.hess
 
 
@@ -162,10 +163,14 @@ def test_documents_at_nodes() -> None:
 def sampled(fraction: float, seed: int) -> tuple[Floats, Floats, AnyArray, float, float]:
     rng = np.random.default_rng(0)
     grad, hess = rng.standard_cauchy(40_000), rng.exponential(size=40_000)
-    rows, packed = np.empty(40_000, np.int32), np.zeros(40_000, np.int64)
-    sample = draw_sample(grad, hess, np.ones(40_000, np.uint8), fraction, seed, 2, rows, packed)
-    chosen = rows[: sample.n_rows]
+    rows, packed = np.empty((2, 40_000), np.int32), np.zeros(40_000, np.int64)
+    sample = draw_sample(grad, hess, np.ones(40_000, np.uint8), fraction, seed, 2, False, rows, packed)
+    chosen = rows[0, : sample.n_rows].copy()
     assert (np.diff(chosen) > 0).all()
+    placed = np.zeros(40_000, np.int64)
+    assert draw_sample(grad, hess, np.ones(40_000, np.uint8), fraction, seed, 3, True, rows, placed) == sample
+    np.testing.assert_array_equal(rows[0, : sample.n_rows], chosen)
+    np.testing.assert_array_equal(placed[: sample.n_rows], packed[chosen])
     return (
         grad,
         hess,
@@ -194,8 +199,8 @@ def test_the_whole_sample_is_nearly_exact() -> None:
 def test_a_sample_has_its_size_whatever_the_lists_look_like() -> None:
     grad = np.full(20_000 * 50, 0.01)
     grad[::50] = 1.0
-    rows, packed = np.empty(len(grad), np.int32), np.zeros(len(grad), np.int64)
-    sample = draw_sample(grad, np.abs(grad), np.ones(len(grad), np.uint8), 0.3, 1, 2, rows, packed)
+    rows, packed = np.empty((2, len(grad)), np.int32), np.zeros(len(grad), np.int64)
+    sample = draw_sample(grad, np.abs(grad), np.ones(len(grad), np.uint8), 0.3, 1, 2, False, rows, packed)
     assert sample.n_rows == pytest.approx(0.3 * len(grad), rel=0.1)
 
 
@@ -203,7 +208,16 @@ def test_a_sample_is_a_share_of_the_documents_that_were_taken() -> None:
     rng = np.random.default_rng(0)
     grad, taken = rng.normal(size=60_000), (np.arange(60_000) < 15_000).astype(np.uint8)
     grad[15_000:] *= 1000
-    rows, packed = np.empty(60_000, np.int32), np.zeros(60_000, np.int64)
-    sample = draw_sample(grad, np.abs(grad), taken, 0.4, 1, 2, rows, packed)
+    rows, packed = np.empty((2, 60_000), np.int32), np.zeros(60_000, np.int64)
+    sample = draw_sample(grad, np.abs(grad), taken, 0.4, 1, 2, False, rows, packed)
     assert sample.n_rows == pytest.approx(0.4 * 15_000, rel=0.05)
-    assert rows[: sample.n_rows].max() < 15_000
+    assert rows[0, : sample.n_rows].max() < 15_000
+
+
+def test_bins_of_sampled_documents_are_copied_in_order() -> None:
+    rng = np.random.default_rng(0)
+    blocks = rng.integers(0, 256, (2, 100, BLOCK)).astype(np.uint8)
+    rows, target = np.flatnonzero(rng.random(100) < 0.3).astype(np.int32), np.zeros((2, 60, BLOCK), np.uint8)
+    gather_bins(blocks, rows, 3, target)
+    np.testing.assert_array_equal(target[:, : len(rows)], blocks[:, rows])
+    assert (target[:, len(rows) :] == 0).all()

@@ -24,7 +24,7 @@ class LambdaMART(TreeRanker):
         n_trees: How many trees at most.
         n_leaves: Leaves of a tree.
         learning_rate: Which part of each Newton step is taken.
-        min_docs_in_leaf: A leaf has at least so many of the documents that its tree's splits were found on.
+        min_docs_in_leaf: A leaf has at least so many documents; in proportion, where splits are found on a share.
         l2: Added to each leaf's curvature: steps become smaller where little is known.
         min_gain: A split must gain more than this.
         max_depth: Splits on the way to a leaf; any number if None.
@@ -33,7 +33,8 @@ class LambdaMART(TreeRanker):
         normalize: Weight pairs by the inverse of their difference of scores, and queries alike; else as in the paper.
         truncation: Only pairs with one document ranked within this count; all that the metric can feel if None.
         feature_fraction: Share of the features that each tree may use.
-        query_fraction: Share of the queries that each tree is grown on.
+        query_fraction: Share of the queries that each tree learns from, in turns; if None, all queries of up to
+            100,000 documents, and half of those of more.
         document_fraction: Share of the documents that splits are found on, those with large gradients first; if None,
             all of up to 100,000 documents, and 0.3 of more.
         early_stopping_rounds: Stop when the watched metric has not risen for so many rounds, and keep the best forest.
@@ -68,7 +69,7 @@ class LambdaMART(TreeRanker):
         normalize: bool = True,
         truncation: int | None = None,
         feature_fraction: float = 1.0,
-        query_fraction: float = 1.0,
+        query_fraction: float | None = None,
         document_fraction: float | None = None,
         early_stopping_rounds: int | None = None,
         base_ranker: Any = None,

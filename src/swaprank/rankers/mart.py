@@ -46,7 +46,7 @@ class MART(TreeRanker):
         max_bins: int = 255,
         sigma: float = 1.0,
         feature_fraction: float = 1.0,
-        query_fraction: float = 1.0,
+        query_fraction: float | None = None,
         document_fraction: float | None = None,
         early_stopping_rounds: int | None = None,
         base_ranker: Any = None,

@@ -112,6 +112,13 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         self._check_fitted()
         save(self, path)
 
+    def score(self, X: Any, y: Any = None, *, qid: Any = None) -> float:
+        """The mean of the ranker's metric on judged documents: a Dataset, or a feature matrix with y and qid."""
+        data = X if isinstance(X, Dataset) else _as_dataset(X, y, qid, None)
+        docid = None if data.docid is None else data.by_query(data.docid)
+        bound = self._metric().bind(data.by_query(data.labels), data.indptr, docid=docid)
+        return bound.mean(data.by_query(self.predict(data)), n_threads=self.n_threads)
+
     def permutation_importances(
         self, data: Dataset, metric: str | Metric | None = None, *, n_repeats: int = 5, random_state: int = 0
     ) -> dict[str, float]:

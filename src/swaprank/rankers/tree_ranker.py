@@ -19,14 +19,17 @@ from swaprank.objectives.objective import Objective
 from swaprank.rankers.parameters import check_parameters
 from swaprank.rankers.ranker import Callback, Ranker
 from swaprank.rankers.rounds import Measured, run_rounds
-from swaprank.trees.boosting import Booster, GrownTree, TreeRules, add_tree_scores, make_forest
+from swaprank.trees.boosting import Booster, TreeRules, make_forest
 from swaprank.trees.contributions import contributions
 from swaprank.trees.forest import Forest, join_forests, split_counts, split_gains
+from swaprank.trees.routing import add_tree_scores
 from swaprank.trees.scoring import score, staged_scores
+from swaprank.trees.tree import GrownTree
 from swaprank.trees.tree_text import tree_text
 
-ALL_UP_TO, SHARE_BEYOND = 100_000, 0.3
-"""The document_fraction of those who choose none: on larger data, a third of the documents finds splits as good."""
+ALL_UP_TO, DOCUMENTS_BEYOND, QUERIES_BEYOND = 100_000, 0.3, 0.5
+"""The fractions of those who choose none: on larger data, half of the queries and a third of their documents find
+splits as good."""
 
 
 class TreeRanker(Ranker):
@@ -36,6 +39,7 @@ class TreeRanker(Ranker):
     best_n_trees_: int
     """Trees of the best round on the watched set; all of them where nothing was watched."""
     n_trees: int
+    query_fraction: float | None
     document_fraction: float | None
     early_stopping_rounds: int | None
     random_state: int
@@ -68,9 +72,7 @@ class TreeRanker(Ranker):
             self.n_threads,
         )
         scores = np.array(data.by_query(_start_scores(start, data, self.n_threads)))
-        rules = TreeRules(**{name: getattr(self, name) for name in TreeRules.__dataclass_fields__})
-        if self.document_fraction is None:
-            rules = replace(rules, document_fraction=1.0 if len(data) <= ALL_UP_TO else SHARE_BEYOND)
+        rules = self._rules(len(data))
         booster = Booster(data, scores, rules, int(self.random_state), self.n_threads)
         n_start = 0 if start is None else start.n_trees
         if n_start or data.base_score is not None:
@@ -83,6 +85,15 @@ class TreeRanker(Ranker):
         forest = make_forest(trees[: self.best_n_trees_ - n_start] if keep_best else trees, data.n_features)
         self.forest_ = forest if start is None else join_forests(start, forest)
         self.history_ = measured.history
+
+    def _rules(self, n_documents: int) -> TreeRules:
+        rules = TreeRules(**{name: getattr(self, name) for name in TreeRules.__dataclass_fields__})
+        beyond = n_documents > ALL_UP_TO
+        if self.document_fraction is None:
+            rules = replace(rules, document_fraction=DOCUMENTS_BEYOND if beyond else 1.0)
+        if self.query_fraction is None:
+            rules = replace(rules, query_fraction=QUERIES_BEYOND if beyond else 1.0)
+        return rules
 
     def _boost(
         self, data: Dataset, booster: Booster, measured: Measured, callbacks: Sequence[Callback], n_start: int

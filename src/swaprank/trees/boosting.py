@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Features, Floats, Ints
+from swaprank.arrays import AnyArray, Bools, Bytes, Floats, Ints
 from swaprank.dataset import Dataset
 from swaprank.errors import DataError
-from swaprank.kernels import kernel, run_in_threads, run_together, thread_count
+from swaprank.kernels import run_together, thread_count
 from swaprank.objectives.objective import BoundObjective
 from swaprank.trees.binning import Bins, make_bins
 from swaprank.trees.forest import Forest
-from swaprank.trees.growing import Columns, Rules, Tree, Workspace, grow, make_tree, make_workspace
+from swaprank.trees.growing import Columns, Rules, Workspace, grow, make_workspace
 from swaprank.trees.histogram import BLOCK
 from swaprank.trees.routing import settle_leaves
-from swaprank.trees.sampling import draw_sample
+from swaprank.trees.sampling import draw_sample, gather_bins
+from swaprank.trees.tree import GrownTree, Tree, make_tree
+
+_BLOCKS_OF_QUERIES = 200
+_WORTH_A_COPY = 0.5
+"""A sample of at most this share of the documents is copied, so that its rows lie side by side."""
 
 
 @final
@@ -37,20 +42,6 @@ class TreeRules:
     document_fraction: float
 
 
-class GrownTree(NamedTuple):
-    """One tree as a forest's arrays have it."""
-
-    feature: AnyArray
-    threshold: Features
-    missing_left: AnyArray
-    left: AnyArray
-    right: AnyArray
-    gain: Floats
-    node_count: Ints
-    leaf_value: Floats
-    leaf_count: Ints
-
-
 @final
 class Booster:
     """Binned documents, their scores so far, and the workspace that all trees share."""
@@ -66,19 +57,23 @@ class Booster:
         self.bins: Bins = make_bins(data.features, data.order, rules.max_bins, random_state, n_threads)
         n_rows = len(data)
         self.work: Workspace = make_workspace(n_rows, len(self.bins.blocks) * BLOCK, rules.n_leaves, self.n_threads)
-        self.grad, self.hess = np.empty(n_rows), np.empty(n_rows)
+        self.grad, self.hess = np.zeros(n_rows), np.zeros(n_rows)
         self.packed, self.leaf_of = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int32)
         self.taken = np.ones(n_rows, np.uint8)
+        self.copied = np.empty((len(self.bins.blocks), 0, BLOCK), np.uint8)
+        """Bins of the sampled documents, where these are few."""
 
     def add_tree(self, objective: BoundObjective, number: int) -> GrownTree:
         """Grow a tree on the objective's gradients and add its values to the scores."""
         rules = self.rules
         rng = np.random.default_rng((self.random_state, number))
-        objective.update(self.scores, self.grad, self.hess)
-        self._take_queries(rng)
+        taken = self._take_queries(number)
+        objective.update(self.scores, self.grad, self.hess, taken)
+        share = rules.document_fraction * rules.query_fraction
+        copy = share <= _WORTH_A_COPY
         sample = draw_sample(
-            self.grad, self.hess, self.taken, rules.document_fraction, int(rng.integers(2**62)), self.n_threads,
-            self.work.rows[0], self.packed,
+            self.grad, self.hess, self.taken, rules.document_fraction, int(rng.integers(2**62)), self.n_threads, copy,
+            self.work.rows, self.packed,
         )  # fmt: skip
         columns = Columns(self.bins.n_bins, self._allowed_features(rng))
         # A gain G² / H is in steps of grad_scale² / hess_scale.
@@ -87,7 +82,7 @@ class Booster:
         if not (np.isfinite(unit) and unit > 0):
             raise DataError("the gradients are too large or too small to be added up: scale the labels or the weights.")
         limits = Rules(
-            min_docs=max(1, rules.min_docs_in_leaf),
+            min_docs=max(1, round(rules.min_docs_in_leaf * share)),
             max_depth=np.iinfo(np.int64).max if rules.max_depth is None else rules.max_depth,
             min_gain=rules.min_gain * unit,
             l2=rules.l2 * sample.hess_scale,
@@ -96,45 +91,67 @@ class Booster:
         tree = make_tree(rules.n_leaves)
         n_leaves = 1
         if sample.n_rows > 0:
-            n_leaves = self._grow(columns, sample.n_rows, limits, tree)
-        values = settle_leaves(
+            blocks = self._copy_sample(sample.n_rows) if copy else self.bins.blocks
+            n_leaves = self._grow(blocks, columns, sample.n_rows, limits, tree)
+        values, counts = settle_leaves(
             self.bins.blocks, tree, n_leaves, self.grad, self.hess, self.taken, rules.l2, rules.learning_rate,
             self.n_threads, self.leaf_of, self.scores,
         )  # fmt: skip
-        return self._finished(tree, n_leaves, values, unit)
+        return self._finished(tree, n_leaves, values, counts, unit)
 
-    def _take_queries(self, rng: np.random.Generator) -> None:
-        if self.rules.query_fraction < 1.0:
-            n_queries = len(self.indptr) - 1
-            wanted = max(1, round(self.rules.query_fraction * n_queries))
-            chosen = np.zeros(n_queries, np.uint8)
-            chosen[rng.choice(n_queries, wanted, replace=False)] = 1
-            self.taken[:] = np.repeat(chosen, np.diff(self.indptr))
+    def _take_queries(self, number: int) -> Bools | None:
+        """The queries that a tree learns from, None for all.
+
+        Trees go through shuffled blocks of queries one after the other, then through another shuffle: each query has
+        its turn as often as any other. Blocks, because gradients of neighbours are computed in one go.
+        """
+        if self.rules.query_fraction == 1.0:
+            return None
+        n_queries = len(self.indptr) - 1
+        block = max(1, n_queries // _BLOCKS_OF_QUERIES)
+        n_blocks = -(-n_queries // block)
+        wanted = max(1, round(self.rules.query_fraction * n_blocks))
+        first, last = number * wanted, (number + 1) * wanted
+        chosen = np.zeros(n_blocks, np.bool_)
+        for shuffle in range(first // n_blocks, (last - 1) // n_blocks + 1):
+            order = np.random.default_rng((self.random_state, shuffle)).permutation(n_blocks)
+            begin = shuffle * n_blocks
+            chosen[order[max(first - begin, 0) : last - begin]] = True
+        taken = np.repeat(chosen, block)[:n_queries]
+        self.taken[:] = np.repeat(taken, np.diff(self.indptr))
+        return taken
 
     def _allowed_features(self, rng: np.random.Generator) -> Ints:
-        n_features = len(self.bins.n_bins)
         allowed = (self.bins.n_bins > 1).astype(np.int64)
         # A feature that is missing in places can be split even if it has one value elsewhere.
         allowed |= self.bins.has_missing
         if self.rules.feature_fraction < 1.0:
-            wanted = max(1, round(self.rules.feature_fraction * n_features))
-            chosen = np.zeros(n_features, np.int64)
-            chosen[rng.choice(n_features, wanted, replace=False)] = 1
-            allowed &= chosen
+            candidates = np.flatnonzero(allowed)
+            wanted = min(len(candidates), max(1, round(self.rules.feature_fraction * len(candidates))))
+            allowed[:] = 0
+            allowed[rng.choice(candidates, wanted, replace=False)] = 1
         return allowed
 
-    def _grow(self, columns: Columns, n_rows: int, limits: Rules, tree: Tree) -> int:
+    def _copy_sample(self, n_rows: int) -> Bytes:
+        """The bins of the sampled documents side by side; they are known by their places from now on."""
+        if self.copied.shape[1] < n_rows:
+            self.copied = np.empty((len(self.bins.blocks), n_rows + n_rows // 20, BLOCK), np.uint8)
+        rows = self.work.rows[0, :n_rows]
+        gather_bins(self.bins.blocks, rows, self.n_threads, self.copied)
+        rows[:] = np.arange(n_rows, dtype=rows.dtype)
+        return self.copied
+
+    def _grow(self, blocks: Bytes, columns: Columns, n_rows: int, limits: Rules, tree: Tree) -> int:
         self.work.meeting[:] = 0
 
         def work(thread: int) -> int:
-            return grow(self.bins.blocks, columns, self.packed, n_rows, limits, self.work, tree, thread, self.n_threads)
+            return grow(blocks, columns, self.packed, n_rows, limits, self.work, tree, thread, self.n_threads)
 
         return run_together(work, self.n_threads)[0]
 
-    def _finished(self, tree: Tree, n_leaves: int, values: Floats, unit: float) -> GrownTree:
+    def _finished(self, tree: Tree, n_leaves: int, values: Floats, counts: Ints, unit: float) -> GrownTree:
         nodes = slice(0, n_leaves - 1)
         feature, cut = tree.feature[nodes].copy(), tree.bin[nodes]
-        counts = np.bincount(self.leaf_of, minlength=n_leaves).astype(np.int64)
         # The cut above the highest bin parts what is known from what is missing: nothing known exceeds it.
         above = cut >= self.bins.n_bins[feature]
         threshold = self.bins.cuts[feature, np.minimum(cut, 255) - 1]
@@ -184,37 +201,3 @@ def make_forest(trees: list[GrownTree], n_features: int) -> Forest:
         leaf_value=joined("leaf_value", np.float64),
         leaf_count=joined("leaf_count", np.int64),
     )
-
-
-def add_tree_scores(tree: GrownTree, X: Features, n_threads: int, scores: Floats) -> None:
-    """Add one tree's values to the scores of documents that were not binned."""
-    bounds = np.linspace(0, len(X), n_threads + 1).astype(np.int64).tolist()
-    run_in_threads(
-        lambda a, b: walk_documents(
-            tree.feature, tree.threshold, tree.missing_left, tree.left, tree.right, tree.leaf_value, X, a, b, scores
-        ),
-        [(a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if a < b],
-    )
-
-
-@kernel
-def walk_documents(
-    feature: AnyArray,
-    threshold: Features,
-    missing_left: AnyArray,
-    left: AnyArray,
-    right: AnyArray,
-    values: Floats,
-    X: Features,
-    start: int,
-    stop: int,
-    scores: Floats,
-) -> None:
-    """One tree, document after document."""
-    for row in range(start, stop):
-        node = np.int64(0) if len(feature) > 0 else np.int64(-1)
-        while node >= 0:
-            x = X[row, feature[node]]
-            goes_left = x <= threshold[node] or (x != x and missing_left[node])
-            node = np.int64(left[node]) if goes_left else np.int64(right[node])
-        scores[row] += values[~node]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Bools, Bytes, Floats, Ints
+from swaprank.arrays import AnyArray, Bytes, Floats, Ints
 from swaprank.kernels import kernel
 from swaprank.trees.histogram import AHEAD, BINS, BLOCK, add_rows, count_rows
 from swaprank.trees.intrinsics import barrier, prefetch
@@ -25,6 +25,7 @@ from swaprank.trees.splitting import (
     SPLIT_COLUMNS,
     best_split,
 )
+from swaprank.trees.tree import Tree
 
 _BY_ROWS = 30_000
 """From this many rows on, threads share a leaf's rows and add up their histograms; below, they share the blocks."""
@@ -51,8 +52,9 @@ class Workspace(NamedTuple):
     """(n_threads, 2, 6): each thread's best for the two leaves at hand."""
     tallies: Ints
     """(n_threads,): rows that go left, by thread."""
-    scratch: Floats
-    """(n_threads, 3, 256)"""
+    prefix: Ints
+    gains: Floats
+    """(n_threads, 256): sums and gains of one feature's cuts."""
     meeting: Ints
 
 
@@ -74,19 +76,6 @@ class Rules(NamedTuple):
     largest_hessian: int
 
 
-class Tree(NamedTuple):
-    """The tree being grown, as `Forest` has it; nodes are numbered as they are split."""
-
-    feature: AnyArray
-    bin: AnyArray
-    missing_left: Bools
-    left: AnyArray
-    right: AnyArray
-    gain: Floats
-    node_count: Ints
-    leaf_count: Ints
-
-
 def make_workspace(n_rows: int, n_columns: int, n_leaves: int, n_threads: int) -> Workspace:
     """Arrays for trees of so many leaves on so many rows."""
     return Workspace(
@@ -98,23 +87,9 @@ def make_workspace(n_rows: int, n_columns: int, n_leaves: int, n_threads: int) -
         splits=np.zeros((n_leaves, SPLIT_COLUMNS)),
         candidates=np.zeros((n_threads, 2, SPLIT_COLUMNS)),
         tallies=np.zeros(n_threads * 8, np.int64),
-        scratch=np.empty((n_threads, 3, BINS)),
+        prefix=np.empty((n_threads, BINS), np.int64),
+        gains=np.empty((n_threads, BINS)),
         meeting=np.zeros(2, np.int64),
-    )
-
-
-def make_tree(n_leaves: int) -> Tree:
-    """Room for a tree."""
-    n_nodes = n_leaves - 1
-    return Tree(
-        feature=np.empty(n_nodes, np.int32),
-        bin=np.empty(n_nodes, np.int32),
-        missing_left=np.empty(n_nodes, np.bool_),
-        left=np.empty(n_nodes, np.int32),
-        right=np.empty(n_nodes, np.int32),
-        gain=np.empty(n_nodes),
-        node_count=np.empty(n_nodes, np.int64),
-        leaf_count=np.empty(n_leaves, np.int64),
     )
 
 
@@ -370,7 +345,8 @@ def search(
             first,
             last,
             rules.l2,
-            work.scratch[thread],
+            work.prefix[thread],
+            work.gains[thread],
             mine,
         )
     barrier(work.meeting, n_threads)

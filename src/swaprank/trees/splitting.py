@@ -24,7 +24,8 @@ def best_split(
     first: int,
     last: int,
     l2: float,
-    scratch: Floats,
+    prefix: Ints,
+    gains: Floats,
     split: Floats,
 ) -> None:
     """The largest G_L²/(H_L + l2) + G_R²/(H_R + l2) - G²/(H + l2) over the features from first to last.
@@ -40,22 +41,20 @@ def best_split(
     gradient, hessian = float(total >> 32), float(total & 0xFFFFFFFF)
     whole = gradient * gradient / (hessian + l2)
     split[HESS] = hessian
-    gradients, hessians, gains = scratch[0], scratch[1], scratch[2]
     for f in range(first, last):
         if allowed[f] == 0:
             continue
         missing = histogram[f * BINS]
-        known = histogram[f * BINS + 1 : f * BINS + 1 + n_bins[f]]
-        prefix_sums(known, gradients, hessians)
+        running = np.int64(0)
+        known, n_known = np.uint64(f * BINS + 1), np.uint64(n_bins[f])
+        for t in range(n_known):
+            running += histogram[known + t]
+            prefix[t] = running
         for side in range(2 if missing != 0 else 1):
             # Missing values right: the last cut may part all that is known from what is missing.
             cuts = n_bins[f] - 1 if side == 1 or missing == 0 else n_bins[f]
-            more_gradient, more_hessian = (
-                (float(missing >> 32), float(missing & 0xFFFFFFFF)) if side == 1 else (0.0, 0.0)
-            )
-            best = newton_gains(
-                gradients, hessians, cuts, gradient, hessian, whole, more_gradient, more_hessian, l2, gains
-            )
+            more = int(missing) if side == 1 else 0
+            best = newton_gains(prefix, more, cuts, gradient, hessian, whole, l2, gains)
             if best <= split[GAIN]:
                 continue
             if counted:
@@ -66,44 +65,28 @@ def best_split(
                     split[FEATURE] = f
                     split[BIN] = t + 1
                     split[MISSING_LEFT] = side
-                    split[LEFT_HESS] = hessians[t] + more_hessian
-
-
-@kernel
-def prefix_sums(histogram: Ints, gradients: Floats, hessians: Floats) -> None:
-    """Gradient and hessian of all bins up to each one."""
-    running = np.int64(0)
-    for t in range(len(histogram)):
-        running += histogram[t]
-        gradients[t] = running >> 32
-        hessians[t] = running & 0xFFFFFFFF
+                    split[LEFT_HESS] = (prefix[t] + more) & 0xFFFFFFFF
 
 
 @vector_kernel
 def newton_gains(
-    gradients: Floats,
-    hessians: Floats,
-    cuts: int,
-    gradient: float,
-    hessian: float,
-    whole: float,
-    more_gradient: float,
-    more_hessian: float,
-    l2: float,
-    gains: Floats,
+    prefix: Ints, more: int, cuts: int, gradient: float, hessian: float, whole: float, l2: float, gains: Floats
 ) -> float:
     """Gains of all cuts of a feature, 0 where a side would have no curvature, and the largest of them; vectorises."""
-    best = 0.0
-    for t in range(cuts):
-        left, h_left = gradients[t] + more_gradient, hessians[t] + more_hessian
+    for t in range(np.uint64(cuts)):
+        side = prefix[t] + more
+        left, h_left = np.float64(side >> 32), np.float64(side & 0xFFFFFFFF)
         right, h_right = gradient - left, hessian - h_left
         # Both sides over one denominator: divisions are most of the cost.
         below_left, below_right = h_left + l2, h_right + l2
         gain = (left * left * below_right + right * right * below_left) / (below_left * below_right) - whole
-        gain = gain if min(h_left, h_right) >= 1.0 else 0.0
-        gains[t] = gain
-        best = max(best, gain)
-    return best
+        gains[t] = gain if (h_left >= 1.0) & (h_right >= 1.0) else 0.0
+    # Positive floats are ordered as their bits are, and the largest of whole numbers is found without a branch.
+    bits, most = gains.view(np.int64), np.int64(0)
+    for t in range(np.uint64(cuts)):
+        most = max(most, bits[t])
+    bits[BINS - 1] = most  # beyond the last cut
+    return float(gains[BINS - 1])
 
 
 @kernel
