@@ -7,17 +7,15 @@ from typing import final
 
 import numpy as np
 
-from swaprank.arrays import Floats, Ints
 from swaprank.dataset import Dataset
-from swaprank.errors import MetricError
-from swaprank.kernels import query_chunks, run_in_threads, thread_count
+from swaprank.errors import ParameterError, did_you_mean
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import seeded_arrangement
-from swaprank.metrics.terms import CUSTOM, MetricTerms, longest_list
-from swaprank.objectives.lambdas import lambda_queries
-from swaprank.objectives.objective import BoundObjective, Objective
-
-_PAIRS_WORTH_A_THREAD = 100_000.0
+from swaprank.metrics.terms import PAIRWISE
+from swaprank.objectives.constructions import CONSTRUCTIONS
+from swaprank.objectives.forces import PAIRS, RANKNET, BoundForces, bind_forces, make_forces
+from swaprank.objectives.objective import Objective
+from swaprank.objectives.ranknet import by_descending_label
 
 
 @final
@@ -31,6 +29,12 @@ class LambdaRankObjective(Objective):
         normalize: Divide each pair's weight by the difference of its scores, and scale each query's forces to
             log2(1 + their sum), as LightGBM does; else as in the paper.
         truncation: Only pairs with one document ranked within this count; all that the metric can feel if None.
+        construction: Which forces: "pairs", or another one that [Donmez2009] compares with it: "spring",
+            "local_gradient", "local_cost", "discrete_bounded"; constructions.py has their equations.
+
+    The pairwise metric counts every pair alike, which makes this RankNet divided by the number of pairs of each query.
+    It then takes lists of millions of documents, in about n log n, but only if not normalised: differences of scores in
+    the denominators leave nothing but all pairs, one by one.
 
     >>> import numpy as np, swaprank as sr
     >>> from swaprank.objectives.lambdarank import LambdaRankObjective
@@ -46,60 +50,26 @@ class LambdaRankObjective(Objective):
     sigma: float = 1.0
     normalize: bool = True
     truncation: int | None = None
+    construction: str = "pairs"
 
-    def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundObjective:
+    def __post_init__(self) -> None:
+        if self.construction not in ("pairs", *CONSTRUCTIONS):
+            names = did_you_mean(self.construction, ["pairs", *CONSTRUCTIONS])
+            raise ParameterError(f"there is no construction '{self.construction}'; {names}")
+        if self.construction != "pairs" and self.truncation is not None:
+            raise ParameterError(f"truncation is for construction='pairs', found it with '{self.construction}'.")
+
+    def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundForces:
         """See `Objective`."""
         labels = np.array(data.by_query(data.labels))
         docid = None if data.docid is None else data.by_query(data.docid)
         terms = self.metric.bind(labels, data.indptr, docid=docid).terms
-        lengths = np.diff(data.indptr).astype(np.float64)
-        deep = np.minimum(lengths, min(terms.depth, self.truncation or terms.depth))
-        weights = None if data.sample_weight is None else np.array(data.by_query(data.sample_weight))
-        return BoundLambdaRank(
-            objective=self,
-            terms=terms,
-            indptr=np.array(data.indptr),
-            arrangement=seeded_arrangement(data.indptr, random_state),
-            weights=weights,
-            chunks=query_chunks(
-                data.indptr,
-                thread_count(n_threads),
-                costs=deep * lengths + 30.0 * lengths,
-                least_cost=_PAIRS_WORTH_A_THREAD,
-            ),
+        rule = CONSTRUCTIONS.get(self.construction, PAIRS)
+        arrangement = seeded_arrangement(data.indptr, random_state)
+        if rule == PAIRS and terms.family == PAIRWISE and not self.normalize and self.truncation is None:
+            # Every pair counts alike, so that no ranks are needed [Burges2010, section 2].
+            rule, arrangement = RANKNET, by_descending_label(labels, data.indptr)
+        forces = make_forces(
+            rule, data, terms, arrangement, sigma=self.sigma, normalize=self.normalize, truncation=self.truncation
         )
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class BoundLambdaRank(BoundObjective):
-    """LambdaRank bound to one data set."""
-
-    objective: LambdaRankObjective
-    terms: MetricTerms
-    indptr: Ints
-    arrangement: Ints
-    """Documents in the order that decides between tied scores: shuffled, for files sorted by label must not help."""
-    weights: Floats | None
-    chunks: list[tuple[int, int]]
-
-    def update(self, scores: Floats, grad: Floats, hess: Floats) -> None:
-        """See `BoundObjective`."""
-        rule = self.objective
-        truncation = np.iinfo(np.int64).max if rule.truncation is None else rule.truncation
-        longest = longest_list(self.indptr)
-
-        def work(first: int, last: int) -> None:
-            lambda_queries(
-                self.terms, self.indptr, self.arrangement, scores, float(rule.sigma), rule.normalize, truncation,
-                longest, first, last, grad, hess,
-            )  # fmt: skip
-
-        run_in_threads(work, self.chunks)
-        if self.terms.family == CUSTOM and not np.isfinite(grad.sum()):
-            raise MetricError(
-                f"{rule.metric}: evaluate failed or gave no finite number for a list with two documents swapped."
-            )
-        if self.weights is not None:
-            grad *= self.weights
-            hess *= self.weights
+        return bind_forces(str(self.metric), forces, data, n_threads)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from swaprank.arrays import Floats
+from swaprank.arrays import Bools, Floats
 from swaprank.dataset import Dataset
 
 
@@ -12,8 +12,11 @@ class BoundObjective(ABC):
     """A cost of the scores of one data set's documents, query after query."""
 
     @abstractmethod
-    def update(self, scores: Floats, grad: Floats, hess: Floats) -> None:
-        """Write the cost's gradient and curvature by each document's score; learners step against the gradient."""
+    def update(self, scores: Floats, grad: Floats, hess: Floats, taken: Bools | None = None) -> None:
+        """Write the cost's gradient and curvature by each document's score; learners step against the gradient.
+
+        Where only some queries are `taken`, those of the others' documents need not be written.
+        """
 
 
 class Objective(ABC):

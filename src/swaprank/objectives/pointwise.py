@@ -7,7 +7,7 @@ from typing import Literal, final
 
 import numpy as np
 
-from swaprank.arrays import Floats
+from swaprank.arrays import Bools, Floats
 from swaprank.dataset import Dataset
 from swaprank.errors import DataError
 from swaprank.objectives.objective import BoundObjective, Objective
@@ -59,7 +59,7 @@ class BoundSquared(BoundObjective):
     labels: Floats
     weights: Floats
 
-    def update(self, scores: Floats, grad: Floats, hess: Floats) -> None:
+    def update(self, scores: Floats, grad: Floats, hess: Floats, taken: Bools | None = None) -> None:
         """See `BoundObjective`."""
         np.subtract(scores, self.labels, out=grad)
         grad *= self.weights
@@ -75,7 +75,7 @@ class BoundLogistic(BoundObjective):
     weights: Floats
     sigma: float
 
-    def update(self, scores: Floats, grad: Floats, hess: Floats) -> None:
+    def update(self, scores: Floats, grad: Floats, hess: Floats, taken: Bools | None = None) -> None:
         """See `BoundObjective`; with r = 2 sigma / (1 + exp(2 y sigma F)): grad = -y r, hess = r (2 sigma - r)."""
         from scipy.special import expit
 

@@ -1,0 +1,125 @@
+"""Claim: RankNet's gradients of one list take about n log n, to 1e-6; a list of a million documents takes seconds.
+
+    python benchmarks/pair_sums.py [--sizes 1000 2000 … 1024000] [--levels 2 5 0] [--spread 2]
+
+For lists of growing length and labels of so many levels (0: every document its own), the best of several runs, one
+thread: all pairs one by one, as far as that is bearable, and the fast pair sums, whatever the length. The error is the
+largest of any document: of its gradient, relative to the sum of its pairs' forces, and of its curvature, relative to
+itself; on long lists, of some documents only. The slope is that of log seconds by log documents from 10,000 on. Last,
+a LambdaMART of ten trees with metric="pairwise" on one list of the largest size.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+
+import numpy as np
+from scipy.special import expit
+
+import swaprank as sr
+from swaprank.arrays import Floats
+from swaprank.objectives.pair_sums import push_levels
+from swaprank.objectives.ranknet_pairs import push_list_down
+
+EXACT_UP_TO = 32_000
+CHECKED = 200
+
+
+def fast(labels: Floats, x: Floats) -> tuple[Floats, Floats]:
+    n = len(x)
+    g, h = np.zeros(n), np.zeros(n)
+    push_levels(labels, x, False, np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), g, h)
+    return g, h
+
+
+def exact(labels: Floats, x: Floats) -> tuple[Floats, Floats]:
+    g, h = np.zeros(len(x)), np.zeros(len(x))
+    push_list_down(labels, x, False, np.empty(len(x)), g, h)
+    return g, h
+
+
+def best(work: Callable[[Floats, Floats], object], labels: Floats, x: Floats, runs: int) -> float:
+    seconds = []
+    for _ in range(runs):
+        begun = time.thread_time()
+        work(labels, x)
+        seconds.append(time.thread_time() - begun)
+    return min(seconds)
+
+
+def errors(labels: Floats, x: Floats) -> tuple[float, float]:
+    """The largest relative error of gradient and curvature among some documents."""
+    some = np.random.default_rng(1).integers(0, len(x), CHECKED)
+    g, h = fast(labels, x)
+    worst_force, worst_bend = 0.0, 0.0
+    for i in some:
+        ahead, order = x[i] - x, np.sign(labels[i] - labels)
+        force = np.where(order > 0, -expit(-ahead), np.where(order < 0, expit(ahead), 0.0))
+        bend = float((expit(ahead) * expit(-ahead))[order != 0].sum())
+        worst_force = max(worst_force, abs(g[i] - force.sum()) / np.abs(force).sum())
+        worst_bend = max(worst_bend, abs(h[i] - bend) / bend)
+    return worst_force, worst_bend
+
+
+def along_sizes(levels: int, options: argparse.Namespace) -> None:
+    rng = np.random.default_rng(0)
+    title = f"{levels} levels" if levels else "every document its own level"
+    print(f"\n| documents, {title} | all pairs, s | fast, s | times faster | error: gradient | curvature |")
+    print("|---:|---:|---:|---:|---:|---:|")
+    times = []
+    for n in options.sizes:
+        labels = np.sort(rng.integers(0, levels or 2**62, n).astype(np.float64))[::-1].copy()
+        x = options.spread * rng.normal(size=n)
+        seconds = best(fast, labels, x, options.runs)
+        times.append((n, seconds))
+        slow, ratio = "", ""
+        if n <= EXACT_UP_TO:
+            pairs = best(exact, labels, x, options.runs if n <= 4000 else 1)
+            slow, ratio = f"{pairs:.5f}", f"{pairs / seconds:.1f}"
+        force, bend = errors(labels, x)
+        print(f"| {n:,} | {slow} | {seconds:.5f} | {ratio} | {force:.0e} | {bend:.0e} |", flush=True)
+    long = np.log([[n, seconds] for n, seconds in times if n >= 10_000])
+    if len(long) > 1:
+        print(f"\nSlope from 10,000 documents on: {np.polyfit(long[:, 0], long[:, 1], 1)[0]:.2f}.")
+
+
+def lambdamart(n: int) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 10)).astype(np.float32)
+    y = np.digitize(X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=n), [-1, 0, 1, 2])
+    data = sr.Dataset(X, y, qid=np.zeros(n, np.int64))
+    ranker = sr.LambdaMART("pairwise", n_trees=10, normalize=False)
+    begun = time.perf_counter()
+    ranker.fit(data)
+    seconds = time.perf_counter() - begun
+    value = sr.metric("pairwise").mean(y, ranker.predict(data), data.indptr)
+    print(
+        f"\nLambdaMART for pairs, one list of {n:,} documents, 10 features: ten trees in {seconds:.1f} s, {value:.4f}."
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=[500, 1000, *(2000 * 4**i for i in range(5)), 1_000_000]
+    )
+    parser.add_argument("--levels", type=int, nargs="+", default=[2, 5, 0])
+    parser.add_argument("--spread", type=float, default=2.0, help="standard deviation of sigma * score")
+    parser.add_argument("--runs", type=int, default=3)
+    options = parser.parse_args()
+    versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "numba"))
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; Python {platform.python_version()}, {versions}.")
+    fast(np.ones(2), np.zeros(2))
+    exact(np.ones(2), np.zeros(2))
+    for levels in options.levels:
+        along_sizes(levels, options)
+    lambdamart(max(options.sizes))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""How many pairs a metric learns from: those whose lambda is not zero [Donmez2009, section 7.2]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from swaprank.arrays import AnyArray, Floats, Ints
+from swaprank.dataset import Dataset
+from swaprank.errors import ParameterError
+from swaprank.evaluation.text_tables import text_table
+from swaprank.kernels import kernel, run_in_threads
+from swaprank.metrics.families import WORK_ROWS, prepare_swaps, rows_that_count, swap_gain_rows
+from swaprank.metrics.measuring import check_scores
+from swaprank.metrics.metric import Metric
+from swaprank.metrics.ordering import rank_documents
+from swaprank.metrics.pairwise import count_pairs
+from swaprank.metrics.terms import PAIRWISE, longest_list
+from swaprank.objectives.by_name import PairwiseObjective, pairwise_objective
+from swaprank.objectives.constructions import DISCRETE_BOUNDED, LOCAL_COST, LOCAL_GRADIENT, SPRING
+from swaprank.objectives.forces import GIVEN_PAIRS, RANKNET, Forces, longest_of
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class EffectivePairs:
+    """Pairs of each query, counted; printable.
+
+    >>> import swaprank as sr
+    >>> data = sr.Dataset([[1], [2], [3]], [0, 0, 1], qid=[1, 1, 1])
+    >>> isinstance(sr.effective_pairs("map", data, [3, 2, 1]), sr.EffectivePairs)
+    True
+    """
+
+    name: str
+    """Of what was learned: "ranknet", or a metric."""
+    qids: AnyArray
+    pairs: Floats
+    """Pairs of different labels; or those that the data set brings along, for RankNet."""
+    told_apart: Floats
+    """Pairs that the metric tells apart: fewer where it takes several labels for the same."""
+    effective: Floats
+    """Pairs with a lambda."""
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs in all."""
+        return int(self.pairs.sum())
+
+    @property
+    def n_effective(self) -> int:
+        """Pairs with a lambda, in all."""
+        return int(self.effective.sum())
+
+    def __str__(self) -> str:
+        rows = [
+            [words, f"{counts.sum():,.0f}", f"{counts.mean():,.1f}", _share(counts.sum(), self.pairs.sum())]
+            for words, counts in (
+                ("of different labels", self.pairs),
+                ("told apart", self.told_apart),
+                ("with a lambda", self.effective),
+            )
+        ]
+        return text_table([self.name, "pairs", "a query", "share"], rows)
+
+
+def effective_pairs(
+    objective: str | Metric | PairwiseObjective, data: Dataset, scores: ArrayLike, *, raising: bool = False
+) -> EffectivePairs:
+    """Count the pairs, and those with a lambda at these scores, of each query and in all.
+
+    Args:
+        objective: "ranknet", a metric or its name for LambdaRank, or an objective.
+        data: The judged documents.
+        scores: One a row, in the order in which the rows were given; ties are broken as in training.
+        raising: Count only pairs whose swap would raise the metric: for MRR those of [Donmez2009, Eq. 11], which leaves
+            out that the topmost relevant document may fall.
+
+    >>> import swaprank as sr
+    >>> data = sr.Dataset([[1], [2], [3], [4]], [0, 0, 1, 1], qid=[1, 1, 1, 1])
+    >>> print(sr.effective_pairs("mrr", data, [4, 3, 2, 1]))
+    mrr                  pairs  a query   share
+    -------------------  -----  -------  ------
+    of different labels      4      4.0  100.0%
+    told apart               4      4.0  100.0%
+    with a lambda            4      4.0  100.0%
+    >>> sr.effective_pairs("mrr", data, [4, 1, 3, 2]).n_effective  # all but the swap of the last two
+    3
+    """
+    chosen = pairwise_objective(objective)
+    bound = chosen.bind(data, random_state=0, n_threads=None)
+    forces, indptr = bound.forces, bound.indptr
+    here = np.array(data.by_query(check_scores(scores, len(data))))
+    if forces.rule == DISCRETE_BOUNDED:
+        raise ParameterError("construction='discrete_bounded' moves documents alone: it has no pairs to count.")
+    # RankNet's forces are those of the pairwise metric, but no swap weighs them.
+    if raising and forces.terms.family == PAIRWISE:
+        raise ParameterError("raising=True is for metrics whose swap gains weigh the pairs.")
+    labels = np.array(data.by_query(data.labels))
+    pairs, told_apart, effective = (np.zeros(data.n_queries) for _ in range(3))
+    count_pairs(labels, indptr, longest_list(indptr), pairs)
+    count_pairs(forces.terms.gains, indptr, longest_list(indptr), told_apart)
+    if forces.rule == GIVEN_PAIRS:
+        pairs = told_apart = effective = np.diff(forces.pair_indptr).astype(np.float64)
+    elif forces.rule == RANKNET or forces.terms.family == PAIRWISE:
+        lengths = np.diff(indptr)
+        effective = lengths * (lengths - 1) / 2.0 if forces.ties else told_apart
+    else:
+        run_in_threads(
+            lambda first, last: count_effective(forces, indptr, here, raising, first, last, effective), bound.chunks
+        )
+    name = "ranknet" if forces.rule in (RANKNET, GIVEN_PAIRS) else bound.name
+    return EffectivePairs(name, data.qids, pairs, told_apart, effective)
+
+
+@kernel
+def count_effective(
+    forces: Forces, indptr: Ints, scores: Floats, raising: bool, first: int, last: int, counts: Floats
+) -> None:
+    """counts[q]: pairs of the queries from first to last whose weight is not zero, or whose swap raises the metric."""
+    longest = longest_of(indptr, first, last)
+    terms, rule = forces.terms, forces.rule
+    order, scratch = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    gains, swap, work = np.empty(longest), np.empty((1, longest)), np.empty((WORK_ROWS, longest + 1))
+    for query in range(first, last):
+        start = indptr[query]
+        n = indptr[query + 1] - start
+        for r in range(n):
+            order[r] = forces.arrangement[start + r]
+        rank_documents(scores, order[:n], scratch, gains)
+        for r in range(n):
+            gains[r] = terms.gains[order[r]]
+        counts[query], below = 0.0, 0
+        rows = rows_that_count(terms, query, n)
+        if rows == 0:
+            continue
+        prepare_swaps(terms, query, gains[:n], work)
+        for i in range(n if rule == SPRING else min(rows, forces.truncation)):
+            if i < rows:
+                swap_gain_rows(terms, query, gains[:n], i, i + 1, work, swap)
+            while below < n and (below <= i or gains[below] == gains[i]):
+                below += 1
+            for j in range(i + 1, n):
+                change = swap[0, j] if i < rows else 0.0
+                nearest = j == below or (below == i + 1 and gains[j] == gains[below])
+                chosen = (rule != LOCAL_GRADIENT or j == i + 1) and (rule != LOCAL_COST or nearest)
+                pushes = change > 0.0 if raising else change != 0.0 or rule == SPRING
+                counts[query] += gains[i] != gains[j] and chosen and pushes
+
+
+def _share(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.1f}%" if whole > 0 else "-"

@@ -1,0 +1,136 @@
+"""A bridge to PyTorch: any `torch.nn.Module` that scores documents, trained for any metric (`swaprank[torch]`).
+
+Nothing here imports PyTorch until a loss is asked for.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Any, Literal
+
+import numpy as np
+
+from swaprank.arrays import Floats
+from swaprank.dataset import Dataset
+from swaprank.errors import DataError, MissingExtraError, ParameterError
+from swaprank.grouping import query_of_row
+from swaprank.metrics.measuring import check_scores
+from swaprank.metrics.metric import BoundMetric, Metric
+from swaprank.metrics.pairwise import PairwiseCorrect
+from swaprank.objectives.by_name import PairwiseObjective, pairwise_objective
+from swaprank.objectives.lambdarank import LambdaRankObjective
+from swaprank.objectives.ranknet import RankNetObjective
+from swaprank.objectives.ranknet_cost import ranknet_costs
+
+
+def ranking_loss(
+    scores: Any,
+    labels: Any,
+    indptr: Any,
+    metric: str | Metric = "ndcg@10",
+    *,
+    objective: Literal["lambdarank", "ranknet"] = "lambdarank",
+    sigma: float = 1.0,
+    normalize: bool = False,
+    construction: str = "pairs",
+    reduction: Literal["mean", "sum"] = "mean",
+    random_state: int = 0,
+    n_threads: int | None = None,
+) -> Any:
+    """A loss whose gradient by the scores is our lambdas: `loss.backward()` trains the module for the metric.
+
+    Its value is 1 less the metric, which the lambdas follow though no cost has them as its gradient; for RankNet it is
+    the cross entropy of the pairs, whose gradient they are. That is summed over all pairs: for lists of many thousand
+    documents take metric="pairwise", which learns from the same forces over the number of pairs, and is measured by
+    sorting. Lambdas are computed on the CPU, in double precision, wherever the scores are.
+
+    Args:
+        scores: A tensor with one score a document, query after query.
+        labels: One a document: a tensor or an array.
+        indptr: Query q has the documents from indptr[q] to indptr[q + 1]: a tensor, an array or a list.
+        metric: What to learn for, by LambdaRank.
+        objective: "lambdarank", or "ranknet", which needs no metric.
+        sigma: How steep the forces are in the difference of scores.
+        normalize: Weight pairs by the inverse of their difference of scores, and queries alike; else as in the paper.
+        construction: Which forces; see `LambdaRank`.
+        reduction: "mean" over the queries, or "sum".
+        random_state: Decides between tied scores.
+        n_threads: All cores if None.
+
+    >>> import torch
+    >>> from swaprank.torch import ranking_loss
+    >>> scores = torch.tensor([0.1, 0.9, 0.4], requires_grad=True)
+    >>> loss = ranking_loss(scores, labels=[1, 0, 2], indptr=[0, 3], metric="ndcg")
+    >>> loss.backward()
+    >>> (-scores.grad).argmax().item()  # the best document is pushed up the most
+    2
+    """
+    torch = _torch()
+    if not isinstance(scores, torch.Tensor) or scores.ndim != 1 or not scores.is_floating_point():
+        found = f"{scores.dtype} of shape {tuple(scores.shape)}" if hasattr(scores, "dtype") else type(scores).__name__
+        raise DataError(f"scores must be a tensor with one score a document, found {found}.")
+    if objective not in ("lambdarank", "ranknet"):
+        raise ParameterError(f"objective must be 'lambdarank' or 'ranknet', found {objective!r}.")
+    if reduction not in ("mean", "sum"):
+        raise ParameterError(f"reduction must be 'mean' or 'sum', found {reduction!r}.")
+    chosen = pairwise_objective(
+        metric if objective == "lambdarank" else "ranknet", sigma=sigma, normalize=normalize, construction=construction
+    )
+    measured = chosen.metric if isinstance(chosen, LambdaRankObjective) else PairwiseCorrect()
+    bound = measured.bind(_array(labels), _array(indptr))
+    values, gradient = _values_and_gradient(
+        chosen, bound, check_scores(_array(scores), len(bound.labels)), random_state, n_threads
+    )
+    share = 1.0 / (len(bound.indptr) - 1) if reduction == "mean" else 1.0
+    lambdas = torch.as_tensor(share * gradient).to(scores)
+    return _loss_function().apply(scores, share * float(np.nansum(values)), lambdas)
+
+
+def _values_and_gradient(
+    objective: PairwiseObjective, bound: BoundMetric, scores: Floats, random_state: int, n_threads: int | None
+) -> tuple[Floats, Floats]:
+    """The loss of each query, NaN for one that the metric leaves out; and its slope by each document's score."""
+    if isinstance(objective, RankNetObjective):
+        values = np.empty(len(bound.indptr) - 1)
+        ranknet_costs(bound.labels, bound.indptr, scores, float(objective.sigma), values)
+    else:
+        values = 1.0 - bound.per_query(scores, n_threads=n_threads)
+    n = len(scores)
+    gradient, curvature = np.empty(n), np.empty(n)
+    data = Dataset(np.zeros((n, 1), np.float32), bound.labels, qid=query_of_row(bound.indptr))
+    objective.bind(data, random_state=random_state, n_threads=n_threads).update(scores, gradient, curvature)
+    return values, gradient
+
+
+def _array(values: Any) -> Any:
+    """Tensors as arrays; those of whole numbers stay such."""
+    if not hasattr(values, "detach"):
+        return values
+    here = values.detach().cpu()
+    return (here.double() if here.is_floating_point() else here).numpy()
+
+
+def _torch() -> Any:
+    try:
+        return import_module("torch")
+    except ImportError:
+        raise MissingExtraError("PyTorch is not installed: pip install 'swaprank[torch]'.") from None
+
+
+@cache
+def _loss_function() -> Any:
+    """The autograd function; made here, for its base is PyTorch's. Lambdas have no gradient of their own."""
+    torch = _torch()
+    once = torch.autograd.function.once_differentiable
+    methods = {"forward": staticmethod(_forward), "backward": staticmethod(once(_backward))}
+    return type("RankingLoss", (torch.autograd.Function,), methods)
+
+
+def _forward(ctx: Any, scores: Any, value: float, lambdas: Any) -> Any:
+    ctx.save_for_backward(lambdas)
+    return scores.new_tensor(value)
+
+
+def _backward(ctx: Any, upstream: Any) -> tuple[Any, None, None]:
+    return upstream * ctx.saved_tensors[0], None, None

@@ -1,0 +1,85 @@
+"""The lambda constructions document by document in plain Python: the kernels' twins."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import expit
+
+import swaprank as sr
+from swaprank.arrays import Floats
+
+
+def gains_of(metric: sr.Metric, labels: Floats) -> Floats:
+    """What the metric takes the labels for."""
+    return metric.bind(labels, [0, len(labels)]).terms.gains
+
+
+def forces(
+    name: str, metric: sr.Metric, labels: Floats, scores: Floats, sigma: float, normalize: bool
+) -> tuple[Floats, Floats]:
+    """grad and hess of one query whose scores all differ."""
+    order = np.argsort(-scores)
+    ranked, gains, s = labels[order], gains_of(metric, labels)[order], scores[order]
+    if name == "discrete_bounded":
+        grad, hess, total = _alone(metric, ranked, gains, sigma)
+    else:
+        grad, hess, total = _pairs(name, np.abs(metric.swap_gains(ranked)), gains, s, sigma, normalize)
+    if not metric.bind(labels, [0, len(labels)]).terms.divisors[0] < np.inf:
+        grad, hess, total = 0 * grad, 0 * hess, 0.0
+    factor = np.log2(1 + 2 * total) / (2 * total) if normalize and total > 0 else 1.0
+    out = np.empty_like(grad), np.empty_like(hess)
+    out[0][order] = factor * grad
+    out[1][order] = factor * np.maximum(hess, sigma * np.abs(grad) / 100)
+    return out
+
+
+def _nearest(gains: Floats, i: int) -> list[int]:
+    """The nearest of another gain above i, and below."""
+    others = np.flatnonzero(gains != gains[i])
+    return [*others[others < i][-1:], *others[others > i][:1]]
+
+
+def _pairs(
+    name: str, swap: Floats, gains: Floats, s: Floats, sigma: float, normalize: bool
+) -> tuple[Floats, Floats, float]:
+    n = len(gains)
+    if name == "local_cost":
+        chosen = [(i, j) for i in range(n) for j in _nearest(gains, i)]
+    else:
+        far = n if name == "spring" else 2
+        chosen = [(i, j) for i in range(n) for j in range(i + 1, min(n, i + far)) if gains[i] != gains[j]]
+    grad, hess, total = np.zeros(n), np.zeros(n), 0.0
+    for i, j in chosen:
+        better, worse = (i, j) if gains[i] > gains[j] else (j, i)
+        if name == "local_gradient":
+            apart = abs(s[i] - s[j]) + 1 / sigma
+            force, bend = swap[i, j] / apart, swap[i, j] / apart**2
+        else:
+            weight = 1 + swap[i, j] if name == "spring" else swap[i, j]
+            if normalize:
+                weight /= 0.01 + abs(s[i] - s[j])
+            rho = expit(-sigma * (s[better] - s[worse]))
+            force, bend = sigma * weight * rho, sigma**2 * weight * rho * (1 - rho)
+        grad[better] -= force
+        grad[worse] += force
+        hess[better] += bend
+        hess[worse] += bend
+        total += force
+    return grad, hess, total
+
+
+def _alone(metric: sr.Metric, ranked: Floats, gains: Floats, sigma: float) -> tuple[Floats, Floats, float]:
+    n = len(gains)
+    bound = metric.bind(ranked, [0, n])
+    now = bound.mean(-np.arange(n))
+    ideal = np.sort(gains)[::-1]
+    force = np.zeros(n)
+    for r in range(n):
+        places = np.flatnonzero(ideal == gains[r])
+        to = int(np.clip(r, places[0], places[-1]))
+        # The same documents, scored as if r had been taken out and put in again.
+        new_order = np.insert(np.delete(np.arange(n), r), to, r)
+        scores = np.empty(n)
+        scores[new_order] = -np.arange(n)
+        force[r] = np.sign(r - to) * np.clip(bound.mean(scores) - now, 0, 1)
+    return -(force - force.mean()), sigma * np.abs(force), float(np.abs(force).sum())
