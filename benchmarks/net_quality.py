@@ -1,0 +1,85 @@
+"""Claim: on small sets, nets rank as well as boosted trees: test NDCG@10 and MAP over the five folds.
+
+    python benchmarks/net_quality.py FOLDER [--sets mq2008 ohsumed] [--seeds 3] [--learners …]
+
+FOLDER holds the sets, as for quality.py. A net is as it comes but for its hidden units; its epoch is the best of 100
+by NDCG@10 on vali; "of six" is the best there of 10, 20 or 50 units with a learning rate of 0.001 or 0.003. The trees
+are those of quality.py, each library's the best of its grid of six. Means are over folds and seeds (one seed for the
+trees).
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from quality import LEARNERS, LEAVES, METRIC, RATES, Fold, Grid, Predict, folds_of, per_query
+
+import swaprank as sr
+
+Learner = Callable[[Fold, int], Predict]
+
+
+def best_on_vali(fold: Fold, models: Iterable[Predict]) -> Predict:
+    return max(models, key=lambda predict: float(per_query(fold.vali, predict(fold.vali)).mean()))
+
+
+def net(kind: type[Any], **grid: list[Any]) -> Learner:
+    """The best on vali of all combinations of the given parameters."""
+
+    def learn(fold: Fold, seed: int) -> Predict:
+        choices = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+        rankers = (kind(**choice, random_state=seed) for choice in choices)
+        return best_on_vali(fold, [each.fit(fold.train, valid=fold.vali, metrics=METRIC).predict for each in rankers])
+
+    return learn
+
+
+def trees(name: str) -> Learner:
+    def learn(fold: Fold, seed: int) -> Predict:
+        grid = [Grid(leaves, rate, 500, 50, seed, 1) for leaves, rate in itertools.product(LEAVES, RATES)]
+        return best_on_vali(fold, [LEARNERS[name](fold, point) for point in grid])
+
+    return learn
+
+
+SIX: dict[str, list[Any]] = {"hidden": [(10,), (20,), (50,)], "learning_rate": [0.001, 0.003]}
+ALL: dict[str, Learner] = {
+    "LambdaRank, linear": net(sr.LambdaRank, hidden=[()]),
+    "LambdaRank, 10 hidden units": net(sr.LambdaRank, hidden=[(10,)]),
+    "LambdaRank, 50 hidden units": net(sr.LambdaRank, hidden=[(50,)]),
+    "LambdaRank, of six": net(sr.LambdaRank, **SIX),
+    "RankNet, linear": net(sr.RankNet, hidden=[()]),
+    "RankNet, 10 hidden units": net(sr.RankNet, hidden=[(10,)]),
+    **{f"{name}, trees": trees(name) for name in ("swaprank", "LightGBM", "XGBoost", "CatBoost")},
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--sets", nargs="+", default=["mq2008", "ohsumed"])
+    parser.add_argument("--learners", nargs="+", choices=list(ALL), default=list(ALL))
+    parser.add_argument("--seeds", type=int, default=3)
+    options = parser.parse_args()
+    print("| set | learner | NDCG@10 | MAP | seconds a model |\n|---|---|---:|---:|---:|")
+    for name in options.sets:
+        folds = list(folds_of(options.folder / name))
+        for learner in options.learners:
+            seeds = range(1 if learner.endswith("trees") else options.seeds)
+            values, start = [], time.perf_counter()
+            for fold, seed in itertools.product(folds, seeds):
+                scores = ALL[learner](fold, seed)(fold.test)
+                values.append([result.mean for result in sr.evaluate(fold.test, scores, ["ndcg@10", "map"]).results])
+            ndcg, average = np.mean(values, axis=0)
+            each = (time.perf_counter() - start) / len(values)
+            print(f"| {name} | {learner} | {ndcg:.4f} | {average:.4f} | {each:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

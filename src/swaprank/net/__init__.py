@@ -1,0 +1,1 @@
+"""Nets: feed-forward scorers of documents, their gradients, and the steps that train them."""

@@ -1,0 +1,262 @@
+"""Rankers made of a net: everything but what they learn from."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from swaprank.arrays import AnyArray, Bools, Floats
+from swaprank.dataset import Dataset
+from swaprank.errors import DataError, ParameterError, did_you_mean
+from swaprank.metrics.metric import Metric
+from swaprank.metrics.parse import metrics as parse_metrics
+from swaprank.net.activations import ACTIVATIONS, Activation
+from swaprank.net.layers import make_layers, random_weights
+from swaprank.net.net import Net, net_arrays, net_from_arrays, net_meta, score
+from swaprank.net.scaling import fit_scaling
+from swaprank.net.stepping import OPTIMIZERS, Optimizer, Stepper
+from swaprank.net.training import Trainer, Training, TrainingRules
+from swaprank.objectives.forces import BoundForces
+from swaprank.rankers.parameters import Bounds, check_parameter, check_parameters
+from swaprank.rankers.ranker import Callback, Ranker, _as_dataset
+from swaprank.rankers.rounds import Measured, run_rounds
+
+
+class NetRanker(Ranker):
+    """A feed-forward net, trained query by query."""
+
+    net_: Net
+    n_epochs_: int
+    """Epochs that were trained."""
+    best_epoch_: int
+    """The epoch whose weights the net has: the best one on the watched set, or the last one."""
+    hidden: Sequence[int]
+    activation: Activation
+    n_epochs: int
+    learning_rate: float
+    decay: float
+    optimizer: Optimizer
+    batch_queries: int
+    log_features: bool | Sequence[str | int]
+    standardize: bool
+    restart_rounds: int | None
+    early_stopping_rounds: int | None
+    sigma: float
+    random_state: int
+
+    @abstractmethod
+    def _bound(self, data: Dataset) -> BoundForces:
+        """What the net learns from."""
+
+    @abstractmethod
+    def _training_measure(self, data: Dataset) -> Callable[[Floats], float]:
+        """What must not fall from epoch to epoch if the learning rate is to stay; takes scores query after query."""
+
+    def _training(self) -> Training:
+        """How gradients are added up."""
+        return "factored"
+
+    def _fit(
+        self,
+        data: Dataset,
+        valid: Mapping[str, Dataset],
+        metrics: str | Metric | Sequence[str | Metric] | None,
+        base: Ranker | None,
+        callbacks: Sequence[Callback],
+    ) -> None:
+        self._check_parameters()
+        if self.early_stopping_rounds is not None and not valid:
+            raise DataError("early_stopping_rounds needs a data set to watch: fit(train, valid=…).")
+        base = self.base_ranker if base is None else base
+        net = self._new_net(data) if base is None else self._start_net(base, data)
+        measured = Measured(
+            valid,
+            [self._metric()] if metrics is None else parse_metrics(metrics),
+            lambda other: self._plus_base_score(score(net, other.features, self.n_threads), other),
+            self.n_threads,
+        )
+        if base is not None or data.base_score is not None:
+            measured.measure_start()
+        trainer = self._trainer(data, net, self._training_measure(data))
+        kept, self.interrupted_ = self._train(trainer, measured, callbacks)
+        measured.cut(min([len(values) for values in measured.history.values()], default=0))
+        self.n_epochs_ = trainer.n_epochs
+        self.best_epoch_, weights = kept
+        self.net_ = Net(net.layers, net.scaling, weights)
+        self.history_ = measured.history
+        self._stepper: Stepper | None = None
+
+    def _train(
+        self, trainer: Trainer, measured: Measured, callbacks: Sequence[Callback]
+    ) -> tuple[tuple[int, Any], bool]:
+        """Epochs until there are enough; gives number and weights of the one to keep, and whether Ctrl-C ended it."""
+        net, kept = trainer.net, (0, trainer.weights.copy())
+
+        def one_epoch(number: int) -> None:
+            trainer.epoch(number)
+            now = Net(net.layers, net.scaling, trainer.weights)
+            for name, other in measured.sets.items():
+                measured.scores[name] = self._plus_base_score(score(now, other.features, self.n_threads), other)
+
+        def keep() -> None:
+            nonlocal kept
+            # Where nothing is watched, an epoch after a restart may be worse than one before it.
+            if measured.watched or self.restart_rounds is None or trainer.is_best:
+                kept = (trainer.n_epochs, trainer.weights.copy())
+
+        interrupted = run_rounds(self.n_epochs, one_epoch, measured, callbacks, self.early_stopping_rounds, keep)
+        if measured.watched and np.isnan(measured.history[measured.watched]).all():
+            # No query of the watched set counts in the metric: it says nothing of any epoch.
+            kept = (trainer.n_epochs, trainer.weights.copy())
+        return kept, interrupted
+
+    def partial_fit(self, X: Any, y: Any = None, *, qid: Any = None, sample_weight: Any = None) -> Self:
+        """Train one more epoch, on this data; the first call begins a new net, whose scaling stays as it is then.
+
+        X, y, qid and sample_weight are those of `fit`. The learning rate is `learning_rate`, without decay.
+        """
+        data = X if isinstance(X, Dataset) else _as_dataset(X, y, qid, sample_weight)
+        if isinstance(X, Dataset) and not (y is None and qid is None and sample_weight is None):
+            raise DataError("y, qid and sample_weight go with a feature matrix; a Dataset has its own.")
+        self._check_parameters()
+        begun = hasattr(self, "n_features_in_")
+        if begun:
+            self._features_of(data)
+            net = self.net_
+        else:
+            net = self._new_net(data) if self.base_ranker is None else self._start_net(self.base_ranker, data)
+        stepper: Stepper | None = getattr(self, "_stepper", None)
+        if stepper is not None and OPTIMIZERS[stepper.optimizer] != self.optimizer:
+            stepper = None
+        trainer = self._trainer(data, net, None, stepper)
+        number = self.n_epochs_ + 1 if begun else 1
+        trainer.epoch(number)
+        if not begun:
+            self.history_, self.interrupted_ = {}, False
+            self.n_features_in_ = data.n_features
+            self.feature_names_in_ = np.array(data.feature_names, dtype=object)
+        self.net_ = Net(net.layers, net.scaling, trainer.weights)
+        self.n_epochs_ = self.best_epoch_ = number
+        self._stepper = trainer.stepper
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """Scores of a data set's or a matrix's rows, in the order in which they were given; larger is better.
+
+        Scores that a data set brings along (`base_score`) are added, as they were in training.
+        """
+        features = self._features_of(X)
+        return self._plus_base_score(score(self.net_, features, self.n_threads), X)
+
+    def predict_proba_pair(self, X: Any, i: Any, j: Any) -> Any:
+        """The probability that row i ranks above row j: 1 / (1 + exp(-sigma (s_i - s_j))) [Burges2005, Eq. 2].
+
+        Rows may be arrays of rows, which gives an array.
+        """
+        from scipy.special import expit
+
+        scores = self.predict(X)
+        return expit(self.sigma * (scores[_rows(i, len(scores))] - scores[_rows(j, len(scores))]))
+
+    @property
+    def size_(self) -> str:
+        """How large the model is, in words."""
+        sizes = "-".join(str(n) for n in self.net_.layers.sizes)
+        return f"a net {sizes} of {len(self.net_.weights):,} weights"
+
+    def _trainer(
+        self,
+        data: Dataset,
+        net: Net,
+        measure: Callable[[Floats], float] | None,
+        stepper: Stepper | None = None,
+    ) -> Trainer:
+        rules = TrainingRules(
+            optimizer=self.optimizer,
+            learning_rate=float(self.learning_rate),
+            decay=float(self.decay),
+            batch_queries=int(self.batch_queries),
+            restart_rounds=self.restart_rounds,
+            training=self._training(),
+        )
+        needed = self.decay < 1 or self.restart_rounds is not None
+        return Trainer(
+            data, self._bound(data), net, rules, measure if needed else None, int(self.random_state), stepper
+        )
+
+    def _new_net(self, data: Dataset) -> Net:
+        layers = make_layers(data.n_features, self.hidden, ACTIVATIONS.index(self.activation))
+        scaling = fit_scaling(data.features, self._logged(data), self.standardize, n_threads=self.n_threads)
+        return Net(layers, scaling, random_weights(layers, np.random.default_rng(int(self.random_state))))
+
+    def _start_net(self, base: Any, data: Dataset) -> Net:
+        if not isinstance(base, NetRanker) or not hasattr(base, "net_"):
+            kind = f"{type(base).__name__} that is not fitted" if isinstance(base, NetRanker) else type(base).__name__
+            raise ParameterError(
+                f"a base ranker must be a fitted RankNet or LambdaRank, found {kind}; to learn on top of any other "
+                "scores, give them to the data: Dataset(…, base_score=scores)."
+            )
+        net = base.net_
+        if net.n_features != data.n_features:
+            raise DataError(f"the base ranker has {net.n_features} features, but the data has {data.n_features}.")
+        if (net.hidden, net.layers.activation) != (tuple(self.hidden), ACTIVATIONS.index(self.activation)):
+            raise ParameterError(
+                f"the base ranker has hidden={net.hidden} and activation='{ACTIVATIONS[net.layers.activation]}', found "
+                f"hidden={tuple(self.hidden)} and activation='{self.activation}' here."
+            )
+        return net
+
+    def _logged(self, data: Dataset) -> Bools:
+        if isinstance(self.log_features, bool):
+            return np.full(data.n_features, self.log_features)
+        logged = np.zeros(data.n_features, np.bool_)
+        for feature in self.log_features:
+            if isinstance(feature, str) and feature not in data.feature_names:
+                raise DataError(f"log_features: no feature '{feature}'; {did_you_mean(feature, data.feature_names)}")
+            at = data.feature_names.index(feature) if isinstance(feature, str) else feature
+            if not 0 <= at < data.n_features:
+                raise DataError(f"log_features: there is no feature {at}, there are {data.n_features}, from 0.")
+            logged[at] = True
+        return logged
+
+    def _check_parameters(self) -> None:
+        check_parameters(self)
+        for name, known in (("activation", ACTIVATIONS), ("optimizer", OPTIMIZERS)):
+            check_word(name, getattr(self, name), known)
+        if not isinstance(self.hidden, tuple | list):
+            raise ParameterError(
+                f"hidden must be the units of each hidden layer, such as (10,); found {self.hidden!r}."
+            )
+        for n_units in self.hidden:
+            check_parameter("hidden", n_units, Bounds(True, 1, 10**6))
+        if not isinstance(self.standardize, bool):
+            raise ParameterError(f"standardize must be True or False; found {self.standardize!r}.")
+        if isinstance(self.log_features, str) or not isinstance(self.log_features, bool | Sequence):
+            raise ParameterError(
+                f"log_features must be True, False, or a tuple of features; found {self.log_features!r}."
+            )
+
+    def _saved(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+        meta = {"n_epochs": self.n_epochs_, "best_epoch": self.best_epoch_, "net": net_meta(self.net_)}
+        return meta, net_arrays(self.net_)
+
+    def _restore(self, meta: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
+        self.net_ = net_from_arrays(arrays, meta["net"])
+        self.n_epochs_, self.best_epoch_ = int(meta["n_epochs"]), int(meta["best_epoch"])
+        self.n_features_in_ = self.net_.n_features
+
+
+def check_word(name: str, value: Any, known: Sequence[str]) -> None:
+    """Refuse a word that is none of those known."""
+    if value not in known:
+        raise ParameterError(f"there is no {name} '{value}'; {did_you_mean(str(value), known)}")
+
+
+def _rows(rows: Any, n_rows: int) -> Any:
+    at = np.asarray(rows)
+    if at.dtype.kind not in "iu" or (at.size and not (at.min() >= 0 and at.max() < n_rows)):
+        raise DataError(f"rows are whole numbers from 0 to {n_rows - 1}; found {rows!r}.")
+    return at

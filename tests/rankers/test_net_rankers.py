@@ -1,0 +1,446 @@
+from __future__ import annotations
+
+import pickle
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import swaprank as sr
+
+TRAIN, VALI, TEST = sr.datasets.random_net((100, 40, 40), n_features=8, n_documents=20, levels=5, random_state=0)
+QID = np.repeat(TRAIN.qids, np.diff(TRAIN.indptr))
+KINDS = [sr.LambdaRank, sr.RankNet]
+
+
+def small(**parameters: Any) -> sr.LambdaRank:
+    usual: dict[str, Any] = {"n_epochs": 10, "hidden": (5,), "learning_rate": 0.003}
+    return sr.LambdaRank(**(usual | parameters))
+
+
+def measured(ranker: Any, metric: str | sr.Metric = "ndcg@10", data: sr.Dataset = TEST) -> float:
+    return sr.evaluate(data, ranker.predict(data), metric).results[0].mean
+
+
+@pytest.mark.parametrize(
+    "metric",
+    ["ndcg", "ndcg@5", "map", "mrr", "err", "p@10", "pairwise", "bpref", "rbp",
+     sr.CumulativeMetric(gain=lambda label: label, discount=lambda r: 1 / r),
+     sr.CustomMetric(evaluate=lambda labels: labels[:3].sum())],
+    ids=str,
+)  # fmt: skip
+def test_every_metric_can_be_learned(metric: str | sr.Metric) -> None:
+    ranker = small(metric=metric).fit(TRAIN)
+    before = sr.evaluate(TEST, np.zeros(len(TEST)), metric).results[0].mean
+    assert measured(ranker, metric) > before * 1.1
+    assert measured(ranker) > 0.7
+
+
+@pytest.mark.parametrize("construction", ["pairs", "spring", "local_gradient", "local_cost", "discrete_bounded"])
+def test_every_construction_learns(construction: str) -> None:
+    assert measured(small(construction=construction, n_epochs=20, normalize=False).fit(TRAIN)) > 0.7
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("hidden", [(), (3,), (10, 5)])
+@pytest.mark.parametrize("activation", ["tanh", "sigmoid", "relu"])
+def test_every_shape_learns(kind: type[Any], hidden: tuple[int, ...], activation: str) -> None:
+    ranker = kind(hidden=hidden, activation=activation, learning_rate=0.01, n_epochs=10).fit(TRAIN)
+    assert measured(ranker) > 0.75
+    assert ranker.net_.hidden == hidden
+
+
+@pytest.mark.parametrize(("optimizer", "rate"), [("sgd", 0.05), ("momentum", 0.005), ("adam", 0.005)])
+@pytest.mark.parametrize("batch_queries", [1, 7, 1000])
+def test_every_optimizer_learns(optimizer: Any, rate: float, batch_queries: int) -> None:
+    parameters = {"optimizer": optimizer, "learning_rate": rate, "batch_queries": batch_queries}
+    assert measured(small(**parameters, n_epochs=60 if batch_queries > 7 else 20).fit(TRAIN)) > 0.7
+
+
+@pytest.mark.parametrize("training", ["factored", "pairs", "online"])
+@pytest.mark.parametrize("ties", [False, True])
+def test_every_training_of_ranknet_learns(training: Any, ties: bool) -> None:
+    ranker = sr.RankNet((5,), training=training, ties=ties, optimizer="sgd", learning_rate=0.002, n_epochs=8).fit(TRAIN)
+    assert measured(ranker, "pairwise") > 0.8
+
+
+def test_the_generating_architecture_learns_a_thousand_vectors_without_error() -> None:
+    # [Burges2005, section 5.1]: 50 features, ten hidden units, 20 lists of 50 documents.
+    (train,) = sr.datasets.random_net((20,), random_state=0)
+    ranker = sr.RankNet((10,), metric="pairwise", learning_rate=0.01, decay=1.0, n_epochs=400)
+    ranker.fit(train, valid=train, callbacks=[lambda told: told.measured["valid pairwise"] == 1.0])
+    assert measured(ranker, "pairwise", train) == 1.0
+
+
+def test_model_is_identical_for_any_thread_count_and_run(tmp_path: Path) -> None:
+    files = []
+    for at, n_threads in enumerate((1, 2, 2, 7)):
+        ranker = small(n_threads=n_threads, batch_queries=3, restart_rounds=2).fit(TRAIN, valid=VALI)
+        ranker.save(tmp_path / f"{at}.swaprank")
+        files.append((tmp_path / f"{at}.swaprank").read_bytes())
+    assert len(set(files)) == 1
+    other = small(random_state=1).fit(TRAIN)
+    assert not np.allclose(other.net_.weights, small().fit(TRAIN).net_.weights)
+
+
+def test_rows_in_any_order_learn_and_score_the_same() -> None:
+    # Column by column through the lists: queries still appear in the same order, but no list stands together.
+    order = np.arange(len(TRAIN)).reshape(100, 20).T.ravel()
+    scattered = sr.Dataset(TRAIN.features[order], TRAIN.labels[order], qid=QID[order])
+    assert scattered.order is not None
+    first, second = (sr.RankNet((5,), n_epochs=3, decay=1.0).fit(data) for data in (TRAIN, scattered))
+    # Sums over the rows differ in their last digits, the steps do not.
+    np.testing.assert_allclose(first.predict(TEST), second.predict(TEST), rtol=1e-3, atol=1e-4)
+    np.testing.assert_array_equal(first.predict(scattered), first.predict(TRAIN)[order])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_best_epoch_on_the_watched_set_is_kept(kind: type[Any]) -> None:
+    ranker = kind(hidden=(20,), n_epochs=40, learning_rate=0.03, decay=1.0)
+    ranker.fit(TRAIN, valid={"train": TRAIN, "vali": VALI}, metrics=["ndcg@10", "map"])
+    assert list(ranker.history_) == ["train ndcg@10", "train map", "vali ndcg@10", "vali map"]
+    watched = ranker.history_["vali ndcg@10"]
+    assert ranker.best_epoch_ == int(np.argmax(watched)) + 1
+    assert ranker.best_epoch_ < ranker.n_epochs_ == len(watched) == 40
+    assert measured(ranker, data=VALI) == max(watched)
+
+
+def test_the_last_epoch_is_kept_where_nothing_is_watched() -> None:
+    ranker = small(n_epochs=7).fit(TRAIN)
+    assert ranker.best_epoch_ == ranker.n_epochs_ == 7
+    assert ranker.history_ == {}
+
+
+def test_a_watched_set_that_says_nothing_chooses_nothing() -> None:
+    nothing = sr.Dataset(VALI.features, np.zeros(len(VALI)), qid=np.repeat(VALI.qids, np.diff(VALI.indptr)))
+    ranker = small(n_epochs=4).fit(TRAIN, valid=nothing, metrics="ndcg@10(empty=skip)")
+    assert ranker.best_epoch_ == 4
+    np.testing.assert_array_equal(ranker.net_.weights, small(n_epochs=4).fit(TRAIN).net_.weights)
+
+
+def test_early_stopping() -> None:
+    ranker = small(n_epochs=1000, learning_rate=0.03, early_stopping_rounds=5).fit(TRAIN, valid=VALI)
+    assert ranker.n_epochs_ == ranker.best_epoch_ + 5 < 1000
+
+
+def test_a_callback_sees_every_epoch_and_can_stop() -> None:
+    seen: list[sr.Progress] = []
+
+    def look(told: sr.Progress) -> bool:
+        seen.append(told)
+        return told.round == 4
+
+    ranker = small().fit(TRAIN, valid=VALI, callbacks=[look])
+    assert [told.round for told in seen] == [1, 2, 3, 4]
+    assert ranker.n_epochs_ == 4
+
+
+def test_ctrl_c_keeps_the_best_epoch_so_far() -> None:
+    def interrupt(told: sr.Progress) -> None:
+        if told.round == 6:
+            signal.raise_signal(signal.SIGINT)
+
+    ranker = small(n_epochs=1000).fit(TRAIN, valid=VALI, callbacks=[interrupt])
+    assert ranker.interrupted_
+    assert ranker.n_epochs_ == len(ranker.history_["valid ndcg@10"]) == 6
+    assert measured(ranker, data=VALI) == max(ranker.history_["valid ndcg@10"])
+
+
+def test_ctrl_c_at_any_moment_leaves_a_net() -> None:
+    for moment in (0.005, 0.02, 0.05):
+        timer = threading.Timer(moment, signal.raise_signal, [signal.SIGINT])
+        timer.start()
+        try:
+            ranker = small(n_epochs=10**6).fit(TRAIN, valid={"a": VALI, "b": TEST})
+        except KeyboardInterrupt:
+            continue  # Before the first epoch there is nothing to keep.
+        assert ranker.interrupted_
+        assert np.isfinite(ranker.predict(TEST)).all()
+        assert len({len(values) for values in ranker.history_.values()}) == 1
+
+
+def test_the_learning_rate_falls_when_the_training_measure_does() -> None:
+    # With steps this long the measure goes up and down; with decay they become short, and it settles.
+    wild, tamed = (
+        small(optimizer="sgd", learning_rate=1.0, n_epochs=60, decay=decay).fit(TRAIN, valid={"train": TRAIN})
+        for decay in (1.0, 0.5)
+    )
+    late = {name: np.std(ranker.history_["train ndcg@10"][-10:]) for name, ranker in (("wild", wild), ("tamed", tamed))}
+    assert late["tamed"] < late["wild"] / 5
+
+
+def test_a_plateau_begins_anew_and_the_best_is_kept() -> None:
+    steps = {"optimizer": "sgd", "learning_rate": 1e-30, "n_epochs": 12}
+    constant = small(**steps).fit(TRAIN, valid=TRAIN)
+    assert len(set(constant.history_["valid ndcg@10"])) == 1
+    restarted = small(**steps, restart_rounds=3).fit(TRAIN, valid=TRAIN)
+    # Nothing is learned: what changes are the beginnings, of epochs 1 to 4, 5 to 8 and 9 to 12.
+    values = restarted.history_["valid ndcg@10"]
+    assert [len(set(values[a : a + 4])) for a in (0, 4, 8)] == [1, 1, 1]
+    assert len(set(values)) == 3
+    assert values[0] == constant.history_["valid ndcg@10"][0]
+    assert measured(restarted, data=TRAIN) == max(values)
+    unwatched = small(**steps, restart_rounds=3).fit(TRAIN)
+    assert measured(unwatched, data=TRAIN) == pytest.approx(max(values))
+    assert unwatched.n_epochs_ == 12
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_partial_fit_is_one_more_epoch(kind: type[Any]) -> None:
+    parameters = {"hidden": (5,), "decay": 1.0, "random_state": 3}
+    whole = kind(**parameters, n_epochs=3).fit(TRAIN)
+    parts = kind(**parameters)
+    for _ in range(3):
+        assert parts.partial_fit(TRAIN) is parts
+    np.testing.assert_array_equal(parts.net_.weights, whole.net_.weights)
+    assert parts.n_epochs_ == 3
+    parts.partial_fit(VALI.features, VALI.labels, qid=np.repeat(VALI.qids, np.diff(VALI.indptr)))
+    assert not np.array_equal(parts.net_.weights, whole.net_.weights)
+    np.testing.assert_array_equal(parts.net_.scaling.mean, whole.net_.scaling.mean)
+    parts.set_params(optimizer="sgd").partial_fit(TRAIN)
+    with pytest.raises(sr.DataError, match="a Dataset has its own"):
+        parts.partial_fit(TRAIN, TRAIN.labels)
+    with pytest.raises(sr.DataError, match="the model has 8 features, but X has 2"):
+        parts.partial_fit(np.zeros((3, 2)), [0, 1, 2], qid=[1, 1, 1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_training_goes_on_from_another_net(kind: type[Any]) -> None:
+    base = sr.RankNet((5,), n_epochs=20, learning_rate=0.01).fit(TRAIN)
+    same = kind(hidden=(5,), n_epochs=0).fit(VALI, base=base)
+    np.testing.assert_array_equal(same.predict(TEST), base.predict(TEST))
+    more = kind(hidden=(5,), n_epochs=5, base_ranker=base).fit(VALI)
+    assert measured(more) > 0.85
+    assert clone(more).base_ranker is base
+    weights = base.net_.weights.copy()
+    assert not np.array_equal(more.net_.weights, weights)
+    np.testing.assert_array_equal(base.net_.weights, weights)
+
+
+def test_a_base_that_cannot_be_bettered_is_kept() -> None:
+    base = small(n_epochs=40).fit(TRAIN)
+    upside_down = sr.Dataset(TRAIN.features, 4 - TRAIN.labels, qid=QID)
+    more = small(n_epochs=30, early_stopping_rounds=3).fit(upside_down, valid=TEST, base=base)
+    assert more.best_epoch_ == 0
+    np.testing.assert_array_equal(more.predict(TEST), base.predict(TEST))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_base_scores_are_started_from_and_added(kind: type[Any]) -> None:
+    base = 3.0 * TRAIN.column(0).astype(float)
+    data = sr.Dataset(TRAIN.features, TRAIN.labels, qid=QID, base_score=base)
+    ranker = kind(hidden=(5,), n_epochs=3).fit(data, valid=data)
+    np.testing.assert_allclose(ranker.predict(data), ranker.predict(TRAIN.features) + base)
+    assert not np.allclose(
+        ranker.predict(TRAIN.features), kind(hidden=(5,), n_epochs=3).fit(TRAIN).predict(TRAIN.features), atol=0.01
+    )
+    assert measured(ranker, data=data) == max(ranker.history_["valid ndcg@10"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_weight_0_teach_nothing(kind: type[Any]) -> None:
+    upside_down = np.concatenate((TRAIN.labels, 4 - TRAIN.labels))
+    both = np.concatenate((TRAIN.features, TRAIN.features))
+    weights = np.repeat([1.0, 0.0], len(TRAIN))
+    data = sr.Dataset(both, upside_down, qid=np.concatenate((QID, QID + 1000)), sample_weight=weights)
+    assert measured(kind(hidden=(5,), n_epochs=10, learning_rate=0.01).fit(data)) > 0.8
+    swapped = sr.Dataset(both, upside_down, qid=np.concatenate((QID, QID + 1000)), sample_weight=1.0 - weights)
+    assert measured(kind(hidden=(5,), n_epochs=10, learning_rate=0.01).fit(swapped)) < 0.3
+
+
+def test_given_pairs_are_learned_and_labels_are_not() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)).astype(np.float32)
+    above, below = np.divmod(rng.integers(0, 3600, size=500), 60)
+    kept = above != below
+    probability = 1 / (1 + np.exp(-2.0 * (X[above, 0] - X[below, 0])))
+    pairs = np.stack((above, below, probability), axis=1)[kept]
+    data = sr.Dataset(X, -X[:, 0], qid=np.zeros(60, int), pairs=pairs)
+    ranker = sr.RankNet((), n_epochs=2000, learning_rate=0.01, sigma=1.0).fit(data)
+    # The targets are those of s = 2 x_0, whatever the labels say: the net finds them, as the cross entropy is convex.
+    found = ranker.predict_proba_pair(data, above[kept], below[kept])
+    np.testing.assert_allclose(found, probability[kept], atol=0.01)
+
+
+def test_the_probability_of_a_pair() -> None:
+    ranker = sr.RankNet((5,), n_epochs=3, sigma=2.0).fit(TRAIN)
+    s = ranker.predict(TEST)
+    found = ranker.predict_proba_pair(TEST, 3, 7)
+    assert found == pytest.approx(1 / (1 + np.exp(-2.0 * (s[3] - s[7]))))
+    assert ranker.predict_proba_pair(TEST, 7, 3) == pytest.approx(1 - found)
+    np.testing.assert_allclose(ranker.predict_proba_pair(TEST, [3, 3], [7, 3]), [found, 0.5])
+    with pytest.raises(sr.DataError, match="rows are whole numbers from 0 to 799; found 800"):
+        ranker.predict_proba_pair(TEST, 800, 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_save_and_load(tmp_path: Path, kind: type[Any]) -> None:
+    ranker = kind(hidden=(7, 3), n_epochs=3, activation="relu", log_features=("2", 3)).fit(TRAIN, valid=VALI)
+    ranker.save(tmp_path / "model.swaprank")
+    again: Any = sr.load(tmp_path / "model.swaprank")
+    assert type(again) is kind
+    np.testing.assert_array_equal(ranker.predict(TEST), again.predict(TEST))
+    assert again.get_params() == ranker.get_params()
+    assert again.history_ == ranker.history_
+    assert (again.n_epochs_, again.best_epoch_) == (ranker.n_epochs_, ranker.best_epoch_)
+    again.save(tmp_path / "again.swaprank")
+    assert (tmp_path / "model.swaprank").read_bytes() == (tmp_path / "again.swaprank").read_bytes()
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(ranker)).predict(TEST), ranker.predict(TEST))
+    again.partial_fit(TRAIN)
+    assert again.n_epochs_ == 4
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        sr.Dataset([[1.0]], [1], qid=[1]),
+        sr.Dataset([[1.0], [2.0]], [1, 1], qid=[1, 1]),
+        sr.Dataset([[1.0], [1.0], [1.0]], [0, 1, 2], qid=[1, 1, 1]),
+        sr.Dataset([[np.nan], [np.nan]], [0, 1], qid=[1, 1]),
+        sr.Dataset([[1.0], [2.0], [3.0]], [0.1, 0.25, -1.5], qid=[1, 1, 2]),
+        sr.Dataset(np.arange(40.0).reshape(-1, 2), np.arange(20) % 3, qid=np.arange(20)),
+        sr.Dataset([[3e38], [-3e38], [1e-40]], [0, 1, 2], qid=[1, 1, 1]),
+    ],
+    ids=["one document", "one label", "constant feature", "all missing", "real labels", "lists of one", "extremes"],
+)  # fmt: skip
+def test_odd_data_does_no_harm(data: sr.Dataset) -> None:
+    for ranker in (
+        small(n_epochs=3),
+        sr.RankNet(n_epochs=3),
+        sr.RankNet(n_epochs=3, training="pairs", log_features=True),
+    ):
+        assert np.isfinite(ranker.fit(data, valid=data).predict(data)).all()
+
+
+def test_missing_values_count_as_the_mean() -> None:
+    X = TRAIN.features.copy()
+    X[::4, 1] = np.nan
+    ranker = small().fit(X, TRAIN.labels, qid=QID)
+    filled = X.copy()
+    filled[::4, 1] = np.nanmean(X[:, 1], dtype=np.float64)
+    np.testing.assert_allclose(ranker.predict(X), ranker.predict(filled), atol=1e-5)
+    assert measured(ranker) > 0.7
+
+
+def test_standardising_makes_units_of_measurement_unimportant() -> None:
+    factors = (2.0 ** np.arange(-12, 12, 3)).astype(np.float32)
+    plain, other = (small().fit(X, TRAIN.labels, qid=QID) for X in (TRAIN.features, TRAIN.features * factors))
+    np.testing.assert_array_equal(plain.predict(TEST), other.predict(TEST.features * factors))
+    raw = small(standardize=False).fit(TRAIN)
+    assert (raw.net_.scaling.factor == 1).all()
+    assert measured(raw) > 0.6
+
+
+def test_logarithms_of_counts_are_learned_from() -> None:
+    rng = np.random.default_rng(0)
+    counts = np.floor(np.exp(rng.normal(size=(2000, 3)) * 3)).astype(np.float32)
+    labels = np.digitize(np.log1p(counts).sum(axis=1), [4, 6, 8, 10])
+    data = sr.Dataset(counts, labels, qid=np.arange(2000) // 20, feature_names=["hits", "clicks", "links"])
+    plain, logged = (
+        sr.RankNet((), n_epochs=5, learning_rate=0.01, log_features=log).fit(data) for log in (False, True)
+    )
+    assert measured(logged, "pairwise", data) > 0.97 > measured(plain, "pairwise", data)
+    by_name = sr.RankNet((), n_epochs=5, learning_rate=0.01, log_features=("hits", "clicks", 2)).fit(data)
+    np.testing.assert_array_equal(by_name.predict(data), logged.predict(data))
+    with pytest.raises(sr.DataError, match="log_features: no feature 'click'; did you mean 'clicks'"):
+        sr.RankNet(log_features=("click",)).fit(data)
+    with pytest.raises(sr.DataError, match="log_features: there is no feature 3, there are 3, from 0"):
+        sr.RankNet(log_features=(3,)).fit(data)
+
+
+def test_a_list_of_a_hundred_thousand_documents() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100_000, 3)).astype(np.float32)
+    data = sr.Dataset(X, np.clip(np.round(X[:, 0] + 1), 0, 4), qid=np.zeros(100_000, int))
+    assert measured(sr.RankNet((), n_epochs=60, learning_rate=0.1).fit(data), "pairwise", data) > 0.99
+
+
+def test_fit_and_predict_from_several_threads_at_once() -> None:
+    expected = small().fit(TRAIN)
+    found: list[Any] = []
+
+    def work() -> None:
+        found.append(small().fit(TRAIN).predict(TEST))
+        found.append(expected.predict(TEST))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    assert all((scores == expected.predict(TEST)).all() for scores in found)
+
+
+def test_scikit_learn_conventions() -> None:
+    ranker = clone(small(hidden=[4]))
+    ranker.fit(TRAIN.features, TRAIN.labels, qid=QID)
+    assert ranker.n_features_in_ == 8
+    assert "hidden=[4]" in repr(ranker)
+    assert ranker.size_ == "a net 8-4-1 of 40 weights"
+    assert max(ranker.permutation_importances(TEST, n_repeats=1).values()) > 0.01
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"hidden": (0,)}, "hidden must be a whole number from 1 to 1e+06; found 0."),
+        ({"hidden": 10}, "hidden must be the units of each hidden layer, such as (10,); found 10."),
+        ({"activation": "tan"}, "there is no activation 'tan'; did you mean 'tanh'?"),
+        ({"optimizer": "lbfgs"}, "there is no optimizer 'lbfgs'; known are adam, momentum, sgd."),
+        ({"construction": "springs"}, "there is no construction 'springs'; did you mean 'spring'?"),
+        ({"learning_rate": 0}, "learning_rate must be a number above 0; found 0."),
+        ({"decay": 1.5}, "decay must be a number above 0 to 1; found 1.5."),
+        ({"n_epochs": 2.5}, "n_epochs must be a whole number from 0 to 1e+07; found 2.5."),
+        ({"batch_queries": 0}, "batch_queries must be a whole number from 1; found 0."),
+        ({"restart_rounds": 0}, "restart_rounds must be a whole number from 1, or None; found 0."),
+        ({"normalize": "no"}, "normalize must be True or False; found 'no'."),
+        ({"standardize": 1}, "standardize must be True or False; found 1."),
+        ({"log_features": "hits"}, "log_features must be True, False, or a tuple of features; found 'hits'."),
+        ({"metric": "ndgc"}, "there is no metric 'ndgc'; did you mean 'ndcg'?"),
+        ({"early_stopping_rounds": 5}, "early_stopping_rounds needs a data set to watch: fit(train, valid=…)."),
+        ({"base_ranker": 3}, "a base ranker must be a fitted RankNet or LambdaRank, found int; to learn on top of any "
+                             "other scores, give them to the data: Dataset(…, base_score=scores)."),
+    ],
+)  # fmt: skip
+def test_bad_parameters_get_a_clear_error(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(sr.SwaprankError) as caught:
+        small(**parameters).fit(TRAIN)
+    assert str(caught.value) == message
+
+
+def test_bad_requests_get_a_clear_error() -> None:
+    with pytest.raises(NotFittedError, match="this LambdaRank has not been fitted"):
+        small().predict(TEST)
+    with pytest.raises(sr.ParameterError, match="there is no training 'pair'; did you mean 'pairs'"):
+        sr.RankNet(training="pair").fit(TRAIN)  # type: ignore[arg-type]
+    with pytest.raises(sr.ParameterError, match="ties must be True or False; found 'yes'"):
+        sr.RankNet(ties="yes").fit(TRAIN)  # type: ignore[arg-type]
+    base = small(n_epochs=1).fit(TRAIN)
+    with pytest.raises(sr.ParameterError, match="the base ranker has hidden=\\(5,\\) and activation='tanh', found"):
+        small(hidden=(6,)).fit(TRAIN, base=base)
+    with pytest.raises(sr.ParameterError, match="found LambdaRank that is not fitted"):
+        small().fit(TRAIN, base=small())
+    with pytest.raises(sr.DataError, match="the base ranker has 8 features, but the data has 2"):
+        small().fit(TRAIN.features[:, :2], TRAIN.labels, qid=QID, base=base)
+    with pytest.raises(sr.ParameterError, match="the weights grew beyond all bounds in epoch"):
+        small(hidden=(), optimizer="sgd", learning_rate=1e38).fit(TRAIN)
+
+
+def test_an_own_metric_that_fails_is_named() -> None:
+    broken = sr.CustomMetric(evaluate=lambda labels: np.nan if labels[0] > 3 else labels[0], name="broken")
+    with pytest.raises(sr.MetricError, match="broken"):
+        small(metric=broken).fit(TRAIN)
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was() -> None:
+    ranker = small(n_epochs=2).fit(TRAIN)
+    expected = ranker.predict(TEST)
+    with pytest.raises(sr.ParameterError):
+        ranker.set_params(hidden=(0,)).fit(TRAIN.features[:, :3], TRAIN.labels, qid=QID)
+    np.testing.assert_array_equal(ranker.predict(TEST), expected)
