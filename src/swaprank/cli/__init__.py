@@ -8,12 +8,16 @@ from collections.abc import Sequence
 
 import typer
 
+from swaprank.cli.certify import certify
+from swaprank.cli.combine import combine
 from swaprank.cli.compare import compare
 from swaprank.cli.demo import demo
 from swaprank.cli.evaluate import evaluate
+from swaprank.cli.explain import explain
 from swaprank.cli.generate import generate
 from swaprank.cli.info import info
 from swaprank.cli.predict import predict
+from swaprank.cli.reproduce import reproduce
 from swaprank.cli.train import train
 from swaprank.errors import SwaprankError
 from swaprank.version import __version__
@@ -26,7 +30,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for verb in (demo, info, train, predict, evaluate, compare, generate):
+for verb in (demo, info, train, predict, evaluate, compare, generate, reproduce, certify, combine, explain):
     app.command()(verb)
 
 

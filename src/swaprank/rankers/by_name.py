@@ -11,7 +11,13 @@ from swaprank.errors import ParameterError, did_you_mean
 from swaprank.rankers.ranker import Ranker
 
 RANKERS = {
+    "stacked": ("swaprank.rankers.stacked", "Stacked"),
+    "combination": ("swaprank.rankers.combination", "Combination"),
     "lambdamart": ("swaprank.rankers.lambdamart", "LambdaMART"),
+    "lambdarank": ("swaprank.rankers.lambdarank", "LambdaRank"),
+    "ranknet": ("swaprank.rankers.ranknet", "RankNet"),
+    "smoothrank": ("swaprank.rankers.smoothrank", "SmoothRank"),
+    "linear_regression": ("swaprank.rankers.linear_regression", "LinearRegressionRanker"),
     "mart": ("swaprank.rankers.mart", "MART"),
 }
 """Where each kind of ranker is, so that only the one that is asked for is imported."""

@@ -1,0 +1,45 @@
+"""`swaprank combine`: the exact best mix of two models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from swaprank.cli.output import show
+
+
+def combine(
+    first: Annotated[Path, typer.Argument(metavar="A", help="A saved model.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Another one.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Judged documents that neither has learned from.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the combined model.")],
+    metric: Annotated[str, typer.Option("--metric", "-m", help="The measure that is to be best.")] = "ndcg@10",
+    whole_line: Annotated[bool, typer.Option("--whole-line", help="Any alpha, and not only from 0 to 1.")] = False,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", help="Draw the measure at every alpha (.svg, .png, .pdf).")
+    ] = None,
+) -> None:
+    """Find the alpha for which alpha A + (1 - alpha) B has the best measure there is, and save that model."""
+    from swaprank.errors import DataError
+    from swaprank.instruments.combine import combine as mix
+    from swaprank.instruments.drawing import draw_combination
+    from swaprank.model_files.container import check_target
+    from swaprank.model_files.rankers import load
+    from swaprank.reading.matching import read_matching
+    from swaprank.reproduction.drawing import check_drawing
+
+    check_target(output)
+    if figure is not None:
+        check_drawing()
+    a, b = load(first), load(second)
+    if a.n_features_in_ != b.n_features_in_:
+        raise DataError(f"{first} has {a.n_features_in_} features, but {second} has {b.n_features_in_}.")
+    judged = read_matching(data, [str(name) for name in a.feature_names_in_])
+    both = mix(a, b, judged, metric, whole_line=whole_line)
+    both.save(output)
+    show(f"{output}: {both.size_}\n{both.summary()}")
+    if figure is not None:
+        draw_combination(both, figure)
+        show(f"\n{figure}")

@@ -1,0 +1,175 @@
+"""One query's ranked list, and what pushes its documents up and down: the picture of [Burges2010, Figure 1]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from scipy.special import expit
+
+from swaprank.arrays import AnyArray, Floats, Ints
+from swaprank.dataset import Dataset
+from swaprank.errors import DataError, did_you_mean
+from swaprank.evaluation.text_tables import text_table
+from swaprank.metrics.metric import Metric
+from swaprank.metrics.ordering import seeded_arrangement
+from swaprank.metrics.parse import metric as parse_metric
+from swaprank.rankers.ranker import Ranker
+
+_ARROW = 10
+"""The longest arrow, in characters."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class QueryExplanation:
+    """The documents of one query in rank order; `print` shows them with their forces as arrows.
+
+    >>> import swaprank as sr
+    >>> (data,) = sr.datasets.random_net((5,), n_features=3, random_state=0)
+    >>> isinstance(sr.explain_query(sr.MART(n_trees=1).fit(data), data, qid=2), sr.QueryExplanation)
+    True
+    """
+
+    qid: Any
+    metric: str
+    value: float
+    """The metric of this query."""
+    rows: Ints
+    """The rows of the data set, the best document first; what follows is in this order, too."""
+    docids: AnyArray | None
+    labels: Floats
+    scores: Floats
+    swap_gains: Floats
+    """What the metric would gain if the documents at two ranks traded places."""
+    pair_forces: Floats
+    """[i, j]: how hard the pair pushes the document at rank i up, and so the one at rank j down."""
+
+    @property
+    def forces(self) -> Floats:
+        """The lambda on each document: upwards if above 0."""
+        total: Floats = self.pair_forces.sum(axis=1)
+        return total
+
+    def hardest_pairs(self, n: int = 5) -> list[tuple[int, int, float]]:
+        """(rank that is pushed up, rank that is pushed down, force), ranks from 1, the hardest first."""
+        return _largest(self.pair_forces, n)
+
+    def best_swaps(self, n: int = 5) -> list[tuple[int, int, float]]:
+        """(rank, lower rank, what the metric would gain), ranks from 1, the best first."""
+        return _largest(np.triu(self.swap_gains), n)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, n_documents: int = 20, n_pairs: int = 5) -> str:
+        """The first documents, and the pairs that push hardest, for people to read."""
+        forces, shown = self.forces, min(n_documents, len(self.rows))
+        longest = max(float(np.abs(forces).max()), 1e-300)
+        names = self.rows if self.docids is None else self.docids
+        rows = [
+            [
+                str(r + 1),
+                str(names[r]),
+                f"{self.labels[r]:g}",
+                f"{self.scores[r]:.4f}",
+                f"{forces[r]:+.4f}",
+                _arrow(forces[r] / longest),
+            ]
+            for r in range(shown)
+        ]
+        header = ["rank", "row" if self.docids is None else "document", "label", "score", "lambda", ""]
+        lines = [f"query {self.qid}: {self.metric} {self.value:.4f}", "", text_table(header, rows, left=0)]
+        if shown < len(self.rows):
+            lines.append(f"… and {len(self.rows) - shown:,} more")
+        pairs = [
+            [f"{i} over {j}", f"{force:.4f}", f"{self.swap_gains[i - 1, j - 1]:+.4f}"]
+            for i, j, force in self.hardest_pairs(n_pairs)
+        ]
+        swaps = [[f"{i} with {j}", f"{gain:+.4f}"] for i, j, gain in self.best_swaps(n_pairs)]
+        if pairs:
+            lines += ["", text_table(["hardest pushes, by rank", "force", "swap changes the metric by"], pairs)]
+        if swaps:
+            lines += ["", text_table(["best swaps, by rank", "gain"], swaps)]
+        return "\n".join(lines)
+
+    def draw(self, path: str | Path, n_documents: int = 30) -> None:
+        """Draw the list with its forces as arrows into a file (.svg, .png, .pdf)."""
+        from swaprank.instruments.drawing import draw_explanation
+
+        draw_explanation(self, Path(path), n_documents)
+
+
+def explain_query(
+    ranker: Ranker, data: Dataset, qid: Any, metric: str | Metric | None = None, *, sigma: float = 1.0
+) -> QueryExplanation:
+    """Show how a ranker orders one query, and where LambdaRank would push its documents.
+
+    A pair's force is sigma |dZ| / (1 + exp(sigma (s_i - s_j))), as in the paper [Burges2010, section 4].
+
+    Args:
+        ranker: A fitted ranker.
+        data: Has the query.
+        qid: Its id.
+        metric: What the forces are for; what the ranker learned for if None.
+        sigma: How steep the forces are in the difference of scores.
+
+    >>> import swaprank as sr
+    >>> data = sr.Dataset([[3.0], [2.0], [1.0]], [0, 1, 2], qid=[7, 7, 7])
+    >>> ranker = sr.LinearRegressionRanker(regularization=0.0).fit(data)
+    >>> print(sr.explain_query(ranker, data, qid=7, metric="mrr").to_text(n_pairs=1))
+    query 7: mrr 1.0000
+    <BLANKLINE>
+    rank  row  label    score   lambda
+    ----  ---  -----  -------  -------  ---------------
+       1    2      2  -1.5000  +0.0237  =========> up
+       2    1      1  -3.0000  +0.0000
+       3    0      0  -4.5000  -0.0237  =========> down
+    <BLANKLINE>
+    hardest pushes, by rank   force  swap changes the metric by
+    -----------------------  ------  --------------------------
+    1 over 3                 0.0237                     -0.5000
+    """
+    known = [str(known) for known in data.qids.tolist()]
+    if str(qid) not in known:
+        advice = did_you_mean(str(qid), known) if len(known) <= 100 else f"there are {len(known):,} others."
+        raise DataError(f"there is no query {qid!r}; {advice}")
+    query = known.index(str(qid))
+    chosen = ranker._metric() if metric is None else parse_metric(metric)
+    rows = np.asarray(data.rows(query))
+    part = data.subset([query])
+    here, labels = ranker.predict(part), part.labels
+    docids = None if data.docid is None else data.docid[rows]
+    value = chosen.per_query(labels, here, [0, len(rows)], docid=docids)[0]
+    arranged = seeded_arrangement(np.array([0, len(rows)]), 0)
+    order = arranged[np.argsort(-here[arranged], kind="stable")]
+    gains, scores, labels = chosen.swap_gains(labels[order]), here[order], labels[order]
+    better = np.sign(labels[:, None] - labels)
+    ahead = sigma * (scores[:, None] - scores)
+    forces = better * sigma * np.abs(gains) * expit(-better * ahead)
+    return QueryExplanation(
+        qid=data.qids[query].item() if hasattr(data.qids[query], "item") else data.qids[query],
+        metric=str(chosen),
+        value=float(value),
+        rows=rows[order],
+        docids=None if docids is None else docids[order],
+        labels=labels,
+        scores=scores,
+        swap_gains=gains,
+        pair_forces=forces,
+    )
+
+
+def _largest(values: Floats, n: int) -> list[tuple[int, int, float]]:
+    order = np.argsort(-values, axis=None, kind="stable")[:n]
+    pairs = (np.unravel_index(at, values.shape) for at in order)
+    return [(int(i) + 1, int(j) + 1, float(values[i, j])) for i, j in pairs if values[i, j] > 0]
+
+
+def _arrow(share: float) -> str:
+    """Plain characters, for any terminal."""
+    length = round(abs(share) * _ARROW)
+    arrow = "=" * (length - 1) + ("> up" if share > 0 else "> down") if length else ""
+    return arrow.ljust(_ARROW + len(" down"))

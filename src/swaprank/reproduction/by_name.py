@@ -1,0 +1,39 @@
+"""Experiments by their names."""
+
+from __future__ import annotations
+
+from swaprank.errors import ParameterError, did_you_mean
+from swaprank.reproduction import (
+    constructions,
+    lambdarank_ranknet,
+    lambdarank_speedup,
+    local_optimality,
+    matching_measures,
+    ranknet_tables,
+)
+from swaprank.reproduction.experiment import Experiment
+
+EXPERIMENTS = {
+    experiment.name: experiment
+    for experiment in (
+        ranknet_tables.TABLE_1_EXPERIMENT,
+        ranknet_tables.TABLE_2_EXPERIMENT,
+        lambdarank_speedup.EXPERIMENT,
+        lambdarank_ranknet.EXPERIMENT,
+        local_optimality.EXPERIMENT,
+        matching_measures.EXPERIMENT,
+        constructions.EXPERIMENT,
+    )
+}
+
+
+def experiment(name: str) -> Experiment:
+    """The experiment of that name.
+
+    >>> from swaprank.reproduction.by_name import experiment
+    >>> experiment("ranknet-table1").source
+    '[Burges2005, Table 1]'
+    """
+    if name not in EXPERIMENTS:
+        raise ParameterError(f"there is no experiment '{name}'; {did_you_mean(name, EXPERIMENTS)}")
+    return EXPERIMENTS[name]

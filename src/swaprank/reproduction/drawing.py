@@ -1,0 +1,46 @@
+"""Charts of experiments, as files."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from swaprank.errors import MissingExtraError
+from swaprank.reproduction.experiment import Chart
+
+
+def check_drawing() -> None:
+    """Refuse to go on without what draws."""
+    if find_spec("matplotlib") is None:
+        raise MissingExtraError('drawing needs Matplotlib: pip install "swaprank[plots]".')
+
+
+def draw(chart: Chart, path: Path) -> None:
+    """Draw a chart into a file, in the format that its name ends in.
+
+    >>> import tempfile, pytest
+    >>> from pathlib import Path
+    >>> from swaprank.reproduction.drawing import draw
+    >>> from swaprank.reproduction.experiment import Chart, Series
+    >>> _ = pytest.importorskip("matplotlib")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     draw(Chart("Squares", "x", "x²", [Series("ours", [1, 2], [1, 4])]), Path(folder, "squares.svg"))
+    ...     Path(folder, "squares.svg").read_text().startswith("<?xml")
+    True
+    """
+    check_drawing()
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.subplots()
+    for number, series in enumerate(chart.series):
+        style = {"linestyle": "--", "marker": "s", "alpha": 0.6} if series.published else {"marker": "o"}
+        axes.errorbar(series.x, series.y, yerr=series.errors, label=series.name, color=f"C{number % 10}", **style)
+    if chart.log_x:
+        axes.set_xscale("log")
+    if chart.log_y:
+        axes.set_yscale("log")
+    axes.set(title=chart.title, xlabel=chart.x_label, ylabel=chart.y_label)
+    axes.grid(visible=True, alpha=0.3)
+    axes.legend()
+    figure.savefig(path)

@@ -1,0 +1,161 @@
+"""Moved parameters against models with those parameters, and what the certificate says of them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import swaprank as sr
+from swaprank.instruments.certificate import FINE_STEPS
+from swaprank.instruments.certify import count_directions, random_direction
+from swaprank.instruments.movable import movable
+from swaprank.rankers.ranker import Ranker
+
+
+def mixed_up() -> sr.Dataset:
+    """Rows of all queries in any order, features on different scales, some of them missing, base scores."""
+    (data,) = sr.datasets.random_net((30,), n_features=4, n_documents=12, random_state=0)
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(data))
+    X = data.features * np.array([1, 100, 0.01, 1], np.float32)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    base = rng.normal(size=len(data))
+    return sr.Dataset(X[order], data.labels[order], qid=np.repeat(np.arange(30), 12)[order], base_score=base)
+
+
+RANKERS: dict[str, Ranker] = {
+    "linear net": sr.LambdaRank("ndcg", hidden=(), n_epochs=3),
+    "net": sr.LambdaRank("ndcg", hidden=(5,), n_epochs=3, log_features=(1,)),
+    "deep net": sr.RankNet((4, 3), activation="relu", n_epochs=3),
+    "regression": sr.LinearRegressionRanker(regularization=0.1),
+    "smooth": sr.SmoothRank("ndcg", regularization=0.1, sigmas=(1.0,), max_iterations=5),
+    "kernel": sr.SmoothRank(
+        "ndcg", regularization=0.1, sigmas=(1.0,), max_iterations=5, features="kernel_pca", n_landmarks=10
+    ),
+    "smooth net": sr.SmoothRank("ndcg", regularization=0.1, sigmas=(1.0,), max_iterations=5, hidden=(3,)),
+    "forest": sr.LambdaMART("ndcg", n_trees=4, n_leaves=5, min_docs_in_leaf=3),
+}
+
+
+def one_chunk(directions: Sequence[Sequence[float]]) -> list[tuple[int, np.ndarray]]:
+    return [(0, np.array(directions))]
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_scores_along_a_direction_are_those_of_the_moved_ranker(name: str) -> None:
+    data = mixed_up()
+    parameters = movable(RANKERS[name].fit(data), data)
+    steps = (0.001, 0.5)
+    directions = [random_direction(parameters.n_parameters, (0, 0, at)).tolist() for at in range(2)]
+    seen = set()
+    for direction, step, scores in parameters.along(24, 60, iter(one_chunk(directions)), steps):
+        moved = parameters.moved(steps[step] * np.array(directions[direction]))
+        expected = data.by_query(moved.predict(data))[24:60]
+        # The means of features move all scores alike.
+        assert_allclose(scores - scores.mean(), expected - expected.mean(), rtol=1e-4, atol=1e-4)
+        seen.add((direction, step))
+    assert seen == {(0, 0), (0, 1), (1, 0), (1, 1)}
+
+
+@pytest.mark.parametrize("name", ["regression", "net", "forest"])
+def test_curves_are_the_metrics_of_moved_rankers(name: str) -> None:
+    data = mixed_up()
+    ranker = RANKERS[name].fit(data)
+    found = sr.certify(ranker, data, "ndcg@5", epsilon=0.5, steps=(0.3, 2.0), n_weights=2)
+    assert found.n_directions == 7
+    assert found.value == pytest.approx(ranker.set_params(metric="ndcg@5").score(data))
+    parameters = movable(ranker, data)
+    bound = sr.metric("ndcg@5").bind(data.by_query(data.labels), data.indptr)
+
+    def after(way: np.ndarray) -> float:
+        return bound.mean(data.by_query(parameters.moved(way).predict(data)))
+
+    for at in range(7):
+        way = random_direction(parameters.n_parameters, (0, 0, at))
+        assert_allclose(found.curves[at], [after(0.3 * way), after(2.0 * way)], atol=2e-3)
+    for at, weight in enumerate(found.weights):
+        axis = np.eye(parameters.n_parameters)[weight]
+        assert_allclose(found.weight_curves[at, :, 1], [after(2 * axis), after(-2 * axis)], atol=2e-3)
+
+
+def test_459_directions_and_the_statement_in_words() -> None:
+    assert count_directions(0.01, 0.01) == 459
+    assert count_directions(0.05, 0.01) == 90
+    data = mixed_up()
+    failed = sr.certify(sr.RankNet((), n_epochs=0).fit(data), data, "ndcg", epsilon=0.05)
+    assert not failed.passed
+    assert f"{failed.n_rising} of 90 raise it" in str(failed)
+    assert "Not a local optimum: direction" in failed.verdict()
+    at = int(failed.curves.max(axis=1).argmax())
+    assert_array_equal(failed.direction, random_direction(4, (0, 0, at)))
+    passed = sr.certify(failed.ranker, data, "ndcg", epsilon=0.05, polish=True)
+    assert passed.passed
+    assert passed.n_weights_rising == 0
+    assert passed.value > failed.value
+    assert list(passed.values) == sorted(passed.values)
+    assert passed.ranker.set_params(metric="ndcg").score(data) == pytest.approx(passed.value)
+    assert "A local optimum, with 99% confidence: if 5% of all directions" in str(passed)
+
+
+@pytest.mark.parametrize("metric", ["ndcg", "ndcg@10", "map(rel=2)", "mrr(rel=2)"])
+@pytest.mark.parametrize("hidden", [(), (10,)])
+def test_a_random_net_fails_and_a_trained_one_passes(metric: str, hidden: tuple[int, ...]) -> None:
+    """[Donmez2009], in small: its 300 features and 50 documents, but 500 queries, and 44 directions."""
+    (train,) = sr.datasets.random_polynomial(
+        (500,), n_features=300, levels=(0.6, 0.2, 0.12, 0.06, 0.02), random_state=0
+    )
+    random = sr.LambdaRank(metric, hidden=hidden, n_epochs=0, random_state=1).fit(train)
+    trained = sr.LambdaRank(metric, hidden=hidden, n_epochs=150, random_state=1).fit(train)
+    assert not sr.certify(random, train, epsilon=0.1, n_weights=0).passed
+    assert sr.certify(trained, train, epsilon=0.1, n_weights=0).passed
+
+
+def test_any_number_of_threads_and_the_seed() -> None:
+    data = mixed_up()
+    ranker = RANKERS["net"].fit(data)
+    one, two, other = (
+        sr.certify(ranker, data, epsilon=0.3, steps=FINE_STEPS, n_threads=n_threads, random_state=seed)
+        for n_threads, seed in ((1, 0), (2, 0), (2, 1))
+    )
+    assert_array_equal(one.curves, two.curves)
+    assert_array_equal(one.weight_curves, two.weight_curves)
+    assert (one.curves != other.curves).any()
+
+
+def test_progress_is_told_and_queries_may_be_left_out() -> None:
+    data = sr.Dataset(np.random.default_rng(0).normal(size=(40, 2)), [0, 1] * 10 + [0] * 20, qid=np.arange(40) // 4)
+    ranker = sr.LinearRegressionRanker(regularization=0.1).fit(data)
+    told: list[tuple[int, int]] = []
+    found = sr.certify(
+        ranker, data, "ndcg(empty=skip)", epsilon=0.5, n_weights=0, progress=lambda done, n: told.append((done, n))
+    )
+    assert found.n_queries == 5
+    assert told[-1][0] == told[-1][1]
+    assert "alone" not in str(found)
+
+
+def test_what_cannot_be_certified_is_refused() -> None:
+    data = mixed_up()
+    ranker = RANKERS["regression"].fit(data)
+    both = sr.combine(ranker, ranker, data)
+    with pytest.raises(sr.ParameterError, match="a Combination has no weights or leaf values"):
+        sr.certify(both, data)
+    with pytest.raises(sr.ParameterError, match="steps must be numbers above 0"):
+        sr.certify(ranker, data, steps=(0.0, 1.0))
+    with pytest.raises(sr.ParameterError, match="epsilon must lie below 1"):
+        sr.certify(ranker, data, epsilon=1.0)
+    with pytest.raises(sr.ParameterError, match="delta must be a number above 0"):
+        sr.certify(ranker, data, delta=0)
+    with pytest.raises(sr.ParameterError, match="polish must be True or False"):
+        sr.certify(ranker, data, polish=1)  # type: ignore[arg-type]
+    with pytest.raises(sr.DataError, match="no query has a relevant document"):
+        sr.certify(ranker, sr.Dataset(data.features[:2], [0, 0], qid=[1, 1]), "map")
+
+
+def test_curves_can_be_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    data = mixed_up()
+    sr.certify(RANKERS["regression"].fit(data), data, epsilon=0.5, n_weights=0).draw(tmp_path / "curves.svg")
+    assert (tmp_path / "curves.svg").read_text().startswith("<?xml")

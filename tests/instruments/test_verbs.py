@@ -1,0 +1,76 @@
+"""`swaprank certify`, `combine` and `explain`, and the experiments, as a shell runs them."""
+
+from pathlib import Path
+
+import pytest
+
+import swaprank as sr
+from swaprank.reproduction import constructions, local_optimality, matching_measures
+from swaprank.reproduction.by_name import experiment
+from tests.cli.test_cli import swaprank
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("instruments")
+    train, vali = sr.datasets.random_net((60, 40), n_features=6, n_documents=10, levels=4, random_state=0)
+    for name, part in (("train", train), ("vali", vali)):
+        sr.write_letor(part, folder / f"{name}.txt")
+    sr.MART(n_trees=10, min_docs_in_leaf=5).fit(train).save(folder / "mart.swaprank")
+    sr.LinearRegressionRanker(regularization=0.1).fit(train).save(folder / "linear.swaprank")
+    return folder
+
+
+def test_combine_saves_what_python_combines(folder: Path) -> None:
+    done = swaprank(
+        "combine", "mart.swaprank", "linear.swaprank", "vali.txt", "-m", "map", "-o", "both.swaprank", folder=folder
+    )
+    assert done.returncode == 0, done.stderr
+    both = sr.combine(sr.load(folder / "mart.swaprank"), sr.load(folder / "linear.swaprank"),
+                      sr.read(folder / "vali.txt"), "map")  # fmt: skip
+    assert done.stdout == f"both.swaprank: {both.size_}\n{both.summary()}\n"
+    both.save(folder / "twin.swaprank")
+    assert (folder / "both.swaprank").read_bytes() == (folder / "twin.swaprank").read_bytes()
+
+
+def test_certify_ends_with_1_where_a_direction_rises_and_polishes(folder: Path) -> None:
+    options = ("linear.swaprank", "train.txt", "-m", "ndcg", "--epsilon", "0.1")
+    failed = swaprank("certify", *options, folder=folder)
+    assert failed.returncode == 1, failed.stderr
+    assert "Not a local optimum" in failed.stdout
+    polished = swaprank("certify", *options, "--polish", "-o", "better.swaprank", folder=folder)
+    assert polished.returncode == 0, polished.stderr
+    assert "A local optimum, with 99% confidence" in polished.stdout
+    train = sr.read(folder / "train.txt")
+    ndcg = sr.metric("ndcg").bind(train.labels, train.indptr)
+    before, after = (ndcg.mean(sr.load(folder / f"{name}.swaprank").predict(train)) for name in ("linear", "better"))
+    assert after > before
+    wrong = swaprank("certify", *options, "-o", "better.swaprank", folder=folder)
+    assert wrong.returncode == 2
+    assert "-o is for the model that --polish makes" in wrong.stderr
+
+
+def test_explain_prints_the_list(folder: Path) -> None:
+    done = swaprank("explain", "mart.swaprank", "vali.txt", "--qid", "61", "--documents", "3", folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("query 61: ndcg@10 0.")
+    assert "and 7 more" in done.stdout
+    unknown = swaprank("explain", "mart.swaprank", "vali.txt", "--qid", "1", folder=folder)
+    assert unknown.returncode == 2
+    assert "there is no query" in unknown.stderr
+
+
+@pytest.mark.parametrize("name", ["local-optimality", "matching-measures", "constructions"])
+def test_small_experiments_print_tables_and_charts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (local_optimality, matching_measures, constructions):
+        monkeypatch.setattr(module, "FEATURES", 4)
+    monkeypatch.setattr(local_optimality, "QUICK_QUERIES", 30)
+    monkeypatch.setattr(local_optimality, "EPOCHS", 3)
+    monkeypatch.setattr(matching_measures, "QUICK_SIZES", (20, 40))
+    monkeypatch.setattr(matching_measures, "QUICK_TESTED", 30)
+    monkeypatch.setattr(constructions, "QUICK_QUERIES", (30, 30))
+    told: list[str] = []
+    outcome = experiment(name).run(True, 0, told.append)
+    assert len(told) == {"local-optimality": 16, "matching-measures": 8, "constructions": 20}[name]
+    assert "[Donmez2009" in outcome.text
+    assert len(outcome.chart.series) == {"local-optimality": 8, "matching-measures": 4, "constructions": 5}[name]
