@@ -1,7 +1,3 @@
-"""Smooth metrics against the paper's formulas written out, slopes measured on them, and the metric they stand for."""
-
-import functools
-import math
 from typing import Any
 
 import numpy as np
@@ -11,235 +7,309 @@ from hypothesis import strategies as st
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.objectives.smooth import BoundSmooth, SmoothObjective
+from swaprank.kernels import vector_kernel
+from swaprank.objectives.smooth import BoundSmooth, SmoothObjective, all_equal
 from swaprank.objectives.smooth_exponential import exp2
+from tests.objectives.naive_smooth import (
+    appendix_gradient,
+    indicator_slopes,
+    indicators,
+    smooth_ranks_value,
+    smooth_value,
+)
 
-SIZES = (7, 1, 12, 9, 2)
-LINEAR = sr.CumulativeMetric(gain=lambda label: label, discount=lambda rank: 1 / rank)
-ALL: list[tuple[Any, Any]] = [
-    ("ndcg", "indicators"),
-    ("ndcg@3", "indicators"),
-    ("dcg", "indicators"),
-    ("p@4", "indicators"),
-    ("recall@3", "indicators"),
-    ("rbp", "indicators"),
-    ("mrr", "indicators"),
-    ("err", "indicators"),
-    ("success@2", "indicators"),
-    ("map", "indicators"),
-    ("map", "ranks"),
-    (LINEAR, "indicators"),
-]
-every_smoothing = pytest.mark.parametrize(("metric", "smoothing"), ALL, ids=lambda value: str(value))
-
-
-def lists(weights: Any = None) -> tuple[sr.Dataset, Floats]:
-    rng = np.random.default_rng(3)
-    n = sum(SIZES)
-    qid = np.repeat(np.arange(len(SIZES)), SIZES)
-    data = sr.Dataset(np.zeros((n, 1)), rng.integers(0, 4, n), qid=qid, sample_weight=weights)
-    return data, rng.normal(size=n)
+METRICS: dict[str, sr.Metric] = {
+    name: sr.metric(name)
+    for name in ("ndcg", "ndcg@3", "dcg@5", "p@2", "recall@4", "rbp", "wta", "map", "map@4", "mrr", "err", "success@2")
+} | {
+    "own": sr.CumulativeMetric(gain=lambda label: label**2, discount=lambda r: 1 / r, k=4),
+    "own losses": sr.CumulativeMetric(
+        gain=lambda label: label - 1, discount=lambda r: np.exp(-r / 3), normalize=False, name="losses"
+    ),
+    "own cascade": sr.CascadeMetric(stop=lambda label: label / 5),
+}
 
 
-def bound(metric: str | sr.Metric, smoothing: Any, data: sr.Dataset, n_threads: int = 1) -> BoundSmooth:
-    made = metric if isinstance(metric, sr.Metric) else sr.metric(metric)
-    return SmoothObjective(made, smoothing=smoothing).bind(data, random_state=0, n_threads=n_threads)
+def queries(seed: int = 0, lengths: tuple[int, ...] = (1, 2, 3, 8, 15, 12, 5)) -> sr.Dataset:
+    rng = np.random.default_rng(seed)
+    qid = np.repeat(np.arange(len(lengths)), lengths)
+    return sr.Dataset(rng.normal(size=(len(qid), 4)), rng.integers(0, 5, len(qid)), qid=qid)
 
 
-def evaluate(smooth: BoundSmooth, scores: Floats, sigma: float) -> tuple[Floats, Floats]:
+def bind(data: sr.Dataset, metric: sr.Metric, n_threads: int = 1, **options: Any) -> BoundSmooth:
+    return SmoothObjective(metric, **options).bind(data, random_state=0, n_threads=n_threads)
+
+
+def gradient(bound: BoundSmooth, scores: Floats, sigma: float) -> tuple[Floats, Floats]:
     grad = np.full(len(scores), np.nan)
-    return smooth.evaluate(scores, sigma, grad), grad
+    return bound.evaluate(scores, sigma, grad), grad
 
 
-def slopes(smooth: BoundSmooth, scores: Floats, sigma: float, step: float = 1e-6) -> Floats:
-    found = np.empty(len(scores))
-    for p in range(len(scores)):
-        moved = np.zeros(len(scores))
-        moved[p] = step
-        up, down = (evaluate(smooth, scores + sign * moved, sigma)[0].sum() for sign in (1, -1))
-        found[p] = (up - down) / (2 * step)
-    return found
+@vector_kernel
+def powers(y: Floats, out: Floats) -> None:
+    for i in range(len(y)):
+        out[i] = exp2(y[i])
 
 
-def indicators(scores: Floats, sigma: float) -> Floats:
-    """h[i, j] of [Chapelle2010, Eq. 7], documents i by ranks j, as it is written there."""
-    ranked = scores[np.argsort(-scores, kind="stable")]
-    e = np.exp(-((scores[:, None] - ranked[None, :]) ** 2) / sigma)
-    h: Floats = e / e.sum(axis=0)
-    return h
+def test_the_exponential_is_right_to_nearly_the_last_digit() -> None:
+    y = np.concatenate((np.linspace(-70, 0, 100_001), np.linspace(-1000, 1000, 9999), np.arange(-60.0, 60.0, 0.5)))
+    out = np.empty(len(y))
+    powers(y, out)
+    np.testing.assert_allclose(out, np.exp2(y), rtol=2e-15)
 
 
-def only_at(at: int, rank: Any) -> Any:
-    return (rank == at) * 1.0
+@pytest.mark.parametrize("sigma", [0.01, 0.3, 2.0, 50.0])
+@pytest.mark.parametrize("name", METRICS)
+def test_kernel_equals_the_definition(name: str, sigma: float) -> None:
+    data = queries()
+    scores = np.random.default_rng(1).normal(size=len(data))
+    values, _ = gradient(bind(data, METRICS[name]), scores, sigma)
+    for query, (a, b) in enumerate(zip(data.indptr[:-1], data.indptr[1:], strict=True)):
+        expected = smooth_value(METRICS[name], data.labels[a:b], scores[a:b], sigma)
+        assert values[query] == pytest.approx(expected, abs=1e-12)
 
 
-@every_smoothing
-@pytest.mark.parametrize("sigma", [0.05, 1.0, 20.0])
-def test_the_gradient_is_the_slope_of_the_value(metric: Any, smoothing: Any, sigma: float) -> None:
-    data, scores = lists(weights=np.repeat([1.0, 2.0, 0.5, 0.0, 3.0], SIZES))
-    smooth = bound(metric, smoothing, data)
-    _, grad = evaluate(smooth, scores, sigma)
-    np.testing.assert_allclose(grad, slopes(smooth, scores, sigma), atol=1e-7)
-    assert np.abs(grad).max() > 1e-6
+@pytest.mark.parametrize("sigma", [0.05, 0.5, 4.0])
+@pytest.mark.parametrize(("name", "smoothing"), [*((name, "indicators") for name in METRICS), ("map", "ranks")])
+def test_gradient_equals_finite_differences(name: str, sigma: float, smoothing: Any) -> None:
+    data = queries(2)
+    bound = bind(data, METRICS[name], smoothing=smoothing)
+    scores = np.random.default_rng(2).normal(size=len(data))
+    _, grad = gradient(bound, scores, sigma)
+    step = 1e-6
+    for p in range(len(data)):
+        move = np.zeros(len(data))
+        move[p] = step
+        up, down = (gradient(bound, scores + way * move, sigma)[0].sum() for way in (1, -1))
+        assert grad[p] == pytest.approx((up - down) / (2 * step), abs=2e-8)
 
 
-@every_smoothing
-def test_only_differences_of_scores_matter(metric: Any, smoothing: Any) -> None:
-    data, scores = lists()
-    smooth = bound(metric, smoothing, data)
-    values, grad = evaluate(smooth, scores, 0.5)
-    # Scores of a list can move together: the value stays, and so its slope in that direction is 0.
-    np.testing.assert_allclose(np.add.reduceat(grad, data.indptr[:-1]), 0, atol=1e-13)
-    moved, grad_moved = evaluate(smooth, scores + np.repeat(np.arange(5) * 10.0, SIZES), 0.5)
-    np.testing.assert_allclose(moved, values, atol=1e-12)
-    np.testing.assert_allclose(grad_moved, grad, atol=1e-12)
+def test_gradient_equals_equation_ten_and_appendix_two() -> None:
+    data = queries(3, (9,))
+    w = np.array([0.5, -1.0, 0.2, 0.8])
+    X = data.features.astype(np.float64)
+    scores, sigma = X @ w, 0.7
+    bound = bind(data, METRICS["ndcg"])
+    gains, discounts = bound.terms.gains, bound.terms.discounts / bound.terms.divisors[0]
+    _, grad = gradient(bound, scores, sigma)
+    by_equation = np.einsum("i,j,ijp->p", gains, discounts, indicator_slopes(scores, sigma))
+    np.testing.assert_allclose(grad, by_equation, atol=1e-13)
+    np.testing.assert_allclose(grad @ X, appendix_gradient(gains, discounts, scores, sigma, X), atol=1e-12)
 
 
-def test_indicators_of_every_document_and_rank_do_not_move_with_all_scores() -> None:
-    # Sum over p of dh_ij / df_p = 0; the gradient of a metric that looks at one rank and one document is that of h_ij.
-    scores = np.array([0.3, -1.0, 0.9, 0.1])
-    for i in range(4):
-        for j in range(4):
-            one = sr.CumulativeMetric(gain=lambda label: label, discount=functools.partial(only_at, j + 1))
-            data = sr.Dataset(np.zeros((4, 1)), np.arange(4) == i, qid=np.zeros(4, int))
-            values, grad = evaluate(bound(one, "indicators", data), scores, 0.7)
-            assert values[0] == pytest.approx(indicators(scores, 0.7)[i, j], abs=1e-14)
-            assert grad.sum() == pytest.approx(0, abs=1e-14)
+def test_slopes_of_the_indicators_sum_to_zero() -> None:
+    scores = np.random.default_rng(4).normal(size=7)
+    np.testing.assert_allclose(indicator_slopes(scores, 0.4).sum(axis=2), 0, atol=1e-13)
 
 
-@pytest.mark.parametrize("k", [1, 3, 12])
-@pytest.mark.parametrize("sigma", [0.01, 0.3, 5.0])
-def test_ndcg_is_the_formula_of_the_paper(k: int, sigma: float) -> None:
-    data, scores = lists()
-    values, _ = evaluate(bound(f"ndcg@{k}", "indicators", data), scores, sigma)
-    for q, (a, b) in enumerate(zip(data.indptr[:-1], data.indptr[1:], strict=True)):
-        gains, depth = 2.0 ** data.labels[a:b] - 1, min(k, b - a)
-        discounts = 1 / np.log2(2 + np.arange(depth))
-        best = np.sort(gains)[::-1][:depth] @ discounts
-        if b - a > 1 and len(set(gains)) > 1:
-            smooth = gains @ indicators(scores[a:b], sigma)[:, :depth] @ discounts
-            assert values[q] == pytest.approx(smooth / best, abs=1e-12)
+@pytest.mark.parametrize("name", METRICS)
+def test_gradients_sum_to_zero_in_every_query(name: str) -> None:
+    data = queries(4)
+    _, grad = gradient(bind(data, METRICS[name]), np.random.default_rng(4).normal(size=len(data)), 0.5)
+    np.testing.assert_allclose(np.add.reduceat(grad, data.indptr[:-1]), 0, atol=1e-12)
 
 
-def test_average_precision_is_both_formulas_of_the_paper() -> None:
-    data, scores = lists()
-    sigma = 0.4
-    by_indicators, _ = evaluate(bound("map", "indicators", data), scores, sigma)
-    by_ranks, _ = evaluate(bound("map", "ranks", data), scores, sigma)
-    for q, (a, b) in enumerate(zip(data.indptr[:-1], data.indptr[1:], strict=True)):
-        relevant, s = (data.labels[a:b] > 0).astype(float), scores[a:b]
-        if 0 < relevant.sum() < b - a:
-            soft = relevant @ indicators(s, sigma)
-            expected = (soft * np.cumsum(soft) / np.arange(1, b - a + 1)).sum() / relevant.sum()
-            assert by_indicators[q] == pytest.approx(expected, abs=1e-12)
-            above = 1 / (1 + np.exp((s[:, None] - s[None, :]) / sigma))
-            np.fill_diagonal(above, 1.0)
-            expected = (relevant * (above @ relevant) / above.sum(axis=1)).sum() / relevant.sum()
-            assert by_ranks[q] == pytest.approx(expected, abs=1e-12)
+@pytest.mark.parametrize("name", METRICS)
+def test_the_smooth_metric_tends_to_the_metric(name: str) -> None:
+    data = queries(5)
+    scores = np.random.default_rng(5).normal(size=len(data))
+    bound = bind(data, METRICS[name])
+    values, _ = gradient(bound, scores, 1e-9)
+    exact = METRICS[name].per_query(data.labels, scores, data.indptr)
+    np.testing.assert_allclose(values + bound.terms.base, exact, atol=1e-12)
+    assert bound.mean(values) == pytest.approx(exact.mean())
 
 
-@every_smoothing
-def test_it_becomes_the_metric_as_sigma_goes_to_0(metric: Any, smoothing: Any) -> None:
-    data, scores = lists()
-    smooth = bound(metric, smoothing, data)
-    made = metric if isinstance(metric, sr.Metric) else sr.metric(metric)
-    exact = made.bind(data.labels, data.indptr).mean(scores)
-    errors = [abs(smooth.mean(evaluate(smooth, scores, sigma)[0]) - exact) for sigma in (1.0, 1e-3, 1e-9)]
-    assert errors[2] < 1e-12
-    assert errors[2] <= errors[1] < errors[0]
-
-
-def test_the_error_falls_exponentially_as_section_5_says() -> None:
-    # With a smallest gap d between scores, it falls as exp(-d²/sigma): its logarithm is a line in 1/sigma.
-    data = sr.Dataset(np.zeros((4, 1)), [0, 2, 1, 3], qid=np.zeros(4, int))
-    scores = np.array([0.0, 0.5, 1.2, 2.0])
-    smooth = bound("ndcg", "indicators", data)
-    exact = sr.metric("ndcg").bind(data.labels, data.indptr).mean(scores)
-    inverse = np.array([40.0, 50.0, 60.0, 70.0])
-    errors = [abs(smooth.mean(evaluate(smooth, scores, 1 / x)[0]) - exact) for x in inverse]
+def test_the_error_falls_as_exp_of_minus_mu_over_sigma() -> None:
+    """[Chapelle2010, section 5.1]: the slope of log error against 1 / sigma is -mu."""
+    scores = np.array([0.0, 0.5, 1.3, 2.4, 3.1])
+    labels = np.array([0.0, 2.0, 0.0, 1.0, 0.0])
+    data = sr.Dataset(np.zeros((5, 1)), labels, qid=np.ones(5))
+    mu = 0.5**2
+    inverse = np.linspace(20, 60, 9)
+    exact = METRICS["ndcg"].mean(labels, scores, [0, 5])
+    bound = bind(data, METRICS["ndcg"])
+    errors = [abs(gradient(bound, scores, 1 / each)[0][0] - exact) for each in inverse]
     rate = np.polyfit(inverse, np.log(errors), 1)[0]
-    assert rate == pytest.approx(-(0.5**2), rel=1e-3)
+    assert rate == pytest.approx(-mu, rel=0.01)
+    assert all(error <= 5 * np.exp(-mu * each) for error, each in zip(errors, inverse, strict=True))
 
 
-@every_smoothing
-def test_it_becomes_constant_as_sigma_grows(metric: Any, smoothing: Any) -> None:
-    data, scores = lists()
-    smooth = bound(metric, smoothing, data)
-    first, grad = evaluate(smooth, scores, 1e9)
-    second, _ = evaluate(smooth, scores[::-1].copy(), 1e9)
-    np.testing.assert_allclose(first, second, atol=1e-7)
-    assert np.abs(grad).max() < 1e-7
+@pytest.mark.parametrize("name", ["ndcg", "ndcg@3", "map", "err"])
+def test_the_smooth_metric_is_constant_where_sigma_is_large(name: str) -> None:
+    data = queries(6)
+    rng = np.random.default_rng(6)
+    bound = bind(data, METRICS[name])
+    one, slope = gradient(bound, rng.normal(size=len(data)), 1e12)
+    other, _ = gradient(bound, rng.normal(size=len(data)), 1e12)
+    np.testing.assert_allclose(one, other, atol=1e-10)
+    assert np.abs(slope).max() < 1e-10
 
 
-@every_smoothing
-def test_the_value_is_continuous_through_a_tie(metric: Any, smoothing: Any) -> None:
-    # Proposition 1: when two documents trade ranks, h does not jump, for they have the same score there.
-    data = sr.Dataset(np.zeros((4, 1)), [0, 3, 1, 0], qid=np.zeros(4, int))
-    smooth = bound(metric, smoothing, data)
-    values = [evaluate(smooth, np.array([1.0, 1.0 + gap, 0.2, 2.0]), 0.3)[0][0] for gap in (-1e-9, 0.0, 1e-9)]
-    np.testing.assert_allclose(values, values[1], atol=1e-8)
+@pytest.mark.parametrize("name", ["ndcg@3", "p@2", "map", "err"])
+def test_the_smooth_metric_is_continuous_through_a_tie(name: str) -> None:
+    data = sr.Dataset(np.zeros((5, 1)), [0, 3, 1, 0, 2], qid=np.ones(5))
+    bound = bind(data, METRICS[name])
+    others = np.array([2.0, 1.0, 1.0, 0.4, 0.1])
+    tied, _ = gradient(bound, others, 0.1)
+    for gap in (1e-3, 1e-6, 1e-9):
+        for way in (1, -1):
+            near, _ = gradient(bound, others + way * np.array([0, gap, 0, 0, 0]), 0.1)
+            assert abs(near[0] - tied[0]) < 30 * gap
 
 
-@every_smoothing
-def test_threads_change_nothing(metric: Any, smoothing: Any) -> None:
-    rng = np.random.default_rng(0)
-    qid = np.arange(6000) // 60
-    data = sr.Dataset(np.zeros((6000, 1)), rng.integers(0, 3, 6000), qid=qid)
-    scores = np.round(rng.normal(size=6000), 2)
-    one, many = (evaluate(bound(metric, smoothing, data, n_threads), scores, 0.2) for n_threads in (1, 5))
-    np.testing.assert_array_equal(one[0], many[0])
-    np.testing.assert_array_equal(one[1], many[1])
+def test_both_smooth_average_precisions_tend_to_average_precision() -> None:
+    data = queries(7)
+    scores = np.random.default_rng(7).normal(size=len(data))
+    exact = METRICS["map"].per_query(data.labels, scores, data.indptr)
+    for smoothing, sigma in (("indicators", 1e-8), ("ranks", 1e-5)):
+        bound = bind(data, METRICS["map"], smoothing=smoothing)
+        np.testing.assert_allclose(gradient(bound, scores, sigma)[0], exact, atol=1e-9)
 
 
-def test_a_kept_order_changes_nothing() -> None:
-    data, scores = lists()
-    smooth = bound("ndcg", "indicators", data)
-    order = smooth.arrangement.copy()
-    grad = np.empty(len(scores))
-    for step in range(5):
-        moved = scores * (1 - 0.5 * step)
-        values = smooth.evaluate(moved, 0.3, grad, order=order)
-        expected, expected_grad = evaluate(smooth, moved, 0.3)
-        np.testing.assert_allclose(values, expected, atol=1e-13)
-        if step != 2:  # There all are tied, and documents keep the order in which they came.
-            np.testing.assert_allclose(grad, expected_grad, atol=1e-13)
-
-
-def test_long_lists_that_find_no_room_for_their_exponentials() -> None:
-    rng = np.random.default_rng(0)
-    data = sr.Dataset(np.zeros((800, 1)), rng.integers(0, 2, 800), qid=np.zeros(800, int))
-    scores, move = rng.normal(size=800), rng.normal(size=800)
-    smooth = bound("map", "indicators", data)
-    _, grad = evaluate(smooth, scores, 50.0)
-    up, down = (evaluate(smooth, scores + sign * 1e-4 * move, 50.0)[0][0] for sign in (1, -1))
-    assert grad @ move == pytest.approx((up - down) / 2e-4, rel=1e-5)
-
-
-@pytest.mark.parametrize("smoothing", ["indicators", "ranks"])
-def test_what_trees_divide_by_is_positive_and_bounds_the_step(smoothing: Any) -> None:
-    data, scores = lists()
-    objective = SmoothObjective(sr.metric("map"), sigma=0.25, smoothing=smoothing)
-    smooth = objective.bind(data, random_state=0, n_threads=1)
-    grad, hess = np.empty(len(scores)), np.empty(len(scores))
-    smooth.update(scores, grad, hess)
-    np.testing.assert_allclose(grad, -slopes(smooth, scores, 0.25), atol=1e-7)
-    assert (hess >= 0).all()
-    longest = 0.25 if smoothing == "ranks" else 0.5
-    assert (np.abs(grad) <= hess * longest * (1 + 1e-12)).all()
+def test_soft_ranks_equal_equation_nine() -> None:
+    data = queries(8)
+    scores = np.random.default_rng(8).normal(size=len(data))
+    values, _ = gradient(bind(data, METRICS["map"], smoothing="ranks"), scores, 0.4)
+    for query, (a, b) in enumerate(zip(data.indptr[:-1], data.indptr[1:], strict=True)):
+        if (data.labels[a:b] >= 1).any():
+            assert values[query] == pytest.approx(smooth_ranks_value(data.labels[a:b], scores[a:b], 0.4), abs=1e-13)
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.floats(-1000, 1000))
-def test_powers_of_two(y: float) -> None:
-    assert exp2(y) == pytest.approx(math.pow(2.0, y), rel=4e-15)
+@given(st.integers(0, 10**6), st.sampled_from(sorted(METRICS)), st.floats(1e-3, 1e3), st.floats(1e-3, 1e3))
+def test_any_list_follows_the_definition(seed: int, name: str, sigma: float, width: float) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 30))
+    data = sr.Dataset(np.zeros((n, 1)), rng.integers(0, 5, n), qid=np.ones(n))
+    scores = width * np.round(rng.normal(size=n), 1)  # with ties
+    values, grad = gradient(bind(data, METRICS[name]), scores, sigma)
+    assert values[0] == pytest.approx(smooth_value(METRICS[name], data.labels, scores, sigma), abs=1e-11)
+    assert np.isfinite(grad).all()
 
 
-def test_what_cannot_be_smoothed_is_refused() -> None:
-    data, _ = lists()
-    for metric in ("pairwise", "bpref"):
-        with pytest.raises(sr.MetricError, match=f"{metric} cannot be smoothed: it is not made of gains at ranks"):
-            bound(metric, "indicators", data)
-    with pytest.raises(sr.MetricError, match="smoothing='ranks' is for map without a cut-off, found ndcg@5"):
-        bound("ndcg@5", "ranks", data)
+@pytest.mark.parametrize("name", ["ndcg@50", "map", "err"])
+def test_long_lists(name: str) -> None:
+    """Longer than what is ranked by counting, and than the room in which exponentials are kept."""
+    rng = np.random.default_rng(9)
+    data = sr.Dataset(np.zeros((800, 1)), rng.integers(0, 3, 800), qid=np.ones(800))
+    metric, scores = sr.metric(name), rng.normal(size=800)
+    bound = bind(data, metric)
+    values, grad = gradient(bound, scores, 3.0)
+    assert values[0] == pytest.approx(smooth_value(metric, data.labels, scores, 3.0), abs=1e-12)
+    way = rng.normal(size=800)
+    up, down = (smooth_value(metric, data.labels, scores + s * 1e-6 * way, 3.0) for s in (1, -1))
+    assert grad @ way == pytest.approx((up - down) / 2e-6, abs=1e-8)
+
+
+def test_an_order_that_is_kept_changes_nothing() -> None:
+    data = queries(10, (40, 3, 60))
+    bound = bind(data, METRICS["map"])
+    order, rng = bound.arrangement.copy(), np.random.default_rng(10)
+    scores = rng.normal(size=len(data))
+    for _ in range(5):
+        scores = scores + 0.1 * rng.normal(size=len(data))
+        grad = np.empty(len(data))
+        values = bound.evaluate(scores, 0.3, grad, order=order)
+        expected = gradient(bound, scores, 0.3)
+        np.testing.assert_array_equal(values, expected[0])
+        np.testing.assert_array_equal(grad, expected[1])
+    for a, b in zip(data.indptr[:-1], data.indptr[1:], strict=True):
+        assert (np.diff(scores[order[a:b]]) <= 0).all()
+
+
+@pytest.mark.parametrize("smoothing", ["indicators", "ranks"])
+def test_results_are_identical_for_any_number_of_threads(smoothing: Any) -> None:
+    rng = np.random.default_rng(11)
+    qid = np.repeat(np.arange(60), 80)
+    data = sr.Dataset(rng.normal(size=(len(qid), 1)), rng.integers(0, 3, len(qid)), qid=qid)
+    scores = rng.normal(size=len(data))
+    found = []
+    for n_threads in (1, 2, 3, 7):
+        values, grad = gradient(bind(data, METRICS["map"], n_threads, smoothing=smoothing), scores, 0.5)
+        found.append((values.tobytes(), grad.tobytes()))
+    assert len(set(found)) == 1
+
+
+def test_a_query_weighs_the_mean_weight_of_its_documents() -> None:
+    plain = queries(12)
+    rng = np.random.default_rng(12)
+    weights, scores = rng.uniform(0, 2, len(plain)), rng.normal(size=len(plain))
+    qid = plain.qids.repeat(np.diff(plain.indptr))
+    weighted = sr.Dataset(plain.features, plain.labels, qid=qid, sample_weight=weights)
+    values, grad = gradient(bind(weighted, METRICS["ndcg"]), scores, 0.5)
+    expected, slope = gradient(bind(plain, METRICS["ndcg"]), scores, 0.5)
+    means = np.add.reduceat(weights, plain.indptr[:-1]) / np.diff(plain.indptr)
+    np.testing.assert_allclose(values, expected * means)
+    np.testing.assert_allclose(grad, slope * means.repeat(np.diff(plain.indptr)), atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["ndcg", "map", "err"])
+def test_trees_get_gradients_of_the_cost_and_positive_curvatures(name: str) -> None:
+    data = queries(13)
+    scores = np.random.default_rng(13).normal(size=len(data))
+    bound = bind(data, METRICS[name], sigma=0.5)
+    grad, hess = np.empty(len(data)), np.empty(len(data))
+    bound.update(scores, grad, hess)
+    np.testing.assert_array_equal(grad, -gradient(bound, scores, 0.5)[1])
+    assert (hess >= np.abs(grad) / np.sqrt(0.5)).all()
+    assert (hess[grad != 0] > 0).all()
+    # A short Newton step makes the metric better.
+    step = np.divide(grad, hess, out=np.zeros(len(data)), where=hess > 0)
+    better = gradient(bound, scores - 0.05 * step, 0.5)[0].sum()
+    assert better > gradient(bound, scores, 0.5)[0].sum()
+
+
+def test_trees_leave_the_saddle_of_equal_scores() -> None:
+    data = sr.Dataset(np.zeros((5, 1)), [0, 2, 1, 0, 1], qid=[1, 1, 1, 2, 2])
+    bound = bind(data, METRICS["ndcg"], sigma=0.1)
+    scores = np.array([0.5, 0.5, 0.5, 0.0, 1.0])
+    assert all_equal(scores, data.indptr).tolist() == [0]
+    grad, hess = np.empty(5), np.empty(5)
+    bound.update(scores, grad, hess)
+    gains = np.array([0.0, 3.0, 1.0])
+    expected = (gains - gains.mean()) / bound.terms.gains.std()
+    np.testing.assert_allclose(-grad[:3] / hess[:3], expected)
+
+
+def test_queries_that_are_not_taken_cost_nothing() -> None:
+    data = queries(14)
+    bound = bind(data, METRICS["ndcg"])
+    scores = np.random.default_rng(14).normal(size=len(data))
+    taken = np.arange(data.n_queries) % 2 == 0
+    grad, hess, whole, curved = (np.empty(len(data)) for _ in range(4))
+    bound.update(scores, grad, hess, taken)
+    bound.update(scores, whole, curved)
+    rows = taken.repeat(np.diff(data.indptr))
+    np.testing.assert_array_equal(grad[rows], whole[rows])
+    np.testing.assert_array_equal(hess[rows], curved[rows])
+
+
+def test_scores_far_apart_stay_finite() -> None:
+    data = sr.Dataset(np.zeros((4, 1)), [0, 1, 2, 3], qid=[1, 1, 1, 1])
+    for scores in (np.array([3e3, 0.0, -2e3, -5e3]), np.array([1e150, 0.0, -1e150, 5.0]), np.zeros(4)):
+        for smoothing in ("indicators", "ranks"):
+            values, grad = gradient(bind(data, METRICS["map"], smoothing=smoothing), scores, 1e-6)
+            assert np.isfinite(values).all()
+            assert np.isfinite(grad).all()
+
+
+def test_indicators_are_shares() -> None:
+    h = indicators(np.random.default_rng(15).normal(size=9), 0.5)
+    np.testing.assert_allclose(h.sum(axis=0), 1)
+
+
+@pytest.mark.parametrize(
+    "metric", ["pairwise", "bpref", sr.CustomMetric(evaluate=lambda labels: labels[0], name="mine")], ids=str
+)
+def test_metrics_that_are_not_made_of_gains_at_ranks_are_refused(metric: str | sr.Metric) -> None:
+    with pytest.raises(sr.MetricError, match="cannot be smoothed: it is not made of gains at ranks"):
+        bind(queries(), sr.metric(metric) if isinstance(metric, str) else metric)
+
+
+def test_soft_ranks_are_for_average_precision() -> None:
+    for name in ("ndcg", "map@5"):
+        with pytest.raises(sr.MetricError, match=f"smoothing='ranks' is for map without a cut-off, found {name}"):
+            bind(queries(), sr.metric(name), smoothing="ranks")
     with pytest.raises(sr.ParameterError, match="there is no smoothing 'rank'; did you mean 'ranks'"):
-        bound("map", "rank", data)
+        SmoothObjective(sr.metric("map"), smoothing="rank")  # type: ignore[arg-type]

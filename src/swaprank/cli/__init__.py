@@ -50,8 +50,8 @@ def _options(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line.
 
-    Ends with 0 when all went well, 2 for bad usage or bad input, 130 when interrupted, and 1 for a mistake of ours or
-    when nobody reads the output any more; the reason is on standard error.
+    Ends with 0 when all went well, 2 for bad usage or bad input, 130 when interrupted, and 1 for a mistake of ours,
+    when nobody reads the output any more, or when `certify` found no optimum; the reason is on standard error.
     """
     try:
         app(args=arguments)

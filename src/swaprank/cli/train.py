@@ -12,7 +12,9 @@ def train(
     data: Annotated[Path, typer.Argument(metavar="TRAIN", help="Judged documents to learn from.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the model.")],
     valid: Annotated[Path | None, typer.Option(help="Judged documents to measure on after every round.")] = None,
-    ranker: Annotated[str, typer.Option(help="lambdamart, mart, lambdarank, ranknet, smoothrank or linear_regression.")] = "lambdamart",
+    ranker: Annotated[
+        str, typer.Option(help="lambdamart, mart, lambdarank, ranknet, smoothrank or linear_regression.")
+    ] = "lambdamart",
     metric: Annotated[
         str, typer.Option("--metric", "-m", help="The measure to learn for, such as ndcg@10.")
     ] = "ndcg@10",

@@ -17,7 +17,7 @@ from swaprank.linear.kernel_map import KernelMap, kernel_map_from_arrays
 from swaprank.linear.model import LinearModel, linear_model_from_arrays
 from swaprank.linear.projection import project
 from swaprank.linear.scorers import LinearScorer, NetScorer, Scorer
-from swaprank.net.layers import Layers, count_weights, random_weights
+from swaprank.net.layers import Layers, count_weights, random_weights, weight_generator
 from swaprank.net.net import Net, net_arrays, net_from_arrays, net_meta, score
 from swaprank.net.scaling import Scaling
 
@@ -126,7 +126,7 @@ class Layered(Architecture):
 
     def first_parameters(self, random_state: int) -> Floats:
         """See `Architecture`: equal units would stay equal."""
-        return random_weights(self.layers, np.random.default_rng(random_state)).astype(np.float64)
+        return random_weights(self.layers, weight_generator(random_state)).astype(np.float64)
 
 
 def base_of(data: Dataset) -> Floats | float:

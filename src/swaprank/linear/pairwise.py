@@ -76,7 +76,7 @@ def fit_pairs(
     >>> from swaprank.linear.scorers import LinearScorer
     >>> scorer = LinearScorer(np.array([[1.0], [0.0], [0.5]], dtype=np.float32), np.ones(1))
     >>> fit_pairs(scorer, np.zeros(1), np.array([2.0, 0.0, 1.0]), np.array([0, 3]), np.ones(1), strength=0.0).round(3)
-    array([1.333])
+    array([2.])
     """
     from scipy.optimize import minimize
 

@@ -70,6 +70,18 @@ def layer_weights(layers: Layers, weights: Reals) -> list[tuple[Reals, Reals]]:
     return parts
 
 
+def weight_generator(random_state: int) -> np.random.Generator:
+    """What first weights are drawn from: never the numbers that artificial data of the same seed was made of.
+
+    >>> import numpy as np
+    >>> from swaprank.net.layers import weight_generator
+    >>> weight_generator(0).random() == np.random.default_rng(0).random()
+    False
+    """
+    # Trailing zeros do not change a seed, so the last number is not one.
+    return np.random.default_rng((random_state, 0, 1))
+
+
 def random_weights(layers: Layers, rng: np.random.Generator) -> NDArray[np.float32]:
     """Weights to start from: uniform in ±1 / sqrt(inputs of the unit), so that no unit begins saturated; biases 0."""
     weights = np.zeros(count_weights(layers), np.float32)

@@ -40,7 +40,7 @@ class SmoothObjective(Objective):
     >>> bound = SmoothObjective(sr.metric("ndcg")).bind(data, random_state=0, n_threads=1)
     >>> grad = np.empty(3)
     >>> [round(float(bound.evaluate(np.array([1.0, 2.0, 3.0]), sigma, grad)[0]), 4) for sigma in (100, 1, 0.01)]
-    [0.7831, 0.7954, 0.7967]
+    [0.7866, 0.8666, 0.7967]
     >>> round(sr.metric("ndcg").mean([0, 2, 1], [1.0, 2.0, 3.0], [0, 3]), 4)
     0.7967
     """

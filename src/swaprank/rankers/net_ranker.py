@@ -14,7 +14,7 @@ from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.net.activations import ACTIVATIONS, Activation
-from swaprank.net.layers import make_layers, random_weights
+from swaprank.net.layers import make_layers, random_weights, weight_generator
 from swaprank.net.net import Net, net_arrays, net_from_arrays, net_meta, score
 from swaprank.net.scaling import fit_scaling
 from swaprank.net.stepping import OPTIMIZERS, Optimizer, Stepper
@@ -190,7 +190,7 @@ class NetRanker(Ranker):
     def _new_net(self, data: Dataset) -> Net:
         layers = make_layers(data.n_features, self.hidden, ACTIVATIONS.index(self.activation))
         scaling = fit_scaling(data.features, self._logged(data), self.standardize, n_threads=self.n_threads)
-        return Net(layers, scaling, random_weights(layers, np.random.default_rng(int(self.random_state))))
+        return Net(layers, scaling, random_weights(layers, weight_generator(int(self.random_state))))
 
     def _start_net(self, base: Any, data: Dataset) -> Net:
         if not isinstance(base, NetRanker) or not hasattr(base, "net_"):
