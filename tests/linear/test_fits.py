@@ -158,15 +158,15 @@ def test_conjugate_gradients_never_climb_and_stop_where_it_is_flat() -> None:
 def test_a_kernel_map_keeps_the_kernels_inner_products(kernel: Any) -> None:
     X = features(40, 3)
     units = units_of(X, standardize=True)
-    options = dict(kernel=kernel, gamma=0.3, degree=2, random_state=0)
-    mapping = fit_kernel_map(X, units, n_landmarks=40, **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = dict(kernel=kernel, gamma=0.3, degree=2, random_state=0)
+    mapping = fit_kernel_map(X, units, n_landmarks=40, **options)
     mapped, z = mapping(X).astype(float), (X.astype(float) - units.missing) * units.factor
     distances = ((z[:, None] - z) ** 2).sum(axis=2)
     expected = np.exp(-0.3 * distances) if kernel == "rbf" else (0.3 * z @ z.T + 1) ** 2
     np.testing.assert_allclose(mapped @ mapped.T, expected, atol=2e-5 * np.abs(expected).max())
     again = kernel_map_from_arrays(mapping.arrays(), mapping.meta())
     np.testing.assert_array_equal(again(X), mapping(X))
-    smaller = fit_kernel_map(X, units, n_landmarks=5, **options)  # type: ignore[arg-type]
+    smaller = fit_kernel_map(X, units, n_landmarks=5, **options)
     assert smaller(X).shape[1] <= 5
 
 

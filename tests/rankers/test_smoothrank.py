@@ -21,7 +21,8 @@ SHORT = (8.0, 1.0, 0.125)
 
 
 def small(**parameters: Any) -> sr.SmoothRank:
-    return sr.SmoothRank(**({"metric": "ndcg", "regularization": 0.01, "sigmas": SHORT} | parameters))
+    chosen: dict[str, Any] = {"metric": "ndcg", "regularization": 0.01, "sigmas": SHORT} | parameters
+    return sr.SmoothRank(**chosen)
 
 
 def ndcg(ranker: Any, data: sr.Dataset = TEST) -> float:
