@@ -6,7 +6,9 @@ cache of their own for every state of the package. Set before anything imports N
 
 import hashlib
 import os
+import signal
 import tempfile
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -38,3 +40,11 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("the real data sets are not beside this checkout (../shared/data)")
     return SHARED_DATA
+
+
+@pytest.fixture(autouse=True)
+def ctrl_c_interrupts() -> Iterator[None]:
+    """Whatever the shell: it tells background jobs to ignore Ctrl-C, and a test of interruption would never end."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -156,7 +156,7 @@ def test_ctrl_c_at_any_moment_leaves_a_net() -> None:
         timer = threading.Timer(moment, signal.raise_signal, [signal.SIGINT])
         timer.start()
         try:
-            ranker = small(n_epochs=10**6).fit(TRAIN, valid={"a": VALI, "b": TEST})
+            ranker = small(n_epochs=3000).fit(TRAIN, valid={"a": VALI, "b": TEST})
         except KeyboardInterrupt:
             continue  # Before the first epoch there is nothing to keep.
         assert ranker.interrupted_
