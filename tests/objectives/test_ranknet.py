@@ -5,8 +5,6 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.kernels import kernel
-from swaprank.objectives.forces import Forces, forces_of_queries
 from swaprank.objectives.lambdarank import LambdaRankObjective
 from swaprank.objectives.objective import Objective
 from swaprank.objectives.ranknet import RankNetObjective
@@ -112,31 +110,3 @@ def test_weights_multiply() -> None:
         one, two = gradients(objective, plain, scores), gradients(objective, weighted, scores, n_threads=2)
         np.testing.assert_allclose(two[0], one[0] * weights)
         np.testing.assert_allclose(two[1], one[1] * weights)
-
-
-@kernel
-def _one_by_one(forces: Forces, indptr: Any, scores: Floats, grad: Floats, hess: Floats) -> None:
-    for query in range(len(indptr) - 1):
-        forces_of_queries(forces, indptr, scores, query, query + 1, grad, hess)
-
-
-@pytest.mark.parametrize(
-    "objective",
-    [
-        RankNetObjective(),
-        RankNetObjective(ties=True),
-        LambdaRankObjective(sr.metric("ndcg@5")),
-        LambdaRankObjective(sr.metric("map"), normalize=False),
-        LambdaRankObjective(sr.metric("err"), construction="spring"),
-        LambdaRankObjective(sr.metric("err"), construction="discrete_bounded"),
-    ],
-    ids=str,
-)
-def test_kernels_may_ask_for_one_query_at_a_time(objective: RankNetObjective | LambdaRankObjective) -> None:
-    data = queries(7, sample_weight=np.random.default_rng(7).random(len(queries(7))))
-    scores = np.random.default_rng(8).normal(size=len(data))
-    expected = gradients(objective, data, scores)
-    bound = objective.bind(data, random_state=0, n_threads=1)
-    grad, hess = np.empty(len(data)), np.empty(len(data))
-    _one_by_one(bound.forces, bound.indptr, scores, grad, hess)
-    np.testing.assert_array_equal((grad, hess), expected)

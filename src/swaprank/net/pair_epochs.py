@@ -33,23 +33,36 @@ class Twins(NamedTuple):
 
 
 @kernel
-def train_pair(
+def train_pairs(
+    documents: Documents,
+    forces: Forces,
     layers: Layers,
-    weights: Reals,
-    base_ahead: float,
-    weight_i: float,
-    weight_j: float,
-    sigma: float,
-    target: float,
+    start: int,
+    scaled: Reals,
+    above: Ints,
+    below: Ints,
+    targets: Floats,
+    step_a_pair: bool,
+    stepper: Stepper,
+    rate: float,
     twins: Twins,
     gradient: Reals,
+    weights: Reals,
 ) -> None:
-    """Add the gradient of one pair's cost, with the target P that i is above j [Burges2005, Eqs. 12 to 15]."""
-    forward(layers, weights, twins.X, twins.units)
-    ahead = sigma * (base_ahead + twins.units[-2] - twins.units[-1])
-    force = sigma * (1.0 / (1.0 + np.exp(-ahead)) - target)
-    twins.deltas[0, 0], twins.deltas[0, 1] = weight_i * force, -weight_j * force
-    backward(layers, weights, twins.X, twins.units, twins.deltas, gradient)
+    """Add the gradient of every pair's cost, with the target P that i is above j [Burges2005, Eqs. 12 to 15]."""
+    for pair in range(len(above)):
+        i, j = above[pair], below[pair]
+        twins.X[0], twins.X[1] = scaled[i - start], scaled[j - start]
+        forward(layers, weights, twins.X, twins.units)
+        ahead = forces.sigma * (documents.base[i] - documents.base[j] + twins.units[-2] - twins.units[-1])
+        force = forces.sigma * (1.0 / (1.0 + np.exp(-ahead)) - targets[pair])
+        twins.deltas[0, 0], twins.deltas[0, 1] = force, -force
+        if len(forces.weights) > 0:
+            twins.deltas[0, 0] *= forces.weights[i]
+            twins.deltas[0, 1] *= forces.weights[j]
+        backward(layers, weights, twins.X, twins.units, twins.deltas, gradient)
+        if step_a_pair:
+            step(stepper, rate, 1, gradient, weights)
 
 
 @kernel
@@ -113,16 +126,10 @@ def train_pair_epoch(
                     forces.terms.gains, forces.arrangement[start:stop], a, forces.ties, above, below, targets
                 )
                 upper, lower, wanted = above[:count], below[:count], targets[:count]
-            for pair in range(len(upper)):
-                i, j = upper[pair], lower[pair]
-                weight_i, weight_j = 1.0, 1.0
-                if len(forces.weights) > 0:
-                    weight_i, weight_j = forces.weights[i], forces.weights[j]
-                twins.X[0], twins.X[1] = scaled[i - start], scaled[j - start]
-                base_ahead = documents.base[i] - documents.base[j]
-                train_pair(layers, weights, base_ahead, weight_i, weight_j, forces.sigma, wanted[pair], twins, gradient)
-                if batch_queries == 0:
-                    step(stepper, rate, 1, gradient, weights)
+            train_pairs(
+                documents, forces, layers, start, scaled, upper, lower, wanted, batch_queries == 0, stepper, rate,
+                twins, gradient, weights,
+            )  # fmt: skip
             n_pairs += len(upper)
         if batch_queries > 0 and n_pairs > 0:
             waiting += 1

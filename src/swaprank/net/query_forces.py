@@ -1,8 +1,7 @@
 """One query's forces, called from inside a kernel that is compiled for one rule alone.
 
 `rule` is a tuple of as many zeros as the rule has for its number: Numba drops the branches that a tuple of that length
-never takes, before it compiles what they call. A first fit then compiles for 15 s, where `forces_of_queries`, with all
-its rules, takes 40.
+never takes, before it compiles what they call. A first fit then compiles for 15 s; with all rules it would for 40.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def rule_of(forces: Forces) -> Rule:
 def forces_of_query(
     rule: Rule, forces: Forces, indptr: Ints, scores: Floats, query: int, grad: Floats, hess: Floats
 ) -> None:
-    """Write gradient and curvature of one query's documents: `forces_of_queries` for one query and one rule."""
+    """Write gradient and curvature of one query's documents: `write_forces` for one query and one rule."""
     start, stop, next_query = indptr[query], indptr[query + 1], query + 1
     terms, arrangement, sigma = forces.terms, forces.arrangement, forces.sigma
     if len(rule) == 0:

@@ -1,9 +1,9 @@
 """Every pairwise objective as plain data and one kernel, so that any learner can call it from inside its own kernels.
 
     objective.bind(data) -> bound.forces, bound.indptr
-    forces_of_queries(bound.forces, bound.indptr, scores, q, q + 1, grad, hess)
+    write_forces(bound.forces, bound.indptr, scores, q, q + 1, grad, hess)
 
-A rule is a number here and one branch in `forces_of_queries`; its equations stand at the top of its own file.
+A rule is a number here and one branch in `write_forces`; its equations stand at the top of its own file.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ def write_forces(
 ) -> None:
     """Write gradient and curvature of the documents of the queries from first to last; `scores` has all documents.
 
-    A metric of a user's own that fails leaves NaN in `grad`: see `BoundForces.refuse_failures`. Called from Python, it
-    compiles the kernel of its rule alone; `forces_of_queries` is for kernels, and compiles them all.
+    A metric of a user's own that fails leaves NaN in `grad`: see `BoundForces.refuse_failures`. It is not a kernel
+    itself, so that only the kernel of its rule is compiled; net/query_forces.py is its twin for kernels.
     """
     longest = longest_of(indptr, first, last)
     if forces.rule == PAIRS:
@@ -141,9 +141,6 @@ def write_forces(
     if len(forces.weights) > 0:
         start, stop = indptr[first], indptr[last]
         multiply(forces.weights[start:stop], grad[start:stop], hess[start:stop])
-
-
-forces_of_queries = kernel(write_forces)
 
 
 @final
