@@ -15,6 +15,10 @@ from .evaluation.compare import compare as compare
 from .evaluation.evaluate import Evaluation as Evaluation
 from .evaluation.evaluate import MetricResult as MetricResult
 from .evaluation.evaluate import evaluate as evaluate
+from .experiments.cross_validation import cross_validate as cross_validate
+from .experiments.cross_validation_result import CrossValidation as CrossValidation
+from .experiments.tuning import tune as tune
+from .experiments.tuning_result import Tuning as Tuning
 from .instruments.certificate import Certificate as Certificate
 from .instruments.certify import certify as certify
 from .instruments.combine import combine as combine
@@ -63,6 +67,8 @@ from .reading.trec import Run as Run
 from .reading.trec import read_qrels as read_qrels
 from .reading.trec import read_run as read_run
 from .reading.trec import write_run as write_run
+from .reporting.report import Report as Report
+from .reporting.report import report as report
 from .summary import Summary as Summary
 from .summary import summarize as summarize
 from .version import __version__ as __version__

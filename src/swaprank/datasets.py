@@ -1,4 +1,4 @@
-"""Ranking data made to order, after the artificial data of the RankNet and LambdaRank papers.
+"""Ranking data made to order: the artificial data of the RankNet and LambdaRank papers, and a search engine's.
 
 A hidden target function scores random vectors; the scores are cut into relevance levels. The cuts are quantiles of the
 target over all documents, equal shares unless told otherwise: [Burges2005] only says "binning", but 1,000 vectors gave
@@ -105,6 +105,63 @@ def random_polynomial(
     return _parts(X, _cut_into_levels(target, shares), sizes, n_documents)
 
 
+SEARCH_FEATURES = (
+    "match", "title_match", "phrase", "authority", "clicks", "age_days", "words", "depth", "spam", "foreign",
+    "wants_news", "chance",
+)  # fmt: skip
+
+
+def random_search(
+    n_queries: int | Sequence[int] = (800, 100, 100),
+    *,
+    n_documents: int = 50,
+    levels: int | Sequence[float] = (0.5, 0.2, 0.15, 0.1, 0.05),
+    random_state: int | None = None,
+) -> tuple[Dataset, ...]:
+    """Documents of an imaginary search engine: named features of many scales, and judges who are not always right.
+
+    Relevance saturates in some features, has steps in others, and depends on some only together with another one: it is
+    neither a linear function nor a net nor a tree, and every kind of ranker finds a part of it.
+
+    Args:
+        n_queries: Queries in each part, or a number for one part.
+        n_documents: Documents of a query.
+        levels: How many relevance levels, from 0, in equal shares; or the share of each, lowest first.
+        random_state: Seed; the same one gives the same data.
+
+    >>> import swaprank as sr
+    >>> (data,) = sr.datasets.random_search(20, random_state=0)
+    >>> data
+    Dataset(1,000 documents, 20 queries, 12 features, labels 0 to 4)
+    >>> data.feature_names[:3]
+    ('match', 'title_match', 'phrase')
+    """
+    sizes, shares = _check_sizes(n_queries, len(SEARCH_FEATURES), n_documents, levels)
+    rng = random_generator(random_state)
+    n = sum(sizes) * n_documents
+    match, title = rng.gamma(3.0, 3.0, n), rng.integers(0, 4, n) / 3
+    phrase = (rng.random(n) < 0.1 + 0.3 * title).astype(np.float64)
+    authority, clicks = rng.lognormal(0.0, 1.5, n), rng.negative_binomial(0.5, 0.02, n)
+    age, words, depth = rng.exponential(300.0, n), rng.lognormal(6.0, 1.0, n), rng.integers(1, 9, n)
+    spam, foreign = rng.beta(1.0, 4.0, n), (rng.random(n) < 0.1).astype(np.float64)
+    news = np.repeat(rng.random(sum(sizes)) < 0.3, n_documents).astype(np.float64)
+    target = (
+        1.5 * np.tanh(match / 8)
+        + title**2
+        + 0.6 * phrase * (match > 6)
+        + 0.2 * np.log1p(clicks) * (title > 0.5)
+        + 0.4 * np.tanh(np.log(authority))
+        + 1.5 * news * np.exp(-age / 60)
+        - 0.4 * (words < 150)
+        - 1.2 * (spam > 0.4)
+        - 1.5 * foreign
+        + 0.4 * rng.standard_normal(n)
+    )
+    columns = (match, title, phrase, authority, clicks, age, words, depth, spam, foreign, news, rng.random(n))
+    X = np.stack(columns, axis=1).astype(np.float32)
+    return _parts(X, _cut_into_levels(target, shares), sizes, n_documents, SEARCH_FEATURES)
+
+
 def _check_sizes(n_queries: Any, n_features: Any, n_documents: Any, levels: Any) -> tuple[list[int], Floats]:
     """Queries in each part, and the share of each level."""
     sizes: list[int] = list(n_queries) if isinstance(n_queries, Iterable) else [n_queries]
@@ -158,7 +215,12 @@ def _cut_into_levels(target: Floats, shares: Floats) -> Floats:
     return np.searchsorted(cuts, target, side="right").astype(np.float64)
 
 
-def _parts(X: Features, labels: Floats, sizes: Sequence[int], n_documents: int) -> tuple[Dataset, ...]:
+def _parts(
+    X: Features, labels: Floats, sizes: Sequence[int], n_documents: int, feature_names: Sequence[str] | None = None
+) -> tuple[Dataset, ...]:
     qid = np.repeat(np.arange(1, sum(sizes) + 1), n_documents)
     cuts = np.concatenate(([0], np.cumsum(sizes))) * n_documents
-    return tuple(Dataset(X[a:b], labels[a:b], qid=qid[a:b]) for a, b in zip(cuts[:-1], cuts[1:], strict=True))
+    return tuple(
+        Dataset(X[a:b], labels[a:b], qid=qid[a:b], feature_names=feature_names)
+        for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+    )

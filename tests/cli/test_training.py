@@ -1,11 +1,15 @@
 """`swaprank train` and `swaprank predict`, as a shell runs them."""
 
+import json
+import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import swaprank as sr
+from tests.cli.conftest import Here
 from tests.cli.test_cli import swaprank
 
 
@@ -57,6 +61,134 @@ def test_a_sparse_file_gets_the_features_of_the_model(folder: Path) -> None:
     assert scored.returncode == 0, scored.stderr
 
 
+def test_a_run_is_repeated_exactly_from_the_file_beside_the_model(here: Here, folder: Path) -> None:
+    (folder / "models").mkdir()
+    arguments = ("train", "train.txt", "--valid", "vali.txt", "-m", "map", *SETTINGS, "--set", "feature_fraction=0.5")
+    trained = here(*arguments, "--seed", 7, "-o", "models/first.swaprank", folder=folder)
+    assert trained.code == 0, trained.err
+    assert trained.out.splitlines()[-1].startswith("models/first.toml: ")
+    before = (folder / "models" / "first.swaprank").read_bytes()
+    record = (folder / "models" / "first.toml").read_text()
+    (folder / "models" / "first.swaprank").unlink()
+
+    again = swaprank("train", "--config", folder / "models" / "first.toml", folder=folder.parent)
+    assert again.returncode == 0, again.stderr
+    assert "the same model, byte for byte" in again.stdout
+    assert again.stderr == ""
+    assert (folder / "models" / "first.swaprank").read_bytes() == before
+    tables, tables_again = tomllib.loads(record), tomllib.loads((folder / "models" / "first.toml").read_text())
+    assert Path(tables_again.pop("output")).name == tables.pop("output")
+    for name in ("train", "valid"):
+        assert (folder / "models" / tables.pop(name)).samefile(tables_again.pop(name))
+    assert tables == tables_again
+    assert tables["parameters"]["n_leaves"] == 7
+    assert tables["parameters"]["max_depth"] == "none"
+    assert tables["data"]["train"] | {"digest": ""} == {"documents": 600, "queries": 60, "features": 6, "digest": ""}
+    assert tables["seed"] == 7
+
+    other = here("train", "--config", "models/first.toml", "--seed", 8, "-o", "other.swaprank", folder=folder)
+    assert other.code == 0, other.err
+    assert (folder / "other.swaprank").read_bytes() != before
+    assert tomllib.loads((folder / "other.toml").read_text())["seed"] == 8
+
+
+@pytest.mark.parametrize("ending", ["toml", "yaml"])
+def test_a_configuration_of_the_users_own(here: Here, folder: Path, ending: str) -> None:
+    if ending == "yaml":
+        pytest.importorskip("yaml", reason="PyYAML is not installed")
+    equals, table = (" =", "[parameters]\n") if ending == "toml" else (":", "parameters:\n")
+    lines = [f'{name}{equals} "{value}"\n' for name, value in CONFIG.items()]
+    indent = "" if ending == "toml" else "  "
+    lines += [f"seed{equals} 3\n", table, f"{indent}n_epochs{equals} 2\n", f"{indent}hidden{equals} [4, 3]\n"]
+    (folder / f"mine.{ending}").write_text("".join(lines))
+    assert here("train", "--config", f"mine.{ending}", "--set", "n_epochs=3", "-q", folder=folder) == (0, "", "")
+    train, vali = (sr.read(folder / f"{name}.txt") for name in ("train", "vali"))
+    twin = sr.LambdaRank("map", hidden=(4, 3), n_epochs=3, random_state=3).fit(train, valid=vali)
+    twin.save(folder / "twin.swaprank")
+    assert (folder / "net.swaprank").read_bytes() == (folder / "twin.swaprank").read_bytes()
+
+
+CONFIG = {
+    "train": "train.txt", "valid": "vali.txt", "output": "net.swaprank", "ranker": "lambdarank", "metric": "map",
+}  # fmt: skip
+
+
+def test_yaml_without_pyyaml_is_told_so(here: Here, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "some.yaml").write_text("train: train.txt\n")
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    failed = here("train", "--config", "some.yaml", folder=folder)
+    assert failed.code == 2
+    assert "PyYAML is not installed: pip install PyYAML, or write TOML." in failed.err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ranker = 'mart'\noutput = 'x.swaprank'", "bad.toml has no 'train', and it was not given otherwise"),
+        ("n_leaves = 7", "unknown 'n_leaves'; it is a parameter of lambdamart, and belongs below [parameters]."),
+        ("rankr = 'mart'", "bad.toml has an unknown 'rankr'; did you mean 'ranker'?"),
+        ("seed = 'one'", "bad.toml: seed must be a whole number, found 'one'."),
+        ("seed = ", "bad.toml is not valid TOML"),
+        ("train = 'train.txt'\noutput = 'x'\n[parameters]\nn_leafs = 7", "no parameter 'n_leafs'; did you mean"),
+        ("train = 'train.txt'\noutput = 'x'\nseed = 1\n[parameters]\nrandom_state = 7", "seed is given twice"),
+        ("train = 'train.txt'\noutput = 'bad.swaprank'", "bad.toml would be written over by the record of this run"),
+        ("train = 'train.txt'\noutput = 'x'\n[data.train]\ndigest = 'f00'", "train.txt is not what it was"),
+    ],
+)
+def test_a_bad_configuration_ends_with_2_and_leaves_nothing_behind(
+    here: Here, folder: Path, text: str, message: str
+) -> None:
+    (folder / "bad.toml").write_text(text)
+    failed = here("train", "--config", "bad.toml", folder=folder)
+    assert failed.code == 2
+    assert message in failed.err
+    assert (folder / "bad.toml").read_text() == text
+    assert not any((folder / name).exists() for name in ("x", "x.swaprank", "x.toml", "bad.swaprank"))
+
+
+def test_quiet_says_nothing_and_verbose_tells_rounds(here: Here, folder: Path) -> None:
+    arguments = ("train", "train.txt", "--valid", "vali.txt", *SETTINGS, "-o", "loud.swaprank")
+    assert here(*arguments, "-q", folder=folder) == (0, "", "")
+    verbose = here(*arguments, "--verbose", folder=folder)
+    assert "round 12 of 12  valid ndcg@10 0." in verbose.err
+    both = here(*arguments, "-q", "-v", folder=folder)
+    assert both.code == 2
+    assert "--verbose and --quiet do not go together" in both.err
+
+
+def test_an_interrupted_training_is_saved_and_told(here: Here, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(told: sr.Progress, title: str) -> None:
+        if told.round == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("swaprank.cli.progress._line", interrupt)
+    ended = here("train", "train.txt", *SETTINGS, "-o", "early.swaprank", folder=folder)
+    assert ended.code == 0, ended.err
+    assert "early.swaprank: 3 trees" in ended.out
+    assert "interrupted: this is the best model until then" in ended.out
+    assert tomllib.loads((folder / "early.toml").read_text())["result"]["interrupted"] is True
+    monkeypatch.undo()
+    whole = here("train", "--config", folder / "early.toml", "-o", folder / "whole.swaprank", folder=folder)
+    assert "12 trees" in whole.out
+    assert "the same model" not in whole.out
+
+
+def test_verbose_tells_what_is_read_and_scored(here: Here, folder: Path) -> None:
+    assert here("train", "train.txt", *SETTINGS, "-o", "told.swaprank", folder=folder).code == 0
+    told = here("evaluate", "test.txt", "told.swaprank", "-v", folder=folder)
+    assert told.err == "reading test.txt\nscoring with told.swaprank: 12 trees\n"
+    assert told.out == here("evaluate", "test.txt", "told.swaprank", folder=folder).out
+
+
+def test_what_was_trained_as_json(here: Here, folder: Path) -> None:
+    arguments = ("train", "train.txt", "--valid", "vali.txt", *SETTINGS, "-o", "json.swaprank", "--json")
+    told = json.loads(here(*arguments, folder=folder).out)
+    ranker, vali = sr.load(folder / "json.swaprank"), sr.read(folder / "vali.txt")
+    assert told["valid"]["value"] == pytest.approx(ranker.score(vali))
+    assert told["valid"]["best"] == max(ranker.history_["valid ndcg@10"])
+    assert (told["model"], told["config"], told["n_documents"]) == ("json.swaprank", "json.toml", 600)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -67,14 +199,19 @@ def test_a_sparse_file_gets_the_features_of_the_model(folder: Path) -> None:
         (("train", "train.txt", "--metric", "ndgc", "-o", "x"), "there is no metric 'ndgc'; did you mean 'ndcg'?"),
         (("train", "train.txt", "-o", "nowhere/x"), "there is no folder nowhere to write x in."),
         (("train", "absent.txt", "-o", "x"), "there is no file absent.txt"),
+        (("train", "train.txt"), "missing: --output / -o"),
+        (("train", "-o", "x"), "missing: TRAIN"),
+        (("train", "train.txt", "-o", "x.toml"), "let the model end in .swaprank"),
+        (("train", "train.txt", "--ranker", "combination", "-o", "x"), "swaprank combine mixes two"),
+        (("train", "train.txt", "--seed", "1", "--set", "random_state=2", "-o", "x"), "seed is given twice"),
         (("predict", "train.txt", "test.txt", "-o", "x"), "train.txt: this is not a swaprank model."),
     ],
 )  # fmt: skip
 def test_bad_usage_ends_with_2_and_leaves_nothing_behind(
-    folder: Path, arguments: tuple[str, ...], message: str
+    here: Here, folder: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    failed = swaprank(*arguments, folder=folder)
-    assert failed.returncode == 2
-    assert message in failed.stderr
-    assert "Traceback" not in failed.stderr
+    failed = here(*arguments, folder=folder)
+    assert failed.code == 2
+    assert message in failed.err
+    assert "Traceback" not in failed.err
     assert not (folder / "x").exists()

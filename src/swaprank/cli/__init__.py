@@ -11,14 +11,18 @@ import typer
 from swaprank.cli.certify import certify
 from swaprank.cli.combine import combine
 from swaprank.cli.compare import compare
+from swaprank.cli.cv import cv
 from swaprank.cli.demo import demo
 from swaprank.cli.evaluate import evaluate
 from swaprank.cli.explain import explain
 from swaprank.cli.generate import generate
 from swaprank.cli.info import info
+from swaprank.cli.loudness import with_loudness
 from swaprank.cli.predict import predict
+from swaprank.cli.report import report
 from swaprank.cli.reproduce import reproduce
 from swaprank.cli.train import train
+from swaprank.cli.tune import tune
 from swaprank.errors import SwaprankError
 from swaprank.version import __version__
 
@@ -30,8 +34,16 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-for verb in (demo, info, train, predict, evaluate, compare, generate, reproduce, certify, combine, explain):
-    app.command()(verb)
+VERBS = {
+    "Begin": (demo, info, generate),
+    "Learn and rank": (train, tune, cv, combine, predict),
+    "Measure": (evaluate, compare, report),
+    "Look inside": (explain, certify, reproduce),
+}
+"""By what they are for, in the order of the help."""
+for panel, verbs in VERBS.items():
+    for verb in verbs:
+        app.command(rich_help_panel=panel)(with_loudness(verb))
 
 
 def _version(wanted: bool) -> None:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.output import show
+from swaprank.cli.options import AsJson, Figure, Threads
+from swaprank.cli.output import say, show, tell
 
 
 def combine(
@@ -17,14 +18,15 @@ def combine(
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the combined model.")],
     metric: Annotated[str, typer.Option("--metric", "-m", help="The measure that is to be best.")] = "ndcg@10",
     whole_line: Annotated[bool, typer.Option("--whole-line", help="Any alpha, and not only from 0 to 1.")] = False,
-    figure: Annotated[
-        Path | None, typer.Option("--figure", help="Draw the measure at every alpha (.svg, .png, .pdf).")
-    ] = None,
+    figure: Figure = None,
+    threads: Threads = None,
+    json: AsJson = False,
 ) -> None:
     """Find the alpha for which alpha A + (1 - alpha) B has the best measure there is, and save that model."""
+    from swaprank.cli.instrument_values import combination_values
     from swaprank.errors import DataError
+    from swaprank.evaluation.json_values import json_text
     from swaprank.instruments.combine import combine as mix
-    from swaprank.instruments.drawing import draw_combination
     from swaprank.model_files.container import check_target
     from swaprank.model_files.rankers import load
     from swaprank.reading.matching import read_matching
@@ -36,10 +38,16 @@ def combine(
     a, b = load(first), load(second)
     if a.n_features_in_ != b.n_features_in_:
         raise DataError(f"{first} has {a.n_features_in_} features, but {second} has {b.n_features_in_}.")
+    tell(f"reading {data}")
     judged = read_matching(data, [str(name) for name in a.feature_names_in_])
-    both = mix(a, b, judged, metric, whole_line=whole_line)
+    both = mix(a, b, judged, metric, whole_line=whole_line, n_threads=threads)
     both.save(output)
-    show(f"{output}: {both.size_}\n{both.summary()}")
     if figure is not None:
-        draw_combination(both, figure)
-        show(f"\n{figure}")
+        both.draw(figure)
+    if json:
+        show(json_text({"model": str(output), **combination_values(both)}))
+        return
+    say(f"{output}: {both.size_}")
+    show(both.summary())
+    if figure is not None:
+        say(f"\n{figure}")

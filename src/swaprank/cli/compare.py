@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.options import AsJson, Convention, JudgedFile, Metrics, Seed
-from swaprank.cli.output import show
+from swaprank.cli.options import AsJson, Convention, JudgedFile, Metrics, Seed, Threads
+from swaprank.cli.output import show, tell
 
 
 def compare(
@@ -17,7 +17,7 @@ def compare(
         list[str],
         typer.Argument(
             metavar="SCORES",
-            help="Two or more files of scores or TREC runs, as FILE or NAME=FILE; the first is the baseline.",
+            help="Two or more of scores, TREC runs or models, as FILE or NAME=FILE; the first is the baseline.",
         ),
     ],
     metric: Metrics = ["ndcg@10", "map"],  # noqa: B006
@@ -25,14 +25,17 @@ def compare(
     baseline: Annotated[str | None, typer.Option(help="The name to compare with, if not the first.")] = None,
     resamples: Annotated[int, typer.Option(min=100, help="Random signs drawn by the randomisation test.")] = 10_000,
     seed: Seed = 0,
+    threads: Threads = None,
     json: AsJson = False,
 ) -> None:
     """Compare rankings query by query: paired tests, corrected for their number, and what they mean in words."""
+    from swaprank.cli.rankings import read_ranking
     from swaprank.evaluation.compare import compare as compare_systems
-    from swaprank.reading.judged import read_judged, read_scores
+    from swaprank.reading.judged import read_judged
 
+    tell(f"reading {data}")
     judged = read_judged(data)
-    systems = {name: read_scores(path) for name, path in _named(scores).items()}
+    systems = {name: read_ranking(path, data, judged) for name, path in _named(scores).items()}
     result = compare_systems(
         judged,
         systems,
@@ -41,6 +44,7 @@ def compare(
         convention=convention,
         n_resamples=resamples,
         random_state=seed,
+        n_threads=threads,
     )
     show(result.to_json() if json else str(result))
 

@@ -7,27 +7,34 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.options import AsJson, Convention, JudgedFile, Metrics
-from swaprank.cli.output import show
+from swaprank.cli.options import AsJson, Convention, JudgedFile, Metrics, Threads
+from swaprank.cli.output import show, tell
 
 
 def evaluate(
     data: JudgedFile,
     scores: Annotated[
-        list[Path], typer.Argument(metavar="SCORES", help="Scores: one number a line, row by row; or a TREC run.")
+        list[Path],
+        typer.Argument(metavar="SCORES", help="Scores: one number a line, row by row; or a TREC run; or a model."),
     ],
     metric: Metrics = ["ndcg@10", "map"],  # noqa: B006
     convention: Convention = "standard",
     per_query: Annotated[bool, typer.Option("--per-query", help="Print every query's values, too.")] = False,
+    threads: Threads = None,
     json: AsJson = False,
 ) -> None:
     """Measure scores on judged documents: means, 95% intervals and the conventions in words."""
+    from swaprank.cli.rankings import read_ranking
     from swaprank.evaluation.evaluate import evaluate as measure
     from swaprank.evaluation.json_values import json_text
-    from swaprank.reading.judged import read_judged, read_scores
+    from swaprank.reading.judged import read_judged
 
+    tell(f"reading {data}")
     judged = read_judged(data)
-    results = {str(path): measure(judged, read_scores(path), metric, convention=convention) for path in scores}
+    results = {
+        str(path): measure(judged, read_ranking(path, data, judged), metric, convention=convention, n_threads=threads)
+        for path in scores
+    }
     if json:
         plain = {path: result.to_dict(per_query=per_query) for path, result in results.items()}
         show(json_text(plain, large=per_query))

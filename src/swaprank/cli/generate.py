@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from swaprank.cli.options import Seed
-from swaprank.cli.output import show
+from swaprank.cli.output import say
 
 
 class Target(StrEnum):
@@ -67,7 +67,7 @@ def generate(
     for name, part in zip(PART_NAMES[len(sizes)], parts, strict=True):
         path = folder / f"{name}{ending}"
         write_letor(part, path)
-        show(f"{path}: {len(part):,} documents, {part.n_queries:,} queries")
+        say(f"{path}: {len(part):,} documents, {part.n_queries:,} queries")
 
 
 def _levels(text: str) -> int | list[float]:

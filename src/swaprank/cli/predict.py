@@ -7,17 +7,24 @@ from typing import Annotated
 
 import typer
 
+from swaprank.cli.options import ModelFile, Threads
+from swaprank.cli.output import say, show, tell
+
 
 def predict(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model that train has saved.")],
+    model: ModelFile,
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Documents to score, in a file as for train.")],
     output: Annotated[
-        Path,
+        Path | None,
         typer.Option(
-            "--output", "-o", help="Scores, one a line in the order of the rows; a TREC run if it ends in .run."
+            "--output",
+            "-o",
+            help="Where to write scores, one a line in the order of the rows; a TREC run if it ends in .run.",
+            show_default="printed",
         ),
-    ],
+    ] = None,
     trees: Annotated[int | None, typer.Option(min=0, help="Use the first trees only.")] = None,
+    threads: Threads = None,
 ) -> None:
     """Score documents with a saved ranker."""
     from swaprank.errors import ParameterError
@@ -28,8 +35,11 @@ def predict(
     from swaprank.reading.scores import write_scores
     from swaprank.reading.trec import write_run
 
-    writable_target(output)
+    if output is not None:
+        writable_target(output)
     ranker = load(model)
+    ranker.n_threads = threads
+    tell(f"reading {data}")
     documents = read_matching(data, [str(name) for name in ranker.feature_names_in_])
     if isinstance(ranker, TreeRanker):
         scores = ranker.predict(documents, n_trees=trees)
@@ -37,8 +47,11 @@ def predict(
         scores = ranker.predict(documents)
     else:
         raise ParameterError(f"--trees is for rankers made of trees; {model} is a {ranker.kind}.")
+    if output is None:
+        show("\n".join(map(repr, scores.tolist())))
+        return
     if output.suffix == ".run":
         write_run(documents, scores, output)
     else:
         write_scores(scores, output)
-    typer.echo(f"{output}: {len(scores):,} scores")
+    say(f"{output}: {len(scores):,} scores")

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.options import Seed
-from swaprank.cli.output import show
+from swaprank.cli.options import AsJson, Figure, Seed
+from swaprank.cli.output import note, say, show
 
 
 def reproduce(
@@ -17,23 +17,38 @@ def reproduce(
         typer.Argument(metavar="[EXPERIMENT]", help="Which one; all are listed if none is named.", show_default=False),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Less data, in a minute or so.")] = False,
-    figure: Annotated[
-        Path | None, typer.Option("--figure", help="Draw the figure into this file (.svg, .png, .pdf).")
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="FOLDER",
+            help="Data for experiments that take some: a folder with Fold1 to Fold5, each with train.txt, vali.txt and "
+            "test.txt.",
+        ),
     ] = None,
+    figure: Figure = None,
     seed: Seed = 0,
+    json: AsJson = False,
 ) -> None:
     """Run an experiment of a paper again, and print its figures beside the published ones."""
+    from swaprank.errors import ParameterError
+    from swaprank.evaluation.json_values import json_text
     from swaprank.reproduction.by_name import EXPERIMENTS, experiment
     from swaprank.reproduction.drawing import check_drawing, draw
+    from swaprank.reproduction.experiment import Settings, outcome_values
 
     if name is None:
         for known in EXPERIMENTS.values():
             show(f"{known.name:<24}{known.source}")
         return
+    chosen = experiment(name)
+    if data is not None and not chosen.takes_data:
+        raise ParameterError(f"{name} takes no --data: it is run on generated data.")
     if figure is not None:
         check_drawing()
-    outcome = experiment(name).run(quick, seed, lambda words: typer.echo(words, err=True))
-    show(outcome.text)
+    outcome = chosen.run(Settings(quick, seed, data), note)
+    show(json_text(outcome_values(chosen, outcome)) if json else outcome.text)
     if figure is not None:
         draw(outcome.chart, figure)
-        show(f"\n{figure}")
+        if not json:
+            say(f"\n{figure}")

@@ -160,13 +160,28 @@ be luck; randomisation test, corrected p = .1824.
         name: evaluate(data, scores, measured, convention=convention, n_threads=n_threads)
         for name, scores in systems.items()
     }
+    return compare_evaluations(evaluations, against, n_resamples, random_state)
+
+
+def compare_evaluations(
+    evaluations: Mapping[str, Evaluation], baseline: str, n_resamples: int = 10_000, random_state: int = 0
+) -> Comparison:
+    """Compare rankings that have been measured on the same queries with the same metrics.
+
+    >>> import swaprank as sr
+    >>> from swaprank.evaluation.compare import compare_evaluations
+    >>> data = sr.Dataset([[1], [2]], [0, 1], qid=[1, 1])
+    >>> old, new = sr.evaluate(data, [0.9, 0.1], "map"), sr.evaluate(data, [0.1, 0.9], "map")
+    >>> compare_evaluations({"old": old, "new": new}, "old").differences[0].difference
+    0.5
+    """
     rows = [
-        _difference(name, against, evaluation, evaluations[against], at, n_resamples, random_state)
-        for at in range(len(evaluations[against].results))
+        _difference(name, baseline, evaluation, evaluations[baseline], at, n_resamples, random_state)
+        for at in range(len(evaluations[baseline].results))
         for name, evaluation in evaluations.items()
-        if name != against
+        if name != baseline
     ]
-    return Comparison(_corrected(rows), evaluations)
+    return Comparison(_corrected(rows), dict(evaluations))
 
 
 def _check_systems(systems: Mapping[str, Any], baseline: str | None) -> str:

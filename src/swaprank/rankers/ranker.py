@@ -146,7 +146,10 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         features = X.features if isinstance(X, Dataset) else as_features(X)
         if features.shape[1] != self.n_features_in_:
             raise DataError(f"the model has {self.n_features_in_} features, but X has {features.shape[1]}.")
-        return features
+        # As a data set has them: to Numba, a matrix that may be written is another type, compiled anew.
+        frozen = features.view()
+        frozen.flags.writeable = False
+        return frozen
 
     @staticmethod
     def _plus_base_score(scores: Floats, X: Any) -> Floats:

@@ -1,0 +1,128 @@
+"""Folds: LETOR's folders of train, vali and test, or parts of one data set."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from swaprank.arrays import Ints
+from swaprank.dataset import Dataset
+from swaprank.errors import DataError
+from swaprank.reading.by_ending import _TABLES, _TEXT, read
+from swaprank.reading.compression import content_ending
+from swaprank.reading.matching import read_matching
+from swaprank.seeds import random_generator
+
+PART_NAMES = {
+    "train": ("train", "training", "trainingset"),
+    "vali": ("vali", "valid", "validation", "validationset"),
+    "test": ("test", "testset"),
+}
+"""What the files of a fold are called, LETOR 4.0's names first."""
+
+
+class Parts(NamedTuple):
+    """The data of one fold."""
+
+    train: Dataset
+    vali: Dataset
+    test: Dataset
+
+
+class Fold(NamedTuple):
+    """One fold, whose data is not there before it is asked for.
+
+    >>> import swaprank as sr
+    >>> from swaprank.experiments.folds import made_folds
+    >>> (data,) = sr.datasets.random_net((10,), n_features=2, random_state=0)
+    >>> made_folds(data, 5, random_state=0)[0].name
+    'Fold1'
+    """
+
+    name: str
+    load: Callable[[], Parts]
+
+
+def find_folds(folder: str | os.PathLike[str]) -> list[Fold]:
+    """The folds of a folder: Fold1, Fold2, … with train, vali and test in each; or those three in the folder itself.
+
+    >>> import pathlib, tempfile, swaprank as sr
+    >>> from swaprank.experiments.folds import find_folds
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> parts = sr.datasets.random_net((3, 2, 2), n_features=2, random_state=0)
+    >>> for name, part in zip(("train", "vali", "test"), parts):
+    ...     sr.write_letor(part, folder / f"{name}.txt.gz")
+    >>> (fold,) = find_folds(folder)
+    >>> fold.load().test.n_queries
+    2
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        raise DataError(f"there is no folder {place}: check the path (the current folder is {Path.cwd()}).")
+    numbered = [
+        (int(found[1]), path)
+        for path in place.iterdir()
+        if path.is_dir() and (found := re.fullmatch(r"fold[ _-]?(\d+)", path.name, re.IGNORECASE))
+    ]
+    if not numbered:
+        try:
+            return [_folder_fold(place)]
+        except DataError as error:
+            raise DataError(f"{place} has no folders Fold1, Fold2, …, and is no fold itself: {error}") from None
+    return [_folder_fold(path) for _, path in sorted(numbered)]
+
+
+def _folder_fold(folder: Path) -> Fold:
+    files = {part: _part_file(folder, part) for part in PART_NAMES}
+
+    def load() -> Parts:
+        train = read(files["train"])
+        vali, test = (read_matching(files[part], train.feature_names) for part in ("vali", "test"))
+        return Parts(train, vali, test)
+
+    return Fold(folder.name, load)
+
+
+def _part_file(folder: Path, part: str) -> Path:
+    named = [path for path in sorted(folder.iterdir()) if path.name.partition(".")[0].lower() in PART_NAMES[part]]
+    found = [path for path in named if path.is_file() and content_ending(path) in (*_TEXT, *_TABLES)]
+    if not found:
+        raise DataError(f"{folder} has no {part}.txt (or another ending that can be read).")
+    if len(found) > 1:
+        raise DataError(f"{folder} has both {found[0].name} and {found[1].name}: leave one of them.")
+    return found[0]
+
+
+def made_folds(data: Dataset, n_folds: int, random_state: int = 0) -> list[Fold]:
+    """Folds made from one data set: its queries in n parts; in turn one is for testing, the next for validation.
+
+    >>> import swaprank as sr
+    >>> from swaprank.experiments.folds import made_folds
+    >>> (data,) = sr.datasets.random_net((10,), n_features=2, random_state=0)
+    >>> [part.n_queries for part in made_folds(data, 5, random_state=0)[0].load()]
+    [6, 2, 2]
+    """
+    if data.n_queries < 3:
+        raise DataError(f"folds need 3 queries or more, to train, validate and test; found {data.n_queries}.")
+    if isinstance(n_folds, bool) or not isinstance(n_folds, int) or not 3 <= n_folds <= data.n_queries:
+        raise DataError(
+            f"the number of folds must lie between 3 (to train, validate and test) and the {data.n_queries:,} queries; "
+            f"found {n_folds!r}."
+        )
+    parts = np.array_split(random_generator(random_state).permutation(data.n_queries), n_folds)
+    return [Fold(f"Fold{at + 1}", _made(data, parts, at)) for at in range(n_folds)]
+
+
+def _made(data: Dataset, parts: Sequence[Ints], at: int) -> Callable[[], Parts]:
+    test, vali = at, (at + 1) % len(parts)
+
+    def load() -> Parts:
+        train = np.concatenate([part for other, part in enumerate(parts) if other not in (test, vali)])
+        return Parts(*(data.subset(np.sort(queries)) for queries in (train, parts[vali], parts[test])))
+
+    return load

@@ -1,0 +1,107 @@
+"""What tuning gives: the best ranker, and every trial."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+from swaprank.evaluation.frames import Backend, make_frame
+from swaprank.evaluation.json_values import json_text
+from swaprank.evaluation.text_tables import decimals, text_table
+from swaprank.rankers.ranker import Ranker
+
+
+class Trial(NamedTuple):
+    """One set of parameters that was tried."""
+
+    number: int
+    """From 1."""
+    value: float | None
+    """The metric on the validation set; None if the trial was given up."""
+    given_up_after: int | None
+    """Rounds."""
+    seconds: float
+    size: str
+    """Of the model, in words."""
+    parameters: dict[str, Any]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """The best ranker, fitted, and all trials; printable.
+
+    >>> import swaprank as sr
+    >>> from swaprank.experiments.tuning_result import Trial
+    >>> trial = Trial(1, 0.5, None, 2.0, "10 trees", {"n_leaves": 7})
+    >>> print(sr.Tuning(sr.MART(), "map", trial, [trial]))
+    trial     map      size  seconds  n_leaves
+    -----  ------  --------  -------  --------
+        1  0.5000  10 trees      2.0         7
+    <BLANKLINE>
+    The best of 1 trial is trial 1: map 0.5000 on the validation set.
+    """
+
+    ranker: Ranker
+    metric: str
+    best: Trial
+    trials: Sequence[Trial]
+    """In the order in which they were made."""
+    interrupted: bool = False
+    """Whether Ctrl-C ended the search."""
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, n_trials: int = 20) -> str:
+        """The best trials as a table, the best first."""
+        names = list(self.best.parameters)
+        ordered = sorted(self.trials, key=lambda trial: (trial.value is None, -(trial.value or 0.0), trial.number))
+        rows = [
+            [
+                str(trial.number),
+                "given up" if trial.value is None else decimals(trial.value),
+                trial.size or f"{trial.given_up_after} rounds",
+                f"{trial.seconds:.1f}",
+                *(_cell(trial.parameters[name]) for name in names),
+            ]
+            for trial in ordered[:n_trials]
+        ]
+        lines = [text_table(["trial", self.metric, "size", "seconds", *names], rows, left=0)]
+        if len(ordered) > n_trials:
+            lines.append(f"… and {len(ordered) - n_trials:,} more")
+        count = "1 trial" if len(self.trials) == 1 else f"{len(self.trials):,} trials"
+        n_given_up = sum(trial.value is None for trial in self.trials)
+        given_up = f", {n_given_up} of them given up early," if n_given_up else ""
+        words = f"The best of {count}{given_up} is trial {self.best.number}: {self.metric} {self.best.value:.4f}"
+        return "\n".join([*lines, "", f"{words} on the validation set."])
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `to_json` writes, as plain Python values."""
+        return {
+            "metric": self.metric,
+            "interrupted": self.interrupted,
+            "best": self.best._asdict(),
+            "trials": [trial._asdict() for trial in self.trials],
+        }
+
+    def to_json(self) -> str:
+        """The trials as JSON; a trial that was given up has the value null."""
+        return json_text(self.to_dict())
+
+    def to_frame(self, *, backend: Backend = "pandas") -> Any:
+        """A data frame with a row a trial, and a column a parameter."""
+        columns: dict[str, list[Any]] = {
+            name: [getattr(trial, name) for trial in self.trials] for name in ("number", "value", "seconds", "size")
+        }
+        columns |= {name: [_plain(trial.parameters[name]) for trial in self.trials] for name in self.best.parameters}
+        return make_frame(columns, backend)
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value).replace(" ", "")
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, tuple) else value

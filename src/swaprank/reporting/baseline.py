@@ -1,0 +1,82 @@
+"""What a ranker has to beat: another ranker, or one feature alone."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from swaprank.arrays import Floats
+from swaprank.dataset import Dataset
+from swaprank.errors import DataError, did_you_mean
+from swaprank.metrics.metric import Metric
+from swaprank.reporting.sampling import query_sample
+
+_MOST_VALUES = 4_000_000
+"""Feature values that are looked at to find the best feature."""
+
+
+class Baseline(NamedTuple):
+    """A name and one score a row.
+
+    >>> import numpy as np
+    >>> from swaprank.reporting.baseline import Baseline
+    >>> Baseline("feature 3", np.array([0.1])).name
+    'feature 3'
+    """
+
+    name: str
+    scores: Floats
+
+
+def feature_baseline(data: Dataset, feature: str) -> Baseline:
+    """Documents in the order of one feature, the largest first; or the smallest, if there is a minus before its name.
+
+    >>> import swaprank as sr
+    >>> from swaprank.reporting.baseline import feature_baseline
+    >>> data = sr.Dataset([[3.0], [float("nan")]], [0, 1], qid=[1, 1], feature_names=["price"])
+    >>> feature_baseline(data, "-price")
+    Baseline(name='feature price, smallest first', scores=array([-3., -4.]))
+    """
+    if feature in data.feature_names:
+        return Baseline(f"feature {feature}", feature_scores(data, data.feature_names.index(feature), 1))
+    if feature.startswith("-") and feature[1:] in data.feature_names:
+        at = data.feature_names.index(feature[1:])
+        return Baseline(f"feature {feature[1:]}, smallest first", feature_scores(data, at, -1))
+    raise DataError(f"there is no feature '{feature}'; {did_you_mean(feature, data.feature_names)}")
+
+
+def best_feature(data: Dataset, metric: Metric) -> Baseline:
+    """The feature, upwards or downwards, that alone has the best metric on the data, or on a part of it if it is large.
+
+    >>> import swaprank as sr
+    >>> from swaprank.reporting.baseline import best_feature
+    >>> data = sr.Dataset([[1, 9], [1, 3], [1, 4]], [0, 2, 1], qid=[1, 1, 1], feature_names=["age", "price"])
+    >>> best_feature(data, sr.metric("ndcg")).name
+    'feature price, smallest first'
+    """
+    part = query_sample(data, max(1000, _MOST_VALUES // data.n_features))
+    docid = None if part.docid is None else part.by_query(part.docid)
+    bound = metric.bind(np.ascontiguousarray(part.by_query(part.labels)), part.indptr, docid=docid)
+    best, value = data.feature_names[0], -np.inf
+    for feature, name in enumerate(data.feature_names):
+        for sign, written in ((1, name), (-1, f"-{name}")):
+            found = bound.mean(part.by_query(feature_scores(part, feature, sign)))
+            if found > value + 1e-12:
+                best, value = written, found
+    return feature_baseline(data, best)
+
+
+def feature_scores(data: Dataset, feature: int, sign: int) -> Floats:
+    """A feature as scores; what is missing comes last.
+
+    >>> import swaprank as sr
+    >>> from swaprank.reporting.baseline import feature_scores
+    >>> feature_scores(sr.Dataset([[1.0], [float("nan")]], [0, 1], qid=[1, 1]), 0, 1).tolist()
+    [1.0, 0.0]
+    """
+    scores = sign * data.column(feature).astype(np.float64)
+    missing = np.isnan(scores)
+    if missing.any():
+        scores[missing] = (np.nanmin(scores) if not missing.all() else 0.0) - 1.0
+    return scores

@@ -1,0 +1,217 @@
+"""Whether differences of scores can be read as probabilities: 1 / (1 + exp(-sigma (s_i - s_j))) [Burges2005, Eq. 2]."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from swaprank.arrays import Floats, Ints
+from swaprank.dataset import Dataset
+from swaprank.rankers.ranker import Ranker
+from swaprank.rankers.ranknet import RankNet
+from swaprank.reporting.markup import join, paragraph, table, tag
+from swaprank.reporting.plots import Axes, Line, bars, chart, dots, legend, line_path, stretched
+from swaprank.reporting.sampling import SEED
+from swaprank.reporting.scales import Scale, scale_of
+from swaprank.reporting.subject import Section, Subject
+
+MOST_PAIRS = 200_000
+_BINS = 10
+_LEAST_PAIRS = 20
+"""Fewer in a bin say nothing, and are not drawn."""
+
+
+class Reliability(NamedTuple):
+    """Pairs in bins of the probability that the document which scores higher is the better one.
+
+    >>> import numpy as np
+    >>> from swaprank.reporting.calibration import reliability
+    >>> found = reliability(np.array([0.0, 3.0]), np.array([0.5, 1.0]))
+    >>> found.counts.tolist(), found.observed[0], found.observed[-1]
+    ([1, 0, 0, 0, 0, 0, 0, 0, 0, 1], np.float64(0.5), np.float64(1.0))
+    """
+
+    counts: Ints
+    predicted: Floats
+    """The mean probability of a bin's pairs; NaN for an empty bin."""
+    observed: Floats
+    """How often the higher one was better."""
+
+    @property
+    def error(self) -> float:
+        """How far the two are apart, on average over all pairs (expected calibration error)."""
+        filled = self.counts > 0
+        gaps = np.abs(self.predicted[filled] - self.observed[filled])
+        return float((gaps * self.counts[filled]).sum() / max(self.counts.sum(), 1))
+
+
+def scored_pairs(data: Dataset, scores: Floats) -> tuple[Floats, Floats]:
+    """Of pairs with different labels: how much higher one scores, and whether it is the better one (0.5 if tied).
+
+    All pairs of all queries, or as many drawn evenly from them as there may be.
+
+    >>> import numpy as np, swaprank as sr
+    >>> from swaprank.reporting.calibration import scored_pairs
+    >>> data = sr.Dataset([[0], [0], [0]], [0, 2, 2], qid=[1, 1, 1])
+    >>> ahead, right = scored_pairs(data, np.array([1.0, 3.0, 0.5]))
+    >>> ahead.tolist(), right.tolist()
+    ([2.0, 0.5], [1.0, 0.0])
+    """
+    labels, ranked = data.by_query(data.labels), data.by_query(scores)
+    i, j = _pairs(data.indptr)
+    differ = labels[i] != labels[j]
+    i, j = i[differ], j[differ]
+    ahead = ranked[i] - ranked[j]
+    right = np.where(ahead == 0, 0.5, (ahead > 0) == (labels[i] > labels[j]))
+    return np.abs(ahead), right.astype(np.float64)
+
+
+def reliability(ahead: Floats, right: Floats) -> Reliability:
+    """Predicted against observed; `ahead` is sigma times the difference of scores.
+
+    >>> import numpy as np
+    >>> from swaprank.reporting.calibration import reliability
+    >>> reliability(np.zeros(4), np.full(4, 0.5)).error
+    0.0
+    """
+    p = expit(ahead)
+    bins = np.minimum((2 * _BINS * (p - 0.5)).astype(np.int64), _BINS - 1)
+    counts = np.bincount(bins, minlength=_BINS)
+    with np.errstate(invalid="ignore"):
+        predicted = np.bincount(bins, p, minlength=_BINS) / counts
+        observed = np.bincount(bins, right, minlength=_BINS) / counts
+    return Reliability(counts, predicted, observed)
+
+
+def best_sigma(ahead: Floats, right: Floats) -> float:
+    """The factor of the scores for which what was observed is most probable; 0 if the order is no better than chance.
+
+    >>> import numpy as np
+    >>> from swaprank.reporting.calibration import best_sigma
+    >>> round(best_sigma(np.full(4, 2.0), np.array([1.0, 1.0, 1.0, 0.0])), 4), round(float(np.log(3) / 2), 4)
+    (0.5493, 0.5493)
+    """
+    from scipy.optimize import minimize_scalar
+
+    size = float(ahead.mean())
+    if size <= 0 or right.mean() <= 0.5:
+        return 0.0
+    unit = ahead / size
+
+    def loss(log_factor: float) -> float:
+        margin = np.exp(log_factor) * unit
+        return float((np.logaddexp(0.0, margin) - right * margin).mean())
+
+    found = minimize_scalar(loss, bounds=(-8.0, 8.0), method="bounded", options={"xatol": 1e-9})
+    return float(np.exp(found.x) / size)
+
+
+def calibration_section(subject: Subject) -> Section:
+    """A reliability diagram, as the scores are and with the factor that fits best.
+
+    >>> import swaprank as sr
+    >>> from swaprank.reporting.calibration import calibration_section
+    >>> from swaprank.reporting.subject import make_subject
+    >>> (data,) = sr.datasets.random_net((20,), n_features=3, n_documents=10, random_state=0)
+    >>> subject = make_subject(sr.MART(n_trees=2).fit(data), data, "map")
+    >>> "Reliability" in calibration_section(subject).body
+    True
+    """
+    title = "Calibration of pairs"
+    ahead, right = scored_pairs(subject.data, subject.scores)
+    if not len(ahead):
+        return Section("calibration", title, paragraph("No query has documents of different labels.", class_="lead"))
+    sigma = float(getattr(subject.ranker, "sigma", 1.0))
+    fitted = best_sigma(ahead, right)
+    now, then = reliability(sigma * ahead, right), reliability(fitted * ahead, right)
+    words = (
+        f"Of {len(ahead):,} pairs with different labels, the better document scores higher in "
+        f"{100 * right.mean():.1f}%. {_meaning(subject.ranker)} With sigma = {sigma:g}, probability and frequency are "
+        f"{now.error:.3f} apart on average; with {fitted:.3g}, the factor that fits these pairs best, {then.error:.3f}."
+    )
+    parts = tag("div", _diagram(now, then, sigma, fitted), _counts(now, sigma), class_="pair")
+    return Section("calibration", title, join([paragraph(words, class_="lead"), parts]))
+
+
+def _meaning(ranker: Ranker) -> str:
+    if isinstance(ranker, RankNet):
+        return "RankNet learns 1 / (1 + exp(-sigma (s_i - s_j))) as the probability that i is better than j."
+    return (
+        f"{type(ranker).__name__} learns an order, not probabilities (RankNet does): what follows says how far its "
+        "scores may nevertheless be read as 1 / (1 + exp(-sigma (s_i - s_j)))."
+    )
+
+
+def _diagram(now: Reliability, then: Reliability, sigma: float, fitted: float) -> Any:
+    axes = Axes(Scale(0.5, 1.0), _down_to(now, then), "predicted probability", "observed share")
+    series, marks = [], []
+    for name, found, style in ((f"sigma {sigma:g}", now, "s0"), (f"sigma {fitted:.3g}, fitted", then, "s2")):
+        kept = found.counts >= _LEAST_PAIRS
+        x, y = found.predicted[kept], found.observed[kept]
+        tips = [
+            f"{name}\npredicted {p:.3f}\nobserved {o:.3f}\n{n:,} pairs"
+            for p, o, n in zip(x, y, found.counts[kept], strict=True)
+        ]
+        series.append(Line(name, x, y, style))
+        marks.append(dots(x, y, axes, tips, [style] * len(x), 4.5))
+    # The fitted line is drawn first, under the one that is asked about.
+    drawn = stretched(*(line_path(line.x, line.y, axes, f"line {line.style}") for line in series[::-1]))
+    ends = (0.5, 1.0)
+    diagonal = stretched(line_path(np.array(ends), np.array(ends), axes, "rule"))
+    rows = [
+        [f"{0.5 + at / (2 * _BINS):.2f} to {0.5 + (at + 1) / (2 * _BINS):.2f}", f"{n:,}", f"{p:.4f}", f"{o:.4f}"]
+        for at, (n, p, o) in enumerate(zip(*now, strict=True))
+        if n
+    ]
+    return chart(
+        "Reliability",
+        f"Reliability diagram of pairwise probabilities: mean distance from the diagonal {now.error:.3f}, with the "
+        f"fitted sigma {then.error:.3f}.",
+        axes,
+        join([diagonal, drawn, *marks[::-1]]),
+        legend=legend((line.style, line.name) for line in series),
+        numbers=table(["bin", "pairs", "predicted", "observed"], rows),
+        class_="tall",
+    )
+
+
+def _down_to(*found: Reliability) -> Scale:
+    """From 0.5 to 1, or from further below where the order is worse than chance."""
+    seen = np.concatenate([each.observed[each.counts >= _LEAST_PAIRS] for each in found])
+    low = float(seen.min()) if len(seen) else 0.5
+    return Scale(min(0.5, max(0.0, np.floor(10 * low) / 10)), 1.0)
+
+
+def _counts(now: Reliability, sigma: float) -> Any:
+    edges = np.linspace(0.5, 1.0, _BINS + 1)
+    shares = now.counts / max(now.counts.sum(), 1)
+    axes = Axes(Scale(0.5, 1.0), scale_of(shares, include=(0.0,)), "predicted probability", "share of pairs")
+    tips = [
+        f"{low:.2f} to {high:.2f}\n{n:,} pairs ({share:.1%})"
+        for low, high, n, share in zip(edges[:-1], edges[1:], now.counts, shares, strict=True)
+    ]
+    return chart(
+        f"How sure it is (sigma {sigma:g})",
+        f"Histogram of the predicted probabilities of {now.counts.sum():,} pairs; most lie "
+        f"near {edges[:-1][now.counts.argmax()] + 0.025:.2f}.",
+        axes,
+        bars(edges, shares, axes, tips, ["s0"] * _BINS),
+        class_="tall",
+    )
+
+
+def _pairs(indptr: Ints) -> tuple[Ints, Ints]:
+    lengths = np.diff(indptr)
+    squares = lengths.astype(np.float64) * (lengths - 1) / 2
+    if squares.sum() <= MOST_PAIRS:
+        found = [np.add(np.triu_indices(n, 1), start) for n, start in zip(lengths, indptr[:-1], strict=True)]
+        i, j = np.concatenate(found, axis=1)
+        return i, j
+    rng = np.random.default_rng(SEED)
+    query = rng.choice(len(lengths), MOST_PAIRS, p=squares / squares.sum())
+    n = lengths[query]
+    first = rng.integers(n)
+    second = (first + 1 + rng.integers(n - 1)) % n
+    return indptr[query] + first, indptr[query] + second

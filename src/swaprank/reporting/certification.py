@@ -1,0 +1,116 @@
+"""Whether training came to an end: the certificate of local optimality, and the curves it rests on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swaprank.dataset import Dataset
+from swaprank.errors import DataError, ParameterError
+from swaprank.instruments.certificate import Certificate
+from swaprank.instruments.certify import certify
+from swaprank.metrics.metric import Metric
+from swaprank.rankers.ranker import Ranker
+from swaprank.rankers.tree_ranker import TreeRanker
+from swaprank.reporting.markup import Html, join, paragraph, table, tag
+from swaprank.reporting.plots import Axes, Line, chart, legend, level, line_path, lines, stretched, thinned
+from swaprank.reporting.scales import scale_of
+from swaprank.reporting.subject import Section
+
+UNASKED_DOCUMENTS = 3_000
+"""Training data that is certified without being asked for: it takes about a second."""
+_FAINT_LINES = 60
+
+
+def make_certificate(
+    ranker: Ranker, train: Dataset | None, data: Dataset, metric: Metric, wanted: Certificate | bool | None
+) -> Certificate | str:
+    """The certificate, or why there is none.
+
+    >>> import swaprank as sr
+    >>> from swaprank.reporting.certification import make_certificate
+    >>> (train,) = sr.datasets.random_net((20,), n_features=3, n_documents=10, random_state=0)
+    >>> ranker = sr.LinearRegressionRanker().fit(train)
+    >>> make_certificate(ranker, train, train, sr.metric("ndcg@10"), None).n_directions
+    459
+    >>> make_certificate(ranker, None, train, sr.metric("ndcg@10"), False)
+    'It was not asked for.'
+    """
+    if isinstance(wanted, Certificate):
+        return wanted
+    if wanted is False:
+        return "It was not asked for."
+    if isinstance(ranker, TreeRanker) and ranker.n_trees_ == 0:
+        return "A forest without trees has nothing to be moved."
+    if wanted is None and train is None:
+        return "Only on its training data has a ranker reason to be at an optimum: name that with train=… (--train)."
+    if wanted is None and train is not None and len(train) > UNASKED_DOCUMENTS:
+        return (
+            f"It was not asked for, and {len(train):,} documents take long: ask for it with certify=True (--certify)."
+        )
+    try:
+        return certify(ranker, data if train is None else train, metric)
+    except (DataError, ParameterError) as error:
+        if wanted:
+            raise
+        return f"There is none: {error}"
+
+
+def certificate_section(found: Certificate | str, on: str) -> Section:
+    """The verdict in words, and the metric along the directions that were tried.
+
+    >>> from swaprank.reporting.certification import certificate_section
+    >>> certificate_section("It was not asked for.", "").title
+    'Certificate'
+    """
+    if isinstance(found, str):
+        return Section("certificate", "Certificate", paragraph(found, class_="lead"))
+    word, style = ("passed", "up") if found.passed else ("not passed", "down")
+    facts = [
+        ["directions that rise", f"{found.n_rising:,} of {found.n_directions:,}"],
+        ["parameters that rise alone", f"{found.n_weights_rising:,} of {len(found.weights):,}"],
+        ["moved were", found.parameters],
+        ["steps", f"{found.steps.min():g} to {found.steps.max():g}"],
+        [str(found.metric), f"{found.value:.6f} over {found.n_queries:,} queries"],
+        ["on", on],
+    ]
+    words = paragraph(tag("span", word, class_=f"badge {style}"), " ", found.verdict(), class_="lead")
+    side = table(["", ""], facts, class_="data facts")
+    note = paragraph(
+        "It is a test of the training, not of the ranker: a model that stopped early, as it often should, fails it.",
+        class_="note",
+    )
+    body = join([words, tag("div", _chart(found), tag("div", side, note), class_="pair")])
+    return Section("certificate", "Certificate", body)
+
+
+def _chart(found: Certificate) -> Html:
+    best = int(found.curves.max(axis=1).argmax())
+    steps = np.concatenate(([0.0], found.steps))
+    curves = np.column_stack((np.full(found.n_directions, found.value), found.curves))
+    drawn = thinned(found.n_directions, _FAINT_LINES)
+    axes = Axes(
+        scale_of(steps, pad=0.0),
+        scale_of(np.concatenate((curves[drawn].ravel(), curves[best])), pad=0.08),
+        "step",
+        str(found.metric),
+    )
+    faint = stretched(*(line_path(steps, curves[at], axes, "faint") for at in drawn.tolist()))
+    highest = Line("the highest direction", steps, curves[best], "s0")
+    tips = [
+        (float(step), f"step {step:g}\nhighest direction {value:.4f}\nall: {low:.4f} to {high:.4f}")
+        for step, value, low, high in zip(steps, curves[best], curves.min(axis=0), curves.max(axis=0), strict=True)
+    ]
+    rows = [
+        [f"{step:g}", f"{curves[best, at]:.5f}", f"{curves[:, at].min():.5f}", f"{curves[:, at].max():.5f}"]
+        for at, step in enumerate(steps.tolist())
+    ]
+    return chart(
+        f"{found.metric} along random directions",
+        f"Line chart of {found.metric} along {len(drawn)} of {found.n_directions} directions from {found.value:.4f}; "
+        f"the highest reaches {curves[best].max():.4f}.",
+        axes,
+        join([faint, level(axes, found.value), lines([highest], axes, tips)]),
+        legend=legend([("s0", "the highest"), ("tie", f"{len(drawn)} others")]),
+        numbers=table(["step", "highest direction", "lowest of all", "highest of all"], rows, left=0),
+        class_="tall",
+    )

@@ -1,0 +1,88 @@
+"""Effect curves: how the mean score follows one feature while all others stay as they are (partial dependence)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from swaprank.arrays import Features, Floats
+from swaprank.dataset import Dataset
+from swaprank.rankers.ranker import Ranker
+from swaprank.reporting.sampling import row_sample
+
+_DOCUMENTS, _VALUES = 400, 24
+
+
+class Effect(NamedTuple):
+    """One feature's curve.
+
+    >>> import numpy as np
+    >>> from swaprank.reporting.effects import Effect
+    >>> Effect("age", np.array([0.0, 1.0]), np.array([-0.5, 0.5]), np.array([0.5]), None).name
+    'age'
+    """
+
+    name: str
+    grid: Floats
+    scores: Floats
+    """The mean score there, less the mean score of the documents as they are."""
+    deciles: Floats
+    missing: float | None
+    """The same where the feature is missing; None if it never is."""
+
+
+def effect_of(ranker: Ranker, data: Dataset, feature: int) -> Effect:
+    """The curve of one feature between its first and last hundredth, on a sample of documents.
+
+    >>> import swaprank as sr
+    >>> from swaprank.reporting.effects import effect_of
+    >>> (data,) = sr.datasets.random_net((30,), n_features=4, random_state=0)
+    >>> ranker = sr.LinearRegressionRanker().fit(data)
+    >>> effect = effect_of(ranker, data, 2)
+    >>> slope = (effect.scores[-1] - effect.scores[0]) / (effect.grid[-1] - effect.grid[0])
+    >>> bool(abs(slope - ranker.coef_[2]) < 1e-6)
+    True
+    """
+    sample = np.array(data.features[row_sample(len(data), _DOCUMENTS)])
+    values = data.column(feature)
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return Effect(data.feature_names[feature], np.empty(0), np.empty(0), np.empty(0), None)
+    grid = _grid(known)
+    asked = grid if len(known) == len(values) else np.append(grid, np.nan)
+    rows = np.tile(sample, (len(asked), 1))
+    rows[:, feature] = np.repeat(asked, len(sample)).astype(np.float32)
+    means = frozen_predict(ranker, rows).reshape(len(asked), len(sample)).mean(axis=1)
+    means -= frozen_predict(ranker, sample).mean()
+    deciles = np.quantile(known, np.linspace(0.1, 0.9, 9))
+    inside = deciles[(deciles >= grid[0]) & (deciles <= grid[-1])].astype(np.float64)
+    missing = float(means[-1]) if len(asked) > len(grid) else None
+    return Effect(data.feature_names[feature], grid, means[: len(grid)], inside, missing)
+
+
+def frozen_predict(ranker: Ranker, rows: Features) -> Floats:
+    """Scores of rows that are read-only, as those of a data set are: kernels are compiled for such already.
+
+    >>> import numpy as np, swaprank as sr
+    >>> from swaprank.reporting.effects import frozen_predict
+    >>> (data,) = sr.datasets.random_net((30,), n_features=4, random_state=0)
+    >>> frozen_predict(sr.LinearRegressionRanker().fit(data), np.zeros((1, 4), np.float32)).shape
+    (1,)
+    """
+    view = rows.view()
+    view.flags.writeable = False
+    return ranker.predict(view)
+
+
+def _grid(known: Features) -> Floats:
+    """Values that occur, where most documents are, and some in between that are evenly apart."""
+    distinct = np.unique(known[row_sample(len(known), 100_000)].astype(np.float64))
+    if len(distinct) <= _VALUES:
+        return distinct
+    low, high = np.quantile(known, [0.01, 0.99])
+    if low == high:
+        low, high = float(known.min()), float(known.max())
+    between = np.quantile(known, np.linspace(0.01, 0.99, _VALUES // 2))
+    grid: Floats = np.unique(np.concatenate((np.linspace(low, high, _VALUES // 2), between)).astype(np.float64))
+    return grid

@@ -1,0 +1,198 @@
+"""Which features the ranker goes by, and how its scores follow them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from swaprank.arrays import Features, Floats
+from swaprank.dataset import Dataset
+from swaprank.linear.model import LinearModel
+from swaprank.metrics.metric import Metric
+from swaprank.rankers.permutation import permutation_importances
+from swaprank.rankers.ranker import Ranker
+from swaprank.rankers.tree_ranker import TreeRanker
+from swaprank.reporting.effects import Effect, effect_of, frozen_predict
+from swaprank.reporting.markup import Html, details, join, paragraph, shortened, table, tag
+from swaprank.reporting.plots import Axes, Line, chart, lines
+from swaprank.reporting.sampling import query_sample
+from swaprank.reporting.scales import percent, scale_of
+from swaprank.reporting.subject import Section, Subject
+from swaprank.trees.forest import split_gains
+
+_SHOWN, _MOST_NAMED = 15, 300
+_EFFECTS = 6
+_MOST_SCORED = 400_000
+"""Rows scored to find out how much features matter."""
+
+
+class Importances(NamedTuple):
+    """A number a feature, the most important first, and what it says.
+
+    >>> from swaprank.reporting.importances import Importances
+    >>> Importances({"age": 1.0}, "gain", "…").unit
+    'gain'
+    """
+
+    values: dict[str, float]
+    unit: str
+    words: str
+
+
+def importances_of(ranker: Ranker, data: Dataset, metric: Metric) -> Importances:
+    """The gain of a forest's splits, a linear model's weights, or what shuffling a feature costs any other ranker.
+
+    >>> import swaprank as sr
+    >>> from swaprank.reporting.importances import importances_of
+    >>> (data,) = sr.datasets.random_net((30,), n_features=4, random_state=0)
+    >>> importances_of(sr.LinearRegressionRanker().fit(data), data, sr.metric("ndcg@10")).unit
+    'weight × deviation'
+    """
+    if isinstance(ranker, TreeRanker):
+        gains = split_gains(ranker.forest_)
+        return Importances(
+            _sorted(gains / (gains.sum() or 1.0), data),
+            "share of gain",
+            "How much the splits on each feature lowered the training loss.",
+        )
+    model = getattr(ranker, "model_", None)
+    if isinstance(model, LinearModel):
+        moved = _sorted(model.weights * _deviations(data), data)
+        words = "How far a score moves when a feature rises by one deviation of its values on this data."
+        return Importances(moved, "weight × deviation", words)
+    n_repeats = 3
+    part = query_sample(data, max(500, _MOST_SCORED // (n_repeats * data.n_features)))
+    falls = permutation_importances(_Frozen(ranker), part, metric, n_repeats, 0)
+    words = (
+        f"How much {metric} falls when a feature's values are shuffled over the documents: the mean of {n_repeats} "
+        f"shuffles on {part.n_queries:,} queries."
+    )
+    return Importances(falls, f"fall of {metric}", words)
+
+
+def _sorted(values: Floats, data: Dataset) -> dict[str, float]:
+    """By the names of the data, which need not be those that the ranker learned with."""
+    return {data.feature_names[f]: float(values[f]) for f in np.argsort(-np.abs(values), kind="stable").tolist()}
+
+
+class _Frozen:
+    """A ranker that scores read-only rows."""
+
+    def __init__(self, ranker: Ranker) -> None:
+        self.ranker = ranker
+
+    def predict(self, X: Features) -> Floats:
+        return frozen_predict(self.ranker, X)
+
+
+def features_section(subject: Subject) -> Section:
+    """The most important features, and the effect curves of the first of them.
+
+    >>> import swaprank as sr
+    >>> from swaprank.reporting.importances import features_section
+    >>> from swaprank.reporting.subject import make_subject
+    >>> (data,) = sr.datasets.random_net((20,), n_features=3, n_documents=10, random_state=0)
+    >>> subject = make_subject(sr.MART(n_trees=2).fit(data), data, "map")
+    >>> "Effect curves" in features_section(subject).body
+    True
+    """
+    found = importances_of(subject.ranker, subject.data, subject.metric)
+    used = [name for name, value in found.values.items() if value != 0 and np.isfinite(value)]
+    curves = [
+        effect_of(subject.ranker, subject.data, subject.data.feature_names.index(name)) for name in used[:_EFFECTS]
+    ]
+    curves = [curve for curve in curves if len(curve.grid) > 1]
+    parts = [paragraph(_lead(found, used), class_="lead"), _ranking(found)]
+    if curves:
+        words = (
+            "The mean score of a sample of documents if all of them had one value of a feature, against their mean "
+            "score as they are. All curves have one scale; the ticks below are the deciles of the values that occur."
+        )
+        parts += [
+            tag("h3", "Effect curves"),
+            paragraph(words, class_="note"),
+            tag("div", *_effect_charts(curves), class_="trio"),
+        ]
+    return Section("features", "Features", join(parts))
+
+
+def feature_title(name: str, most: int) -> str:
+    """A feature's name, where a bare number would not be understood.
+
+    >>> from swaprank.reporting.importances import feature_title
+    >>> feature_title("25", 20), feature_title("bm25", 20)
+    ('feature 25', 'bm25')
+    """
+    return f"feature {name}" if name.isdecimal() else shortened(name, most)
+
+
+def _lead(found: Importances, used: list[str]) -> str:
+    n = len(found.values)
+    if not used:
+        return "No feature matters: the ranker gives every document the same score, or shuffling changes nothing."
+    return f"{len(used):,} of {n:,} features matter; first comes {feature_title(used[0], 60)}. {found.words}"
+
+
+def _ranking(found: Importances) -> Html:
+    """Bars beside names: a table, which needs no other words for those who cannot see it."""
+    items = list(found.values.items())
+    reach = max((abs(value) for _, value in items if np.isfinite(value)), default=0.0) or 1.0
+    header = ["Feature", found.unit[0].upper() + found.unit[1:], ""]
+
+    def row(name: str, value: float) -> list[object]:
+        style = "s0" if value >= 0 else "down"
+        bar = tag("rect", width=percent(min(abs(value) / reach, 1.0)), height="100%", class_=f"fill {style}")
+        return [
+            tag("bdi", shortened(name, 48)),
+            _written(value, found.unit),
+            tag("svg", bar, class_="side", aria_hidden="true"),
+        ]
+
+    shown = table(header, [row(*item) for item in items[:_SHOWN]], class_="data ranking")
+    rest = items[_SHOWN:_MOST_NAMED]
+    if not rest:
+        return shown
+    others = table(header[:2], [[tag("bdi", shortened(name, 48)), _written(value, found.unit)] for name, value in rest])
+    beyond = f", {len(items) - _MOST_NAMED:,} more left out" if len(items) > _MOST_NAMED else ""
+    return join([shown, details(f"The other {len(rest):,} features{beyond}", others)])
+
+
+def _written(value: float, unit: str) -> str:
+    return f"{100 * value:.1f}%" if unit.startswith("share") else f"{value:+.4f}" if value else "0"
+
+
+def _effect_charts(curves: list[Effect]) -> list[Html]:
+    y = scale_of(np.concatenate([curve.scores for curve in curves]), include=(0.0,), pad=0.08)
+    charts = []
+    for curve in curves:
+        axes = Axes(scale_of(curve.grid, pad=0.0), y, "", "score")
+        line = Line(curve.name, curve.grid, curve.scores)
+        tips = [
+            (at, f"{shortened(curve.name, 60)} = {at:.4g}\n{score:+.4f}")
+            for at, score in zip(curve.grid.tolist(), curve.scores.tolist(), strict=True)
+        ]
+        deciles = [
+            tag("line", x1=axes.x.across(at), x2=axes.x.across(at), y1="100%", y2="96%", class_="decile")
+            for at in curve.deciles.tolist()
+        ]
+        rows = [[f"{at:.5g}", f"{score:+.4f}"] for at, score in zip(curve.grid, curve.scores, strict=True)]
+        missing = "" if curve.missing is None else f" Where it is missing: {curve.missing:+.4f}."
+        alt = (
+            f"Line chart: as feature {curve.name} goes from {curve.grid[0]:.4g} to {curve.grid[-1]:.4g}, the mean "
+            f"score goes from {curve.scores[0]:+.4f} to {curve.scores[-1]:+.4f}.{missing}"
+        )
+        numbers = join([table(["value", "score"], rows, left=0), paragraph(missing, class_="note") if missing else ""])
+        marks = join([tag("g", *deciles), lines([line], axes, tips)])
+        charts.append(chart(feature_title(curve.name, 36), alt, axes, marks, numbers=numbers, class_="small"))
+    return charts
+
+
+def _deviations(data: Dataset) -> Floats:
+    """Of every feature, a column at a time: the matrix may be large."""
+    found = np.zeros(data.n_features)
+    for feature in range(data.n_features):
+        values = data.column(feature)
+        known = values[~np.isnan(values)].astype(np.float64)
+        found[feature] = known.std() if len(known) else 0.0
+    return found

@@ -1,0 +1,122 @@
+"""HTML that cannot be broken by what is put into it: whatever is not markup already is escaped on its way in."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+from typing import final
+
+_VOID = frozenset({"br", "hr", "link", "meta"})
+_FORBIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
+)
+"""Control characters, halves of characters, and those that turn the direction of all text after them."""
+
+
+@final
+class Html(str):
+    """Markup, which is not escaped again.
+
+    >>> from swaprank.reporting.markup import Html, tag
+    >>> tag("p", "a < b, ", Html("<b>really</b>"))
+    '<p>a &lt; b, <b>really</b></p>'
+    """
+
+    __slots__ = ()
+
+
+def text(value: object) -> Html:
+    """Anything as text for a page; characters that no page may hold become a replacement sign.
+
+    >>> from swaprank.reporting.markup import text
+    >>> text('<script>"x"')
+    '&lt;script&gt;&quot;x&quot;'
+    """
+    return value if isinstance(value, Html) else Html(html.escape(_FORBIDDEN.sub("\ufffd", str(value))))
+
+
+def tag(name: str, /, *children: object, **attributes: object) -> Html:
+    """An element; attributes that are None are left out, `class_` is class, and `data_tip` is data-tip.
+
+    >>> from swaprank.reporting.markup import tag
+    >>> tag("a", "x & y", href="#top", class_=None)
+    '<a href="#top">x &amp; y</a>'
+    """
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{text(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    if name in _VOID:
+        return Html(f"<{name}{written}>")
+    return Html(f"<{name}{written}>{join(children)}</{name}>")
+
+
+def join(parts: Iterable[object]) -> Html:
+    """Parts one after the other.
+
+    >>> from swaprank.reporting.markup import join, tag
+    >>> join([tag("b", 1), " & 2"])
+    '<b>1</b> &amp; 2'
+    """
+    return Html("".join(text(part) for part in parts))
+
+
+def shortened(value: object, most: int) -> str:
+    """A text of so many characters at most, cut in its middle, for names differ most often at their ends.
+
+    >>> from swaprank.reporting.markup import shortened
+    >>> shortened("document-000000000017", 12)
+    'docume…00017'
+    """
+    whole = str(value)
+    if len(whole) <= most:
+        return whole
+    tail = (most - 1) // 2
+    return f"{whole[: most - 1 - tail]}…{whole[-tail:]}"
+
+
+def table(header: Sequence[object], rows: Iterable[Sequence[object]], left: int = 1, class_: str = "data") -> Html:
+    """A table in a box of its own that scrolls sideways; the first `left` columns flush left, the others right.
+
+    >>> from swaprank.reporting.markup import table
+    >>> "<td>0.5</td>" in table(["measure", "mean"], [["map", 0.5]])
+    True
+    """
+
+    def cells(row: Sequence[object], name: str) -> Html:
+        scope = "col" if name == "th" else None
+        return join(
+            tag(
+                "th" if at == 0 and left else name,
+                cell,
+                class_="l" if at < left else None,
+                scope=scope if name == "th" else "row" if at == 0 and left else None,
+            )
+            for at, cell in enumerate(row)
+        )
+
+    head = tag("thead", tag("tr", cells(header, "th")))
+    body = tag("tbody", join(tag("tr", cells(row, "td")) for row in rows))
+    return tag("div", tag("table", head, body, class_=class_), class_="scroll", tabindex=0, role="group")
+
+
+def details(summary: str, *content: object) -> Html:
+    """What is shown when it is asked for.
+
+    >>> from swaprank.reporting.markup import details
+    >>> details("More", "than this")
+    '<details><summary>More</summary>than this</details>'
+    """
+    return tag("details", tag("summary", summary), *content)
+
+
+def paragraph(*content: object, class_: str | None = None) -> Html:
+    """A paragraph.
+
+    >>> from swaprank.reporting.markup import paragraph
+    >>> paragraph("so", class_="note")
+    '<p class="note">so</p>'
+    """
+    return tag("p", *content, class_=class_)

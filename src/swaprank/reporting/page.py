@@ -1,0 +1,119 @@
+"""Sections to one HTML file that needs no other: style, script and drawings are in it, and it asks nobody for more."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from importlib.resources import files
+
+from swaprank.reporting.markup import Html, join, tag
+from swaprank.reporting.subject import Section
+
+
+def make_page(title: str, below: object, summary: object, sections: Sequence[Section], footer: str) -> Html:
+    """The whole page.
+
+    >>> from swaprank.reporting.markup import Html
+    >>> from swaprank.reporting.page import make_page
+    >>> from swaprank.reporting.subject import Section
+    >>> page = make_page("A & B", "", "", [Section("one", "One", Html("<p>1</p>"))], "")
+    >>> page.startswith("<!doctype html>"), "<title>A &amp; B</title>" in page
+    (True, True)
+    """
+    style, script = _part("style.css"), _part("script.js")
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("meta", name="generator", content="swaprank"),
+        tag("link", rel="icon", href="data:,"),
+        tag("title", title),
+        tag("style", style),
+    )
+    body = tag(
+        "body",
+        tag("a", "Skip to the content", href="#content", class_="skip"),
+        _arrow_heads(),
+        _top(title, below),
+        tag("div", _navigation(sections), _main(summary, sections), class_="frame"),
+        tag("footer", footer),
+        tag("div", id="tip", role="status", aria_live="polite", hidden=""),
+        tag("script", script),
+    )
+    return Html(f"<!doctype html>\n{tag('html', head, body, lang='en')}\n")
+
+
+def _top(title: str, below: object) -> Html:
+    brand = tag("div", tag("span", "swaprank", class_="brand"), " report", class_="brand-line")
+    toggle = tag(
+        "button",
+        tag("span", "Dark", id="theme-word"),
+        id="theme",
+        type="button",
+        aria_label="Switch between light and dark",
+    )
+    heading = tag("div", tag("h1", tag("bdi", title)), tag("p", below, class_="below"), class_="heading")
+    return tag("header", tag("div", brand, toggle, class_="bar"), heading, class_="top")
+
+
+def _navigation(sections: Sequence[Section]) -> Html:
+    links = [tag("li", tag("a", section.title, href=f"#{section.anchor}")) for section in sections]
+    return tag("nav", tag("ul", *links), aria_label="Sections")
+
+
+def _main(summary: object, sections: Sequence[Section]) -> Html:
+    parts = [
+        tag(
+            "section",
+            tag("h2", section.title, id=f"{section.anchor}-title"),
+            section.body,
+            id=section.anchor,
+            aria_labelledby=f"{section.anchor}-title",
+        )
+        for section in sections
+    ]
+    return tag("main", summary, *parts, id="content")
+
+
+def _arrow_heads() -> Html:
+    heads = [
+        tag(
+            "marker",
+            tag("path", d="M0 0L10 5L0 10Z", class_=f"fill {style}"),
+            id=f"head-{style}",
+            viewBox="0 0 10 10",
+            refX=6,
+            refY=5,
+            markerWidth=5,
+            markerHeight=5,
+            orient="auto",
+        )
+        for style in ("up", "down")
+    ]
+    return tag("svg", tag("defs", *heads), class_="hidden-defs", aria_hidden="true", width=0, height=0)
+
+
+def _part(name: str) -> Html:
+    return Html((files("swaprank.reporting") / name).read_text("utf-8"))
+
+
+def _policy(style: str, script: str) -> str:
+    """Nothing but this style and this script: whatever a name smuggles in does not run, and nothing is fetched."""
+
+    def digest(content: str) -> str:
+        return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+
+    return f"default-src 'none'; img-src data:; style-src {digest(style)}; script-src {digest(script)}"
+
+
+def notebook_frame(page: str) -> Html:
+    """The page in a frame of its own, for notebooks.
+
+    >>> from swaprank.reporting.page import notebook_frame
+    >>> notebook_frame("<p>")
+    '<iframe srcdoc="&lt;p&gt;" width="100%" height="720" sandbox="allow-scripts"></iframe>'
+    """
+    return join([tag("iframe", srcdoc=str(page), width="100%", height=720, sandbox="allow-scripts")])

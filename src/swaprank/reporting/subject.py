@@ -1,0 +1,102 @@
+"""What a page is about: a ranker, judged documents, and what was measured of them once for all its sections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+from swaprank.arrays import Floats
+from swaprank.dataset import Dataset
+from swaprank.evaluation.compare import Comparison, Difference, compare
+from swaprank.evaluation.evaluate import Evaluation, MetricResult
+from swaprank.metrics.metric import Metric
+from swaprank.metrics.parse import metrics as parse_metrics
+from swaprank.rankers.ranker import Ranker
+from swaprank.reporting.baseline import Baseline, best_feature
+from swaprank.reporting.markup import Html
+
+
+class Section(NamedTuple):
+    """A part of the page.
+
+    >>> from swaprank.reporting.markup import Html
+    >>> from swaprank.reporting.subject import Section
+    >>> Section("measures", "Measures", Html("<p>…</p>")).anchor
+    'measures'
+    """
+
+    anchor: str
+    title: str
+    body: Html
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A ranker on judged documents, against a baseline; the first metric is the one that the page goes by.
+
+    >>> import swaprank as sr
+    >>> from swaprank.reporting.subject import Subject, make_subject
+    >>> (data,) = sr.datasets.random_net((20,), n_features=3, n_documents=10, random_state=0)
+    >>> isinstance(make_subject(sr.MART(n_trees=2).fit(data), data, "map"), Subject)
+    True
+    """
+
+    ranker: Ranker
+    data: Dataset
+    scores: Floats
+    name: str
+    baseline: str
+    """What the ranker is compared with, in words."""
+    comparison: Comparison
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """The ranker's."""
+        return self.comparison.evaluations[self.name]
+
+    @property
+    def baseline_evaluation(self) -> Evaluation:
+        """The baseline's."""
+        return self.comparison.evaluations[self.baseline]
+
+    @property
+    def result(self) -> MetricResult:
+        """The ranker's first metric."""
+        return self.evaluation.results[0]
+
+    @property
+    def metric(self) -> Metric:
+        """The first metric."""
+        return self.result.metric
+
+    @property
+    def difference(self) -> Difference:
+        """From the baseline, of the first metric."""
+        return self.comparison.differences[0]
+
+
+def make_subject(
+    ranker: Ranker,
+    data: Dataset,
+    metrics: str | Metric | Iterable[str | Metric],
+    baseline: Baseline | None = None,
+    name: str | None = None,
+) -> Subject:
+    """Score, measure and compare; with the best single feature, if there is no other baseline.
+
+    >>> import swaprank as sr
+    >>> from swaprank.reporting.subject import make_subject
+    >>> (data,) = sr.datasets.random_net((20,), n_features=3, n_documents=10, random_state=0)
+    >>> subject = make_subject(sr.MART(n_trees=2).fit(data), data, ["ndcg@10", "map"])
+    >>> subject.name, subject.baseline, str(subject.metric)
+    ('MART', 'feature 1', 'ndcg@10')
+    """
+    measured = parse_metrics(metrics)
+    name = type(ranker).__name__ if name is None else name
+    against = best_feature(data, measured[0]) if baseline is None else baseline
+    other = f"{against.name} (baseline)" if against.name == name else against.name
+    scores = ranker.predict(data)
+    comparison = compare(data, {other: against.scores, name: scores}, measured)
+    return Subject(ranker, data, scores, name, other, comparison)

@@ -1,0 +1,37 @@
+"""The command line within this process: as fast as the work itself, where no signal or stream of a shell matters."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import pytest
+
+from swaprank.cli import main
+from swaprank.cli.output import loudness
+
+
+class Ended(NamedTuple):
+    """How a command ended, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+Here: TypeAlias = Callable[..., Ended]
+
+
+@pytest.fixture
+def here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Here]:
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments: object, folder: Path) -> Ended:
+        monkeypatch.chdir(folder)
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main([str(argument) for argument in arguments])
+        return Ended(int(end.value.code or 0), *capsys.readouterr())
+
+    before = loudness.get()
+    yield run
+    loudness.set(before)

@@ -1,0 +1,128 @@
+"""Models and rankers told of, models as rankings, and JSON wherever a table is printed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import swaprank as sr
+from swaprank.cli import VERBS
+from swaprank.experiments.parameters import trainable_rankers
+from tests.cli.conftest import Here
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("json")
+    train, vali = sr.datasets.random_net((40, 20), n_features=4, n_documents=8, levels=3, random_state=0)
+    sr.write_letor(train, folder / "train.txt")
+    sr.write_letor(vali, folder / "vali.txt")
+    trees = sr.MART(n_trees=4, min_docs_in_leaf=3).fit(train, valid=vali)
+    trees.save(folder / "trees.swaprank")
+    sr.LinearRegressionRanker(regularization=0.1).fit(train).save(folder / "linear.swaprank")
+    sr.write_scores(trees.predict(vali), folder / "trees.scores")
+    (folder / "vali.qrels").write_text("1 0 d1 1\n")
+    return folder
+
+
+def test_info_of_a_model(here: Here, folder: Path) -> None:
+    shown = here("info", "trees.swaprank", folder=folder)
+    assert shown.code == 0, shown.err
+    assert shown.out.startswith("ranker                   mart\nsize                     4 trees\n")
+    plain = json.loads(here("info", "trees.swaprank", "--json", folder=folder).out)
+    ranker = sr.load(folder / "trees.swaprank")
+    assert plain["measured"]["valid ndcg@10"]["last"] == ranker.history_["valid ndcg@10"][-1]
+    assert plain["parameters"]["n_trees"] == 4
+    assert plain["feature_names"] == ["1", "2", "3", "4"]
+    assert plain["importances"]
+
+
+def test_info_of_rankers_and_their_parameters(here: Here, folder: Path) -> None:
+    shown = here("info", "--rankers", folder=folder).out
+    assert all(f"\n{name} " in shown for name in trainable_rankers())
+    listed = json.loads(here("info", "--rankers", "--json", folder=folder).out)["rankers"]
+    assert [row["name"] for row in listed] == list(trainable_rankers())
+    assert "n_leaves = 31\n    Leaves of a tree.\n" in here("info", "--ranker", "mart", folder=folder).out
+    plain = json.loads(here("info", "--ranker", "smoothrank", "--json", folder=folder).out)
+    assert {"name": "degree", "default": 2, "meaning": "Of the polynomial."} in plain["parameters"]
+    for arguments in ((), ("train.txt", "--rankers"), ("--ranker", "mart", "--rankers")):
+        failed = here("info", *arguments, folder=folder)
+        assert failed.code == 2
+        assert "give one of these: FILE, --ranker NAME, or --rankers" in failed.err
+    assert "did you mean 'mart'?" in here("info", "--ranker", "marrt", folder=folder).err
+
+
+def test_explain_without_a_query_takes_the_worst(here: Here, folder: Path) -> None:
+    shown = here("explain", "trees.swaprank", "vali.txt", "--json", folder=folder)
+    vali, ranker = sr.read(folder / "vali.txt"), sr.load(folder / "trees.swaprank")
+    values = sr.evaluate(vali, ranker.predict(vali), "ndcg@10")["ndcg@10"].per_query
+    assert json.loads(shown.out)["qid"] == str(vali.qids[values.argmin()])
+
+
+def test_scores_without_a_file_are_printed(here: Here, folder: Path) -> None:
+    shown = here("predict", "trees.swaprank", "vali.txt", folder=folder)
+    assert shown.out == (folder / "trees.scores").read_text()
+
+
+def test_a_model_is_a_ranking(here: Here, folder: Path) -> None:
+    by_model = here("evaluate", "vali.txt", "trees.swaprank", folder=folder)
+    assert by_model.code == 0, by_model.err
+    assert by_model.out == here("evaluate", "vali.txt", "trees.scores", folder=folder).out
+    compared = here("compare", "vali.txt", "trees.scores", "trees=trees.swaprank", "linear.swaprank", folder=folder)
+    assert "ndcg@10: trees and trees.scores are the same on every query." in compared.out
+    narrow = (folder / "narrow.txt").write_text("0 qid:1 2:0.5\n1 qid:1 1:0.25\n")
+    assert narrow
+    assert here("evaluate", "narrow.txt", "trees.swaprank", folder=folder).code == 0
+    failed = here("evaluate", "vali.qrels", "trees.swaprank", folder=folder)
+    assert failed.code == 2
+    assert "trees.swaprank is a model, which scores features, and vali.qrels has none" in failed.err
+
+
+KEYS = {
+    ("combine", "trees.swaprank", "linear.swaprank", "vali.txt", "-o", "both.swaprank"): {
+        "model", "metric", "alpha", "value", "low", "high", "first_alone", "second_alone", "whole_line_alpha",
+        "whole_line_value",
+    },
+    ("explain", "trees.swaprank", "vali.txt", "--qid", "41"): {
+        "qid", "metric", "value", "n_documents", "documents", "hardest_pairs", "best_swaps",
+    },
+    ("certify", "linear.swaprank", "train.txt", "--epsilon", "0.3"): {
+        "passed", "metric", "value", "n_queries", "parameters", "epsilon", "delta", "steps", "n_directions", "n_rising",
+        "n_weights", "n_weights_rising", "polishing", "verdict",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", KEYS, ids=lambda arguments: arguments[0])
+def test_instruments_as_json(here: Here, folder: Path, arguments: tuple[str, ...]) -> None:
+    shown = here(*arguments, "--json", folder=folder)
+    assert shown.code in (0, 1), shown.err
+    plain = json.loads(shown.out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    assert set(plain) == KEYS[arguments]
+
+
+def test_a_query_without_a_value_is_null(here: Here, folder: Path) -> None:
+    (folder / "hopeless.txt").write_text("0 qid:1 1:1 4:2\n0 qid:1 1:2\n")
+    skip = ("-m", "ndcg@5(empty=skip)", "--json")
+    measured = here("evaluate", "hopeless.txt", "trees.swaprank", *skip, "--per-query", folder=folder)
+    plain = json.loads(measured.out)["trees.swaprank"]["results"][0]
+    assert plain["mean"] is plain["low"] is plain["per_query"]["1"] is None
+    explained = here("explain", "trees.swaprank", "hopeless.txt", "--qid", "1", *skip, folder=folder)
+    assert json.loads(explained.out)["value"] is None
+
+
+@pytest.mark.parametrize("verb", [verb.__name__ for verbs in VERBS.values() for verb in verbs])
+def test_every_verb_has_help_and_loudness(here: Here, folder: Path, verb: str) -> None:
+    shown = here(verb, "--help", folder=folder)
+    assert shown.code == 0
+    assert "Usage: " in shown.out
+    for option in ("--verbose", "--quiet"):
+        assert option in shown.out
+
+
+def test_threads_change_nothing(here: Here, folder: Path) -> None:
+    for n_threads in (1, 3):
+        done = here("predict", "trees.swaprank", "vali.txt", "-o", f"{n_threads}.scores", "--threads", n_threads, "-q",
+                    folder=folder)  # fmt: skip
+        assert done == (0, "", "")
+    assert (folder / "1.scores").read_bytes() == (folder / "3.scores").read_bytes()

@@ -1,0 +1,43 @@
+"""What is written as TOML is read back as it was, whatever it is."""
+
+import tomllib
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swaprank.errors import ParameterError
+from swaprank.experiments.config_files import toml_text
+from swaprank.experiments.parameters import parameters_of, plain_parameters, trainable_rankers
+from swaprank.rankers.by_name import ranker_class
+
+VALUES = st.one_of(
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False),
+    st.text(st.characters(exclude_categories=["Cs"])),
+)
+TABLES = st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), VALUES | st.lists(VALUES, max_size=3))
+
+
+@given(TABLES, st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), TABLES))
+def test_toml_is_read_as_it_was_written(values: dict[str, Any], tables: dict[str, dict[str, Any]]) -> None:
+    whole = {**values, **{name: table for name, table in tables.items() if name not in values and table}}
+    assert tomllib.loads(toml_text(whole)) == whole
+
+
+def test_code_cannot_be_written() -> None:
+    with pytest.raises(ParameterError, match="metric: a configuration cannot hold <"):
+        toml_text({"metric": object()})
+
+
+@pytest.mark.parametrize("name", sorted(trainable_rankers()))
+def test_every_parameter_has_a_meaning_and_can_be_written(name: str) -> None:
+    facts = parameters_of(name)
+    assert [fact.name for fact in facts if not fact.meaning] == []
+    assert {fact.name for fact in facts} == set(ranker_class(name)._get_param_names()) - {"base_ranker"}
+    plain = plain_parameters(ranker_class(name)())
+    read = tomllib.loads(toml_text(plain))
+    expected = {key: "none" if value is None else value for key, value in plain.items()}
+    assert read == {key: list(value) if isinstance(value, tuple) else value for key, value in expected.items()}

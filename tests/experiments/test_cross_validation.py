@@ -1,0 +1,240 @@
+"""Cross-validation: folds that are folds, choices made on vali alone, and runs that go on where they stopped."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import swaprank as sr
+from swaprank.experiments.folds import find_folds, made_folds
+from swaprank.experiments.grids import candidates, parse_grid
+from swaprank.rankers.tree_ranker import TreeRanker
+
+
+@pytest.fixture(scope="module")
+def data() -> sr.Dataset:
+    (data,) = sr.datasets.random_net((45,), n_features=5, n_documents=8, levels=3, random_state=1)
+    return data
+
+
+@pytest.fixture
+def trainings(monkeypatch: pytest.MonkeyPatch) -> list[sr.Dataset]:
+    """What every tree ranker was trained on, in order."""
+    trained: list[sr.Dataset] = []
+    real = TreeRanker._fit
+
+    def counted(self: TreeRanker, data: sr.Dataset, *others: Any) -> None:
+        trained.append(data)
+        real(self, data, *others)
+
+    monkeypatch.setattr(TreeRanker, "_fit", counted)
+    return trained
+
+
+RANKERS = {"trees": sr.LambdaMART(n_trees=4, min_docs_in_leaf=3), "mart": sr.MART(n_trees=4, min_docs_in_leaf=3)}
+GRID = {"trees.n_leaves": (3, 6)}
+
+
+def letor_folder(data: sr.Dataset, folder: Path, names: Sequence[str] = ("train", "vali", "test")) -> Path:
+    for fold in made_folds(data, 3, random_state=0):
+        (folder / fold.name).mkdir(parents=True)
+        for name, part in zip(names, fold.load(), strict=True):
+            sr.write_letor(part, folder / fold.name / f"{name}.txt.gz")
+    return folder
+
+
+def test_made_folds_test_every_query_once_and_never_train_on_it(data: sr.Dataset) -> None:
+    folds = [fold.load() for fold in made_folds(data, 4, random_state=3)]
+    tested = np.concatenate([fold.test.qids for fold in folds])
+    assert sorted(tested.tolist()) == sorted(data.qids.tolist())
+    for fold in folds:
+        parts = [set(part.qids.tolist()) for part in fold]
+        assert set.union(*parts) == set(data.qids.tolist())
+        assert sum(map(len, parts)) == data.n_queries
+    again = [fold.load().test.qids.tolist() for fold in made_folds(data, 4, random_state=3)]
+    assert again == [fold.test.qids.tolist() for fold in folds]
+    assert again != [fold.load().test.qids.tolist() for fold in made_folds(data, 4, random_state=4)]
+
+
+@pytest.mark.parametrize("names", [("train", "vali", "test"), ("trainingset", "validationset", "testset")])
+def test_a_folder_of_folds_is_the_same_as_the_folds(data: sr.Dataset, tmp_path: Path, names: Sequence[str]) -> None:
+    from_folder = sr.cross_validate(letor_folder(data, tmp_path, names), RANKERS, ["ndcg@10", "map"], grid=GRID)
+    made = sr.cross_validate(data, RANKERS, ["ndcg@10", "map"], grid=GRID, n_folds=3)
+    assert str(from_folder) == str(made)
+    assert [fold.name for fold in find_folds(tmp_path)] == ["Fold1", "Fold2", "Fold3"]
+    assert len(find_folds(tmp_path / "Fold2")) == 1
+
+
+def test_results_are_those_of_fit_predict_evaluate_and_compare(data: sr.Dataset) -> None:
+    result = sr.cross_validate(data, RANKERS, ["ndcg@5", "map"], grid=GRID, n_folds=3)
+    scores: dict[str, list[Any]] = {name: [] for name in RANKERS}
+    tests = []
+    for at, fold in enumerate(made_folds(data, 3, random_state=0)):
+        train, vali, test = fold.load()
+        tests.append(test)
+        for name, prototype in RANKERS.items():
+            best = max(
+                (
+                    type(prototype)(**{**prototype.get_params(), **candidate}).fit(train)
+                    for candidate in candidates(name, prototype, GRID)
+                ),
+                key=lambda ranker: sr.evaluate(vali, ranker.predict(vali), "ndcg@5")["ndcg@5"].mean,
+            )
+            measured = sr.evaluate(test, best.predict(test), "map")["map"].mean
+            assert result.per_fold(name, "map")[at] == measured
+            scores[name].append(best.predict(test))
+            if name == "trees":
+                assert result.folds[name][at].chosen == {"n_leaves": best.n_leaves}
+    whole = sr.Dataset(
+        np.concatenate([test.features for test in tests]),
+        np.concatenate([test.labels for test in tests]),
+        qid=np.concatenate([np.repeat(test.qids, np.diff(test.indptr)) for test in tests]),
+    )
+    pooled = sr.compare(whole, {name: np.concatenate(each) for name, each in scores.items()}, ["ndcg@5", "map"])
+    assert result.comparison is not None
+    assert str(result.comparison) == str(pooled)
+
+
+def test_a_finished_run_is_not_trained_again_and_a_grid_may_grow(
+    data: sr.Dataset, tmp_path: Path, trainings: list[sr.Dataset]
+) -> None:
+    first = sr.cross_validate(data, RANKERS, grid=GRID, n_folds=3, output=tmp_path)
+    assert len(trainings) == 3 * (2 + 1)
+    again = sr.cross_validate(data, RANKERS, grid=GRID, n_folds=3, output=tmp_path)
+    assert len(trainings) == 9
+    assert str(again) == str(first) == (tmp_path / "results.txt").read_text().rstrip("\n")
+    # Measuring something else needs no training, for what learns and chooses is the first metric.
+    sr.cross_validate(data, RANKERS, ["ndcg@10", "err"], grid=GRID, n_folds=3, output=tmp_path)
+    assert len(trainings) == 9
+    grown = sr.cross_validate(data, RANKERS, grid={"trees.n_leaves": (3, 6, 9)}, n_folds=3, output=tmp_path)
+    assert len(trainings) == 9 + 3
+    assert str(grown) == str(sr.cross_validate(data, RANKERS, grid={"trees.n_leaves": (3, 6, 9)}, n_folds=3))
+
+
+@pytest.mark.parametrize("stop_at", [1, 2, 4, 7])
+def test_an_interrupted_run_goes_on_where_it_stopped(
+    data: sr.Dataset, tmp_path: Path, trainings: list[sr.Dataset], stop_at: int
+) -> None:
+    def interrupt(progress: sr.Progress) -> None:
+        if len(trainings) == stop_at and progress.round == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sr.cross_validate(data, RANKERS, grid=GRID, n_folds=3, output=tmp_path, callbacks=lambda title: [interrupt])
+    assert len(trainings) == stop_at
+    told: list[str] = []
+    resumed = sr.cross_validate(data, RANKERS, grid=GRID, n_folds=3, output=tmp_path, tell=told.append)
+    # The one that was interrupted is trained again, and no other.
+    assert len(trainings) == 9 + 1
+    assert ("Fold1  trees  1 of 2 trained before" in told) == (stop_at == 2)
+    assert str(resumed) == str(sr.cross_validate(data, RANKERS, grid=GRID, n_folds=3))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"rankers": {"trees": sr.LambdaMART(n_trees=5, min_docs_in_leaf=3)}}, "it has n_trees 4; now it would be"),
+        ({"rankers": {"trees": sr.MART(n_trees=4)}}, "ranker lambdamart"),
+        ({"metrics": "map"}, "judge ndcg@10; now it would be judge map"),
+        ({"random_state": 1}, "train "),
+        ({"grid": {"trees.n_leaves": (4, 6)}}, "has tried n_leaves=3, which is not in the grid now"),
+    ],
+)  # fmt: skip
+def test_a_changed_configuration_is_noticed(
+    data: sr.Dataset, tmp_path: Path, changed: dict[str, Any], message: str
+) -> None:
+    before: dict[str, Any] = dict(rankers={"trees": RANKERS["trees"]}, metrics="ndcg@10", grid=GRID, n_folds=3)
+    sr.cross_validate(data, output=tmp_path, **before)
+    with pytest.raises(sr.DataError, match=r"trees\.json comes from|trees\.json has tried") as error:
+        sr.cross_validate(data, output=tmp_path, **{**before, **changed})
+    assert message in str(error.value)
+    assert "remove that file to train anew" in str(error.value)
+
+
+def test_json_and_frames_have_every_number(data: sr.Dataset) -> None:
+    result = sr.cross_validate(data, RANKERS, ["ndcg@5", "map"], grid=GRID, n_folds=3)
+    plain = json.loads(result.to_json())
+    assert plain["folds"] == ["Fold1", "Fold2", "Fold3"]
+    row = next(row for row in plain["results"] if (row["ranker"], row["metric"]) == ("mart", "map"))
+    assert row["mean_of_folds"] == result.mean("mart", "map")
+    assert plain["differences"][0]["system"] == "mart"
+    assert len(plain["chosen"][0]["tried"]) == 2
+    assert len(result.to_frame()) == 2 * 2 * 3
+    alone = sr.cross_validate(data, "linear_regression", n_folds=3)
+    assert alone.comparison is None
+    assert json.loads(alone.to_json())["differences"] == []
+
+
+def test_a_metric_that_counts_no_query_is_null(data: sr.Dataset) -> None:
+    result = sr.cross_validate(data, RANKERS, ["ndcg@10", "map(rel=99, empty=skip)"], n_folds=3)
+    assert "0/0/0" in str(result)
+    row = json.loads(result.to_json())["results"][1]
+    assert row["mean_of_folds"] is row["low"] is row["per_fold"]["Fold1"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"rankers": "lambdamrt"}, "there is no ranker 'lambdamrt'; did you mean 'lambdamart'?"),
+        ({"rankers": "combination"}, "must be a ranker that learns from data, found Combination"),
+        ({"rankers": [sr.MART(), sr.MART()]}, "two rankers are of the same kind"),
+        ({"rankers": {}}, "needs one ranker or more"),
+        ({"rankers": "mart", "grid": {"n_leafs": (3,)}}, "no ranker has a parameter 'n_leafs'; did you mean"),
+        ({"rankers": "mart", "grid": {"mrt.n_leaves": (3,)}}, "meant for a ranker 'mrt'; did you mean 'mart'?"),
+        ({"rankers": "mart", "grid": {"n_leaves": 3}}, "the grid of n_leaves must have one or more values, found 3"),
+        ({"rankers": "mart", "n_folds": 2}, "the number of folds must lie between 3"),
+        ({"rankers": "mart", "n_folds": 46}, "and the 45 queries"),
+        ({"rankers": "mart", "baseline": "martt"}, "there is no ranker 'martt' to compare with; did you mean 'mart'?"),
+        ({"rankers": "mart", "data": "nowhere.txt"}, "there is no file nowhere.txt"),
+        ({"rankers": {"a/b": sr.MART()}, "output": "out"}, "'a/b' cannot name a file"),
+    ],
+)  # fmt: skip
+def test_bad_arguments_are_told(
+    data: sr.Dataset, arguments: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(sr.SwaprankError) as error:
+        sr.cross_validate(**{"data": data, **arguments})
+    assert message in str(error.value)
+
+
+def test_too_few_queries_are_told(data: sr.Dataset) -> None:
+    with pytest.raises(sr.DataError, match="folds need 3 queries or more, to train, validate and test; found 2"):
+        made_folds(data.subset([0, 1]), 3)
+
+
+def test_folders_that_are_no_folds_are_told(data: sr.Dataset, tmp_path: Path) -> None:
+    with pytest.raises(sr.DataError, match="no folders Fold1, Fold2"):
+        find_folds(tmp_path)
+    folder = letor_folder(data, tmp_path)
+    with pytest.raises(sr.DataError, match="n_folds is for a single file"):
+        sr.cross_validate(folder, "mart", n_folds=3)
+    (folder / "Fold2" / "vali.txt.gz").rename(folder / "Fold2" / "validation.csv")
+    assert len(find_folds(folder)) == 3
+    (folder / "Fold2" / "vali.txt").write_text("")
+    with pytest.raises(sr.DataError, match=r"Fold2 has both vali.txt and validation.csv"):
+        find_folds(folder)
+    for name in ("vali.txt", "validation.csv"):
+        (folder / "Fold2" / name).unlink()
+    with pytest.raises(sr.DataError, match=r"Fold2 has no vali.txt"):
+        find_folds(folder)
+
+
+def test_grids_from_text() -> None:
+    kinds = {"a": "lambdamart", "b": "lambdarank"}
+    assert parse_grid(["learning_rate=0.1,0.01", "b.activation=tanh,relu"], kinds) == {
+        "learning_rate": [0.1, 0.01],
+        "b.activation": ["tanh", "relu"],
+    }
+    assert parse_grid(["truncation=none,5"], kinds) == {"truncation": [None, 5]}
+    for text, message in (
+        ("n_leaves", "write a grid as name=value,value, found 'n_leaves'"),
+        ("a.hidden=(5,)", "a has no parameter 'hidden'"),
+        ("c.hidden=(5,)", "meant for a ranker 'c'"),
+    ):
+        with pytest.raises(sr.ParameterError) as error:
+            parse_grid([text], kinds)
+        assert message in str(error.value)

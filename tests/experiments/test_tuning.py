@@ -1,0 +1,138 @@
+"""Tuning: within its ranges, never worse than the ranker as it is, and going on where it stopped."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import swaprank as sr
+from swaprank.experiments import studies
+from swaprank.experiments.parameters import trainable_rankers
+from swaprank.experiments.tuning_ranges import FIXED, RANGES, Choice, as_range, ranges_of
+from swaprank.rankers.by_name import ranker_class
+from swaprank.rankers.ranker import Callback
+
+TRAIN, VALI = sr.datasets.random_net((40, 30), n_features=5, n_documents=10, levels=3, random_state=0)
+TREES = sr.MART(n_trees=6, min_docs_in_leaf=5)
+RANGE = {"n_leaves": (3, 40), "loss": ["squared", "logistic"]}
+
+
+@pytest.mark.parametrize("kind", sorted(trainable_rankers()))
+def test_every_ranker_has_ranges_and_its_defaults_lie_within(kind: str) -> None:
+    ranker = ranker_class(kind)(**FIXED.get(kind, {}))
+    for name, span in ranges_of(kind).items():
+        value = getattr(ranker, name)
+        assert value in span.values if isinstance(span, Choice) else span.low <= value <= span.high, name
+    assert set(RANGES) == set(trainable_rankers())
+
+
+def test_a_range_is_bounds_or_choices() -> None:
+    wrongs: list[Any] = [7, (7,), (9, 7), [], "abc", (1, 2, 3)]
+    for wrong in wrongs:
+        with pytest.raises(sr.ParameterError, match="the range of n_leaves must be"):
+            as_range("n_leaves", wrong)
+
+
+def test_without_optuna_the_way_to_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(sr.MissingExtraError, match=r"pip install 'swaprank\[tune\]'"):
+        sr.tune(TRAIN, VALI)
+
+
+class TestWithOptuna:
+    @pytest.fixture(autouse=True)
+    def optuna(self) -> None:
+        pytest.importorskip("optuna", reason="Optuna is not installed")
+
+    def test_the_best_trial_is_the_ranker(self) -> None:
+        tuning = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=6)
+        assert [trial.number for trial in tuning.trials] == [1, 2, 3, 4, 5, 6]
+        assert tuning.trials[0].parameters == {"n_leaves": 31, "loss": "squared"}
+        assert tuning.best.value == max(trial.value for trial in tuning.trials if trial.value is not None)
+        assert tuning.ranker.score(VALI) == tuning.best.value
+        assert {name: getattr(tuning.ranker, name) for name in RANGE} == tuning.best.parameters
+        for trial in tuning.trials:
+            assert 3 <= trial.parameters["n_leaves"] <= 40
+            assert trial.parameters["loss"] in RANGE["loss"]
+        assert not hasattr(TREES, "forest_")
+        assert len(json.loads(tuning.to_json())["trials"]) == len(tuning.to_frame()) == 6
+        again = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=6)
+        assert [trial.parameters for trial in again.trials] == [trial.parameters for trial in tuning.trials]
+
+    def test_the_storage_goes_on(self, tmp_path: Path) -> None:
+        told: list[str] = []
+        first = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=3, storage=tmp_path / "trials")
+        more = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=5, storage=tmp_path / "trials", tell=told.append)
+        assert [trial.parameters for trial in more.trials[:3]] == [trial.parameters for trial in first.trials]
+        assert len(more.trials) == 5
+        assert len({tuple(trial.parameters.values()) for trial in more.trials}) > 3
+        assert [words.partition(":")[0] for words in told][:2] == ["trial 4", "trial 5"]
+        told.clear()
+        same = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=5, storage=tmp_path / "trials", tell=told.append)
+        assert same.best == more.best
+        assert len(told) == 1
+        assert "still the best: trained again" in told[0]
+        assert same.ranker.score(VALI) == more.ranker.score(VALI) == more.best.value
+
+    def test_ctrl_c_ends_the_search_with_the_best_so_far(self, tmp_path: Path) -> None:
+        begun: list[str] = []
+
+        def interrupt(progress: sr.Progress) -> None:
+            if len(begun) == 4:
+                raise KeyboardInterrupt
+
+        def begin(title: str) -> list[Callback]:
+            begun.append(title)
+            return [interrupt]
+
+        storage = tmp_path / "trials"
+        tuning = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=9, storage=storage, callbacks=begin)
+        assert tuning.interrupted
+        assert len(tuning.trials) == 3
+        assert tuning.ranker.score(VALI) == tuning.best.value
+        assert len(sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=5, storage=tmp_path / "trials").trials) == 5
+        begun[:] = ["", "", ""]
+        with pytest.raises(KeyboardInterrupt):
+            sr.tune(TRAIN, VALI, TREES, ranges=RANGE, callbacks=begin)
+
+    def test_what_leads_nowhere_is_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(studies, "_FREE_TRIALS", 1)
+        monkeypatch.setattr(studies, "_FREE_ROUNDS", 1)
+        told: list[str] = []
+        net, rates = sr.LambdaRank(n_epochs=20), {"learning_rate": (1e-7, 1e-1)}
+        tuning = sr.tune(TRAIN, VALI, net, ranges=rates, n_trials=8, tell=told.append)
+        given_up = [trial for trial in tuning.trials if trial.value is None]
+        assert given_up
+        for trial in given_up:
+            assert trial.given_up_after is not None
+            assert trial.given_up_after < 20
+        assert sum("given up after" in words for words in told) == len(given_up)
+        assert f"{len(given_up)} of them given up early" in str(tuning)
+
+    def test_another_configuration_is_noticed(self, tmp_path: Path) -> None:
+        sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=1, storage=tmp_path / "trials")
+        with pytest.raises(sr.DataError, match="it has n_trees=6; now it would be n_trees=7"):
+            sr.tune(TRAIN, VALI, sr.MART(n_trees=7, min_docs_in_leaf=5), ranges=RANGE, storage=tmp_path / "trials")
+        with pytest.raises(sr.DataError, match="it has valid="):
+            sr.tune(TRAIN, TRAIN, TREES, ranges=RANGE, storage=tmp_path / "trials")
+        (tmp_path / "other").write_text("something else\n")
+        with pytest.raises(sr.DataError, match="is no file of trials"):
+            sr.tune(TRAIN, VALI, TREES, ranges=RANGE, storage=tmp_path / "other")
+
+    def test_a_validation_set_without_a_value_is_told(self) -> None:
+        with pytest.raises(sr.DataError, match="has no value on the validation set"):
+            sr.tune(TRAIN, VALI, sr.MART(metric="map(rel=99, empty=skip)", n_trees=2), ranges=RANGE)
+
+    def test_time_ends_it(self) -> None:
+        assert 1 <= len(sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=10_000, timeout=0.5).trials) < 10_000
+        with pytest.raises(sr.DataError, match="no trial was completed"):
+            sr.tune(TRAIN, VALI, TREES, ranges=RANGE, timeout=0.0)
+
+    def test_optuna_speaks_as_before(self) -> None:
+        import optuna
+
+        before = optuna.logging.get_verbosity()
+        sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=1)
+        assert optuna.logging.get_verbosity() == before

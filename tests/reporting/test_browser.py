@@ -1,0 +1,190 @@
+"""The page in a real browser: nothing complains, everything is drawn, it fits a phone, and the keyboard reaches it."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import swaprank as sr
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="Selenium is not installed")
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None or DRIVER is None, reason="there is no chromium with its driver (Debian: chromium-driver)"
+)
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+WIDTHS = (1280, 390)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in FLAGS:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    train, vali, test = sr.datasets.random_net((40, 20, 60), n_features=8, n_documents=15, levels=4, random_state=0)
+    long = sr.Dataset(
+        test.features,
+        test.labels,
+        qid=[f"query <b>{at // 15}</b> {'very' * 20} long" for at in range(len(test))],
+        docid=[f"https://example.org/{at}?{'x' * 200}" for at in range(len(test))],
+        feature_names=[f"feature_with_a_long_name_{'y' * 60}_{at}" for at in range(8)],
+    )
+    ranker = sr.LambdaMART(n_trees=20, n_leaves=7, min_docs_in_leaf=5).fit(
+        train, valid={"vali": vali}, metrics=["ndcg@10", "map"]
+    )
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    sr.report(ranker, long, path, train=train)
+    return path
+
+
+def show(browser: Any, page: Path, width: int, *, dark: bool = False) -> None:
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    browser.get(page.as_uri())
+    # What a test before this one chose must not count.
+    browser.execute_script("localStorage.clear()")
+    browser.get(page.as_uri())
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_complains_and_nothing_overflows(browser: Any, page: Path, width: int, dark: bool) -> None:
+    show(browser, page, width, dark=dark)
+    assert browser.get_log("browser") == []
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_chart_is_drawn(browser: Any, page: Path, width: int) -> None:
+    show(browser, page, width)
+    drawn = browser.execute_script(
+        """
+        return [...document.querySelectorAll("svg.draw")].map((chart) => {
+            const boxes = [...chart.querySelectorAll("path, .bar, .dot:not(.hidden .dot)")]
+                .map((mark) => mark.getBoundingClientRect())
+                .filter((box) => box.width + box.height > 1);
+            const whole = chart.getBoundingClientRect();
+            return [
+                chart.getAttribute("aria-label"), whole.width, whole.height, boxes.length,
+                Math.max(...boxes.map((box) => box.right - whole.right)),
+                Math.max(...boxes.map((box) => box.bottom - whole.bottom)),
+            ];
+        });
+        """
+    )
+    assert len(drawn) == 15
+    for words, chart_width, height, n_marks, right, below in drawn:
+        assert len(words) > 20
+        assert chart_width > 120, words
+        assert height > 80, words
+        assert n_marks > 0, words
+        assert right < 8, words
+        assert below < 8, words
+
+
+def test_the_toggle_changes_the_theme_and_keeps_it(browser: Any, page: Path) -> None:
+    show(browser, page, 1280)
+    background = "return getComputedStyle(document.body).backgroundColor"
+    light = browser.execute_script(background)
+    button = browser.find_element("id", "theme")
+    assert button.text == "Dark"
+    button.click()
+    assert browser.execute_script(background) != light
+    assert button.text == "Light"
+    browser.refresh()
+    assert browser.execute_script(background) != light
+    browser.find_element("id", "theme").click()
+    assert browser.execute_script(background) == light
+
+
+def point_at_nothing(browser: Any) -> None:
+    actions = webdriver.ActionChains(browser)
+    actions.w3c_actions.pointer_action.move_to_location(1, 1)
+    actions.perform()
+
+
+def test_pointing_shows_a_tip_as_text(browser: Any, page: Path) -> None:
+    show(browser, page, 1280)
+    mark = browser.find_element("css selector", "#queries circle.mark")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", mark)
+    tip = browser.find_element("id", "tip")
+    point_at_nothing(browser)
+    assert not tip.is_displayed()
+    webdriver.ActionChains(browser).move_to_element(mark).perform()
+    assert tip.is_displayed()
+    # Another dot may lie above this one; either way a query is named, with its markup as text.
+    assert "query <b>" in tip.text
+    point_at_nothing(browser)
+    assert not tip.is_displayed()
+
+
+def test_the_keyboard_steps_through_a_chart(browser: Any, page: Path) -> None:
+    keys = webdriver.Keys
+    show(browser, page, 1280)
+    chart = browser.find_element("css selector", "#learning svg.draw")
+    tip = browser.find_element("id", "tip")
+    browser.execute_script("arguments[0].focus()", chart)
+    webdriver.ActionChains(browser).send_keys(keys.ARROW_RIGHT, keys.ARROW_RIGHT).perform()
+    assert tip.text.startswith("tree 2")
+    webdriver.ActionChains(browser).send_keys(keys.END).perform()
+    assert tip.text.startswith("tree 20")
+    webdriver.ActionChains(browser).send_keys(keys.ESCAPE).perform()
+    assert not tip.is_displayed()
+
+
+CONTRASTS = """
+const parse = (color) => {
+    const parts = color.match(/[\\d.]+/g).map(Number);
+    return parts.length < 4 ? [...parts, 1] : parts;
+};
+const light = (c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+const shine = ([r, g, b]) => 0.2126 * light(r / 255) + 0.7152 * light(g / 255) + 0.0722 * light(b / 255);
+const poor = [];
+for (const element of document.querySelectorAll("body *:not(script)")) {
+    const hasText = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    if (!hasText || !element.getClientRects().length) continue;
+    const style = getComputedStyle(element);
+    const ink = shine(parse(element instanceof SVGElement ? style.fill : style.color));
+    let behind = element;
+    while (behind.parentElement && !parse(getComputedStyle(behind).backgroundColor)[3]) behind = behind.parentElement;
+    const paper = shine(parse(getComputedStyle(behind).backgroundColor));
+    const contrast = (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+    if (contrast < 4.5) poor.push([element.tagName, element.textContent.slice(0, 30), contrast]);
+}
+return poor;
+"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_text_has_enough_contrast(browser: Any, page: Path, dark: bool) -> None:
+    """4.5 to 1 (WCAG AA), of every text against what is painted behind it."""
+    show(browser, page, 1280, dark=dark)
+    assert browser.execute_script(CONTRASTS) == []
+
+
+def test_it_prints(browser: Any, page: Path) -> None:
+    show(browser, page, 1280, dark=True)
+    printed = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": False})
+    assert len(printed["data"]) > 20_000
