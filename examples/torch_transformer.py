@@ -97,5 +97,10 @@ def main(n_epochs: int = 8, n_queries: int = 600) -> dict[str, tuple[float, floa
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--quick", action="store_true", help="little data and one epoch, to see it run")
+    options = parser.parse_args()
     torch.set_num_threads(1)  # so small a model gains nothing from more
-    main(parser.parse_args().epochs)
+    if options.quick:
+        main(n_epochs=1, n_queries=32)
+    else:
+        main(options.epochs)

@@ -12,9 +12,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.instruments.step_function import StepFunction, sweep
+from swaprank.instruments.step_function import StepFunction, settle, sweep
 from swaprank.metrics.metric import BoundMetric
-from swaprank.model_files.container import read_model, write_model
+from swaprank.model_files.container import ModelContent, read_model, write_model
+from swaprank.model_files.rankers import content_of, ranker_of
 
 METRICS = [
     "ndcg", "ndcg@2", "ndcg@2(ties=input)", "ndcg(empty=skip)", "p@2", "rbp", "map", "map@2", "mrr", "err",
@@ -59,9 +60,9 @@ def assert_exact(bound: BoundMetric, a: list[int], b: list[int]) -> None:
     if np.isnan(expected).all():
         return
     assert_allclose([steps(float(alpha)) for alpha in alphas], expected, atol=1e-12)
-    best = steps.best(-np.inf, np.inf)
+    best = settle(steps.best(-np.inf, np.inf), lambda alpha: bound.mean(mixed(Fraction(alpha), a, b)))
     assert best.value == pytest.approx(expected.max(), abs=1e-12)
-    assert bound.mean(mixed(Fraction(best.alpha), a, b)) == pytest.approx(expected.max(), abs=1e-12)
+    assert steps.best(-np.inf, np.inf).value == pytest.approx(best.value, abs=1e-12)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -114,6 +115,19 @@ def test_a_metric_that_fails_somewhere_is_refused() -> None:
     bound = sr.CustomMetric(evaluate=picky).bind([0, 1], [0, 2])
     with pytest.raises(sr.MetricError, match="evaluate failed"):
         sweep(bound, np.array([0.0, 1.0]), np.array([1.0, 0.0]))
+
+
+def test_documents_that_are_tied_at_the_very_middle_are_stepped_over() -> None:
+    """Three lines meet at 1/2, which changes nothing from one side to the other, but at 1/2 itself all are tied."""
+    X = np.array([[0.0, -2.0], [-2.0, 0.0], [-1.0, -1.0]])
+    data = sr.Dataset(X, [0, 0, 1], qid=[1, 1, 1])
+    first, second = (sr.LinearRegressionRanker(regularization=1.0).fit(data) for _ in range(2))
+    for ranker, weights in ((first, [1.0, 0.0]), (second, [0.0, 1.0])):
+        object.__setattr__(ranker.model_, "weights", np.array(weights))
+    both = sr.combine(first, second, data, "p@2")
+    assert both.alpha_ != 0.5
+    assert both.value_ == both.score(data) == 0.5
+    assert both.interval_ == (0.0, 1.0)
 
 
 def test_of_intervals_that_are_as_good_the_widest_is_taken() -> None:
@@ -171,6 +185,53 @@ def test_a_ranker_alone_is_kept_where_its_ties_are_the_best() -> None:
     assert (both.alpha_, both.value_, both.interval_) == (0.0, 1.0, (0.0, 0.0))
 
 
+def test_a_ranker_with_itself_and_with_one_that_says_nothing(
+    parts: tuple[sr.Dataset, sr.Dataset, sr.MART, sr.LinearRegressionRanker],
+) -> None:
+    vali, _, mart, linear = parts
+    same = sr.combine(linear, linear, vali, "ndcg", whole_line=True)
+    assert same.interval_ == (-np.inf, np.inf)
+    assert same.value_ == pytest.approx(same.alone_[0])
+    silent = sr.MART(n_trees=0).fit(vali)
+    assert len(np.unique(silent.predict(vali))) == 1
+    for first, second, alpha in ((mart, silent, 0.5), (silent, mart, 0.5)):
+        both = sr.combine(first, second, vali, "ndcg")
+        assert both.interval_ == (0.0, 1.0)
+        assert both.alpha_ == alpha
+        assert both.value_ == pytest.approx(max(both.alone_))
+
+
+def test_short_lists_missing_values_and_queries_without_hope() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    qid = np.repeat(np.arange(25), [1] * 10 + [4] * 10 + [2] * 5)
+    data = sr.Dataset(X, np.where(qid < 15, rng.integers(0, 3, 60), 0), qid=qid)
+    forest, linear = (
+        sr.MART(n_trees=5, min_docs_in_leaf=3).fit(data),
+        sr.LinearRegressionRanker(regularization=0.1).fit(data),
+    )
+    for metric in ("ndcg@10", "map", "mrr(empty=skip)"):
+        both = sr.combine(forest, linear, data, metric)
+        assert both.value_ == both.score(data) >= max(both.alone_)
+        nested = sr.combine(both, forest, data, metric)
+        assert nested.value_ >= both.value_ - 1e-12
+
+
+def test_the_step_function_can_be_drawn(
+    parts: tuple[sr.Dataset, sr.Dataset, sr.MART, sr.LinearRegressionRanker], tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    vali, _, mart, linear = parts
+    both = sr.combine(mart, linear, vali, "ndcg", whole_line=True)
+    both.draw(tmp_path / "steps.svg")
+    assert (tmp_path / "steps.svg").read_text().startswith("<?xml")
+    assert (tmp_path / "steps.svg").stat().st_size < 100_000
+    both.save(tmp_path / "both.swaprank")
+    with pytest.raises(sr.DataError, match="has no step function: combine anew"):
+        sr.load(tmp_path / "both.swaprank").draw(tmp_path / "steps.svg")
+
+
 def test_a_saved_combination_is_the_same(
     parts: tuple[sr.Dataset, sr.Dataset, sr.MART, sr.LinearRegressionRanker], tmp_path: Path
 ) -> None:
@@ -204,12 +265,27 @@ def test_damaged_files_are_refused(
         (meta, {**arrays, "spread": np.zeros(2)}, "above 0"),
         (meta, {**arrays, "center": np.zeros(3)}, "2 finite values of center"),
         (meta, {name: array for name, array in arrays.items() if name != "1/weights"}, "lacks some of its arrays"),
+        ({**meta, "parts": [{**meta["parts"][0], "kind": "guess"}, meta["parts"][1]]}, arrays, "holds a 'guess'"),
+        ({**meta, "parts": [{**meta["parts"][0], "meta": {}}, meta["parts"][1]]}, arrays, "KeyError: 'parameters'"),
         (meta, {**arrays, "0/left": arrays["0/left"] + 1000}, "no leaf"),
     ]
     for bad_meta, bad_arrays, message in damaged:
         write_model(path, kind, bad_meta, bad_arrays)
         with pytest.raises(sr.ModelFileError, match=message):
             sr.load(path)
+
+
+def test_rankers_within_rankers_without_end_are_refused(
+    parts: tuple[sr.Dataset, sr.Dataset, sr.MART, sr.LinearRegressionRanker], tmp_path: Path
+) -> None:
+    vali, _, mart, linear = parts
+    kind, meta, arrays = content_of(sr.combine(mart, linear, vali))
+    for _ in range(500):
+        meta = {**meta, "parts": [{"kind": kind, "meta": meta, "arrays": []}]}
+    with pytest.raises(sr.ModelFileError, match="nested too deeply"):
+        ranker_of(ModelContent(kind, meta, arrays))
+    with pytest.raises(sr.ModelFileError, match="nested so deeply"):
+        write_model(tmp_path / "model.swaprank", kind, meta, arrays)
 
 
 def test_what_cannot_be_combined_is_refused(

@@ -57,6 +57,37 @@ def test_a_list_without_anything_to_push_prints() -> None:
     assert "hardest" not in str(sr.explain_query(RANKER, data, 1))
 
 
+def test_one_document_missing_values_and_any_ranker() -> None:
+    X = DATA.features.copy()
+    X[::3, 1] = np.nan
+    data = sr.Dataset(X[:10], DATA.labels[:10], qid=[1] * 9 + [2])
+    forest = sr.MART(n_trees=3, min_docs_in_leaf=2).fit(data)
+    both = sr.combine(forest, RANKER, data)
+    for ranker in (forest, both, sr.combine(both, RANKER, data)):
+        found = sr.explain_query(ranker, data, 1)
+        assert_allclose(found.scores, np.sort(ranker.predict(data)[:9])[::-1])
+        alone = sr.explain_query(ranker, data, "2")
+        assert alone.best_swaps() == alone.hardest_pairs() == []
+        assert alone.forces.tolist() == [0.0]
+        assert "rank" in str(alone)
+
+
+def test_ties_stand_as_the_metric_says() -> None:
+    data = sr.Dataset(np.ones((4, 5)), [0, 1, 0, 2], qid=[1] * 4, docid=["b", "d", "a", "c"])
+    assert sr.explain_query(RANKER, data, 1, "ndcg(ties=input)").rows.tolist() == [0, 1, 2, 3]
+    by_id = sr.explain_query(RANKER, data, 1, sr.metric("ndcg", convention="trec"))
+    assert by_id.docids is not None
+    assert by_id.docids.tolist() == ["d", "c", "b", "a"]
+    drawn = sr.explain_query(RANKER, data, 1, "ndcg")
+    assert sorted(drawn.rows.tolist()) == [0, 1, 2, 3]
+    assert drawn.value == pytest.approx(sr.metric("ndcg").mean([0, 1, 0, 2], np.zeros(4), [0, 4]))
+
+
+def test_a_sigma_that_pushes_nothing_is_refused() -> None:
+    with pytest.raises(sr.ParameterError, match="sigma must be a number above 0; found 0"):
+        sr.explain_query(RANKER, DATA, 3, sigma=0)
+
+
 def test_unknown_queries_are_refused() -> None:
     with pytest.raises(sr.DataError, match="there is no query 99"):
         sr.explain_query(RANKER, DATA, 99)

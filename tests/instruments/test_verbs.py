@@ -7,6 +7,7 @@ import pytest
 import swaprank as sr
 from swaprank.reproduction import constructions, local_optimality, matching_measures
 from swaprank.reproduction.by_name import experiment
+from swaprank.reproduction.experiment import Settings
 from tests.cli.test_cli import swaprank
 
 
@@ -45,6 +46,9 @@ def test_certify_ends_with_1_where_a_direction_rises_and_polishes(folder: Path) 
     ndcg = sr.metric("ndcg").bind(train.labels, train.indptr)
     before, after = (ndcg.mean(sr.load(folder / f"{name}.swaprank").predict(train)) for name in ("linear", "better"))
     assert after > before
+    both = swaprank("certify", *options, "--steps", "both", "--weights", "2", folder=folder)
+    assert "by steps of 0.001 to 1" in both.stdout
+    assert "of 2 raise it" in both.stdout
     wrong = swaprank("certify", *options, "-o", "better.swaprank", folder=folder)
     assert wrong.returncode == 2
     assert "-o is for the model that --polish makes" in wrong.stderr
@@ -70,7 +74,7 @@ def test_small_experiments_print_tables_and_charts(name: str, monkeypatch: pytes
     monkeypatch.setattr(matching_measures, "QUICK_TESTED", 30)
     monkeypatch.setattr(constructions, "QUICK_QUERIES", (30, 30))
     told: list[str] = []
-    outcome = experiment(name).run(True, 0, told.append)
-    assert len(told) == {"local-optimality": 16, "matching-measures": 8, "constructions": 20}[name]
+    outcome = experiment(name).run(Settings(quick=True), told.append)
+    assert len(told) >= {"local-optimality": 16, "matching-measures": 16, "constructions": 20}[name]
     assert "[Donmez2009" in outcome.text
     assert len(outcome.chart.series) == {"local-optimality": 8, "matching-measures": 4, "constructions": 5}[name]

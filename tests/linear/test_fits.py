@@ -136,6 +136,15 @@ def test_conjugate_gradients_find_what_scipy_finds() -> None:
     np.testing.assert_allclose(found, np.linalg.solve(A, b), atol=1e-5)
 
 
+def test_units_are_those_of_all_rows_however_many() -> None:
+    X = features(20_000, 3) * 0.01 + np.array([1e3, 0.0, -5.0], dtype=np.float32)
+    X[::3, 1] = np.nan
+    X[:9000, 2] = np.nan
+    units = units_of(X, standardize=True)
+    np.testing.assert_allclose(units.missing, np.nanmean(X.astype(float), axis=0), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(units.factor, 1 / np.nanstd(X.astype(float), axis=0), rtol=1e-9)
+
+
 def test_conjugate_gradients_never_climb_and_stop_where_it_is_flat() -> None:
     seen: list[float] = []
 

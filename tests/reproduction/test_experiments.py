@@ -8,7 +8,7 @@ import pytest
 import swaprank as sr
 from swaprank.reproduction import ranknet_tables
 from swaprank.reproduction.by_name import EXPERIMENTS, experiment
-from swaprank.reproduction.experiment import Outcome
+from swaprank.reproduction.experiment import Outcome, Settings
 from tests.cli.test_cli import swaprank
 
 
@@ -46,7 +46,7 @@ def test_a_quick_experiment_prints_the_paper_beside_ours(name: str, monkeypatch:
     monkeypatch.setattr(ranknet_tables, "TABLE_2", {False: (0.595, 0.670), True: (0.596, 0.669)})
     told: list[str] = []
     run: Callable[..., Outcome] = experiment(name).run
-    outcome = run(True, 0, told.append)
+    outcome = run(Settings(quick=True), told.append)
     assert len(told) == 4
     assert "paper" in outcome.text
     assert "0.670" in outcome.text

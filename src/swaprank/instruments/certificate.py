@@ -10,9 +10,6 @@ import numpy as np
 from swaprank.arrays import Bools, Floats, Ints
 from swaprank.rankers.ranker import Ranker
 
-STEPS = tuple(step / 10 for step in range(1, 11))
-FINE_STEPS = tuple(step / 1000 for step in range(1, 11))
-"""The paper's other range [Donmez2009, section 5]."""
 RISE = 1e-12
 """Sums in another order differ by less."""
 
@@ -89,11 +86,14 @@ class Certificate(NamedTuple):
     def verdict(self) -> str:
         """The confidence statement, in words."""
         if self.passed:
-            return (
+            words = (
                 f"A local optimum, with {100 * (1 - self.delta):g}% confidence: if {100 * self.epsilon:g}% of all "
                 f"directions or more raised {self.metric} at one of these steps, one of {self.n_directions:,} would "
                 f"have done so with a probability of at least {100 * (1 - self.delta):g}%."
             )
+            if not self.n_weights_rising:
+                return words
+            return f"{words} But some parameters raise it alone, which random directions have missed."
         at = int(self.curves.max(axis=1).argmax())
         step = self.steps[self.curves[at].argmax()]
         return (

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from swaprank.arrays import Floats
 from swaprank.dataset import Dataset
-from swaprank.errors import DataError, MetricError, ParameterError
-from swaprank.instruments.certificate import RISE, STEPS, Certificate
-from swaprank.instruments.movable import Movable, movable
-from swaprank.kernels import run_in_threads, thread_count
-from swaprank.metrics.measuring import measure_queries
-from swaprank.metrics.metric import BoundMetric, Metric
+from swaprank.errors import ParameterError, did_you_mean
+from swaprank.instruments.binding import bind_to_data
+from swaprank.instruments.certificate import RISE, Certificate
+from swaprank.instruments.movable import movable
+from swaprank.instruments.moves import Moves, Progress, axis, random_direction
+from swaprank.kernels import thread_count
+from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metric as parse_metric
-from swaprank.metrics.terms import longest_list
 from swaprank.rankers.parameters import Bounds, check_parameter
 from swaprank.rankers.ranker import Ranker
 from swaprank.seeds import random_generator
 
-_BLOCK_DOCUMENTS = 32_768
-"""Documents that are scored together: all their scores along all directions are never in memory at once."""
-_CHUNK_VALUES = 2_000_000
-"""Parameters of the directions that are drawn together."""
+_WIDE, _FINE = (tuple(step / parts for step in range(1, 11)) for parts in (10, 1000))
+STEPS = {"wide": _WIDE, "fine": _FINE, "both": (*_FINE, *_WIDE)}
+"""Both ranges of [Donmez2009, section 5]."""
 _MOST_ROUNDS = 50
 """Of polishing."""
-
-Progress = Callable[[int, int], object]
 
 
 def certify(
@@ -39,7 +36,7 @@ def certify(
     *,
     epsilon: float = 0.01,
     delta: float = 0.01,
-    steps: Sequence[float] = STEPS,
+    steps: str | Sequence[float] = "wide",
     n_weights: int | None = 50,
     polish: bool = False,
     random_state: int = 0,
@@ -62,8 +59,8 @@ def certify(
         metric: Of what; what the ranker learned for if None.
         epsilon: The share of rising directions that is to be ruled out.
         delta: How probable it may be that such a share is overlooked.
-        steps: How far to go in each direction, in the parameters' own units; by default the paper's 0.1 to 1.
-            FINE_STEPS are its 0.001 to 0.01.
+        steps: How far to go in each direction, in the parameters' own units: "wide" (the paper's 0.1 to 1), "fine" (its
+            0.001 to 0.01), "both", or numbers of your own.
         n_weights: How many parameters are varied alone, drawn at random; all if None.
         polish: Follow what rises, again and again, and certify the better ranker.
         random_state: Seed of directions and weights.
@@ -80,23 +77,16 @@ def certify(
     >>> better.passed, better.value > certificate.value + 0.05
     (True, True)
     """
-    reach = _check(epsilon, delta, steps, n_weights, polish, random_state)
-    chosen = ranker._metric() if metric is None else parse_metric(metric)
-    docid = None if data.docid is None else data.by_query(data.docid)
-    bound = chosen.bind(data.by_query(data.labels), data.indptr, docid=docid)
-    if bound.terms.hopeless.all():
-        raise DataError(f"{chosen} is the same for every order: no query has {chosen.hope}.")
-    values: list[float] = []
-    for number in range(_MOST_ROUNDS if polish else 1):
-        moves = _Moves(movable(ranker, data), bound, reach, thread_count(n_threads), progress)
-        seed = (int(random_state), number)
-        certificate = _examine(moves, seed, float(epsilon), float(delta), n_weights)
-        values.append(certificate.value)
-        better = _follow(moves, certificate, seed) if polish else None
-        if better is None:
-            break
-        ranker = better
-    return certificate._replace(values=tuple(values))
+    asked = _checked(epsilon, delta, n_weights, polish, random_state)
+    reach = _checked_steps(steps)
+    bound = bind_to_data(ranker._metric() if metric is None else parse_metric(metric), data)
+
+    def moves_of(ranker: Ranker) -> Moves:
+        return Moves(movable(ranker, data), bound, reach, thread_count(n_threads), progress)
+
+    moves = moves_of(ranker)
+    certificate = _examine(moves, asked)
+    return _polished(moves, certificate, asked, moves_of) if polish else certificate
 
 
 def count_directions(epsilon: float, delta: float) -> int:
@@ -109,86 +99,64 @@ def count_directions(epsilon: float, delta: float) -> int:
     return math.ceil(math.log(delta) / math.log1p(-epsilon))
 
 
-class _Moves:
-    """A ranker's metric at every step along directions that are drawn when it is their turn."""
+class _Asked(NamedTuple):
+    """What is to be found out in a round."""
 
-    def __init__(
-        self, parameters: Movable, bound: BoundMetric, steps: Floats, n_threads: int, progress: Progress | None
-    ) -> None:
-        self.parameters, self.bound, self.steps = parameters, bound, steps
-        self.n_threads, self.progress = n_threads, progress
-        self.value = bound.mean(parameters.start, n_threads=n_threads)
-        self.blocks = _query_blocks(bound.indptr)
-        self.counted = ~np.isnan(bound.terms.base)
+    epsilon: float
+    delta: float
+    n_weights: int | None
+    seed: tuple[int, int]
+    """Of everything, and the number of the round."""
 
-    def curves(self, n_directions: int, draw: Callable[[int], Floats]) -> Floats:
-        """The mean metric, directions x steps; `draw` gives a direction by its number."""
-        totals = np.zeros((len(self.blocks), n_directions, len(self.steps)))
-        done = 0
-
-        def work(thread: int) -> None:
-            nonlocal done
-            scores, values = np.zeros(len(self.parameters.start)), np.empty(len(self.counted))
-            for number in range(thread, len(self.blocks), self.n_threads):
-                self._measure(self.blocks[number], self._chunks(n_directions, draw), scores, values, totals[number])
-                done += 1
-                if self.progress is not None:
-                    self.progress(done, len(self.blocks))
-
-        run_in_threads(work, [(thread,) for thread in range(min(self.n_threads, len(self.blocks)))])
-        # Block after block: the same sums for any number of threads.
-        curves: Floats = totals.sum(axis=0) / self.counted.sum()
-        if not np.isfinite(curves).all():
-            raise MetricError(
-                f"{self.bound.metric}: evaluate failed or gave no finite number for some order of a query."
-            )
-        return curves
-
-    def _measure(
-        self, block: tuple[int, int], chunks: Iterator[tuple[int, Floats]], scores: Floats, values: Floats, out: Floats
-    ) -> None:
-        bound = self.bound
-        first, last = block
-        start, stop = int(bound.indptr[first]), int(bound.indptr[last])
-        longest, apart = longest_list(bound.indptr[first : last + 1]), bound.metric.ties != "expected"
-        kept = np.flatnonzero(self.counted[first:last]) + first
-        for direction, step, moved in self.parameters.along(start, stop, chunks, self.steps.tolist()):
-            # trec_eval keeps scores in single precision: what is equal there is a tie.
-            scores[start:stop] = moved.astype(np.float32) if bound.metric.ties == "docid" else moved
-            measure_queries(bound.terms, bound.indptr, bound.arrangement, scores, apart, longest, first, last, values)
-            out[direction, step] = values[kept].sum()
-
-    def _chunks(self, n_directions: int, draw: Callable[[int], Floats]) -> Iterator[tuple[int, Floats]]:
-        size = max(1, min(64, _CHUNK_VALUES // self.parameters.n_parameters))
-        for start in range(0, n_directions, size):
-            yield start, np.array([draw(at) for at in range(start, min(start + size, n_directions))])
+    def next_round(self) -> _Asked:
+        return self._replace(seed=(self.seed[0], self.seed[1] + 1))
 
 
-def _examine(moves: _Moves, seed: tuple[int, int], epsilon: float, delta: float, n_weights: int | None) -> Certificate:
-    n_parameters, n_directions = moves.parameters.n_parameters, count_directions(epsilon, delta)
-    curves = moves.curves(n_directions, lambda at: random_direction(n_parameters, (*seed, at)))
+def _examine(moves: Moves, asked: _Asked) -> Certificate:
+    n_parameters, n_directions = moves.parameters.n_parameters, count_directions(asked.epsilon, asked.delta)
+    curves = moves.curves(n_directions, lambda at: random_direction(n_parameters, (*asked.seed, at)))
     varied = np.arange(n_parameters)
-    if n_weights is not None and n_weights < n_parameters:
-        varied = np.sort(random_generator([*seed, n_directions]).choice(n_parameters, n_weights, replace=False))
-    alone = moves.curves(2 * len(varied), lambda at: _axis(n_parameters, varied[at // 2], at))
+    if asked.n_weights is not None and asked.n_weights < n_parameters:
+        drawn = random_generator([*asked.seed, n_directions]).choice(n_parameters, asked.n_weights, replace=False)
+        varied = np.sort(drawn)
+    alone = moves.curves(2 * len(varied), lambda at: axis(n_parameters, varied[at // 2], at))
     return Certificate(
         ranker=moves.parameters.ranker,
         metric=str(moves.bound.metric),
         parameters=moves.parameters.words,
         n_queries=int(moves.counted.sum()),
-        epsilon=epsilon,
-        delta=delta,
+        epsilon=asked.epsilon,
+        delta=asked.delta,
         value=moves.value,
         steps=moves.steps,
         curves=curves,
         weights=varied,
         weight_curves=alone.reshape(len(varied), 2, len(moves.steps)),
-        direction=random_direction(n_parameters, (*seed, int(curves.max(axis=1).argmax()))),
+        direction=random_direction(n_parameters, (*asked.seed, int(curves.max(axis=1).argmax()))),
         values=(moves.value,),
     )
 
 
-def _follow(moves: _Moves, found: Certificate, seed: tuple[int, int]) -> Ranker | None:
+def _polished(
+    moves: Moves, certificate: Certificate, asked: _Asked, moves_of: Callable[[Ranker], Moves]
+) -> Certificate:
+    """The certificate of the ranker at which nothing rises any more, or of the last of many rounds."""
+    values = [certificate.value]
+    while len(values) < _MOST_ROUNDS:
+        better = _follow(moves, certificate, asked)
+        if better is None:
+            break
+        moves = moves_of(better)
+        # What rose by a hair may have fallen where weights are kept in single precision.
+        if moves.value <= certificate.value + RISE:
+            break
+        asked = asked.next_round()
+        certificate = _examine(moves, asked)
+        values.append(certificate.value)
+    return certificate._replace(values=tuple(values))
+
+
+def _follow(moves: Moves, found: Certificate, asked: _Asked) -> Ranker | None:
     """The ranker moved to the best place that was found, or that the directions together point to; None if none rises.
 
     What all directions gained or lost at a step, each times its direction, adds up to about the slope.
@@ -198,7 +166,7 @@ def _follow(moves: _Moves, found: Certificate, seed: tuple[int, int]) -> Ranker 
     n_parameters = moves.parameters.n_parameters
     slopes = np.zeros((len(moves.steps), n_parameters))
     for at, curve in enumerate(found.curves):
-        slopes += np.outer(curve - found.value, random_direction(n_parameters, (*seed, at)))
+        slopes += np.outer(curve - found.value, random_direction(n_parameters, (*asked.seed, at)))
     ways = [way / np.linalg.norm(way) for way in slopes if way.any()]
     best, curve = found.direction, found.curves[found.curves.max(axis=1).argmax()]
     for way, along in zip(ways, moves.curves(len(ways), lambda at: ways[at]), strict=True):
@@ -207,40 +175,11 @@ def _follow(moves: _Moves, found: Certificate, seed: tuple[int, int]) -> Ranker 
     if len(found.weights):
         weight, side, _ = np.unravel_index(found.weight_curves.argmax(), found.weight_curves.shape)
         if found.weight_curves.max() > curve.max():
-            best, curve = _axis(n_parameters, found.weights[weight], int(side)), found.weight_curves[weight, side]
-    if curve.max() <= found.value + RISE:
-        return None
+            best, curve = axis(n_parameters, found.weights[weight], int(side)), found.weight_curves[weight, side]
     return moves.parameters.moved(moves.steps[curve.argmax()] * best)
 
 
-def random_direction(n: int, seed: Sequence[int]) -> Floats:
-    """A direction drawn evenly from the unit sphere, always the same for a seed.
-
-    >>> import numpy as np
-    >>> from swaprank.instruments.certify import random_direction
-    >>> round(float(np.linalg.norm(random_direction(3, (0, 0, 7)))), 12)
-    1.0
-    """
-    drawn = np.random.default_rng(list(seed)).standard_normal(n)
-    direction: Floats = drawn / np.linalg.norm(drawn)
-    return direction
-
-
-def _axis(n: int, at: int, side: int) -> Floats:
-    axis = np.zeros(n)
-    axis[at] = -1.0 if side % 2 else 1.0
-    return axis
-
-
-def _query_blocks(indptr: Any) -> list[tuple[int, int]]:
-    """Ranges of queries with about as many documents, whatever the number of threads."""
-    n_blocks = max(1, min(len(indptr) - 1, max(8, int(indptr[-1]) // _BLOCK_DOCUMENTS), int(indptr[-1]) // 1024))
-    cuts = np.unique(np.searchsorted(indptr, np.linspace(0, indptr[-1], n_blocks + 1)))
-    cuts[-1] = len(indptr) - 1
-    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
-
-
-def _check(epsilon: Any, delta: Any, steps: Any, n_weights: Any, polish: Any, random_state: Any) -> Floats:
+def _checked(epsilon: Any, delta: Any, n_weights: Any, polish: Any, random_state: Any) -> _Asked:
     for name, value in (("epsilon", epsilon), ("delta", delta)):
         check_parameter(name, value, Bounds(False, 0, 1, open_low=True))
         if value == 1:
@@ -249,10 +188,18 @@ def _check(epsilon: Any, delta: Any, steps: Any, n_weights: Any, polish: Any, ra
     check_parameter("random_state", random_state, Bounds(True, 0, 2**63 - 1))
     if not isinstance(polish, bool):
         raise ParameterError(f"polish must be True or False; found {polish!r}.")
+    return _Asked(float(epsilon), float(delta), n_weights, (int(random_state), 0))
+
+
+def _checked_steps(steps: Any) -> Floats:
+    if isinstance(steps, str):
+        if steps not in STEPS:
+            raise ParameterError(f"there are no steps '{steps}'; {did_you_mean(steps, STEPS)}")
+        return np.array(STEPS[steps])
     try:
         reach = np.array(steps, dtype=np.float64)
     except (TypeError, ValueError):
         reach = np.empty(0)
     if reach.ndim != 1 or len(reach) == 0 or not (np.isfinite(reach).all() and (reach > 0).all()):
-        raise ParameterError(f"steps must be numbers above 0, such as (0.1, 0.2); found {steps!r}.")
+        raise ParameterError(f"steps must be wide, fine, both or numbers above 0, such as (0.1, 0.2); found {steps!r}.")
     return reach

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from swaprank.arrays import Floats
+from swaprank.errors import DataError
 from swaprank.reproduction.drawing import check_drawing
 
 if TYPE_CHECKING:
@@ -14,8 +16,10 @@ if TYPE_CHECKING:
     from swaprank.instruments.explain import QueryExplanation
     from swaprank.rankers.combination import Combination
 
-_MOST_POINTS = 20_000
-"""More are not to be seen."""
+_COLUMNS = 500
+"""More steps side by side are not to be seen."""
+_LONGEST_ARROW = 3.0
+"""In ranks."""
 
 
 def _figure(width: float = 7.0, height: float = 4.5) -> tuple[Any, Any]:
@@ -24,6 +28,14 @@ def _figure(width: float = 7.0, height: float = 4.5) -> tuple[Any, Any]:
 
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots()
+
+
+def _save(figure: Any, path: Path) -> None:
+    """The same figure gives the same bytes; letters stay letters in an SVG."""
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "swaprank", "svg.fonttype": "none"}):
+        figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
 
 
 def draw_certificate(certificate: Certificate, path: Path, n_directions: int = 4) -> None:
@@ -39,50 +51,61 @@ def draw_certificate(certificate: Certificate, path: Path, n_directions: int = 4
     axes.set(title=f"{certificate.metric}: {verdict}", xlabel="step", ylabel=certificate.metric)
     axes.grid(visible=True, alpha=0.3)
     axes.legend()
-    figure.savefig(path)
+    _save(figure, path)
 
 
 def draw_combination(combination: Combination, path: Path) -> None:
     """The metric against alpha, about where it is best."""
     if combination.steps_ is None:
-        raise ValueError("a combination that was loaded has no step function: combine anew.")
+        raise DataError("a combination that was loaded has no step function: combine anew, and draw that one.")
     figure, axes = _figure()
     reach = max(1.0, 2 * abs(combination.alpha_ - 0.5))
     low, high = (0.5 - reach, 0.5 + reach) if combination.whole_line else (0.0, 1.0)
-    alphas, values = combination.steps_.between(low, high)
-    every = max(1, len(alphas) // _MOST_POINTS)
-    axes.plot(alphas[::every], values[::every], linewidth=1)
+    axes.plot(*_outline(*combination.steps_.between(low, high)), linewidth=1)
     axes.plot([0.0, 1.0], combination.alone_[::-1], "s", color="C1", label="either ranker alone")
     axes.plot([combination.alpha_], [combination.value_], "o", color="C3", label=f"best: {combination.alpha_:.4g}")
     axes.set(xlabel="alpha", ylabel=str(combination.metric), title="alpha times the first ranker, the rest the second")
     axes.grid(visible=True, alpha=0.3)
     axes.legend()
-    figure.savefig(path)
+    _save(figure, path)
+
+
+def _outline(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Of many points, the lowest and the highest value of every column."""
+    if len(x) <= 2 * _COLUMNS:
+        return x, y
+    starts = np.unique(np.searchsorted(x, np.linspace(x[0], x[-1], _COLUMNS, endpoint=False)))
+    ends = np.stack([np.minimum.reduceat(y, starts), np.maximum.reduceat(y, starts)], axis=1)
+    return np.repeat(x[starts], 2), ends.reshape(-1)
 
 
 def draw_explanation(explanation: QueryExplanation, path: Path, n_documents: int = 30) -> None:
     """The ranked list from top to bottom, the darker the more relevant, each with its lambda as an arrow."""
     shown = min(n_documents, len(explanation.rows))
-    figure, axes = _figure(5.0, max(2.0, 0.8 + 0.3 * shown))
+    figure, axes = _figure(5.0, max(2.0, 0.8 + 0.28 * shown))
     forces = explanation.forces[:shown]
     reach = max(float(np.abs(explanation.forces).max()), 1e-300)
     best = max(float(explanation.labels.max()), 1e-300)
+    for x, words in ((-0.4, "rank"), (-0.15, "label")):
+        axes.text(x, -1.0, words, ha="center", va="center")
     for rank, force in enumerate(forces):
         shade = 0.9 - 0.7 * max(float(explanation.labels[rank]), 0.0) / best
         axes.barh(rank, 1.0, height=0.8, color=str(shade), edgecolor="black", linewidth=0.5)
-        axes.text(-0.05, rank, f"{rank + 1}   {explanation.labels[rank]:g}", ha="right", va="center")
+        axes.text(-0.4, rank, f"{rank + 1}", ha="center", va="center")
+        axes.text(-0.15, rank, f"{explanation.labels[rank]:g}", ha="center", va="center")
         if abs(force) > 0.02 * reach:
-            length = -0.95 * force / reach  # Ranks grow downwards; no arrow reaches its neighbour's.
-            arrow = {
-                "arrowstyle": "-|>",
-                "shrinkA": 0,
-                "shrinkB": 0,
-                "color": "C2" if force > 0 else "C3",
-                "linewidth": 2,
-            }
-            x = 1.3 if force > 0 else 1.6
-            axes.annotate("", xy=(x, rank + length), xytext=(x, rank), arrowprops=arrow)
-    axes.set(xlim=(-0.6, 2.0), ylim=(shown + 1.5, -2.5))
+            _arrow(axes, rank, force / reach)
+    axes.set(xlim=(-0.6, 2.3), ylim=(shown + 0.6, -1.8))
     axes.set_title(f"query {explanation.qid}: {explanation.metric} {explanation.value:.4f}")
     axes.set_axis_off()
-    figure.savefig(path)
+    _save(figure, path)
+
+
+def _arrow(axes: Any, rank: int, share: float) -> None:
+    """Up in one column, down in the next, neighbours side by side, for arrows are longer than a document is high."""
+    x = (1.2 if share > 0 else 1.75) + 0.12 * (rank % 4)
+    style = {"shrinkA": 0, "shrinkB": 0, "color": "C2" if share > 0 else "C3", "linewidth": 1.5}
+    # Ranks grow downwards.
+    axes.annotate(
+        "", xy=(x, rank - _LONGEST_ARROW * share), xytext=(x, rank), arrowprops={"arrowstyle": "-|>", **style}
+    )

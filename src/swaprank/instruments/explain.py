@@ -16,6 +16,7 @@ from swaprank.evaluation.text_tables import text_table
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import seeded_arrangement
 from swaprank.metrics.parse import metric as parse_metric
+from swaprank.rankers.parameters import Bounds, check_parameter
 from swaprank.rankers.ranker import Ranker
 
 _ARROW = 10
@@ -107,7 +108,9 @@ def explain_query(
 ) -> QueryExplanation:
     """Show how a ranker orders one query, and where LambdaRank would push its documents.
 
-    A pair's force is sigma |dZ| / (1 + exp(sigma (s_i - s_j))), as in the paper [Burges2010, section 4].
+    A pair's force is sigma |dZ| / (1 + exp(sigma (s_i - s_j))), as in the paper [Burges2010, section 4]. Documents with
+    the same score stand as the metric's convention says, or, if that is their expected value, in an order that is
+    drawn; swaps are of that order.
 
     Args:
         ranker: A fitted ranker.
@@ -132,11 +135,8 @@ def explain_query(
     -----------------------  ------  --------------------------
     1 over 3                 0.0237                     -0.5000
     """
-    known = [str(known) for known in data.qids.tolist()]
-    if str(qid) not in known:
-        advice = did_you_mean(str(qid), known) if len(known) <= 100 else f"there are {len(known):,} others."
-        raise DataError(f"there is no query {qid!r}; {advice}")
-    query = known.index(str(qid))
+    check_parameter("sigma", sigma, Bounds(False, 0, np.inf, open_low=True))
+    query = _query_number(data, qid)
     chosen = ranker._metric() if metric is None else parse_metric(metric)
     rows = np.asarray(data.rows(query))
     part = data.subset([query])
@@ -144,6 +144,8 @@ def explain_query(
     docids = None if data.docid is None else data.docid[rows]
     value = chosen.per_query(labels, here, [0, len(rows)], docid=docids)[0]
     arranged = seeded_arrangement(np.array([0, len(rows)]), 0)
+    if chosen.ties != "expected":
+        arranged = chosen.bind(labels, [0, len(rows)], docid=docids).arrangement
     order = arranged[np.argsort(-here[arranged], kind="stable")]
     gains, scores, labels = chosen.swap_gains(labels[order]), here[order], labels[order]
     better = np.sign(labels[:, None] - labels)
@@ -160,6 +162,14 @@ def explain_query(
         swap_gains=gains,
         pair_forces=forces,
     )
+
+
+def _query_number(data: Dataset, qid: Any) -> int:
+    known = [str(known) for known in data.qids.tolist()]
+    if str(qid) not in known:
+        advice = did_you_mean(str(qid), known) if len(known) <= 100 else f"there are {len(known):,} others."
+        raise DataError(f"there is no query {qid!r}; {advice}")
+    return known.index(str(qid))
 
 
 def _largest(values: Floats, n: int) -> list[tuple[int, int, float]]:

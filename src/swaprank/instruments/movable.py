@@ -251,6 +251,8 @@ def movable(ranker: Ranker, data: Dataset) -> Movable:
     ranker._check_fitted()
     model = _place(ranker).model
     if isinstance(model, Forest):
+        if len(model.leaf_value) == 0:
+            raise ParameterError("the ranker has no trees, and so no leaf values that could be moved.")
         return MovableLeaves(ranker, data, model)
     if isinstance(model, Net) and model.hidden:
         return MovableNet(ranker, data, model)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, final
 
@@ -29,7 +30,7 @@ class Optimum(NamedTuple):
     """
 
     alpha: float
-    """The middle of the interval."""
+    """The middle of the interval, or near it."""
     value: float
     low: float
     """Every alpha between low and high is as good; of several such intervals this is the widest."""
@@ -77,21 +78,44 @@ class StepFunction:
         runs = [(a, b) for a, b in zip(ends[::2], ends[1::2], strict=True) if real[a:b].any()]
         a, b = max(runs, key=lambda run: bounds[run[1]] - bounds[run[0]])
         at, to = float(bounds[a]), float(bounds[b])
-        return Optimum(middle(at, to), value, at, to)
+        return Optimum(inside(at, to), value, at, to)
 
 
-def middle(low: float, high: float) -> float:
-    """Of an interval; 1 beyond the finite end of one that is infinite.
+def inside(low: float, high: float, share: float = 0.5) -> float:
+    """A place in an interval, the middle by default; one that is infinite is cut 2 beyond its finite end.
 
-    >>> from swaprank.instruments.step_function import middle
-    >>> middle(0.0, 1.0), middle(2.0, float("inf")), middle(float("-inf"), float("inf"))
+    >>> from swaprank.instruments.step_function import inside
+    >>> inside(0.0, 1.0), inside(2.0, float("inf")), inside(float("-inf"), float("inf"))
     (0.5, 3.0, 0.5)
     """
     if np.isinf(low) and np.isinf(high):
-        return 0.5
-    if np.isinf(low):
-        return high - 1.0
-    return low + 1.0 if np.isinf(high) else low + (high - low) / 2
+        low, high = 0.0, 1.0
+    elif np.isinf(low):
+        low = high - 2.0
+    elif np.isinf(high):
+        high = low + 2.0
+    return low + share * (high - low)
+
+
+def settle(best: Optimum, measure: Callable[[float], float]) -> Optimum:
+    """The optimum as it is measured, at the middle of its interval or near.
+
+    Lines may cross at that very middle without changing the value from one side to the other. Documents are tied
+    there, and the value is another one.
+
+    >>> from swaprank.instruments.step_function import Optimum, settle
+    >>> settle(Optimum(alpha=0.5, value=1.0, low=0.0, high=1.0), lambda alpha: 0.7 if alpha == 0.5 else 1.0).alpha
+    0.45
+    """
+    found = best._replace(value=-np.inf)
+    for share in (0.5, 0.45, 0.55, 0.41, 0.59, 0.38, 0.62):
+        alpha = inside(best.low, best.high, share)
+        value = measure(alpha)
+        if abs(value - best.value) <= _SAME:
+            return best._replace(alpha=alpha, value=value)
+        if value > found.value:
+            found = best._replace(alpha=alpha, value=value)
+    return found
 
 
 def sweep(bound: BoundMetric, a: Floats, b: Floats, n_threads: int | None = None) -> StepFunction:

@@ -16,8 +16,12 @@ from swaprank.linear.scorers import Scorer
 from swaprank.metrics.metric import BoundMetric
 from swaprank.seeds import random_generator
 
-REGULARIZATIONS = tuple(10.0**power for power in range(3, -7, -1))
-"""What "auto" chooses from [Chapelle2010, section 7], the strongest first: of equally good ones it is taken."""
+REGULARIZATIONS = tuple(10.0**power for power in range(4, -6, -1))
+"""What "auto" chooses from, the strongest first: of equally good ones it is taken.
+
+10^3 to 10^-6 are for features from 0 to 1 [Chapelle2010, section 7], with deviations of a quarter or so. In units of
+their deviations, weights are four times smaller, and what holds them as strongly is ten times as large.
+"""
 
 
 @final

@@ -8,9 +8,8 @@ import numpy as np
 
 from swaprank.arrays import Features, Floats
 from swaprank.dataset import Dataset
-from swaprank.net.scaling import fit_scaling
 
-_ROWS_AT_A_TIME = 65_536
+_ROWS_AT_A_TIME = 8192
 
 
 class Units(NamedTuple):
@@ -26,7 +25,7 @@ class Units(NamedTuple):
     """The mean."""
 
 
-def units_of(features: Features, standardize: bool, n_threads: int | None = None) -> Units:
+def units_of(features: Features, standardize: bool) -> Units:
     """The units of these rows; factors of 1 if not standardised.
 
     >>> import numpy as np
@@ -35,9 +34,30 @@ def units_of(features: Features, standardize: bool, n_threads: int | None = None
     >>> units_of(X, standardize=True)
     Units(factor=array([1., 0.]), missing=array([2., 5.], dtype=float32))
     """
-    scaling = fit_scaling(features, np.zeros(features.shape[1], np.bool_), standardize, n_threads)
-    missing = scaling.mean if standardize else scaling.missing
-    return Units(scaling.factor.astype(np.float64), np.where(np.isfinite(missing), missing, np.float32(0)))
+    n_features = features.shape[1]
+    count, mean, squares = np.zeros(n_features), np.zeros(n_features), np.zeros(n_features)
+    least, most = np.full(n_features, np.inf), np.full(n_features, -np.inf)
+    for start in range(0, len(features), _ROWS_AT_A_TIME):
+        block = features[start : start + _ROWS_AT_A_TIME].astype(np.float64)
+        np.fmin(least, np.fmin.reduce(block), out=least)
+        np.fmax(most, np.fmax.reduce(block), out=most)
+        known = ~np.isnan(block)
+        n = known.sum(axis=0)
+        here = np.where(known, block, 0.0).sum(axis=0) / np.maximum(n, 1)
+        block -= here
+        block[~known] = 0.0
+        # Means and squares of two parts give those of both [Chan et al. 1979].
+        ahead, total = here - mean, np.maximum(count + n, 1.0)
+        squares += np.einsum("ij,ij->j", block, block) + ahead**2 * count * n / total
+        mean += ahead * n / total
+        count += n
+    factor = np.ones(n_features)
+    if standardize:
+        deviation = np.sqrt(squares / np.maximum(count, 1.0))
+        # Deviations below single precision are those of features that do not vary but for rounding.
+        varies = (most > least) & (deviation > np.finfo(np.float32).tiny)
+        factor = np.divide(1.0, deviation, out=np.zeros(n_features), where=varies)
+    return Units(factor, mean.astype(np.float32))
 
 
 def fill(features: Features, missing: Features) -> Features:

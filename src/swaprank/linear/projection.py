@@ -75,5 +75,7 @@ def read_only(X: Features) -> Features:
 
 def _cuts(n: int, n_values: int, n_threads: int | None) -> list[tuple[int, int]]:
     n_chunks = max(1, min(thread_count(n_threads), n, n_values // _LEAST_VALUES))
+    if n_chunks == 1:
+        return [(0, n)]
     cuts = np.linspace(0, n, n_chunks + 1).astype(int).tolist()
     return list(zip(cuts[:-1], cuts[1:], strict=True))

@@ -24,7 +24,10 @@ def to_json(value: Any) -> bytes:
     >>> to_json({"sigma": 1.0, "best": float("nan"), "hidden": (10, 5)})
     b'{"best":{"$float":"nan"},"hidden":[10,5],"sigma":1.0}'
     """
-    text = json.dumps(_encoded(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    try:
+        text = json.dumps(_encoded(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    except RecursionError:
+        raise ModelFileError("a model file cannot hold what is nested so deeply.") from None
     return text.encode("ascii")
 
 

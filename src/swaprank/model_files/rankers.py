@@ -16,8 +16,15 @@ if TYPE_CHECKING:
     from swaprank.rankers.ranker import Ranker
 
 
-def save(ranker: Ranker, path: str | os.PathLike[str]) -> None:
-    """Parameters, feature names, history and what was learned, in one file."""
+def content_of(ranker: Ranker) -> ModelContent:
+    """What a model file of the ranker holds: parameters, feature names, history and what was learned.
+
+    >>> import swaprank as sr
+    >>> from swaprank.model_files.rankers import content_of
+    >>> (train,) = sr.datasets.random_net((20,), n_features=5, random_state=0)
+    >>> content_of(sr.MART(n_trees=2).fit(train)).kind
+    'mart'
+    """
     parameters = ranker.get_params(deep=False)
     # A metric of the user's own is code, which no model file holds: its name says so, and reads as no other metric's.
     own = isinstance(parameters["metric"], Metric) and not parameters["metric"].names
@@ -33,7 +40,36 @@ def save(ranker: Ranker, path: str | os.PathLike[str]) -> None:
         "interrupted": ranker.interrupted_,
         **learned,
     }
-    write_model(path, ranker.kind, meta, arrays)
+    return ModelContent(ranker.kind, meta, arrays)
+
+
+def ranker_of(content: ModelContent) -> Ranker:
+    """The ranker that a model file holds; whatever is wrong with its content is a ModelFileError.
+
+    >>> import swaprank as sr
+    >>> from swaprank.model_files.rankers import content_of, ranker_of
+    >>> train, test = sr.datasets.random_net((20, 10), n_features=5, random_state=0)
+    >>> ranker = sr.MART(n_trees=2).fit(train)
+    >>> (ranker_of(content_of(ranker)).predict(test) == ranker.predict(test)).all()
+    np.True_
+    """
+    from swaprank.rankers.by_name import RANKERS
+
+    if content.kind not in RANKERS:
+        raise ModelFileError(f"it holds a '{content.kind}', which this version of swaprank does not know.")
+    try:
+        return _restored(content)
+    except ModelFileError:
+        raise
+    except RecursionError:
+        raise ModelFileError("its rankers are nested too deeply.") from None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelFileError(f"its parameters are not valid ({type(error).__name__}: {error}).") from None
+
+
+def save(ranker: Ranker, path: str | os.PathLike[str]) -> None:
+    """Parameters, feature names, history and what was learned, in one file."""
+    write_model(path, *content_of(ranker))
 
 
 def load(path: str | os.PathLike[str]) -> Ranker:
@@ -50,18 +86,14 @@ def load(path: str | os.PathLike[str]) -> Ranker:
     """
     content = read_model(path)
     try:
-        return _ranker(content)
+        return ranker_of(content)
     except ModelFileError as error:
         raise ModelFileError(f"{path}: {error}") from None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ModelFileError(f"{path}: its parameters are not valid ({type(error).__name__}: {error}).") from None
 
 
-def _ranker(content: ModelContent) -> Ranker:
-    from swaprank.rankers.by_name import RANKERS, ranker_class
+def _restored(content: ModelContent) -> Ranker:
+    from swaprank.rankers.by_name import ranker_class
 
-    if content.kind not in RANKERS:
-        raise ModelFileError(f"it holds a '{content.kind}', which this version of swaprank does not know.")
     meta = content.meta
     parameters = {key: tuple(value) if isinstance(value, list) else value for key, value in meta["parameters"].items()}
     ranker = ranker_class(content.kind)(**parameters)

@@ -114,8 +114,9 @@ def sums_of_rows(features: Features, rows: Ints, logged: Bools, first: int, last
             for k in range(d):
                 ahead = taken[i, k] - mean[k]
                 squares[k] += ahead * ahead if ahead == ahead else 0.0
-        for at, values in enumerate((count, mean, squares, least, most)):
-            sums[block, at] = values
+        for k in range(d):  # Whole rows at once would take two seconds to compile, for the sake of an error message.
+            sums[block, 0, k], sums[block, 1, k], sums[block, 2, k] = count[k], mean[k], squares[k]
+            sums[block, 3, k], sums[block, 4, k] = least[k], most[k]
 
 
 def fit_scaling(features: Features, logged: Bools, standardize: bool, n_threads: int | None = None) -> Scaling:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, final
 
 import numpy as np
 
-from swaprank.arrays import Bools, Floats, Ints
+from swaprank.arrays import Floats, Ints
 from swaprank.dataset import Dataset
 from swaprank.errors import MetricError, ParameterError, did_you_mean
 from swaprank.kernels import query_chunks, run_in_threads, thread_count
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import seeded_arrangement
 from swaprank.metrics.terms import AVERAGE_PRECISION, CASCADE, CUMULATIVE, MetricTerms, longest_list, sum_by_query
-from swaprank.objectives.objective import BoundObjective, Objective
-from swaprank.objectives.smooth_indicators import smooth_queries
+from swaprank.objectives.smooth_indicators import rank_queries, smooth_other_queries, smooth_sum_queries
 from swaprank.objectives.smooth_ranks import smooth_rank_queries
 
 Smoothing = Literal["indicators", "ranks"]
@@ -26,12 +26,11 @@ _PAIRS_WORTH_A_THREAD = 100_000.0
 
 @final
 @dataclass(frozen=True)
-class SmoothObjective(Objective):
+class SmoothObjective:
     """A metric of the soft gains at each rank [Chapelle2010, Eq. 8]: sums of discounted gains, AP and cascades.
 
     Args:
         metric: What is smoothed.
-        sigma: How much: towards 0 the smooth metric becomes the metric, towards infinity a constant.
         smoothing: "indicators", or, for average precision alone, "ranks" [Eq. 9].
 
     >>> import numpy as np, swaprank as sr
@@ -46,7 +45,6 @@ class SmoothObjective(Objective):
     """
 
     metric: Metric
-    sigma: float = 1.0
     smoothing: Smoothing = "indicators"
 
     def __post_init__(self) -> None:
@@ -55,7 +53,7 @@ class SmoothObjective(Objective):
             raise ParameterError(f"there is no smoothing '{self.smoothing}'; {names}")
 
     def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundSmooth:
-        """See `Objective`."""
+        """Prepare what does not change from step to step."""
         terms = self.metric.bind(np.array(data.by_query(data.labels)), data.indptr).terms
         if terms.family not in (CUMULATIVE, AVERAGE_PRECISION, CASCADE):
             raise MetricError(
@@ -83,7 +81,7 @@ class SmoothObjective(Objective):
 
 @final
 @dataclass(frozen=True, eq=False)
-class BoundSmooth(BoundObjective):
+class BoundSmooth:
     """A smooth metric bound to one data set."""
 
     objective: SmoothObjective
@@ -96,61 +94,43 @@ class BoundSmooth(BoundObjective):
     costs: Floats
     n_threads: int
 
-    def evaluate(
-        self, scores: Floats, sigma: float, grad: Floats, hess: Floats | None = None, order: Ints | None = None
-    ) -> Floats:
+    def evaluate(self, scores: Floats, sigma: float, grad: Floats, order: Ints | None = None) -> Floats:
         """The smooth metric of every query, times its weight; 0 for those whose order cannot matter.
 
         Args:
             scores: One a document, query after query.
-            sigma: How much is smoothed.
+            sigma: How much is smoothed: towards 0 this becomes the metric itself, towards infinity a constant.
             grad: Receives the gradient by the scores.
-            hess: Receives a positive curvature: see `update`.
             order: A copy of `arrangement`, kept by whoever calls again and again: it becomes the documents by rank, and
                 scores that have changed little are ranked faster from there.
         """
         values = np.empty(len(self.indptr) - 1)
-        curvature = np.empty(0) if hess is None else hess
         order = self.arrangement.copy() if order is None else order
         longest = longest_list(self.indptr)
+        ranked, gains = np.empty(len(scores)), np.empty(len(scores))
+        smooth_queries = smooth_sum_queries if self.terms.family == CUMULATIVE else smooth_other_queries
 
         def work(first: int, last: int) -> None:
-            lists = (self.terms, self.indptr, self.weights, scores, float(sigma), longest, first, last)
+            part, sums = (longest, first, last), (values, grad)
             if self.objective.smoothing == "ranks":
-                smooth_rank_queries(*lists, values, grad, curvature)
-            else:
-                smooth_queries(*lists, order, values, grad, curvature)
+                smooth_rank_queries(self.terms, self.indptr, self.weights, scores, float(sigma), *part, *sums)
+                return
+            rank_queries(self.terms, self.indptr, scores, *part, order, ranked, gains)
+            lists = (self.terms, self.indptr, self.weights, ranked, gains, order)
+            smooth_queries(*lists, float(sigma), *part, *sums)
 
-        chunks = query_chunks(self.indptr, self.n_threads, costs=self.costs, least_cost=_PAIRS_WORTH_A_THREAD)
-        run_in_threads(work, chunks)
+        run_in_threads(work, self._chunks)
         return values
+
+    @cached_property
+    def _chunks(self) -> list[tuple[int, int]]:
+        return query_chunks(self.indptr, self.n_threads, costs=self.costs, least_cost=_PAIRS_WORTH_A_THREAD)
 
     def mean(self, values: Floats) -> float:
         """The mean of what `evaluate` gives, over the queries that count; what has no order adds what it always is."""
         known = ~np.isnan(self.terms.base)
         total, weight = (values + self.terms.base * self.weights)[known].sum(), self.weights[known].sum()
         return float(total / weight) if weight > 0 else float("nan")
-
-    def update(self, scores: Floats, grad: Floats, hess: Floats, taken: Bools | None = None) -> None:
-        """See `BoundObjective`: the cost is minus the metric, and hess what trees may divide by.
-
-        The metric is not convex, so its second derivative will not do. For each rank j, what bends it are terms
-        2/sigma |b_j| h_ij |g_i - p_j|: their sum is the curvature, raised where a step would be longer than
-        sqrt(sigma), beyond which the gradient says nothing.
-
-        Where all scores of a list are equal the gradient is 0, but that is no maximum: there, a step to the gains, in
-        units of their deviation, stands for it. A good start is better: trees that were boosted on the gains.
-        """
-        sigma = float(self.objective.sigma)
-        bound = self if taken is None else replace(self, weights=self.weights * taken)
-        bound.evaluate(scores, sigma, grad, hess)
-        longest = sigma if self.objective.smoothing == "ranks" else float(np.sqrt(sigma))
-        np.negative(grad, out=grad)
-        np.maximum(hess, np.abs(grad) / longest, out=hess)
-        for query in all_equal(scores, self.indptr):
-            documents = slice(self.indptr[query], self.indptr[query + 1])
-            ahead = self.terms.gains[documents] - self.terms.gains[documents].mean()
-            grad[documents] = -hess[documents] * ahead / max(float(self.terms.gains.std()), np.finfo(float).tiny)
 
 
 def all_equal(scores: Floats, indptr: Ints) -> Ints:

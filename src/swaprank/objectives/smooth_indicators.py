@@ -11,14 +11,12 @@ document at rank j gets -sum_i x_ij. This is Eq. 10, added up over i: O(m²) for
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
 from swaprank.kernels import kernel, vector_kernel
 from swaprank.metrics.ordering import rank_documents
-from swaprank.metrics.terms import AVERAGE_PRECISION, CUMULATIVE, MetricTerms
+from swaprank.metrics.terms import AVERAGE_PRECISION, MetricTerms
 from swaprank.objectives.smooth_exponential import LOG2_E, exp2
 
 FADED = 42.0
@@ -31,10 +29,12 @@ _ROOM = 2**18
 
 
 @vector_kernel
-def soft_gain(center: float, scale: float, scores: Floats, gains: Floats, e: Floats) -> tuple[float, float]:
-    """e_i = 2^(scale (s_i - center)²), scale < 0; gives their sum, and the sum of g_i e_i."""
+def soft_gain(
+    center: float, scale: float, start: np.uint64, stop: np.uint64, scores: Floats, gains: Floats, e: Floats
+) -> tuple[float, float]:
+    """e_i = 2^(scale (s_i - center)²), scale < 0, from start to stop; gives their sum, and the sum of g_i e_i."""
     total, gain = 0.0, 0.0
-    for i in range(len(e)):
+    for i in range(start, stop):
         away = scores[i] - center
         value = exp2(scale * away * away)
         e[i] = value
@@ -44,24 +44,23 @@ def soft_gain(center: float, scale: float, scores: Floats, gains: Floats, e: Flo
 
 
 @vector_kernel
-def push(center: float, factor: float, mean: float, scores: Floats, gains: Floats, e: Floats, grad: Floats) -> float:
+def push(
+    center: float,
+    factor: float,
+    mean: float,
+    start: np.uint64,
+    stop: np.uint64,
+    scores: Floats,
+    gains: Floats,
+    e: Floats,
+    grad: Floats,
+) -> float:
     """Add x_ij of one rank j to the documents' gradients; gives their sum, which is the force on d(j), reversed."""
     total = 0.0
-    for i in range(len(e)):
+    for i in range(start, stop):
         force = factor * e[i] * (gains[i] - mean) * (scores[i] - center)
         grad[i] += force
         total += force
-    return total
-
-
-@vector_kernel
-def bend(factor: float, mean: float, gains: Floats, e: Floats, hess: Floats) -> float:
-    """Add factor e_i |g_i - p_j| of one rank j to the documents' curvatures; gives their sum."""
-    total = 0.0
-    for i in range(len(e)):
-        curvature = factor * e[i] * abs(gains[i] - mean)
-        hess[i] += curvature
-        total += curvature
     return total
 
 
@@ -108,60 +107,85 @@ def spans(scores: Floats, reach: float, starts: Ints, stops: Ints) -> None:
 
 
 @kernel
-def rank_again(scores: Floats, order: Ints, scratch: Ints, gathered: Floats) -> None:
+def rank_again(scores: Floats, order: Ints, scratch: Ints, ranked: Floats) -> None:
     """Sort by descending score an order that is nearly sorted already; tied documents keep the order they came in.
 
     Line searches move scores a little at a time. Where they were moved far, all documents are ranked anew.
     """
     n, moves = len(order), 0
     for r in range(n):
-        gathered[r] = scores[order[r]]
+        ranked[r] = scores[order[r]]
     for r in range(1, n):
-        document, score, at = order[r], gathered[r], r
-        while at > 0 and gathered[at - 1] < score:
+        document, score, at = order[r], ranked[r], r
+        while at > 0 and ranked[at - 1] < score:
             order[at] = order[at - 1]
-            gathered[at] = gathered[at - 1]
+            ranked[at] = ranked[at - 1]
             at -= 1
         order[at] = document
-        gathered[at] = score
+        ranked[at] = score
         moves += r - at
         if moves > _MOVES * n:
-            rank_documents(scores, order, scratch, gathered)
+            rank_documents(scores, order, scratch, ranked)
+            for k in range(n):
+                ranked[k] = scores[order[k]]
             return
 
 
-class RankedList(NamedTuple):
-    """One list's documents by rank, and which of them each rank feels."""
+@kernel
+def rank_queries(
+    terms: MetricTerms,
+    indptr: Ints,
+    scores: Floats,
+    longest: int,
+    first: int,
+    last: int,
+    order: Ints,
+    ranked: Floats,
+    gains: Floats,
+) -> None:
+    """Scores and gains by rank, for the queries from first to last.
 
-    scores: Floats
-    gains: Floats
-    starts: Ints
-    stops: Ints
+    `order` has the documents of each query in an order that decides between tied scores, and is sorted by score: the
+    better sorted, the faster.
+    """
+    scratch = np.empty(longest, np.int64)
+    for query in range(first, last):
+        start, stop = indptr[query], indptr[query + 1]
+        rank_again(scores, order[start:stop], scratch, ranked[start:stop])
+        for r in range(start, stop):
+            gains[r] = terms.gains[order[r]]
 
 
 @kernel
 def smooth_sum(
-    ranked: RankedList, discounts: Floats, divisor: float, sigma: float, e: Floats, g: Floats, h: Floats
+    scores: Floats,
+    gains: Floats,
+    starts: Ints,
+    stops: Ints,
+    discounts: Floats,
+    divisor: float,
+    sigma: float,
+    e: Floats,
+    g: Floats,
 ) -> float:
     """sum_j D(j) p_j / divisor, and its gradient: the slopes are known, so every rank is done at once."""
-    value = 0.0
-    for j in range(len(ranked.starts)):
-        near = slice(ranked.starts[j], ranked.stops[j])
-        weights = e[: ranked.stops[j] - ranked.starts[j]]
-        total, gain = soft_gain(ranked.scores[j], -LOG2_E / sigma, ranked.scores[near], ranked.gains[near], weights)
-        mean, factor = gain / total, -2.0 * discounts[j] / (sigma * total * divisor)
+    value, scale, unit = 0.0, -LOG2_E / sigma, -2.0 / (sigma * divisor)
+    for j in range(len(starts)):
+        center, start, stop = scores[j], np.uint64(starts[j]), np.uint64(stops[j])
+        total, gain = soft_gain(center, scale, start, stop, scores, gains, e)
+        mean, factor = gain / total, unit * discounts[j] / total
         value += discounts[j] * mean
-        force = push(ranked.scores[j], factor, mean, ranked.scores[near], ranked.gains[near], weights, g[near])
+        force = push(center, factor, mean, start, stop, scores, gains, e, g)
         g[j] -= force
-        if len(h):
-            curvature = bend(abs(factor), mean, ranked.gains[near], weights, h[near])
-            h[j] += curvature
     return value / divisor
 
 
 @kernel
 def smooth_other(
-    ranked: RankedList,
+    scores: Floats,
+    gains: Floats,
+    starts: Ints,
+    stops: Ints,
     family: int,
     discounts: Floats,
     divisor: float,
@@ -169,102 +193,96 @@ def smooth_other(
     e: Floats,
     work: Floats,
     g: Floats,
-    h: Floats,
 ) -> float:
     """Average precision or a cascade of the soft gains, and its gradient, whose slopes depend on all soft gains.
 
-    e: Room for exponentials; those of ranks that find no room are computed a second time.
+    e: A row of exponentials a rank; the last row is for all ranks that find none, whose are computed a second time.
     """
-    deep, n, scale = len(ranked.starts), len(ranked.scores), -LOG2_E / sigma
+    deep, last, scale = len(starts), len(e) - 1, -LOG2_E / sigma
     soft, totals, slopes = work[0, :deep], work[1, :deep], work[2, :deep]
-    room, used = len(e) - n, 0
     for j in range(deep):
-        near = slice(ranked.starts[j], ranked.stops[j])
-        length = ranked.stops[j] - ranked.starts[j]
-        place = used if used + length <= room else room
-        weights = e[place : place + length]
-        total, gain = soft_gain(ranked.scores[j], scale, ranked.scores[near], ranked.gains[near], weights)
+        start, stop = np.uint64(starts[j]), np.uint64(stops[j])
+        total, gain = soft_gain(scores[j], scale, start, stop, scores, gains, e[min(j, last)])
         totals[j] = total
         soft[j] = gain / total
-        used += length
     if family == AVERAGE_PRECISION:
         value = average_precision_slopes(discounts, soft, slopes)
     else:
         value = cascade_slopes(discounts, soft, slopes)
-    used = 0
     for j in range(deep):
-        near = slice(ranked.starts[j], ranked.stops[j])
-        length = ranked.stops[j] - ranked.starts[j]
-        place = used if used + length <= room else room
-        weights = e[place : place + length]
-        if place == room:
-            soft_gain(ranked.scores[j], scale, ranked.scores[near], ranked.gains[near], weights)
+        row, center, start, stop = e[min(j, last)], scores[j], np.uint64(starts[j]), np.uint64(stops[j])
+        if j >= last:
+            soft_gain(center, scale, start, stop, scores, gains, row)
         factor = -2.0 * slopes[j] / (sigma * totals[j] * divisor)
-        force = push(ranked.scores[j], factor, soft[j], ranked.scores[near], ranked.gains[near], weights, g[near])
+        force = push(center, factor, soft[j], start, stop, scores, gains, row, g)
         g[j] -= force
-        if len(h):
-            curvature = bend(abs(factor), soft[j], ranked.gains[near], weights, h[near])
-            h[j] += curvature
-        used += length
     return value / divisor
 
 
 @kernel
-def smooth_queries(
+def smooth_sum_queries(
     terms: MetricTerms,
     indptr: Ints,
     weights: Floats,
     scores: Floats,
+    gains: Floats,
+    order: Ints,
     sigma: float,
     longest: int,
     first: int,
     last: int,
-    order: Ints,
     values: Floats,
     grad: Floats,
-    hess: Floats,
 ) -> None:
-    """The smooth metric of the queries from first to last, its gradient, and a curvature unless hess is empty.
+    """The smooth metric of the queries from first to last, and its gradient.
 
-    All of a query's are multiplied by its weight; queries of weight 0 cost nothing. `order` has the documents of each
-    query in an order that decides between tied scores, and is sorted by score: the better sorted, the faster.
+    For sums of discounted gains, with scores and gains by rank. Both are multiplied by the query's weight; queries of
+    weight 0 cost nothing.
     """
-    scratch, starts, stops = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
-    ordered, gains, g, h = np.empty(longest), np.empty(longest), np.empty(longest), np.empty(longest)
-    cumulative, deepest = terms.family == CUMULATIVE, min(longest, len(terms.discounts))
-    e = np.empty(longest if cumulative else longest + min(longest * deepest, _ROOM))
-    work = np.empty((3, 0 if cumulative else longest))
-    reach = np.sqrt(FADED * sigma)
+    starts, stops, e = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest)
+    g, reach = np.empty(longest), np.sqrt(FADED * sigma)
     for query in range(first, last):
-        start, n = indptr[query], indptr[query + 1] - indptr[query]
-        documents, curved = order[start : start + n], h[: n if len(hess) else 0]
-        g[:n] = 0.0
-        curved[:] = 0.0
+        start, stop = indptr[query], indptr[query + 1]
         divisor, value = terms.divisors[query] / weights[query], 0.0
+        g[: stop - start] = 0.0
         if divisor != np.inf:
-            rank_again(scores, documents, scratch, ordered)
-            for r in range(n):
-                ordered[r] = scores[documents[r]]
-                gains[r] = terms.gains[documents[r]]
-            deep = min(n, deepest)
-            spans(ordered[:n], reach, starts[:deep], stops[:deep])
-            ranked = RankedList(ordered[:n], gains[:n], starts[:deep], stops[:deep])
-            if cumulative:
-                value = smooth_sum(ranked, terms.discounts, divisor, sigma, e, g[:n], curved)
-            else:
-                value = smooth_other(
-                    ranked,
-                    terms.family,
-                    terms.discounts,
-                    divisor,
-                    sigma,
-                    e[: n + len(e) - longest],
-                    work,
-                    g[:n],
-                    curved,
-                )
+            deep = min(stop - start, len(terms.discounts))
+            s, a, b = scores[start:stop], starts[:deep], stops[:deep]
+            spans(s, reach, a, b)
+            value = smooth_sum(s, gains[start:stop], a, b, terms.discounts, divisor, sigma, e, g)
         values[query] = value
-        for r in range(n):
-            grad[documents[r]] = g[r]
-        for r in range(len(curved)):
-            hess[documents[r]] = h[r]
+        for r in range(start, stop):
+            grad[order[r]] = g[r - start]
+
+
+@kernel
+def smooth_other_queries(
+    terms: MetricTerms,
+    indptr: Ints,
+    weights: Floats,
+    scores: Floats,
+    gains: Floats,
+    order: Ints,
+    sigma: float,
+    longest: int,
+    first: int,
+    last: int,
+    values: Floats,
+    grad: Floats,
+) -> None:
+    """The same for average precision and cascades."""
+    starts, stops, work = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty((3, longest))
+    e = np.empty((1 + min(longest, len(terms.discounts), _ROOM // max(longest, 1)), longest))
+    g, reach = np.empty(longest), np.sqrt(FADED * sigma)
+    for query in range(first, last):
+        start, stop = indptr[query], indptr[query + 1]
+        divisor, value = terms.divisors[query] / weights[query], 0.0
+        g[: stop - start] = 0.0
+        if divisor != np.inf:
+            deep = min(stop - start, len(terms.discounts))
+            s, a, b = scores[start:stop], starts[:deep], stops[:deep]
+            spans(s, reach, a, b)
+            value = smooth_other(s, gains[start:stop], a, b, terms.family, terms.discounts, divisor, sigma, e, work, g)
+        values[query] = value
+        for r in range(start, stop):
+            grad[order[r]] = g[r - start]

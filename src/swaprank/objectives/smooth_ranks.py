@@ -43,17 +43,6 @@ def push(factor: float, rank: float, found: float, relevant: Floats, above: Floa
     return total
 
 
-@vector_kernel
-def bend(factor: float, rank: float, found: float, relevant: Floats, above: Floats, hess: Floats) -> float:
-    """Add the size of what `push` adds, times factor, to the curvatures; gives their sum."""
-    total = 0.0
-    for j in range(len(above)):
-        curvature = factor * abs(relevant[j] * rank - found) * above[j] * (1.0 - above[j])
-        hess[j] += curvature
-        total += curvature
-    return total
-
-
 @kernel
 def smooth_rank_queries(
     terms: MetricTerms,
@@ -66,21 +55,18 @@ def smooth_rank_queries(
     last: int,
     values: Floats,
     grad: Floats,
-    hess: Floats,
 ) -> None:
     """The smooth average precision of the queries from first to last, and its gradient.
 
-    A positive curvature goes to hess unless it is empty. All of a query's are multiplied by its weight; queries of
-    weight 0 cost nothing.
+    Both are multiplied by the query's weight; queries of weight 0 cost nothing.
     """
     above = np.empty(longest)
     for query in range(first, last):
         start, stop = indptr[query], indptr[query + 1]
         divisor = terms.divisors[query] / weights[query]
         s, relevant, shares = scores[start:stop], terms.gains[start:stop], above[: stop - start]
-        g, h = grad[start:stop], hess[start:stop]
+        g = grad[start:stop]
         g[:] = 0.0
-        h[:] = 0.0
         value = 0.0
         for i in range(len(s) if divisor != np.inf else 0):
             if relevant[i] > 0.0:
@@ -91,7 +77,4 @@ def smooth_rank_queries(
                 factor = 1.0 / (sigma * rank * rank * divisor)
                 force = push(factor, rank, found, relevant, shares, g)
                 g[i] -= force
-                if len(h):
-                    curvature = bend(factor / sigma, rank, found, relevant, shares, h)
-                    h[i] += curvature
         values[query] = value / divisor

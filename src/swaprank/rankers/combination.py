@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy as np
 from swaprank.arrays import AnyArray, Floats
 from swaprank.dataset import Dataset
 from swaprank.errors import DataError, ModelFileError, ParameterError
-from swaprank.instruments.step_function import Optimum, StepFunction, sweep
+from swaprank.instruments.binding import bind_to_data
+from swaprank.instruments.step_function import Optimum, StepFunction, settle, sweep
 from swaprank.metrics.metric import BoundMetric, Metric
 from swaprank.rankers.composed import (
     ComposedRanker,
@@ -101,10 +103,7 @@ class Combination(ComposedRanker):
             raise ParameterError(f"a combination takes two rankers, found {len(rankers)}; stack takes any number.")
         scores = self._scores(rankers, data, len(data))
         scale = fit_scale(scores, data)
-        docid = None if data.docid is None else data.by_query(data.docid)
-        bound = self._metric().bind(data.by_query(data.labels), data.indptr, docid=docid)
-        if bound.terms.hopeless.all():
-            raise DataError(f"{bound.metric} is the same for every order: no query has {bound.metric.hope}.")
+        bound = bind_to_data(self._metric(), data)
         a, b = (np.array(data.by_query(row)) for row in scale.apply(scores))
         self.alone_ = (bound.mean(a, n_threads=self.n_threads), bound.mean(b, n_threads=self.n_threads))
         steps = sweep(bound, a, b, self.n_threads)
@@ -117,9 +116,7 @@ class Combination(ComposedRanker):
     def _optimum(
         self, steps: StepFunction, bound: BoundMetric, a: Floats, b: Floats, low: float, high: float
     ) -> Optimum:
-        best = steps.best(low, high)
-        value = bound.mean(_mix(best.alpha, a, b), n_threads=self.n_threads)
-        found = best._replace(value=value)
+        found = settle(steps.best(low, high), lambda alpha: bound.mean(_mix(alpha, a, b), n_threads=self.n_threads))
         for alpha, alone in ((1.0, self.alone_[0]), (0.0, self.alone_[1])):
             if alone > found.value + _BETTER:
                 found = Optimum(alpha, alone, alpha, alpha)
@@ -152,6 +149,13 @@ class Combination(ComposedRanker):
         if not self.whole_line and self.line_.value > self.value_ + _BETTER:
             text += f" Beyond, at alpha {self.line_.alpha:.6g}, it would be {self.line_.value:.4f}."
         return text
+
+    def draw(self, path: str | Path) -> None:
+        """Draw the metric at every alpha into a file (.svg, .png, .pdf); a loaded combination has no such figure."""
+        from swaprank.instruments.drawing import draw_combination
+
+        self._check_fitted()
+        draw_combination(self, Path(path))
 
     def _saved(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         parts, arrays = parts_saved(self.rankers_)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +12,8 @@ from swaprank.dataset import Dataset
 from swaprank.errors import DataError, ModelFileError, ParameterError
 from swaprank.metrics.measuring import check_scores
 from swaprank.metrics.terms import sum_by_query
-from swaprank.model_files.container import ModelContent, read_model
-from swaprank.model_files.rankers import _ranker
+from swaprank.model_files.container import ModelContent
+from swaprank.model_files.rankers import content_of, ranker_of
 from swaprank.rankers.ranker import Ranker
 
 
@@ -94,13 +92,10 @@ def parts_saved(parts: Sequence[Ranker]) -> tuple[list[dict[str, Any]], dict[str
     """
     described: list[dict[str, Any]] = []
     arrays: dict[str, AnyArray] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for number, ranker in enumerate(parts):
-            path = Path(folder, f"{number}.swaprank")
-            ranker.save(path)
-            content = read_model(path)
-            described.append({"kind": content.kind, "meta": content.meta, "arrays": sorted(content.arrays)})
-            arrays |= {f"{number}/{name}": array for name, array in content.arrays.items()}
+    for number, ranker in enumerate(parts):
+        content = content_of(ranker)
+        described.append({"kind": content.kind, "meta": content.meta, "arrays": sorted(content.arrays)})
+        arrays |= {f"{number}/{name}": array for name, array in content.arrays.items()}
     return described, arrays
 
 
@@ -115,7 +110,7 @@ def parts_restored(described: Any, arrays: dict[str, AnyArray]) -> tuple[Ranker,
                 raise ModelFileError(f"its ranker {number} is not valid: expected kind, meta and arrays.")
         if not all(key in arrays for key in own):
             raise ModelFileError(f"its ranker {number} lacks some of its arrays.")
-        parts.append(_ranker(ModelContent(kind, meta, {name: arrays[key] for key, name in own.items()})))
+        parts.append(ranker_of(ModelContent(kind, meta, {name: arrays[key] for key, name in own.items()})))
     return tuple(parts)
 
 

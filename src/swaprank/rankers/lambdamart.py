@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Literal, final
 
-from swaprank.errors import ParameterError
+from swaprank.errors import ParameterError, did_you_mean
 from swaprank.metrics.metric import Metric
 from swaprank.objectives.lambdarank import LambdaRankObjective
 from swaprank.objectives.objective import Objective
+from swaprank.objectives.smooth_boosting import SmoothBoostingObjective
 from swaprank.rankers.tree_ranker import TreeRanker
+
+TreeObjective = Literal["lambda", "smooth"]
+OBJECTIVES: tuple[TreeObjective, ...] = ("lambda", "smooth")
 
 
 @final
@@ -19,8 +23,13 @@ class LambdaMART(TreeRanker):
     the metric; a tree is grown that follows these forces, leaf by leaf, and takes a Newton step in each leaf. The same
     data, parameters and random_state give the same model, bit for bit, on any number of threads.
 
+    With objective="smooth", trees climb a smooth version of the metric instead, as SmoothRank does [Chapelle2010].
+    That climbs well and starts badly: begin at a `base_ranker`, such as a MART, and give the metric a cut-off.
+
     Args:
         metric: What to learn for: any metric's name, or a metric of your own.
+        objective: "lambda", LambdaRank's forces; or "smooth", the gradient of the smooth metric, for NDCG, DCG,
+            precision, recall, RBP, MAP, MRR, ERR, success, and a CumulativeMetric or CascadeMetric of your own.
         n_trees: How many trees at most.
         n_leaves: Leaves of a tree.
         learning_rate: Which part of each Newton step is taken.
@@ -29,9 +38,12 @@ class LambdaMART(TreeRanker):
         min_gain: A split must gain more than this.
         max_depth: Splits on the way to a leaf; any number if None.
         max_bins: Into how many bins a feature's values are sorted, 255 at most.
-        sigma: How steep the forces are in the difference of scores.
+        sigma: How steep the forces are in the difference of scores. For "smooth", how much is smoothed, in units of
+            the spread of the scores so far: 1 to start with, and a third of it on top of a good base ranker.
         normalize: Weight pairs by the inverse of their difference of scores, and queries alike; else as in the paper.
-        truncation: Only pairs with one document ranked within this count; all that the metric can feel if None.
+            For "lambda" alone.
+        truncation: Only pairs with one document ranked within this count; all that the metric can feel if None. For
+            "lambda" alone.
         feature_fraction: Share of the features that each tree may use.
         query_fraction: Share of the queries that each tree learns from, in turns; if None, all queries of up to
             100,000 documents, and half of those of more.
@@ -57,6 +69,7 @@ class LambdaMART(TreeRanker):
         self,
         metric: str | Metric = "ndcg@10",
         *,
+        objective: TreeObjective = "lambda",
         n_trees: int = 300,
         n_leaves: int = 31,
         learning_rate: float = 0.1,
@@ -77,6 +90,7 @@ class LambdaMART(TreeRanker):
         n_threads: int | None = None,
     ) -> None:
         self.metric = metric
+        self.objective = objective
         self.n_trees = n_trees
         self.n_leaves = n_leaves
         self.learning_rate = learning_rate
@@ -99,4 +113,15 @@ class LambdaMART(TreeRanker):
     def _objective(self) -> Objective:
         if not isinstance(self.normalize, bool):
             raise ParameterError(f"normalize must be True or False; found {self.normalize!r}.")
-        return LambdaRankObjective(self._metric(), float(self.sigma), self.normalize, self.truncation)
+        if self.objective not in OBJECTIVES:
+            raise ParameterError(
+                f"there is no objective '{self.objective}'; {did_you_mean(str(self.objective), OBJECTIVES)}"
+            )
+        if self.objective == "lambda":
+            return LambdaRankObjective(self._metric(), float(self.sigma), self.normalize, self.truncation)
+        if self.truncation is not None:
+            raise ParameterError(
+                f"truncation={self.truncation} is for objective='lambda'. A smooth metric is cut off by itself: "
+                f"metric='ndcg@{self.truncation}'."
+            )
+        return SmoothBoostingObjective(self._metric(), float(self.sigma))

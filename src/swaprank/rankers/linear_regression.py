@@ -101,7 +101,7 @@ class LinearRegressionRanker(Ranker):
     ) -> None:
         strengths = self._check()
         chosen = [self._metric()] if metrics is None else parse_metrics(metrics)
-        shape = Linear(units_of(data.features, self.standardize, self.n_threads))
+        shape = Linear(units_of(data.features, self.standardize))
         held = held_weights(self.base_ranker if base is None else base, shape, data)
         measured = Measured(valid, chosen, lambda other: np.zeros(len(other)), self.n_threads)
         lesson = self._lesson(data, shape, held)

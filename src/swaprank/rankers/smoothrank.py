@@ -72,19 +72,20 @@ class SmoothRank(Ranker):
     """Ascent of a smooth version of the metric, whose smoothing is taken away step by step [Chapelle2010].
 
     "Is document i at rank j?" becomes a soft answer between 0 and 1, and with it every metric of gains at ranks becomes
-    smooth in the scores. At each sigma the smooth metric, minus regularization |w - w0|², is climbed from where
-    the larger sigma arrived, so that the ascent begins on an easy slope and ends on nearly the metric itself. It begins
-    at, and is held to, w0: a regression on the gains. Weights are those of features in units of their deviation, and
-    scores are measured in the deviation of the gains, so that sigma and the regularization mean the same for all data.
+    smooth in the scores. At each sigma the smooth metric, minus regularization |w - w0|², is climbed from where the
+    larger sigma arrived, so that the ascent begins on an easy slope and ends on nearly the metric itself. It begins at,
+    and is held to, w0: a regression on the gains, in which relevant documents weigh as much in all as others. Weights
+    are those of features in units of their deviation, and scores are measured in the deviation of the gains, so that
+    sigma and the regularization mean the same for all data.
 
     Args:
         metric: What to learn for: NDCG, DCG, precision, recall, RBP, MAP, MRR, ERR, success, or a CumulativeMetric or
             CascadeMetric of your own. A larger cut-off than the one you report usually generalises better.
         regularization: lambda, how strongly the weights are held to w0; a number, several to choose from, or "auto":
-            10^3 to 10^-6. They are chosen on the watched data set, or else by cross-validation over the queries.
-        start: w0: a ridge "regression" on the gains; an "overweighted" one, in which relevant documents count as much
-            in all as the others; a "pairwise" fit, as a ranking SVM; their strength is chosen by cross-validation. Or
-            "zero": held to 0, and begun at the regression.
+            10^4 to 10^-5. They are chosen on the watched data set, or else by cross-validation over the queries.
+        start: w0: an "overweighted" ridge regression on the gains, as above; a plain "regression"; a "pairwise" fit, as
+            a ranking SVM; their strength is chosen by cross-validation. Or "zero": held to 0, and begun at the plain
+            regression.
         sigmas: The steps of the annealing.
         smoothing: "indicators"; or "ranks", for average precision [Chapelle2010, Eq. 9].
         best_sigma: Keep the weights of the sigma with the best measured metric, and not those of the last.
@@ -127,7 +128,7 @@ class SmoothRank(Ranker):
         metric: str | Metric = "ndcg@50",
         *,
         regularization: float | str | Sequence[float] = "auto",
-        start: Start = "regression",
+        start: Start = "overweighted",
         sigmas: Sequence[float] = SIGMAS,
         smoothing: Smoothing = "indicators",
         best_sigma: bool = False,
@@ -276,7 +277,7 @@ class SmoothRank(Ranker):
             layers = make_layers(data.n_features, self.hidden, ACTIVATIONS.index(self.activation))
             logged = np.zeros(data.n_features, np.bool_)
             return Layered(layers, fit_scaling(data.features, logged, self.standardize, self.n_threads))
-        units = units_of(data.features, self.standardize, self.n_threads)
+        units = units_of(data.features, self.standardize)
         if self.features == "linear":
             return Linear(units)
         mapping = fit_kernel_map(

@@ -10,6 +10,10 @@ from swaprank.reproduction import (
     local_optimality,
     matching_measures,
     ranknet_tables,
+    smoothrank_annealing,
+    smoothrank_line,
+    smoothrank_ohsumed,
+    smoothrank_truncation,
 )
 from swaprank.reproduction.experiment import Experiment
 
@@ -23,6 +27,10 @@ EXPERIMENTS = {
         local_optimality.EXPERIMENT,
         matching_measures.EXPERIMENT,
         constructions.EXPERIMENT,
+        smoothrank_ohsumed.EXPERIMENT,
+        smoothrank_truncation.EXPERIMENT,
+        smoothrank_line.EXPERIMENT,
+        smoothrank_annealing.EXPERIMENT,
     )
 }
 

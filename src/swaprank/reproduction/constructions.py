@@ -11,7 +11,7 @@ from swaprank.datasets import random_polynomial
 from swaprank.evaluation.text_tables import probability, text_table
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.rankers.lambdarank import LambdaRank
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Tell
+from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
 
 QUERIES, QUICK_QUERIES = (5_000, 5_000), (200, 200)
 FEATURES, LEVELS = 50, (0.6, 0.2, 0.12, 0.06, 0.02)
@@ -27,8 +27,9 @@ NAMES = {
 RATES = (0.0003, 0.001, 0.003)
 
 
-def run(quick: bool, random_state: int, tell: Tell) -> Outcome:
+def run(settings: Settings, tell: Tell) -> Outcome:
     """The paper's 5,000 training and 5,000 validation queries, of generated data; quick, 200 of each."""
+    quick, random_state = settings.quick, settings.random_state
     train, vali = random_polynomial(
         QUICK_QUERIES if quick else QUERIES, n_features=FEATURES, levels=LEVELS, random_state=random_state
     )

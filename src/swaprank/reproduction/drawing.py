@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from swaprank.errors import MissingExtraError
 from swaprank.reproduction.experiment import Chart
+
+_MARKED = 50
+"""Lines of more points than this are drawn without marks."""
 
 
 def check_drawing() -> None:
@@ -34,7 +38,9 @@ def draw(chart: Chart, path: Path) -> None:
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.subplots()
     for number, series in enumerate(chart.series):
-        style = {"linestyle": "--", "marker": "s", "alpha": 0.6} if series.published else {"marker": "o"}
+        style: dict[str, Any] = {"marker": "o" if len(series.x) <= _MARKED else None}
+        if series.published:
+            style = {"linestyle": "--", "marker": "s", "alpha": 0.6}
         axes.errorbar(series.x, series.y, yerr=series.errors, label=series.name, color=f"C{number % 10}", **style)
     if chart.log_x:
         axes.set_xscale("log")

@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from swaprank.evaluation.json_values import json_number
 
 Tell = Callable[[str], None]
 """Told, in a few words, of every step that is done."""
+
+
+class Settings(NamedTuple):
+    """How an experiment is run."""
+
+    quick: bool = False
+    """Less data, and figures that are less sure."""
+    random_state: int = 0
+    data: Path | None = None
+    """The folder of the data set, for experiments that need, or can take, one."""
 
 
 class Series(NamedTuple):
@@ -44,5 +57,27 @@ class Experiment(NamedTuple):
     name: str
     source: str
     """Where the paper has it."""
-    run: Callable[[bool, int, Tell], Outcome]
-    """quick, random_state, tell -> outcome; quick ones take less data, and say so."""
+    run: Callable[[Settings, Tell], Outcome]
+    """Quick ones take less data, and say so."""
+    takes_data: bool = False
+    """Whether it can do something with a folder of data."""
+
+
+def outcome_values(experiment: Experiment, outcome: Outcome) -> dict[str, Any]:
+    """An outcome as plain values, for JSON.
+
+    >>> from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, outcome_values
+    >>> outcome = Outcome("a table", Chart("Squares", "x", "x²", [Series("ours", [1, 2], [1, 4])]))
+    >>> outcome_values(Experiment("squares", "a book", lambda settings, tell: outcome), outcome)["chart"]["series"]
+    [{'name': 'ours', 'x': [1.0, 2.0], 'y': [1.0, 4.0], 'errors': None, 'published': False}]
+    """
+
+    def numbers(values: Sequence[float] | None) -> list[float | None] | None:
+        return None if values is None else [json_number(float(value)) for value in values]
+
+    series = [
+        {**line._asdict(), "x": numbers(line.x), "y": numbers(line.y), "errors": numbers(line.errors)}
+        for line in outcome.chart.series
+    ]
+    chart = {**outcome.chart._asdict(), "series": series}
+    return {"experiment": experiment.name, "source": experiment.source, "text": outcome.text, "chart": chart}

@@ -12,25 +12,28 @@ from swaprank.evaluation.text_tables import probability, text_table
 from swaprank.metrics.cumulative import NDCG
 from swaprank.rankers.lambdarank import LambdaRank
 from swaprank.rankers.ranknet import RankNet
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Tell
+from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
 
 QUERIES, QUICK_QUERIES = (10_000, 5_000, 10_000), (1_000, 500, 1_000)
 TRUNCATIONS = tuple(range(1, 11))
 RATES = (0.0003, 0.001, 0.003)
+EPOCHS, QUICK_EPOCHS, PLATEAU = 100, 30, 50
+NETS = {"linear": (), "2 hidden units": (2,), "10 hidden units": (10,)}
 
 
-def run(quick: bool, random_state: int, tell: Tell) -> Outcome:
+def run(settings: Settings, tell: Tell) -> Outcome:
     """The paper's 10,000, 5,000 and 10,000 queries of 50 documents; quick, a tenth of them and fewer epochs."""
+    quick, random_state = settings.quick, settings.random_state
     train, vali, test = random_polynomial(QUICK_QUERIES if quick else QUERIES, levels=5, random_state=random_state)
     found: dict[str, Floats] = {}
-    for hidden, layers in (((), "linear"), ((10,), "two layers")):
+    for layers, hidden in NETS.items():
         for kind in (RankNet, LambdaRank):
             name = f"{kind.__name__}, {layers}"
-            scores = _chosen_on_vali(kind, hidden, train, vali, test, 15 if quick else 40, random_state)
+            scores = _chosen_on_vali(kind, hidden, train, vali, test, QUICK_EPOCHS if quick else EPOCHS, random_state)
             found[name] = np.array([NDCG(k=k).per_query(test.labels, scores, test.indptr) for k in TRUNCATIONS])
             tell(f"{name}: NDCG@10 {found[name][-1].mean():.4f}")
     rows = []
-    for layers in ("linear", "two layers"):
+    for layers in NETS:
         ranknet, lambdarank = found[f"RankNet, {layers}"], found[f"LambdaRank, {layers}"]
         for values, name in ((ranknet, "RankNet"), (lambdarank, "LambdaRank")):
             rows.append([layers, name, *(f"{value:.4f}" for value in values.mean(axis=1))])
@@ -66,7 +69,13 @@ def _chosen_on_vali(
     best, scores = -np.inf, np.empty(0)
     for rate in RATES:
         ranker = kind(
-            hidden=hidden, metric="ndcg@10", n_epochs=n_epochs, learning_rate=rate, decay=0.8, random_state=random_state
+            hidden=hidden,
+            metric="ndcg@10",
+            n_epochs=n_epochs,
+            learning_rate=rate,
+            decay=0.8,
+            restart_rounds=PLATEAU,
+            random_state=random_state,
         ).fit(train, valid=vali)
         value = max(ranker.history_["valid ndcg@10"])
         if value > best:

@@ -11,7 +11,7 @@ from swaprank.dataset import Dataset
 from swaprank.evaluation.text_tables import text_table
 from swaprank.net.training import Training
 from swaprank.rankers.ranknet import RankNet
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Tell
+from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
 
 WEB_QUERIES, WEB_DOCUMENTS, WEB_FEATURES = 1000, 26, 367
 PAPER_SPEEDUPS = {(): 5.1, (10,): 8.0}
@@ -22,8 +22,9 @@ LONG_LIST_FEATURES = 50
 TRAININGS: dict[str, Training] = {"V1": "pairs", "V2": "factored"}
 
 
-def run(quick: bool, random_state: int, tell: Tell) -> Outcome:
+def run(settings: Settings, tell: Tell) -> Outcome:
     """Seconds an epoch on queries of web shape, and how they grow with one query's documents; quick, shorter lists."""
+    quick, random_state = settings.quick, settings.random_state
     web = _random_data(WEB_QUERIES // (5 if quick else 1), WEB_DOCUMENTS, WEB_FEATURES, random_state)
     rows = []
     for hidden, paper in PAPER_SPEEDUPS.items():

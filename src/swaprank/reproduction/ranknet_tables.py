@@ -20,7 +20,7 @@ from swaprank.dataset import Dataset
 from swaprank.evaluation.text_tables import text_table
 from swaprank.metrics.pairwise import PairwiseCorrect
 from swaprank.rankers.ranknet import RankNet
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Tell
+from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
 
 DOCUMENTS = 50
 SIZES = (100, 500, 2500, 12500)
@@ -44,48 +44,59 @@ class Measured(NamedTuple):
     all_pairs: float
 
 
-def run_table_1(quick: bool, random_state: int, tell: Tell) -> Outcome:
+class Cell(NamedTuple):
+    """One cell of a table, over data sets that differ in their seed alone."""
+
+    mean: Measured
+    spread: Measured
+    """The standard deviation: how far a single data set, such as the paper's, is from the mean."""
+
+
+def run_table_1(settings: Settings, tell: Tell) -> Outcome:
     """All sixteen cells; quick, of one data set each, and otherwise the mean of ten."""
+    quick, random_state = settings.quick, settings.random_state
     seeds = range(random_state, random_state + (1 if quick else 10))
-    found: dict[tuple[str, tuple[int, ...]], list[Measured]] = {}
+    found: dict[tuple[str, tuple[int, ...]], list[Cell]] = {}
     for (target, hidden), published in TABLE_1.items():
         cells = []
         for size, paper in zip(SIZES, published, strict=True):
-            runs = [_learn(GENERATORS[target], size, hidden, False, seed) for seed in seeds]
-            cells.append(Measured(*np.mean(runs, axis=0)))
-            tell(f"{target}, {_layers(hidden)}, {size:,}: {100 * cells[-1].different:.2f} (paper {paper:.2f})")
+            cells.append(_cell([_learn(GENERATORS[target], size, hidden, False, seed) for seed in seeds]))
+            tell(f"{target}, {_layers(hidden)}, {size:,}: {100 * cells[-1].mean.different:.2f} (paper {paper:.2f})")
         found[target, hidden] = cells
     rows = []
     for (target, hidden), cells in found.items():
         rows.append([target, _layers(hidden), "paper", *(f"{value:.2f}" for value in TABLE_1[target, hidden])])
-        rows.append(["", "", "different labels", *(f"{100 * cell.different:.2f}" for cell in cells)])
-        rows.append(["", "", "all, ties half right", *(f"{100 * cell.all_pairs:.2f}" for cell in cells)])
+        rows.append(["", "", "different labels", *(f"{100 * cell.mean.different:.2f}" for cell in cells)])
+        rows.append(["", "", "± between data sets", *(f"{100 * cell.spread.different:.2f}" for cell in cells)])
+        rows.append(["", "", "all, ties half right", *(f"{100 * cell.mean.all_pairs:.2f}" for cell in cells)])
+        rows.append(["", "", "± between data sets", *(f"{100 * cell.spread.all_pairs:.2f}" for cell in cells)])
     header = ["target", "net", "% of test pairs", *(f"{size:,} vectors" for size in SIZES)]
     text = f"[Burges2005, Table 1], mean of {len(seeds)} data sets\n\n{text_table(header, rows, left=3)}"
     lines = []
     for (target, hidden), cells in found.items():
         name = f"{target}, {_layers(hidden)}"
-        lines.append(Series(name, SIZES, [100 * cell.different for cell in cells]))
+        lines.append(Series(name, SIZES, [100 * cell.mean.different for cell in cells]))
         lines.append(Series(f"{name} (paper)", SIZES, TABLE_1[target, hidden], published=True))
     chart = Chart("RankNet by training size", "training vectors", "% of pairs in order", lines, log_x=True)
     return Outcome(text, chart)
 
 
-def run_table_2(quick: bool, random_state: int, tell: Tell) -> Outcome:
+def run_table_2(settings: Settings, tell: Tell) -> Outcome:
     """A net of ten hidden units on the polynomial, with tied pairs to learn from and without."""
+    quick, random_state = settings.quick, settings.random_state
     seeds = range(random_state, random_state + (1 if quick else 10))
     rows, lines = [], []
     for ties, published in TABLE_2.items():
         words = "all ties" if ties else "no ties"
         cells = []
         for size, paper in zip(TIE_SIZES, published, strict=True):
-            runs = [_learn(datasets.random_polynomial, size, (10,), ties, seed) for seed in seeds]
-            cells.append(Measured(*np.mean(runs, axis=0)))
-            tell(f"{words}, {size:,}: {cells[-1].all_pairs:.3f} (paper {paper:.3f})")
+            cells.append(_cell([_learn(datasets.random_polynomial, size, (10,), ties, seed) for seed in seeds]))
+            tell(f"{words}, {size:,}: {cells[-1].mean.all_pairs:.3f} (paper {paper:.3f})")
         rows.append([words, "paper", *(f"{value:.3f}" for value in published)])
-        rows.append(["", "all pairs, ties half right", *(f"{cell.all_pairs:.3f}" for cell in cells)])
-        rows.append(["", "different labels", *(f"{cell.different:.3f}" for cell in cells)])
-        lines.append(Series(words, TIE_SIZES, [cell.all_pairs for cell in cells]))
+        rows.append(["", "all pairs, ties half right", *(f"{cell.mean.all_pairs:.3f}" for cell in cells)])
+        rows.append(["", "± between data sets", *(f"{cell.spread.all_pairs:.3f}" for cell in cells)])
+        rows.append(["", "different labels", *(f"{cell.mean.different:.3f}" for cell in cells)])
+        lines.append(Series(words, TIE_SIZES, [cell.mean.all_pairs for cell in cells]))
         lines.append(Series(f"{words} (paper)", TIE_SIZES, published, published=True))
     header = ["trained with", "share of test pairs", *(f"{size:,} vectors" for size in TIE_SIZES)]
     text = f"[Burges2005, Table 2], mean of {len(seeds)} data sets\n\n{text_table(header, rows, left=2)}"
@@ -104,6 +115,11 @@ def _learn(generator: Generator, size: int, hidden: tuple[int, ...], ties: bool,
     different = PairwiseCorrect().mean(test.labels, scores, test.indptr)
     tied = _share_of_ties(test.labels, test.indptr)
     return Measured(different, (1 - tied) * different + tied / 2)
+
+
+def _cell(runs: list[Measured]) -> Cell:
+    spread = np.std(runs, axis=0, ddof=1) if len(runs) > 1 else np.full(2, np.nan)
+    return Cell(Measured(*np.mean(runs, axis=0)), Measured(*spread))
 
 
 def _share_of_ties(labels: Floats, indptr: Ints) -> float:

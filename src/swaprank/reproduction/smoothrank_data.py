@@ -1,0 +1,67 @@
+"""What SmoothRank's experiments learn from: LETOR's folds of a folder, or generated ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swaprank.arrays import Floats
+from swaprank.datasets import random_polynomial
+from swaprank.errors import ParameterError
+from swaprank.evaluation.evaluate import evaluate
+from swaprank.experiments.folds import Fold, Parts, find_folds
+from swaprank.metrics.metric import Metric
+from swaprank.rankers.ranker import Ranker
+from swaprank.reproduction.experiment import Settings
+
+QUERIES, QUICK_QUERIES = (60, 20, 100), (30, 10, 30)
+DOCUMENTS, FEATURES, LEVELS = 50, 45, (0.7, 0.15, 0.15)
+"""Of generated data: few queries and many features, as in OHSUMED."""
+
+STRENGTHS, QUICK_STRENGTHS = "auto", (10.0, 1.0, 0.1)
+"""Of the regularization; "auto" has ten, as the paper."""
+
+
+def folds_of(settings: Settings, experiment: str) -> list[Fold]:
+    """The folds of the data's folder; the first alone if quick."""
+    if settings.data is None:
+        raise ParameterError(
+            f"{experiment} needs LETOR's OHSUMED: --data FOLDER, a folder with Fold1 to Fold5, each with train.txt, "
+            "vali.txt and test.txt."
+        )
+    folds = find_folds(settings.data)
+    return folds[:1] if settings.quick else folds
+
+
+def folds_or_generated(settings: Settings, experiment: str) -> list[Parts]:
+    """The data of the folds; without a folder, three generated data sets, or one if quick."""
+    if settings.data is not None:
+        return [fold.load() for fold in folds_of(settings, experiment)]
+    sizes = QUICK_QUERIES if settings.quick else QUERIES
+    seeds = range(settings.random_state, settings.random_state + (1 if settings.quick else 3))
+    return [
+        Parts(*random_polynomial(sizes, n_features=FEATURES, n_documents=DOCUMENTS, levels=LEVELS, random_state=seed))
+        for seed in seeds
+    ]
+
+
+def described(settings: Settings, n_folds: int) -> str:
+    """Which data that is, in words."""
+    if settings.data is None:
+        return f"{n_folds} generated data {'set' if n_folds == 1 else 'sets'}"
+    return f"{n_folds} {'fold' if n_folds == 1 else 'folds'} of {settings.data.name}"
+
+
+def strengths(settings: Settings) -> str | tuple[float, ...]:
+    """The regularizations to choose from."""
+    return QUICK_STRENGTHS if settings.quick else STRENGTHS
+
+
+def measured(ranker: Ranker, parts: Parts, metrics: list[Metric]) -> Floats:
+    """Each metric of each test query: metrics, then queries."""
+    return np.array([result.per_query for result in evaluate(parts.test, ranker.predict(parts.test), metrics)])
+
+
+def mean_of_folds(folds: list[Floats]) -> Floats:
+    """The mean over the folds of their means over queries, as LETOR has it."""
+    means: Floats = np.mean([values.mean(axis=1) for values in folds], axis=0)
+    return means

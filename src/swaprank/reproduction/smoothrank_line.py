@@ -1,0 +1,84 @@
+"""[Chapelle2010, Figure 1]: the smooth metric along a random line through the weights that were found."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swaprank.arrays import Floats
+from swaprank.dataset import Dataset
+from swaprank.evaluation.text_tables import text_table
+from swaprank.metrics.parse import metric as parse_metric
+from swaprank.objectives.smooth import SmoothObjective
+from swaprank.rankers.smoothrank import SmoothRank
+from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
+from swaprank.reproduction.smoothrank_data import described, folds_or_generated
+
+NAME = "smoothrank-line"
+METRIC = parse_metric("ndcg@50")
+SIGMAS = (16.0, 4.0, 1.0, 0.25, 2.0**-6)
+POINTS, QUICK_POINTS = 401, 101
+STRENGTH = 1.0
+
+
+def run(settings: Settings, tell: Tell) -> Outcome:
+    """Of one training query, as in the paper; quick, fewer points."""
+    train = folds_or_generated(settings._replace(quick=True), NAME)[0].train
+    found = SmoothRank(METRIC, regularization=STRENGTH, random_state=settings.random_state).fit(train)
+    tell(f"{METRIC} of training queries: {found.score(train):.4f}")
+    at, random = found.predict(train), _random_scores(train, settings.random_state)
+    # To where random weights move the scores by twice their deviation: there, little of what was found is left.
+    end = 2.0 * float(at.std() / random.std())
+    steps = np.linspace(-1.0, 1.0, QUICK_POINTS if settings.quick else POINTS)
+    query = _first_with_an_order(train)
+    documents = slice(train.indptr[query], train.indptr[query + 1])
+    start, way = (np.array(train.by_query(scores)[documents]) for scores in (at, end * random))
+    curves = _curves(train.subset([query]), start + steps[:, None] * way)
+    rows = []
+    for name, curve in curves.items():
+        away, best = np.abs(curve - curves["NDCG"]).max(), steps[int(np.argmax(curve))]
+        rows.append([name, f"{curve[len(steps) // 2]:.4f}", f"{best:+.2f}", str(_peaks(curve)), f"{away:.4f}"])
+    header = ["smoothing", "at the weights found", "highest at", "peaks", "farthest from NDCG"]
+    text = (
+        f"[Chapelle2010, Figure 1]: {METRIC} of a query of {len(start)} documents, {described(settings, 1)},\n"
+        f"along a random line through the weights found, from -1 to 1\n\n{text_table(header, rows)}"
+    )
+    lines = [Series(name, steps.tolist(), curve.tolist()) for name, curve in curves.items()]
+    return Outcome(text, Chart("The smooth metric along a random line", "step from the weights found", "NDCG", lines))
+
+
+def _curves(one: Dataset, lines: Floats) -> dict[str, Floats]:
+    """The smooth metric of one query's scores, a row of them for each step; and last the metric."""
+    smooth = SmoothObjective(METRIC).bind(one, random_state=0, n_threads=1)
+    slopes, labels = np.empty(len(one)), one.by_query(one.labels)
+    curves = {
+        f"sigma {sigma:g}": np.array([smooth.mean(smooth.evaluate(scores, sigma, slopes)) for scores in lines])
+        for sigma in SIGMAS
+    }
+    return curves | {"NDCG": np.array([METRIC.mean(labels, scores, one.indptr) for scores in lines])}
+
+
+def _first_with_an_order(data: Dataset) -> int:
+    lists = np.split(data.by_query(data.labels), data.indptr[1:-1])
+    return int(np.argmax([np.ptp(labels) > 0 for labels in lists]))
+
+
+def _random_scores(data: Dataset, random_state: int) -> Floats:
+    """Scores by Gaussian weights of features in units of their deviation."""
+    features = data.features.astype(np.float64)
+    known = ~np.isnan(features)
+    mean = np.divide(np.where(known, features, 0.0).sum(axis=0), np.maximum(known.sum(axis=0), 1))
+    centered = np.where(known, features - mean, 0.0)
+    deviation = centered.std(axis=0)
+    weights = np.random.default_rng((random_state, 1)).normal(size=data.n_features)
+    scores: Floats = centered @ np.divide(weights, deviation, out=np.zeros(data.n_features), where=deviation > 0)
+    return scores
+
+
+def _peaks(curve: Floats) -> int:
+    """Points that are higher than both neighbours; of flat tops, one."""
+    steps = np.diff(curve)
+    ways = np.sign(steps[steps != 0])
+    return int(np.sum((ways[:-1] > 0) & (ways[1:] < 0)))
+
+
+EXPERIMENT = Experiment(NAME, "[Chapelle2010, Figure 1]", run, takes_data=True)

@@ -1,0 +1,113 @@
+"""How SmoothRank chooses how strongly to regularise, what it tells on the way, and how it is interrupted."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import swaprank as sr
+from tests.rankers.smoothrank_data import SHORT, TEST, TRAIN, VALI, ndcg, small
+
+
+def test_history_along_sigma() -> None:
+    ranker = small().fit(TRAIN, valid={"vali": VALI, "test": TEST}, metrics=["ndcg@5", "map"])
+    names = [f"{name} {metric}" for name in ("train", "vali", "test") for metric in ("ndcg@5", "map")]
+    assert list(ranker.history_) == ["train smooth ndcg", *names]
+    assert {len(values) for values in ranker.history_.values()} == {3}
+    assert sr.evaluate(TEST, ranker.predict(TEST), "map").results[0].mean == ranker.history_["test map"][-1]
+    assert ranker.sigma_ == SHORT[-1]
+    assert ranker.candidates_ == {}
+
+
+def test_the_regularization_is_chosen_on_the_watched_set() -> None:
+    strengths = (100.0, 1.0, 0.01, 1e-4)
+    ranker = small(regularization=strengths).fit(TRAIN, valid=VALI)
+    assert list(ranker.candidates_) == list(strengths)
+    for strength, value in ranker.candidates_.items():
+        assert small(regularization=strength).fit(TRAIN, valid=VALI).history_["valid ndcg"][-1] == value
+    assert ranker.regularization_ == max(strengths, key=ranker.candidates_.__getitem__)
+    assert ranker.history_["valid ndcg"][-1] == max(ranker.candidates_.values())
+
+
+def test_the_regularization_is_chosen_by_cross_validation_where_nothing_is_watched() -> None:
+    told: list[sr.Progress] = []
+    ranker = small(regularization=(1.0, 0.01), n_folds=3).fit(TRAIN, callbacks=[told.append])
+    assert set(ranker.candidates_) == {1.0, 0.01}
+    assert ranker.regularization_ == max(ranker.candidates_, key=ranker.candidates_.__getitem__)
+    np.testing.assert_array_equal(
+        ranker.coef_, small(regularization=ranker.regularization_).fit(TRAIN).coef_
+    )  # fmt: skip
+    assert [each.round for each in told] == [1, 2, 3, 4, 5, 6]
+    assert {each.n_rounds for each in told} == {6}
+    assert list(told[0].measured) == ["folds ndcg"]
+    assert told[2].measured["folds ndcg"] == max(ranker.candidates_.values())
+
+
+def test_with_folds_and_a_watched_set_both_judge() -> None:
+    alone = small(regularization=(1.0, 0.01), n_folds=3).fit(TRAIN)
+    both = small(regularization=(1.0, 0.01), n_folds=3).fit(TRAIN, valid=VALI)
+    assert alone.candidates_ != both.candidates_
+    assert list(both.history_) == ["train smooth ndcg", "train ndcg", "valid ndcg"]
+
+
+def test_the_best_sigma_is_kept_if_asked_for() -> None:
+    ranker = small(best_sigma=True, sigmas=(8.0, 1.0, 1e-3)).fit(TRAIN, valid=VALI)
+    values = ranker.history_["valid ndcg"]
+    assert len(values) == 3
+    assert ranker.sigma_ == (8.0, 1.0, 1e-3)[int(np.argmax(values))]
+    assert ndcg(ranker, VALI) == pytest.approx(max(values))
+    by_folds = small(best_sigma=True, n_folds=3).fit(TRAIN)
+    assert by_folds.sigma_ == SHORT[len(by_folds.history_["train ndcg"]) - 1]
+
+
+def test_a_callback_sees_every_sigma_and_can_stop() -> None:
+    seen: list[sr.Progress] = []
+
+    def look(told: sr.Progress) -> bool:
+        seen.append(told)
+        return told.round == 2
+
+    ranker = small(regularization=(1.0, 0.01)).fit(TRAIN, valid=VALI, callbacks=[look])
+    assert [(told.round, told.n_rounds) for told in seen] == [(1, 3), (2, 3)]
+    assert ranker.sigma_ == SHORT[1]
+    assert seen[-1].measured["valid ndcg"] == max(ranker.candidates_.values())
+    stopped = small(regularization=(1.0, 0.01)).fit(TRAIN, callbacks=[lambda told: told.round == 2])
+    assert stopped.sigma_ == np.inf  # in the search by folds: no ascent of all queries follows
+    assert ndcg(stopped) > 0.6
+
+
+@pytest.mark.parametrize("regularization", [0.01, (1.0, 0.01)])
+def test_ctrl_c_keeps_the_best_weights_so_far(regularization: Any) -> None:
+    def interrupt(told: sr.Progress) -> None:
+        if told.round == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    ranker = small(regularization=regularization).fit(TRAIN, valid=VALI, callbacks=[interrupt])
+    assert ranker.interrupted_
+    assert ranker.sigma_ in SHORT[:2]
+    assert ndcg(ranker, VALI) == max(ranker.history_["valid ndcg"])
+
+
+def test_ctrl_c_at_any_moment_neither_hangs_nor_loses_the_start() -> None:
+    for moment in (0.01, 0.05, 0.2):
+        timer = threading.Timer(moment, signal.raise_signal, [signal.SIGINT])
+        try:
+            timer.start()
+            ranker = small(regularization="auto", max_iterations=10**6, n_threads=3).fit(TRAIN)
+        except KeyboardInterrupt:
+            continue  # Before the first round there is nothing to keep.
+        finally:
+            timer.join()
+        assert np.isfinite(ranker.predict(TEST)).all()
+
+
+def test_one_query_cannot_choose() -> None:
+    message = "one query is too few to choose a regularization by; give a number, or a valid= set."
+    for ranker in (small(regularization="auto"), sr.LinearRegressionRanker()):
+        with pytest.raises(sr.DataError) as caught:
+            ranker.fit(TRAIN.subset([0]))
+        assert str(caught.value) == message

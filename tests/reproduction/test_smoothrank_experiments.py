@@ -1,0 +1,103 @@
+"""SmoothRank's experiments, on small folders of folds and on generated data."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import swaprank as sr
+from swaprank.reproduction import smoothrank_data, smoothrank_line, smoothrank_ohsumed, smoothrank_truncation
+from swaprank.reproduction.by_name import EXPERIMENTS, experiment
+from swaprank.reproduction.experiment import Outcome, Settings
+from tests.cli.test_cli import swaprank
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two folds, as LETOR has five."""
+    place = tmp_path_factory.mktemp("folds")
+    for number in (1, 2):
+        fold = place / f"Fold{number}"
+        fold.mkdir()
+        parts = sr.datasets.random_polynomial((8, 4, 4), n_features=4, n_documents=12, levels=3, random_state=number)
+        for name, part in zip(("train", "vali", "test"), parts, strict=True):
+            sr.write_letor(part, fold / f"{name}.txt")
+    return place
+
+
+def run(name: str, settings: Settings) -> Outcome:
+    told: list[str] = []
+    outcome = experiment(name).run(settings, told.append)
+    assert told
+    return outcome
+
+
+@pytest.mark.parametrize("name", ["smoothrank-ohsumed", "smoothrank-truncation"])
+def test_missing_data_is_one_clear_error(name: str, tmp_path: Path) -> None:
+    missing = swaprank("reproduce", name)
+    assert missing.returncode == 2
+    assert "--data FOLDER, a folder with Fold1 to Fold5, each with train.txt, vali.txt and test.txt" in " ".join(
+        missing.stderr.split()
+    )
+    empty = swaprank("reproduce", name, "--data", tmp_path)
+    assert empty.returncode == 2
+    assert "has no folders Fold1, Fold2" in empty.stderr
+    assert missing.stdout == empty.stdout == ""
+
+
+def test_data_is_refused_where_it_would_be_ignored(tmp_path: Path) -> None:
+    refused = swaprank("reproduce", "ranknet-table1", "--data", tmp_path)
+    assert refused.returncode == 2
+    assert "ranknet-table1 takes no --data" in refused.stderr
+
+
+def test_ohsumed_has_the_paper_beside_what_the_folds_gave(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smoothrank_data, "STRENGTHS", (10.0, 1.0))
+    outcome = run("smoothrank-ohsumed", Settings(data=folder))
+    assert "2 folds" in outcome.text
+    assert "0.457" in outcome.text
+    ours = outcome.chart.series[0]
+    expected = []
+    for number in (1, 2):
+        parts = [sr.read(folder / f"Fold{number}" / f"{name}.txt") for name in ("train", "vali", "test")]
+        ranker = sr.LinearRegressionRanker(metric="ndcg@50", overweight=True).fit(parts[0], valid=parts[1])
+        expected.append(sr.evaluate(parts[2], ranker.predict(parts[2]), "ndcg@10", convention="letor").results[0].mean)
+    assert (ours.name, ours.x[-1]) == ("regression", 10)
+    assert ours.y[-1] == pytest.approx(np.mean(expected))
+    assert f"{np.mean(expected):.4f}" in outcome.text
+
+
+def test_truncation_has_a_row_for_every_k(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smoothrank_data, "QUICK_STRENGTHS", (1.0,))
+    outcome = run("smoothrank-truncation", Settings(quick=True, data=folder))
+    assert "1 fold of" in outcome.text
+    assert [line.split()[0] for line in outcome.text.splitlines() if "paper" in line] == [
+        f"NDCG@{k}" for k in smoothrank_truncation.PAPER
+    ]
+    published = [series for series in outcome.chart.series if series.published]
+    assert [list(series.y) for series in published] == np.array(list(smoothrank_truncation.PAPER.values())).T.tolist()
+
+
+def test_the_published_figures_are_those_of_the_paper() -> None:
+    assert smoothrank_ohsumed.PAPER["SmoothRank"] == (0.457, 0.448)
+    assert smoothrank_ohsumed.PAPER["regression"] == (0.444, 0.444)
+
+
+def test_small_sigmas_are_close_to_the_metric_along_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smoothrank_line, "SIGMAS", (100.0, 1e-6))
+    monkeypatch.setattr(smoothrank_data, "QUICK_QUERIES", (10, 1, 1))
+    flat, close, exact = (np.array(series.y) for series in run("smoothrank-line", Settings(quick=True)).chart.series)
+    np.testing.assert_allclose(close, exact, atol=0.02)
+    assert np.ptp(flat) < np.ptp(exact) / 4
+    assert smoothrank_line._peaks(np.array([0.0, 1, 1, 0, 2, 1])) == 2
+
+
+def test_annealing_gives_json(folder: Path) -> None:
+    done = swaprank("reproduce", "smoothrank-annealing", "--quick", "--json", "--data", folder)
+    assert done.returncode == 0, done.stderr
+    values = json.loads(done.stdout)
+    assert values["source"] == EXPERIMENTS["smoothrank-annealing"].source
+    assert [series["name"] for series in values["chart"]["series"]] == ["train", "vali", "test"]
+    assert values["chart"]["series"][0]["x"] == [2.0**power for power in range(6, -7, -1)]
+    assert "2^-6" in values["text"]
