@@ -37,5 +37,5 @@ def test_forces_of_one_query_are_those_of_all(bound: BoundForces) -> None:
     expected, found = np.full((2, len(DATA)), np.nan), np.full((2, len(DATA)), np.nan)
     bound.update(scores, *expected)
     for query in range(6):
-        forces_of_query(rule_of(bound.forces), bound.forces, bound.indptr, scores, query, *found)
+        forces_of_query(rule_of(bound.forces, bound.indptr), bound.forces, bound.indptr, scores, query, *found)
     np.testing.assert_array_equal(found, expected)

@@ -79,7 +79,7 @@ class Trainer:
         common = (forces, net.scaling, net.layers, self.stepper, self.rate, queries)
         if self.rules.training == "factored":
             outputs = (self.weights, self.scores, self.grad, self.hess)
-            gone = train_epoch(self.documents, rule_of(forces), *common, batch, *outputs)
+            gone = train_epoch(self.documents, rule_of(forces, self.bound.indptr), *common, batch, *outputs)
         else:
             batch = 0 if self.rules.training == "online" else batch
             gone = train_pair_epoch(self.documents, *common, batch, self.weights, self.scores)

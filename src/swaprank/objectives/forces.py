@@ -21,7 +21,7 @@ from swaprank.metrics.terms import CUSTOM, MetricTerms, own_floats
 from swaprank.objectives.constructions import construction_queries
 from swaprank.objectives.lambdas import lambda_queries
 from swaprank.objectives.objective import BoundObjective
-from swaprank.objectives.ranknet_queries import LONG_LIST, given_pairs_queries, ranknet_queries
+from swaprank.objectives.ranknet_queries import LONG_LIST, given_pairs_queries, long_lists, ranknet_queries
 
 PAIRS = 0
 """Pairs pushed with the RankNet force times what swapping them would change: lambdas.py."""
@@ -126,7 +126,7 @@ def write_forces(
     elif forces.rule == RANKNET:
         ranknet_queries(
             forces.terms.gains, forces.terms.divisors, indptr, forces.arrangement, scores, forces.sigma, forces.ties,
-            longest, first, last, grad, hess,
+            long_lists(longest), longest, first, last, grad, hess,
         )  # fmt: skip
     elif forces.rule == GIVEN_PAIRS:
         given_pairs_queries(

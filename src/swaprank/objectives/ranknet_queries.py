@@ -20,6 +20,16 @@ LONG_LIST = 2000
 """Lists longer than this take the fast pair sums, which are as fast as the exact ones from 500 to 1000 documents on."""
 
 
+def long_lists(longest: int) -> tuple[int, ...]:
+    """A tuple that says by its length, which Numba knows before it compiles, whether there are long lists.
+
+    >>> from swaprank.objectives.ranknet_queries import long_lists
+    >>> long_lists(100), long_lists(10_000)
+    ((), (0,))
+    """
+    return (0,) if longest > LONG_LIST else ()
+
+
 @kernel
 def ranknet_queries(
     labels: Floats,
@@ -29,13 +39,19 @@ def ranknet_queries(
     scores: Floats,
     sigma: float,
     ties: bool,
+    long: tuple[int, ...],
     longest: int,
     first: int,
     last: int,
     grad: Floats,
     hess: Floats,
 ) -> None:
-    """Write grad and hess of the queries from first to last; `by_label` has each query's documents by falling label."""
+    """Write grad and hess of the queries from first to last.
+
+    Args:
+        by_label: Each query's documents by falling label.
+        long: What `long_lists` says of `longest`: without long lists, their kernels are not compiled.
+    """
     ranked, x, e = np.empty(longest), np.empty(longest), np.empty(longest)
     g, h = np.empty(longest), np.empty(longest)
     places, scratch = np.empty(longest, np.int64), np.empty(longest, np.int64)
@@ -47,7 +63,10 @@ def ranknet_queries(
             x[r] = sigma * scores[order[r]]
             g[r] = 0.0
             h[r] = 0.0
-        if n > LONG_LIST:
+        if len(long) == 0:
+            if n > 0:
+                push_list_down(ranked[:n], x[:n], ties, e[:n], g[:n], h[:n])
+        elif n > LONG_LIST:
             push_levels(ranked[:n], x[:n], ties, places, scratch, e, g, h)
         elif n > 0:
             push_list_down(ranked[:n], x[:n], ties, e[:n], g[:n], h[:n])
