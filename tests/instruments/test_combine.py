@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.instruments.step_function import StepFunction, settle, sweep
 from swaprank.metrics.metric import BoundMetric
+from swaprank.mixing.step_function import StepFunction, settle, sweep
 from swaprank.model_files.container import ModelContent, read_model, write_model
 from swaprank.model_files.rankers import content_of, ranker_of
 

@@ -32,12 +32,12 @@ def certify(
     from swaprank.cli.instrument_values import certificate_values
     from swaprank.cli.progress import training_bar
     from swaprank.evaluation.json_values import json_text
+    from swaprank.figures import check_drawing
     from swaprank.instruments.certify import certify as test
     from swaprank.model_files.container import check_target
     from swaprank.model_files.rankers import load
     from swaprank.rankers.rounds import Progress
     from swaprank.reading.matching import read_matching
-    from swaprank.reproduction.drawing import check_drawing
 
     if output is not None:
         if not polish:

@@ -26,11 +26,11 @@ def combine(
     from swaprank.cli.instrument_values import combination_values
     from swaprank.errors import DataError
     from swaprank.evaluation.json_values import json_text
+    from swaprank.figures import check_drawing
     from swaprank.instruments.combine import combine as mix
     from swaprank.model_files.container import check_target
     from swaprank.model_files.rankers import load
     from swaprank.reading.matching import read_matching
-    from swaprank.reproduction.drawing import check_drawing
 
     check_target(output)
     if figure is not None:

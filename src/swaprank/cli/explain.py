@@ -31,10 +31,10 @@ def explain(
     """Show a query's ranked list, the lambda on each document, and the swaps that would gain most."""
     from swaprank.cli.instrument_values import explanation_values
     from swaprank.evaluation.json_values import json_text
+    from swaprank.figures import check_drawing
     from swaprank.instruments.explain import explain_query
     from swaprank.model_files.rankers import load
     from swaprank.reading.matching import read_matching
-    from swaprank.reproduction.drawing import check_drawing
 
     if figure is not None:
         check_drawing()

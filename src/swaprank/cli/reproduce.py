@@ -33,8 +33,9 @@ def reproduce(
     """Run an experiment of a paper again, and print its figures beside the published ones."""
     from swaprank.errors import ParameterError
     from swaprank.evaluation.json_values import json_text
+    from swaprank.figures import check_drawing
     from swaprank.reproduction.by_name import EXPERIMENTS, experiment
-    from swaprank.reproduction.drawing import check_drawing, draw
+    from swaprank.reproduction.drawing import draw
     from swaprank.reproduction.experiment import Settings, outcome_values
 
     if name is None:

@@ -11,7 +11,7 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.dataset import Dataset
 from swaprank.errors import ParameterError, did_you_mean
-from swaprank.instruments.binding import bind_to_data
+from swaprank.evaluation.binding import bind_to_data
 from swaprank.instruments.certificate import RISE, Certificate
 from swaprank.instruments.movable import movable
 from swaprank.instruments.moves import Moves, Progress, axis, random_direction

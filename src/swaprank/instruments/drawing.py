@@ -9,7 +9,7 @@ import numpy as np
 
 from swaprank.arrays import Floats
 from swaprank.errors import DataError
-from swaprank.reproduction.drawing import check_drawing
+from swaprank.figures import new_figure, save_figure
 
 if TYPE_CHECKING:
     from swaprank.instruments.certificate import Certificate
@@ -22,25 +22,9 @@ _LONGEST_ARROW = 3.0
 """In ranks."""
 
 
-def _figure(width: float = 7.0, height: float = 4.5) -> tuple[Any, Any]:
-    check_drawing()
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots()
-
-
-def _save(figure: Any, path: Path) -> None:
-    """The same figure gives the same bytes; letters stay letters in an SVG."""
-    from matplotlib import rc_context
-
-    with rc_context({"svg.hashsalt": "swaprank", "svg.fonttype": "none"}):
-        figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
-
-
 def draw_certificate(certificate: Certificate, path: Path, n_directions: int = 4) -> None:
     """The metric against the step, for the first directions and for the one that rises highest."""
-    figure, axes = _figure()
+    figure, axes = new_figure()
     steps = np.concatenate(([0.0], certificate.steps))
     best = int(certificate.curves.max(axis=1).argmax())
     for at in sorted({*range(min(n_directions, certificate.n_directions)), best}):
@@ -51,14 +35,14 @@ def draw_certificate(certificate: Certificate, path: Path, n_directions: int = 4
     axes.set(title=f"{certificate.metric}: {verdict}", xlabel="step", ylabel=certificate.metric)
     axes.grid(visible=True, alpha=0.3)
     axes.legend()
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def draw_combination(combination: Combination, path: Path) -> None:
     """The metric against alpha, about where it is best."""
     if combination.steps_ is None:
         raise DataError("a combination that was loaded has no step function: combine anew, and draw that one.")
-    figure, axes = _figure()
+    figure, axes = new_figure()
     reach = max(1.0, 2 * abs(combination.alpha_ - 0.5))
     low, high = (0.5 - reach, 0.5 + reach) if combination.whole_line else (0.0, 1.0)
     axes.plot(*_outline(*combination.steps_.between(low, high)), linewidth=1)
@@ -67,7 +51,7 @@ def draw_combination(combination: Combination, path: Path) -> None:
     axes.set(xlabel="alpha", ylabel=str(combination.metric), title="alpha times the first ranker, the rest the second")
     axes.grid(visible=True, alpha=0.3)
     axes.legend()
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def _outline(x: Floats, y: Floats) -> tuple[Floats, Floats]:
@@ -82,7 +66,7 @@ def _outline(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 def draw_explanation(explanation: QueryExplanation, path: Path, n_documents: int = 30) -> None:
     """The ranked list from top to bottom, the darker the more relevant, each with its lambda as an arrow."""
     shown = min(n_documents, len(explanation.rows))
-    figure, axes = _figure(5.0, max(2.0, 0.8 + 0.28 * shown))
+    figure, axes = new_figure(5.0, max(2.0, 0.8 + 0.28 * shown))
     forces = explanation.forces[:shown]
     reach = max(float(np.abs(explanation.forces).max()), 1e-300)
     best = max(float(explanation.labels.max()), 1e-300)
@@ -98,7 +82,7 @@ def draw_explanation(explanation: QueryExplanation, path: Path, n_documents: int
     axes.set(xlim=(-0.6, 2.3), ylim=(shown + 0.6, -1.8))
     axes.set_title(f"query {explanation.qid}: {explanation.metric} {explanation.value:.4f}")
     axes.set_axis_off()
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def _arrow(axes: Any, rank: int, share: float) -> None:

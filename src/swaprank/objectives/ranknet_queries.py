@@ -46,11 +46,9 @@ def ranknet_queries(
     grad: Floats,
     hess: Floats,
 ) -> None:
-    """Write grad and hess of the queries from first to last.
+    """Write grad and hess of the queries from first to last; `by_label` has each query's documents by falling label.
 
-    Args:
-        by_label: Each query's documents by falling label.
-        long: What `long_lists` says of `longest`: without long lists, their kernels are not compiled.
+    `long` is what `long_lists` says of the longest: without long lists, their kernels are not compiled.
     """
     ranked, x, e = np.empty(longest), np.empty(longest), np.empty(longest)
     g, h = np.empty(longest), np.empty(longest)

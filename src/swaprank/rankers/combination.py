@@ -11,9 +11,9 @@ import numpy as np
 from swaprank.arrays import AnyArray, Floats
 from swaprank.dataset import Dataset
 from swaprank.errors import DataError, ModelFileError, ParameterError
-from swaprank.instruments.binding import bind_to_data
-from swaprank.instruments.step_function import Optimum, StepFunction, settle, sweep
+from swaprank.evaluation.binding import bind_to_data
 from swaprank.metrics.metric import BoundMetric, Metric
+from swaprank.mixing.step_function import Optimum, StepFunction, settle, sweep
 from swaprank.rankers.composed import (
     ComposedRanker,
     ScoreScale,

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from swaprank.errors import MissingExtraError
+from swaprank.figures import new_figure, save_figure
 from swaprank.reproduction.experiment import Chart
 
 _MARKED = 50
 """Lines of more points than this are drawn without marks."""
-
-
-def check_drawing() -> None:
-    """Refuse to go on without what draws."""
-    if find_spec("matplotlib") is None:
-        raise MissingExtraError('drawing needs Matplotlib: pip install "swaprank[plots]".')
 
 
 def draw(chart: Chart, path: Path) -> None:
@@ -32,11 +25,7 @@ def draw(chart: Chart, path: Path) -> None:
     ...     if find_spec("matplotlib"):
     ...         draw(chart, Path(folder, "squares.svg"))
     """
-    check_drawing()
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = new_figure()
     for number, series in enumerate(chart.series):
         style: dict[str, Any] = {"marker": "o" if len(series.x) <= _MARKED else None}
         if series.published:
@@ -49,4 +38,4 @@ def draw(chart: Chart, path: Path) -> None:
     axes.set(title=chart.title, xlabel=chart.x_label, ylabel=chart.y_label)
     axes.grid(visible=True, alpha=0.3)
     axes.legend()
-    figure.savefig(path)
+    save_figure(figure, path)

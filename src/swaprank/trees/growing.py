@@ -117,7 +117,7 @@ def grow(
         leaf[START], leaf[COUNT], leaf[LIST], leaf[DEPTH], leaf[SLOT] = 0, n_rows, 0, 0, 0
     root_histogram(blocks, packed, n_rows, work, thread, n_threads)
     # Plain 0, -1 and 1 would be types of their own to Numba, and what they are handed to would be compiled twice.
-    root, none, n_leaves = np.int64(0), np.int64(-1), np.int64(1)
+    root, none, n_leaves = int(np.int64(0)), int(np.int64(-1)), int(np.int64(1))
     find_splits(blocks, bins, rules, root, none, work, thread, n_threads)
     while n_leaves < len(work.leaves):
         chosen = root
@@ -284,7 +284,7 @@ def find_splits(
         again_one = too_few(blocks, rules, one, work, thread, n_threads)
         again_two = two >= 0 and too_few(blocks, rules, two, work, thread, n_threads)
         if again_one or again_two:
-            none = np.int64(-1)
+            none = int(np.int64(-1))
             one, two = one if again_one else none, two if again_two else none
             search(blocks, bins, rules, one, two, True, work, thread, n_threads)
 

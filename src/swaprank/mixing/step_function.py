@@ -10,10 +10,10 @@ import numpy as np
 
 from swaprank.arrays import Floats, Ints
 from swaprank.errors import MetricError
-from swaprank.instruments.sweep import sweep_queries
 from swaprank.kernels import query_chunks, run_in_threads, thread_count
 from swaprank.metrics.metric import BoundMetric
 from swaprank.metrics.terms import longest_list
+from swaprank.mixing.sweep import sweep_queries
 
 NARROWEST = 1e-12
 """Steps narrower than this, relative to alpha, are rounding: nobody could stand on them."""
@@ -24,7 +24,7 @@ _SAME = 1e-11
 class Optimum(NamedTuple):
     """The best value, and where it is reached.
 
-    >>> from swaprank.instruments.step_function import Optimum
+    >>> from swaprank.mixing.step_function import Optimum
     >>> Optimum(alpha=0.5, value=0.8, low=0.4, high=0.6).low
     0.4
     """
@@ -43,7 +43,7 @@ class StepFunction:
     """values[0] up to edges[0], values[i] between edges[i - 1] and edges[i], and so on.
 
     >>> import numpy as np
-    >>> from swaprank.instruments.step_function import StepFunction
+    >>> from swaprank.mixing.step_function import StepFunction
     >>> steps = StepFunction(np.array([0.25, 0.75]), np.array([0.1, 0.9, 0.5]))
     >>> steps(0.3), steps.best(0.0, 1.0)
     (0.9, Optimum(alpha=0.5, value=0.9, low=0.25, high=0.75))
@@ -84,7 +84,7 @@ class StepFunction:
 def inside(low: float, high: float, share: float = 0.5) -> float:
     """A place in an interval, the middle by default; one that is infinite is cut 2 beyond its finite end.
 
-    >>> from swaprank.instruments.step_function import inside
+    >>> from swaprank.mixing.step_function import inside
     >>> inside(0.0, 1.0), inside(2.0, float("inf")), inside(float("-inf"), float("inf"))
     (0.5, 3.0, 0.5)
     """
@@ -103,7 +103,7 @@ def settle(best: Optimum, measure: Callable[[float], float]) -> Optimum:
     Lines may cross at that very middle without changing the value from one side to the other. Documents are tied
     there, and the value is another one.
 
-    >>> from swaprank.instruments.step_function import Optimum, settle
+    >>> from swaprank.mixing.step_function import Optimum, settle
     >>> settle(Optimum(alpha=0.5, value=1.0, low=0.0, high=1.0), lambda alpha: 0.7 if alpha == 0.5 else 1.0).alpha
     0.45
     """
@@ -125,7 +125,7 @@ def sweep(bound: BoundMetric, a: Floats, b: Floats, n_threads: int | None = None
     tied; it has no value of its own here.
 
     >>> import numpy as np, swaprank as sr
-    >>> from swaprank.instruments.step_function import sweep
+    >>> from swaprank.mixing.step_function import sweep
     >>> bound = sr.metric("mrr").bind([0, 1], [0, 2])
     >>> steps = sweep(bound, np.array([0.0, 3.0]), np.array([1.0, 0.0]))  # equal where 3 alpha = 1 - alpha
     >>> steps.edges.tolist(), steps.values.tolist()

@@ -11,7 +11,7 @@ def bind_to_data(metric: Metric, data: Dataset) -> BoundMetric:
     """The metric for scores that come query after query; refused if no order of any query is better than another.
 
     >>> import swaprank as sr
-    >>> from swaprank.instruments.binding import bind_to_data
+    >>> from swaprank.evaluation.binding import bind_to_data
     >>> data = sr.Dataset([[1.0], [2.0]], [0, 1], qid=[1, 1])
     >>> bind_to_data(sr.metric("mrr"), data).mean([0.5, 0.7])
     1.0
