@@ -21,7 +21,7 @@ from swaprank.objectives.smooth_ranks import smooth_rank_queries
 Smoothing = Literal["indicators", "ranks"]
 SMOOTHINGS: tuple[Smoothing, ...] = ("indicators", "ranks")
 
-_PAIRS_WORTH_A_THREAD = 100_000.0
+_PAIRS_WORTH_A_THREAD = 1_000_000.0
 
 
 @final
