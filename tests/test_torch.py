@@ -105,6 +105,8 @@ def test_queries_that_the_metric_leaves_out_have_no_loss() -> None:
     s = torch.zeros(4, dtype=torch.float64, requires_grad=True)
     loss = ranking_loss(s, [0, 0, 0, 1], [0, 2, 4], sr.metric("ndcg(empty=skip)"), reduction="sum")
     assert loss.item() == pytest.approx(1 - (1 + 1 / np.log2(3)) / 2)
+    mean = ranking_loss(s, [0, 0, 0, 1], [0, 2, 4], sr.metric("ndcg(empty=skip)"))
+    assert mean.item() == pytest.approx(loss.item())
     loss.backward()
     assert (s.grad[:2] == 0).all()
 

@@ -82,7 +82,8 @@ def ranking_loss(
     values, gradient = _values_and_gradient(
         chosen, bound, check_scores(_array(scores), len(bound.labels)), random_state, n_threads
     )
-    share = 1.0 / (len(bound.indptr) - 1) if reduction == "mean" else 1.0
+    counted = max(int((~np.isnan(values)).sum()), 1)
+    share = 1.0 / counted if reduction == "mean" else 1.0
     lambdas = torch.as_tensor(share * gradient).to(scores)
     return _loss_function().apply(scores, share * float(np.nansum(values)), lambdas)
 

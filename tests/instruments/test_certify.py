@@ -192,6 +192,13 @@ def test_progress_is_told_and_queries_may_be_left_out() -> None:
     assert "alone" not in str(found)
 
 
+def test_a_ranker_whose_weights_do_not_matter_is_not_praised() -> None:
+    data = sr.Dataset(np.ones((6, 2)), [0, 1, 2, 0, 1, 2], qid=[1, 1, 1, 2, 2, 2])
+    found = sr.certify(sr.LambdaRank(hidden=(), n_epochs=1).fit(data), data, "ndcg", epsilon=0.5)
+    assert found.passed
+    assert "Nothing that was tried changes ndcg" in str(found)
+
+
 def test_what_cannot_be_certified_is_refused() -> None:
     data = mixed_up()
     ranker = RANKERS["regression"].fit(data)

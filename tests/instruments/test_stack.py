@@ -61,3 +61,14 @@ def test_what_cannot_be_stacked_is_refused(parts: tuple[sr.Dataset, sr.Dataset, 
         sr.stack(rankers[:1], vali)
     with pytest.raises(TypeError, match="n_trees"):
         sr.stack(rankers, vali, n_trees=3)
+
+
+def test_a_ranker_with_one_score_a_query_does_no_harm() -> None:
+    rng = np.random.default_rng(0)
+    qid = np.repeat(np.arange(40), 47)
+    X = np.stack((rng.normal(size=len(qid)), rng.normal(size=40)[qid]), axis=1)
+    data = sr.Dataset(X, np.digitize(X[:, 0] + 3 * X[:, 1], [0, 2]), qid=qid)
+    useful = sr.LinearRegressionRanker(regularization=0.1).fit(sr.Dataset(X * [1, 0], data.labels, qid=qid))
+    by_query = sr.LinearRegressionRanker(regularization=0.1).fit(sr.Dataset(X * [0, 1], data.labels, qid=qid))
+    both = sr.stack([useful, by_query], data, "ndcg@10")
+    assert both.score(data) == pytest.approx(useful.set_params(metric="ndcg@10").score(data), abs=1e-6)

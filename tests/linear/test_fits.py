@@ -136,6 +136,15 @@ def test_conjugate_gradients_find_what_scipy_finds() -> None:
     np.testing.assert_allclose(found, np.linalg.solve(A, b), atol=1e-5)
 
 
+def test_conjugate_gradients_descend_the_steepest_of_bowls() -> None:
+    def bowl(x: Floats) -> tuple[float, Floats]:
+        return float(1e200 * (x @ x)), 2e200 * x
+
+    with np.errstate(all="raise", under="ignore"):
+        found = conjugate_gradients(bowl, np.array([1e-90, -2e-90]), 20, 1e-9)
+    assert bowl(found)[0] <= bowl(np.array([1e-90, -2e-90]))[0]
+
+
 def test_units_are_those_of_all_rows_however_many() -> None:
     X = features(20_000, 3) * 0.01 + np.array([1e3, 0.0, -5.0], dtype=np.float32)
     X[::3, 1] = np.nan

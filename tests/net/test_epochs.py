@@ -92,6 +92,18 @@ def test_both_trainings_of_ranknet_take_the_same_steps(
     np.testing.assert_allclose(first.scores, second.scores, rtol=1e-4, atol=1e-5)
 
 
+def test_both_trainings_pass_by_queries_without_a_force() -> None:
+    (data,) = sr.datasets.random_net((12,), n_features=3, n_documents=6, random_state=0)
+    X, labels = np.array(data.features), np.array(data.labels)
+    X[:36], labels[:36] = X[0], 0
+    alike = sr.Dataset(X, labels, qid=np.repeat(np.arange(12), 6))
+    first, second = (
+        sr.RankNet((3,), ties=True, n_epochs=3, decay=1.0, training=training).fit(alike).predict(alike)
+        for training in ("factored", "pairs")
+    )
+    np.testing.assert_allclose(first, second, atol=1e-5)
+
+
 def test_both_trainings_take_given_pairs_also_inconsistent_ones() -> None:
     data = made(pairs=[(0, 1, 0.9), (1, 2, 0.8), (2, 0, 0.7), (5, 4, 0.0), (10, 11, 0.5)])
     net = random_net(data)

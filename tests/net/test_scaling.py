@@ -86,3 +86,16 @@ def test_whatever_is_finite_or_missing_stays_finite(X: Any, logged: bool, standa
 def test_outliers_that_were_never_seen_stay_finite(value: float) -> None:
     of = [[1e-38, -3e38, 1.0], [2e-38, -3e38, 2.0]]
     assert np.isfinite(scaled([[value] * 3], of=of)).all()
+
+
+@pytest.mark.parametrize("logged", [False, True])
+def test_what_is_missing_counts_as_the_mean(logged: bool) -> None:
+    X = np.random.default_rng(1).lognormal(size=(300, 2))
+    holes = X.copy()
+    holes[::5, 1] = np.nan
+    flags = np.array([logged, logged])
+    full = fit_scaling(np.delete(X, np.s_[::5], axis=0).astype(np.float32), flags, True)
+    found = fit_scaling(holes.astype(np.float32), flags, True)
+    np.testing.assert_allclose(found.mean[1], full.mean[1], rtol=1e-5)
+    np.testing.assert_allclose(found.factor[1], full.factor[1], rtol=1e-5)
+    assert scaled([[1.0, np.nan]], of=holes, logged=flags)[0, 1] == 0.0

@@ -83,3 +83,12 @@ def test_lists_without_an_order_and_queries_not_taken_do_not_push() -> None:
     bound.update(np.zeros(6), grad, hess, np.array([True, True, False]))
     assert grad[[0, 1, 4, 5]].tolist() == hess[[0, 1, 4, 5]].tolist() == [0, 0, 0, 0]
     assert grad[2] > 0 > grad[3]
+
+
+def test_equal_scores_have_no_deviation_whatever_their_rounding() -> None:
+    indptr = np.array([0, 47, 47, 94])
+    for value in (0.1, 1e9 + 0.3, -7.7):
+        assert deviation_within_lists(np.full(94, value), indptr) == 0.0
+    levels = np.repeat([0.1, 0.7], 47)
+    assert deviation_within_lists(levels, indptr) == 0.0
+    assert deviation_within_lists(np.empty(0), np.array([0])) == 0.0

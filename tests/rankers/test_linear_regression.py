@@ -1,13 +1,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
 import swaprank as sr
-from tests.rankers.smoothrank_data import TEST, TRAIN, VALI
+from swaprank.cli import main
+from tests.rankers.smoothrank_data import TEST, TRAIN, VALI, qid_of, small
+
+BASED = sr.Dataset(
+    TRAIN.features,
+    TRAIN.labels,
+    qid=qid_of(TRAIN),
+    base_score=3.0 * np.random.default_rng(0).normal(size=len(TRAIN)),
+)
+HOPELESS = sr.Dataset(VALI.features, np.zeros(len(VALI)), qid=qid_of(VALI))
 
 
 def test_regression_is_least_squares() -> None:
@@ -35,3 +45,85 @@ def test_regression_chooses_shrinks_and_saves(tmp_path: Path) -> None:
     assert again.get_params() == ranker.get_params()
     with pytest.raises(sr.ParameterError, match="there is no target 'gain'; did you mean 'gains'"):
         sr.LinearRegressionRanker("gain").fit(TRAIN)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("overweight", [False, True])
+@pytest.mark.parametrize("data", [TRAIN, BASED], ids=["no base scores", "base scores"])
+def test_what_weights_are_held_to_changes_nothing_where_nothing_holds_them(data: sr.Dataset, overweight: bool) -> None:
+    base = sr.LinearRegressionRanker(regularization=1.0).fit(TRAIN)
+    free = sr.LinearRegressionRanker(regularization=0, overweight=overweight)
+    np.testing.assert_allclose(free.fit(data, base=base).coef_, free.fit(data).coef_, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [sr.LambdaRank, sr.RankNet])
+@pytest.mark.parametrize("standardize", [False, True])
+def test_a_net_without_hidden_units_is_a_linear_base(kind: Any, standardize: bool) -> None:
+    net = kind(hidden=(), n_epochs=3, standardize=standardize).fit(TRAIN)
+    held = sr.LinearRegressionRanker(regularization=1e9).fit(TRAIN, base=net)
+    ours, theirs = held.predict(TEST), net.predict(TEST)
+    np.testing.assert_allclose(ours - ours.mean(), theirs - theirs.mean(), atol=1e-4 * np.ptp(theirs))
+    smooth = small(regularization=1e9).fit(TRAIN, base=net)
+    assert np.corrcoef(smooth.predict(TEST), theirs)[0, 1] == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("ranker", ["smoothrank", "linear_regression"])
+def test_a_linear_net_is_a_base_on_the_command_line(tmp_path: Path, ranker: str) -> None:
+    net = sr.LambdaRank(hidden=(), n_epochs=3).fit(TRAIN)
+    net.save(tmp_path / "net.swaprank")
+    sr.write(TRAIN, tmp_path / "train.txt")
+    files = [str(tmp_path / name) for name in ("train.txt", "net.swaprank", "model.swaprank")]
+    arguments = ["train", files[0], "--ranker", ranker, "--base", files[1], "-o", files[2]]
+    with pytest.raises(SystemExit) as end:
+        main([*arguments, "--set", "regularization=1e9"])
+    assert not end.value.code
+    assert np.corrcoef(sr.load(files[2]).predict(TEST), net.predict(TEST))[0, 1] == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("base", "found"),
+    [
+        (sr.LambdaRank(hidden=(3,), n_epochs=1).fit(TRAIN), "LambdaRank with hidden=(3,)"),
+        (sr.LambdaRank(hidden=(), n_epochs=1, log_features=True).fit(TRAIN), "LambdaRank of features' logarithms"),
+        (small(features="kernel_pca", n_landmarks=6, sigmas=(1.0,)).fit(TRAIN), "SmoothRank of a kernel machine"),
+        (small(hidden=(2,), sigmas=(1.0,)).fit(TRAIN), "SmoothRank with hidden=(2,)"),
+        (sr.LinearRegressionRanker(), "LinearRegressionRanker that is not fitted"),
+        (sr.MART(n_trees=1).fit(TRAIN), "MART"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_only_linear_rankers_are_linear_bases(base: Any, found: str) -> None:
+    for ranker in (sr.LinearRegressionRanker(regularization=1.0), small()):
+        with pytest.raises(sr.ParameterError) as caught:
+            ranker.fit(TRAIN, base=base)
+        assert str(caught.value) == f"a base ranker must be a fitted linear one; found {found}."
+
+
+def test_a_failed_fit_leaves_the_regression_as_it_was() -> None:
+    ranker = sr.LinearRegressionRanker(regularization=(1.0, 0.1)).fit(TRAIN)
+    before = ranker.regularization_, ranker.candidates_, ranker.predict(TEST).tolist()
+
+    def fail(told: sr.Progress) -> None:
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        ranker.set_params(regularization=(100.0, 50.0)).fit(VALI, callbacks=[fail])
+    assert (ranker.regularization_, ranker.candidates_, ranker.predict(TEST).tolist()) == before
+
+
+@pytest.mark.parametrize("ranker", [sr.LinearRegressionRanker(), small(regularization="auto"), small(best_sigma=True)])
+def test_nothing_is_chosen_by_a_metric_that_is_the_same_for_every_order(ranker: Any) -> None:
+    with pytest.raises(sr.DataError, match="there is nothing to choose by: 'valid ndcg.*' is the same for every order"):
+        ranker.fit(TRAIN, valid=HOPELESS)
+    with pytest.raises(sr.DataError, match="ndcg.* is the same for every order: no query has"):
+        ranker.fit(HOPELESS)
+    with_folds = ranker.set_params(n_folds=2).fit(TRAIN, valid=HOPELESS)
+    assert len(set(with_folds.candidates_.values())) != 1
+    for plain in (sr.LinearRegressionRanker(regularization=1.0), small()):
+        assert np.isfinite(plain.fit(TRAIN, valid=HOPELESS).predict(TEST)).all()
+        assert np.isfinite(plain.fit(HOPELESS).predict(TEST)).all()
+
+
+def test_strengths_may_be_an_array() -> None:
+    several = sr.LinearRegressionRanker(regularization=np.logspace(-1, 1, 3)).fit(TRAIN)
+    assert list(several.candidates_) == [10.0, 1.0, 0.1]
+    assert sr.LinearRegressionRanker(regularization=np.array(2.0)).fit(TRAIN).regularization_ == 2.0  # type: ignore[arg-type]

@@ -66,6 +66,8 @@ def test_logarithms_of_counts_are_learned_from() -> None:
     np.testing.assert_array_equal(by_name.predict(data), logged.predict(data))
     with pytest.raises(sr.DataError, match="log_features: no feature 'click'; did you mean 'clicks'"):
         sr.RankNet(log_features=("click",)).fit(data)
+    with pytest.raises(sr.ParameterError, match=r"found True. For a mask, give the numbers: np.flatnonzero"):
+        sr.RankNet(log_features=(True, False, False)).fit(data)
     with pytest.raises(sr.DataError, match="log_features: there is no feature 3, there are 3, from 0"):
         sr.RankNet(log_features=(3,)).fit(data)
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import pickle
 import signal
 import threading
@@ -105,9 +106,14 @@ def test_the_last_epoch_is_kept_where_nothing_is_watched() -> None:
 
 def test_a_watched_set_that_says_nothing_chooses_nothing() -> None:
     nothing = sr.Dataset(VALI.features, np.zeros(len(VALI)), qid=np.repeat(VALI.qids, np.diff(VALI.indptr)))
-    ranker = small(n_epochs=4).fit(TRAIN, valid=nothing, metrics="ndcg@10(empty=skip)")
-    assert ranker.best_epoch_ == 4
-    np.testing.assert_array_equal(ranker.net_.weights, small(n_epochs=4).fit(TRAIN).net_.weights)
+    for metric in ("ndcg@10(empty=skip)", "ndcg@10"):
+        ranker = small(n_epochs=4).fit(TRAIN, valid=nothing, metrics=metric)
+        assert ranker.best_epoch_ == 4
+        np.testing.assert_array_equal(ranker.net_.weights, small(n_epochs=4).fit(TRAIN).net_.weights)
+    for impatient in (small(early_stopping_rounds=2), sr.LambdaMART(n_trees=5, early_stopping_rounds=2)):
+        with pytest.raises(sr.DataError, match=r"early_stopping_rounds watches valid ndcg@10, .* same for every order"):
+            impatient.fit(TRAIN, valid=nothing)
+    assert sr.LambdaMART(n_trees=5).fit(TRAIN, valid=nothing).n_trees_ == 5
 
 
 def test_early_stopping() -> None:
@@ -194,6 +200,20 @@ def test_partial_fit_is_one_more_epoch(kind: type[Any]) -> None:
         parts.partial_fit(TRAIN, TRAIN.labels)
     with pytest.raises(sr.DataError, match="the model has 8 features, but X has 2"):
         parts.partial_fit(np.zeros((3, 2)), [0, 1, 2], qid=[1, 1, 1])
+
+
+def test_an_epoch_more_of_a_copy_leaves_the_ranker_alone() -> None:
+    ranker = small().partial_fit(TRAIN)
+    twin = copy.copy(ranker)
+    expected = copy.deepcopy(ranker).partial_fit(TRAIN).predict(TEST)
+    twin.partial_fit(TRAIN)
+    np.testing.assert_array_equal(ranker.partial_fit(TRAIN).predict(TEST), expected)
+
+
+def test_an_epoch_more_of_another_shape_is_refused() -> None:
+    ranker = small().partial_fit(TRAIN)
+    with pytest.raises(sr.ParameterError, match=r"the net so far has hidden=\(5,\) .* found hidden=\(4,\)"):
+        ranker.set_params(hidden=(4,)).partial_fit(TRAIN)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -127,8 +127,13 @@ def test_a_net_goes_on_from_a_net() -> None:
     np.testing.assert_allclose(ranker.predict(TEST), first.predict(TEST), atol=1e-4)
     with pytest.raises(sr.ParameterError, match=r"for hidden=\(4,\) a base ranker must be a fitted net"):
         small(hidden=(4,)).fit(TRAIN, base=small().fit(TRAIN))
-    with pytest.raises(sr.ParameterError, match=r"but there are 6 features and hidden=\(5,\)"):
+    found = r"the base ranker has hidden=\(4,\) and activation='tanh', found hidden="
+    with pytest.raises(sr.ParameterError, match=found + r"\(5,\) and activation='tanh' here"):
         small(hidden=(5,)).fit(TRAIN, base=first)
+    with pytest.raises(sr.ParameterError, match=found + r"\(4,\) and activation='relu' here"):
+        small(hidden=(4,), activation="relu").fit(TRAIN, base=first)
+    with pytest.raises(sr.DataError, match="the base ranker has 6 features, but the data has 2"):
+        small(hidden=(4,)).fit(TRAIN.features[:, :2], TRAIN.labels, qid=qid_of(TRAIN), base=first)
     with pytest.raises(AttributeError, match="a net has no coef_"):
         _ = ranker.coef_
 
@@ -141,6 +146,51 @@ def test_base_scores_are_started_from_and_added() -> None:
         np.testing.assert_allclose(ranker.predict(data), ranker.predict(TRAIN.features) + base)
         expected = ranker.predict(TRAIN.features)
         assert not np.allclose(ranker.fit(TRAIN).predict(TRAIN.features), expected, atol=0.1)
+
+
+@pytest.mark.parametrize("start", ["overweighted", "regression"])
+@pytest.mark.parametrize("parameters", [{}, {"hidden": (3,)}], ids=["linear", "net"])
+def test_the_level_of_base_scores_does_not_matter(parameters: dict[str, Any], start: Any) -> None:
+    found = []
+    for level in (0.0, 50.0):
+        data = sr.Dataset(TRAIN.features, TRAIN.labels, qid=qid_of(TRAIN), base_score=np.full(len(TRAIN), level))
+        found.append(small(start=start, regularization=1e9, **parameters).fit(data).predict(TEST))
+    np.testing.assert_allclose(found[0] - found[0].mean(), found[1] - found[1].mean(), atol=0.02 * np.ptp(found[0]))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "array"),
+    [
+        ({"sigmas": (8.0, 1.0)}, {"sigmas": np.array([8.0, 1.0])}),
+        ({"hidden": (3, 2)}, {"hidden": np.array([3, 2])}),
+        ({"regularization": (1.0, 0.1)}, {"regularization": np.array([0.1, 1.0])}),
+        ({"sigmas": (8.0, 1.0), "n_folds": 2, "best_sigma": True},
+         {"sigmas": np.array([8, 1]), "n_folds": 2, "best_sigma": True}),
+    ],
+    ids=["sigmas", "hidden", "regularization", "folds"],
+)  # fmt: skip
+def test_arrays_do_as_parameters(tmp_path: Path, parameters: dict[str, Any], array: dict[str, Any]) -> None:
+    expected, found = small(**parameters).fit(TRAIN, valid=VALI), small(**array).fit(TRAIN, valid=VALI)
+    np.testing.assert_array_equal(found.predict(TEST), expected.predict(TEST))
+    found.save(tmp_path / "model.swaprank")
+    np.testing.assert_array_equal(sr.load(tmp_path / "model.swaprank").predict(TEST), found.predict(TEST))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("optimizer", ["cg", "l-bfgs"])
+@pytest.mark.parametrize("regularization", [1e300, 1.7e308])
+def test_the_strongest_regularization_stays_at_the_start(optimizer: Any, regularization: float) -> None:
+    held = small(regularization=regularization, optimizer=optimizer).fit(TRAIN)
+    np.testing.assert_allclose(held.coef_, small(regularization=1e9).fit(TRAIN).coef_, rtol=1e-4)
+
+
+@pytest.mark.parametrize("size", [1e10, 1e30])
+def test_a_kernel_beyond_all_numbers_is_refused(size: float) -> None:
+    huge = sr.Dataset(TRAIN.features * np.float32(size), TRAIN.labels, qid=qid_of(TRAIN))
+    machine = small(features="kernel_pca", kernel="polynomial", degree=5, standardize=False, n_landmarks=10)
+    with pytest.raises(sr.DataError, match="the polynomial kernel of some documents is too large a number"):
+        machine.fit(huge)
+    assert np.isfinite(machine.set_params(standardize=True).fit(huge).predict(huge)).all()
 
 
 def test_rows_in_any_order_learn_and_score_the_same() -> None:
@@ -226,6 +276,9 @@ def test_scikit_learn_conventions() -> None:
         ({"sigmas": (1.0, 0.0)}, "sigmas must be a number above 0; found 0.0."),
         ({"sigmas": ()}, "sigmas has no steps: it is empty."),
         ({"sigmas": 3}, "sigmas must be a tuple of numbers; found 3."),
+        ({"sigmas": np.array(3.0)}, "sigmas must be a tuple of numbers; found array(3.)."),
+        ({"sigmas": np.ones((1, 1))}, "sigmas must be a number above 0; found array([1.])."),
+        ({"regularization": np.ones((1, 1))}, "regularization must be a number from 0; found array([1.])."),
         ({"start": "regresion"}, "there is no start 'regresion'; did you mean 'regression'?"),
         ({"optimizer": "bfgs"}, "there is no optimizer 'bfgs'; did you mean 'l-bfgs'?"),
         ({"features": "kernelpca"}, "there is no features 'kernelpca'; did you mean 'kernel_pca'?"),

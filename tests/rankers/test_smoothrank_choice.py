@@ -105,6 +105,17 @@ def test_ctrl_c_at_any_moment_neither_hangs_nor_loses_the_start() -> None:
         assert np.isfinite(ranker.predict(TEST)).all()
 
 
+def test_the_last_set_is_watched_also_if_it_is_the_training_set() -> None:
+    strengths = (100.0, 0.01, 1e-4)
+    ranker = small(regularization=strengths).fit(TRAIN, valid={"vali": VALI, "train": TRAIN})
+    assert list(ranker.history_) == ["train smooth ndcg", "vali ndcg", "train ndcg"]
+    assert ranker.history_["train ndcg"][-1] == max(ranker.candidates_.values()) == ndcg(ranker, TRAIN)
+    first = small(regularization=strengths).fit(TRAIN, valid={"train": TRAIN, "vali": VALI})
+    assert first.history_["vali ndcg"][-1] == max(first.candidates_.values()) == ndcg(first, VALI)
+    with pytest.raises(sr.DataError, match="'train' is the name of the data that is learned from"):
+        small().fit(TRAIN, valid={"train": VALI})
+
+
 def test_one_query_cannot_choose() -> None:
     message = "one query is too few to choose a regularization by; give a number, or a valid= set."
     for ranker in (small(regularization="auto"), sr.LinearRegressionRanker()):

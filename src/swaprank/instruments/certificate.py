@@ -85,6 +85,11 @@ class Certificate(NamedTuple):
 
     def verdict(self) -> str:
         """The confidence statement, in words."""
+        if (self.curves == self.value).all():
+            return (
+                f"Nothing that was tried changes {self.metric}: a local optimum by the letter, but the test says "
+                "nothing of a ranker whose parameters do not matter."
+            )
         if self.passed:
             words = (
                 f"A local optimum, with {100 * (1 - self.delta):g}% confidence: if {100 * self.epsilon:g}% of all "

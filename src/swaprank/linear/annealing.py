@@ -55,8 +55,10 @@ class Ascent:
         values = self.metric.evaluate(scores, sigma, grad, order=order)
         away = parameters - self.center
         back = self.scorer.pull_back(parameters, grad, n_threads)
-        total = self.regularization * (away @ away) - values.sum()
-        return float(total / len(values)), (2.0 * self.regularization * away - back) / len(values)
+        # With a lambda near the largest of numbers, a long step costs infinitely much.
+        with np.errstate(over="ignore"):
+            total = self.regularization * (away @ away) - values.sum()
+            return float(total / len(values)), (self.regularization * (2.0 * away) - back) / len(values)
 
     def climb(self, parameters: Floats, sigma: float) -> Floats:
         """The parameters that one step of sigma arrives at."""

@@ -108,12 +108,18 @@ def _between(low: Point, high: Point) -> float:
     """The minimum of the cubic through both points, kept away from either."""
     width = high.step - low.step
     if np.isfinite(high.cost) and width != 0.0:
-        a = low.slope + high.slope - 3.0 * (low.cost - high.cost) / (low.step - high.step)
-        square = a * a - low.slope * high.slope
+        # In units of the largest, for squares of steep slopes are too large numbers.
+        fall = (low.cost - high.cost) / (low.step - high.step)
+        unit = max(abs(low.slope), abs(high.slope), abs(fall))
+        if not 0.0 < unit < np.inf:
+            return low.step + 0.5 * width
+        near, far = low.slope / unit, high.slope / unit
+        a = near + far - 3.0 * (fall / unit)
+        square = a * a - near * far
         if square >= 0.0:
             b = np.copysign(np.sqrt(square), width)
-            bottom = high.slope - low.slope + 2.0 * b
+            bottom = far - near + 2.0 * b
             if bottom != 0.0:
-                share = 1.0 - (high.slope + b - a) / bottom
+                share = 1.0 - (far + b - a) / bottom
                 return low.step + float(np.clip(share, 0.1, 0.9)) * width
     return low.step + 0.5 * width

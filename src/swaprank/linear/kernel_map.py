@@ -15,7 +15,7 @@ from typing import Any, Literal, final
 import numpy as np
 
 from swaprank.arrays import AnyArray, Features, Floats
-from swaprank.errors import ModelFileError
+from swaprank.errors import DataError, ModelFileError
 from swaprank.linear.features import Units, fill
 from swaprank.seeds import random_generator
 
@@ -46,7 +46,9 @@ class KernelMap:
         for start in range(0, len(features), _ROWS_AT_A_TIME):
             block = slice(start, start + _ROWS_AT_A_TIME)
             scaled = _scaled(features[block], self.units)
-            mapped[block] = _kernel(self.kernel, self.gamma, self.degree, scaled, self.landmarks) @ self.projection
+            values = _kernel(self.kernel, self.gamma, self.degree, scaled, self.landmarks) @ self.projection
+            _check_size(values, float(np.finfo(np.float32).max), self.kernel)
+            mapped[block] = values
         return mapped
 
     def arrays(self) -> dict[str, AnyArray]:
@@ -84,6 +86,7 @@ def fit_kernel_map(
     if gamma is None:
         gamma = 1.0 / max(1, int(np.count_nonzero(units.factor)))
     inner = _kernel(kernel, gamma, degree, landmarks, landmarks)
+    _check_size(inner, float(np.finfo(np.float64).max), kernel)
     lengths, axes = np.linalg.eigh(inner)
     # Axes that rounding makes are left out, the longest come first, and signs are fixed.
     kept = np.flatnonzero(lengths > lengths[-1] * 1e-9)[::-1]
@@ -115,6 +118,14 @@ def kernel_map_from_arrays(arrays: Mapping[str, AnyArray], meta: Mapping[str, An
     )
 
 
+def _check_size(values: Floats, most: float, kernel: Kernel) -> None:
+    if not (np.abs(values) <= most).all():
+        raise DataError(
+            f"the {kernel} kernel of some documents is too large a number; standardize the features, or choose a "
+            "smaller gamma or degree."
+        )
+
+
 def _scaled(features: Features, units: Units) -> Floats:
     filled = fill(features, units.missing).astype(np.float64)
     return (filled - units.missing) * units.factor
@@ -125,4 +136,5 @@ def _kernel(kernel: Kernel, gamma: float, degree: int, x: Floats, z: Floats) -> 
 
     if kernel == "rbf":
         return np.asarray(rbf_kernel(x, z, gamma=gamma))
-    return np.asarray(polynomial_kernel(x, z, degree=degree, gamma=gamma, coef0=1.0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(polynomial_kernel(x, z, degree=degree, gamma=gamma, coef0=1.0))

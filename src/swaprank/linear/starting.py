@@ -51,18 +51,19 @@ Fit = Callable[[Bools], list[Floats]]
 """The parameters for each of some strengths, learned from the queries that are kept."""
 
 
-def ridge_fit(lesson: Lesson, strengths: Sequence[float], overweight: bool) -> Fit:
-    """Ridge regressions of the targets, minus the scores that documents have already."""
+def ridge_fit(lesson: Lesson, strengths: Sequence[float], overweight: bool, held: Floats) -> Fit:
+    """Ridge regressions of the targets, minus the scores that documents have already; weights are drawn to `held`."""
     scorer = lesson.scorer
     if not isinstance(scorer, LinearScorer):
         raise TypeError("ridge regression is for linear scorers")
     origin = scorer.features.mean(axis=0, dtype=np.float64)
-    residual = lesson.targets - scorer.base
+    residual = lesson.targets - scorer.scores(held, lesson.n_threads)
 
     def fit(queries: Bools) -> list[Floats]:
         weights = lesson.kept(queries)
         weights = overweighted(lesson.targets - lesson.targets.min(), weights) if overweight else weights
-        return ridge(moments_of(scorer.features, scorer.factor, origin, residual, weights), strengths)
+        moments = moments_of(scorer.features, scorer.factor, origin, residual, weights)
+        return [held + away for away in ridge(moments, strengths)]
 
     return fit
 
@@ -82,14 +83,15 @@ def pairs_fit(lesson: Lesson, strengths: Sequence[float], start: Floats) -> Fit:
 
 
 def fit_squares(lesson: Lesson, start: Floats, strength: float) -> Floats:
-    """Any scorer's parameters with the least weighted mean squared error, plus strength times their squares."""
+    """Any scorer's parameters with the least weighted variance of the errors, plus strength times their squares."""
     from scipy.optimize import minimize
 
     shares = lesson.weights / max(lesson.weights.sum(), np.finfo(float).tiny)
-    targets = lesson.targets - shares @ lesson.targets
 
     def cost(parameters: Floats) -> tuple[float, Floats]:
-        ahead = lesson.scorer.scores(parameters, lesson.n_threads) - targets
+        ahead = lesson.scorer.scores(parameters, lesson.n_threads) - lesson.targets
+        # The level of scores changes no order, and base scores may have any.
+        ahead -= shares @ ahead
         back = lesson.scorer.pull_back(parameters, 2.0 * shares * ahead, lesson.n_threads)
         return float(shares @ ahead**2 + strength * parameters @ parameters), back + 2.0 * strength * parameters
 
@@ -110,7 +112,11 @@ def start_parameters(
         )
     pairwise = start == "pairwise"
     strengths = _PAIR_STRENGTHS if pairwise else STRENGTHS
-    fit = pairs_fit(lesson, strengths, first) if pairwise else ridge_fit(lesson, strengths, start == "overweighted")
+    fit = (
+        pairs_fit(lesson, strengths, first)
+        if pairwise
+        else ridge_fit(lesson, strengths, start == "overweighted", first)
+    )
     at = strengths.index(1.0)
     if len(folds) > 1:
         judge = Judge(lesson.scorer, metric)

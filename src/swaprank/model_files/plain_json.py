@@ -18,7 +18,7 @@ _FLOAT = "$float"
 
 
 def to_json(value: Any) -> bytes:
-    """Canonical JSON; tuples become lists, and NumPy's scalars Python's.
+    """Canonical JSON; tuples, ranges and arrays become lists, and NumPy's scalars Python's.
 
     >>> from swaprank.model_files.plain_json import to_json
     >>> to_json({"sigma": 1.0, "best": float("nan"), "hidden": (10, 5)})
@@ -51,7 +51,9 @@ def _encoded(value: Any) -> Any:
         return {_FLOAT: repr(value)}
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, list | tuple):
+    if isinstance(value, np.ndarray):
+        return [_encoded(item) for item in value.tolist()] if value.ndim else _encoded(value.item())
+    if isinstance(value, list | tuple | range):
         return [_encoded(item) for item in value]
     if isinstance(value, dict):
         for key in value:

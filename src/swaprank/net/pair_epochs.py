@@ -48,14 +48,19 @@ def train_pairs(
     twins: Twins,
     gradient: Reals,
     weights: Reals,
-) -> None:
-    """Add the gradient of every pair's cost, with the target P that i is above j [Burges2005, Eqs. 12 to 15]."""
+) -> bool:
+    """Add the gradient of every pair's cost, with the target P that i is above j [Burges2005, Eqs. 12 to 15].
+
+    Gives whether any force acts.
+    """
+    any_force = False
     for pair in range(len(above)):
         i, j = above[pair], below[pair]
         twins.X[0], twins.X[1] = scaled[i - start], scaled[j - start]
         forward(layers, weights, twins.X, twins.units)
         ahead = forces.sigma * (documents.base[i] - documents.base[j] + twins.units[-2] - twins.units[-1])
         force = forces.sigma * (1.0 / (1.0 + np.exp(-ahead)) - targets[pair])
+        any_force |= force != 0.0
         twins.deltas[0, 0], twins.deltas[0, 1] = force, -force
         if len(forces.weights) > 0:
             twins.deltas[0, 0] *= forces.weights[i]
@@ -63,6 +68,7 @@ def train_pairs(
         backward(layers, weights, twins.X, twins.units, twins.deltas, gradient)
         if step_a_pair:
             step(stepper, rate, 1, gradient, weights)
+    return any_force
 
 
 @kernel
@@ -118,7 +124,7 @@ def train_pair_epoch(
             scores[start + r] = documents.base[start + r] + units[n * n_units - n + r]
         if not np.isfinite(scores[start:stop].sum()):
             return at
-        first, last, n_pairs = forces.pair_indptr[query], forces.pair_indptr[query + 1], 0
+        first, last, moved = forces.pair_indptr[query], forces.pair_indptr[query + 1], False
         for a in range(1 if given else n):
             upper, lower, wanted = forces.above[first:last], forces.below[first:last], forces.targets[first:last]
             if not given:
@@ -126,12 +132,12 @@ def train_pair_epoch(
                     forces.terms.gains, forces.arrangement[start:stop], a, forces.ties, above, below, targets
                 )
                 upper, lower, wanted = above[:count], below[:count], targets[:count]
-            train_pairs(
+            moved |= train_pairs(
                 documents, forces, layers, start, scaled, upper, lower, wanted, batch_queries == 0, stepper, rate,
                 twins, gradient, weights,
             )  # fmt: skip
-            n_pairs += len(upper)
-        if batch_queries > 0 and n_pairs > 0:
+        # As the factored training has it: queries on which no force acts are passed by.
+        if batch_queries > 0 and moved:
             waiting += 1
             if waiting == batch_queries:
                 step(stepper, rate, waiting, gradient, weights)

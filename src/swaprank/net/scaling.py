@@ -51,7 +51,8 @@ def signed_log(x: float) -> float:
     series = 1 / 9 + q * (1 / 11 + q * (1 / 13 + q * (1 / 15 + q * (1 / 17))))
     series = 1.0 + q * (1 / 3 + q * (1 / 5 + q * (1 / 7 + q * series)))
     value = k * np.log(2.0) + 2.0 * s * series
-    signed: float = value if x >= 0.0 else -value
+    # What is missing stays so: its bits would make a number of it.
+    signed: float = value if x >= 0.0 else (-value if x < 0.0 else x)
     return signed
 
 

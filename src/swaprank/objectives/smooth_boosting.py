@@ -93,9 +93,13 @@ def deviation_within_lists(scores: Floats, indptr: Ints) -> float:
     >>> deviation_within_lists(np.array([1.0, 3.0, 11.0, 13.0]), np.array([0, 2, 4]))
     1.0
     """
+    if len(scores) == 0:
+        return 0.0
     lengths = np.diff(indptr)
-    means = sum_by_query(scores, indptr) / np.maximum(lengths, 1)
-    return float(np.sqrt(np.mean((scores - means.repeat(lengths)) ** 2)))
+    # From the first score on, so that equal scores have a deviation of 0, and not that of their rounding.
+    ahead = scores - scores[np.minimum(indptr[:-1], len(scores) - 1)].repeat(lengths)
+    means = sum_by_query(ahead, indptr) / np.maximum(lengths, 1)
+    return float(np.sqrt(np.mean((ahead - means.repeat(lengths)) ** 2)))
 
 
 def list_widths(indptr: Ints, deviation: float, sigma: float) -> Floats:

@@ -11,9 +11,9 @@ from swaprank.arrays import AnyArray, Floats
 from swaprank.dataset import Dataset
 from swaprank.errors import DataError, ModelFileError, ParameterError
 from swaprank.metrics.measuring import check_scores
-from swaprank.metrics.terms import sum_by_query
 from swaprank.model_files.container import ModelContent
 from swaprank.model_files.rankers import content_of, ranker_of
+from swaprank.objectives.smooth_boosting import deviation_within_lists
 from swaprank.rankers.ranker import Ranker
 
 
@@ -44,12 +44,7 @@ def fit_scale(scores: Floats, data: Dataset) -> ScoreScale:
     >>> fit_scale(np.array([[0.0, 4.0, 100.0, 104.0]]), data)
     ScoreScale(center=array([52.]), spread=array([2.]))
     """
-    lengths = np.diff(data.indptr)
-    spread = np.empty(len(scores))
-    for at, row in enumerate(scores):
-        here = data.by_query(row)
-        here = here - np.repeat(sum_by_query(here, data.indptr) / np.maximum(lengths, 1), lengths)
-        spread[at] = np.sqrt(np.mean(here**2))
+    spread = np.array([deviation_within_lists(data.by_query(row), data.indptr) for row in scores])
     # A ranker that gives all documents of a query one score has no spread, and nothing to say.
     return ScoreScale(scores.mean(axis=1), np.where(spread > 0, spread, 1.0))
 

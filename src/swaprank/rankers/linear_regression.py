@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Bools, Floats
+from swaprank.arrays import AnyArray, Floats
 from swaprank.dataset import Dataset
 from swaprank.errors import DataError, ParameterError, did_you_mean
+from swaprank.evaluation.binding import bind_to_data
 from swaprank.linear.architectures import Linear
 from swaprank.linear.candidates import Judge, mean_known, query_folds
 from swaprank.linear.features import units_of
@@ -18,7 +19,7 @@ from swaprank.linear.regression import STRENGTHS
 from swaprank.linear.starting import Fit, Lesson, fold_values, ridge_fit
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.rankers.linear_parameters import bind_metric, check_flags, held_weights, regularizations, watched_judge
+from swaprank.rankers.linear_parameters import check_flags, check_watched, held_weights, regularizations, watched_judge
 from swaprank.rankers.parameters import check_parameters
 from swaprank.rankers.ranker import Callback, Ranker
 from swaprank.rankers.rounds import Measured, run_rounds
@@ -104,28 +105,26 @@ class LinearRegressionRanker(Ranker):
         shape = Linear(units_of(data.features, self.standardize))
         held = held_weights(self.base_ranker if base is None else base, shape, data)
         measured = Measured(valid, chosen, lambda other: np.zeros(len(other)), self.n_threads)
-        lesson = self._lesson(data, shape, held)
-        ridge = ridge_fit(lesson, strengths, self.overweight)
-        found: list[Floats] = []
-
-        def fit(queries: Bools) -> list[Floats]:
-            return [held + weights for weights in ridge(queries)]
+        lesson = self._lesson(data, shape)
+        fit = ridge_fit(lesson, strengths, self.overweight, held)
+        found: list[tuple[int, Floats, list[float]]] = []
 
         def one_round(number: int) -> None:
             every = fit(np.ones(data.n_queries, np.bool_))
             values = self._values(data, shape, lesson, fit, every, measured, chosen[0])
             at = int(np.argmax(values)) if values else 0
-            found.append(every[at])
-            self.candidates_ = dict(zip(strengths, values, strict=True)) if values else {}
-            self.regularization_ = strengths[at]
+            found.append((at, every[at], values))
             for name, other in measured.sets.items():
                 measured.scores[name] = other.as_given(shape.scorer(other).scores(every[at], self.n_threads))
 
         interrupted = run_rounds(1, one_round, measured, callbacks, patience=None)
         if not found:
             raise KeyboardInterrupt
+        at, weights, values = found[0]
         self.interrupted_ = interrupted
-        self.model_ = shape.model(found[0])
+        self.model_ = shape.model(weights)
+        self.regularization_ = strengths[at]
+        self.candidates_ = dict(zip(strengths, values, strict=True)) if values else {}
         self.history_ = measured.history
 
     def _values(
@@ -141,23 +140,22 @@ class LinearRegressionRanker(Ranker):
         """How good each strength is, on the watched set or by cross-validation; empty if there is but one."""
         if len(every) == 1:
             return []
+        if self.n_folds is None:
+            check_watched(measured)
         other = watched_judge(measured, {name: shape.scorer(each) for name, each in measured.sets.items()})
         if other and self.n_folds is None:
             return [mean_known(other.values(weights, self.n_threads)) for weights in every]
         if data.n_queries < 2:
             raise DataError("one query is too few to choose a regularization by; give a number, or a valid= set.")
         folds = query_folds(data.n_queries, self.n_folds or FOLDS, int(self.random_state))
-        judge = Judge(lesson.scorer, bind_metric(metric, data))
+        judge = Judge(lesson.scorer, bind_to_data(metric, data))
         return [float(value) for value in fold_values(fit, folds, judge, other, self.n_threads)]
 
-    def _lesson(self, data: Dataset, shape: Linear, held: Floats) -> Lesson:
+    def _lesson(self, data: Dataset, shape: Linear) -> Lesson:
         labels = np.array(data.by_query(data.labels))
-        scorer = shape.scorer(data)
         targets = labels if self.target == "labels" else self._metric().bind(labels, data.indptr).terms.gains
         weights = np.ones(len(data)) if data.sample_weight is None else np.array(data.by_query(data.sample_weight))
-        if held.any():
-            targets = targets - scorer.scores(held, self.n_threads)
-        return Lesson(scorer, targets, labels, np.array(data.indptr), weights, self.n_threads)
+        return Lesson(shape.scorer(data), targets, labels, np.array(data.indptr), weights, self.n_threads)
 
     def _check(self) -> list[float]:
         check_parameters(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -108,9 +109,6 @@ class NetRanker(Ranker):
                 kept = (trainer.n_epochs, trainer.weights.copy())
 
         interrupted = run_rounds(self.n_epochs, one_epoch, measured, callbacks, self.early_stopping_rounds, keep)
-        if measured.watched and np.isnan(measured.history[measured.watched]).all():
-            # No query of the watched set counts in the metric: it says nothing of any epoch.
-            kept = (trainer.n_epochs, trainer.weights.copy())
         return kept, interrupted
 
     def partial_fit(self, X: Any, y: Any = None, *, qid: Any = None, sample_weight: Any = None) -> Self:
@@ -126,11 +124,14 @@ class NetRanker(Ranker):
         if begun:
             self._features_of(data)
             net = self.net_
+            self._check_shape(net, "the net so far")
         else:
             net = self._new_net(data) if self.base_ranker is None else self._start_net(self.base_ranker, data)
         stepper: Stepper | None = getattr(self, "_stepper", None)
-        if stepper is not None and OPTIMIZERS[stepper.optimizer] != self.optimizer:
-            stepper = None
+        if stepper is not None:
+            # A copy: this epoch may fail, and copies of this ranker may share what it remembers.
+            same = OPTIMIZERS[stepper.optimizer] == self.optimizer
+            stepper = Stepper(stepper.optimizer, *(part.copy() for part in stepper[1:])) if same else None
         trainer = self._trainer(data, net, None, stepper)
         number = self.n_epochs_ + 1 if begun else 1
         trainer.epoch(number)
@@ -202,12 +203,20 @@ class NetRanker(Ranker):
         net = base.net_
         if net.n_features != data.n_features:
             raise DataError(f"the base ranker has {net.n_features} features, but the data has {data.n_features}.")
-        if (net.hidden, net.layers.activation) != (tuple(self.hidden), ACTIVATIONS.index(self.activation)):
+        self._check_shape(net, "the base ranker")
+        if (net.scaling.logged != self._logged(data)).any():
             raise ParameterError(
-                f"the base ranker has hidden={net.hidden} and activation='{ACTIVATIONS[net.layers.activation]}', found "
-                f"hidden={tuple(self.hidden)} and activation='{self.activation}' here."
+                f"the base ranker takes logarithms of {int(net.scaling.logged.sum())} features, and log_features of "
+                f"{int(self._logged(data).sum())} or of others: give it those of the base ranker."
             )
         return net
+
+    def _check_shape(self, net: Net, whose: str) -> None:
+        if (net.hidden, net.layers.activation) != (tuple(self.hidden), ACTIVATIONS.index(self.activation)):
+            raise ParameterError(
+                f"{whose} has hidden={net.hidden} and activation='{ACTIVATIONS[net.layers.activation]}', found "
+                f"hidden={tuple(self.hidden)} and activation='{self.activation}' here."
+            )
 
     def _logged(self, data: Dataset) -> Bools:
         if isinstance(self.log_features, bool):
@@ -216,7 +225,12 @@ class NetRanker(Ranker):
         for feature in self.log_features:
             if isinstance(feature, str) and feature not in data.feature_names:
                 raise DataError(f"log_features: no feature '{feature}'; {did_you_mean(feature, data.feature_names)}")
-            at = data.feature_names.index(feature) if isinstance(feature, str) else feature
+            if isinstance(feature, bool | np.bool_) or not isinstance(feature, str | Integral):
+                raise ParameterError(
+                    f"log_features: a feature is a name, or a number from 0; found {feature!r}. For a mask, give "
+                    "the numbers: np.flatnonzero(mask)."
+                )
+            at = data.feature_names.index(feature) if isinstance(feature, str) else int(feature)
             if not 0 <= at < data.n_features:
                 raise DataError(f"log_features: there is no feature {at}, there are {data.n_features}, from 0.")
             logged[at] = True

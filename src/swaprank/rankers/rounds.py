@@ -9,6 +9,7 @@ import numpy as np
 
 from swaprank.arrays import Floats
 from swaprank.dataset import Dataset
+from swaprank.errors import DataError
 from swaprank.metrics.metric import BoundMetric, Metric
 
 
@@ -52,6 +53,10 @@ class Measured:
         }
         self.history: dict[str, list[float]] = {key: [] for key in self.bound}
         self.watched = f"{list(sets)[-1]} {metrics[0]}" if sets else None
+        self.in_vain: str | None = None
+        """What would be watched, if one order of its documents were better than another."""
+        if self.watched and self.bound[self.watched][1].terms.hopeless.all():
+            self.watched, self.in_vain = None, self.watched
         self.at_start = -np.inf
 
     def measure(self) -> dict[str, float]:
@@ -104,6 +109,11 @@ def run_rounds(
     Returns:
         Whether the user interrupted it.
     """
+    if patience is not None and measured.in_vain:
+        raise DataError(
+            f"early_stopping_rounds watches {measured.in_vain}, which is the same for every order: none of its queries "
+            "has documents that it would tell apart."
+        )
     try:
         for number in range(1, n_rounds + 1):
             one_round(number)

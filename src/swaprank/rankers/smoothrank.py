@@ -10,6 +10,7 @@ import numpy as np
 from swaprank.arrays import AnyArray, Floats
 from swaprank.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
+from swaprank.evaluation.binding import bind_to_data
 from swaprank.kernels import thread_count
 from swaprank.linear.annealing import OPTIMIZERS, Ascent, Optimizer
 from swaprank.linear.architectures import (
@@ -50,6 +51,7 @@ from swaprank.rankers.linear_parameters import (
     bind_metric,
     check_flags,
     check_numbers,
+    check_watched,
     held_weights,
     regularizations,
     watched_judge,
@@ -96,7 +98,7 @@ class SmoothRank(Ranker):
         standardize: Measure features in their deviations; else take them as they are.
         features: "linear", or "kernel_pca": a kernel machine.
         kernel: "rbf", exp(-gamma |x - z|²); or "polynomial", (gamma x'z + 1)^degree.
-        gamma: Of the kernel; one over the number of features if None.
+        gamma: Of the kernel; one over the number of features that vary if None.
         degree: Of the polynomial.
         n_landmarks: How many documents the kernel machine is made of.
         hidden: Units of each hidden layer, for a net instead of weighted sums.
@@ -184,6 +186,7 @@ class SmoothRank(Ranker):
         callbacks: Sequence[Callback],
     ) -> None:
         strengths = self._check()
+        sets = self._sets(data, valid)
         watched = [self._metric()] if metrics is None else parse_metrics(metrics)
         base = self.base_ranker if base is None else base
         smooth = SmoothObjective(self._metric(), smoothing=self.smoothing).bind(
@@ -196,19 +199,21 @@ class SmoothRank(Ranker):
             Ascent(lesson.scorer, smooth, center, strength, self.optimizer, int(self.max_iterations))
             for strength in strengths
         ]
-        sets = {"train": data, **valid}
         measured = Measured(sets, watched, lambda other: np.zeros(len(other)), self.n_threads)
         if not valid:
-            measured.watched = None
+            measured.watched = measured.in_vain = None
         scorers = {name: lesson.scorer if other is data else shape.scorer(other) for name, other in sets.items()}
-        sigmas, any_step, judged, interrupted = self.sigmas, self.best_sigma, {}, False
-        if (len(ascents) > 1 or self.best_sigma) and (self.n_folds is not None or not valid):
+        sigmas, any_step, judged, interrupted = self._steps, self.best_sigma, {}, False
+        several = len(ascents) > 1 or self.best_sigma
+        if several and valid and self.n_folds is None:
+            check_watched(measured)
+        elif several:
             race = self._race(data, ascents, start, watched[0], watched_judge(measured, scorers), callbacks)
             best, any_step, interrupted = choose(race.values, self.best_sigma), False, race.interrupted
             # Whoever ended the search early wants no ascent to follow.
-            sigmas = self.sigmas[: best.n_steps] if race.values.shape[1] == len(self.sigmas) else ()
+            sigmas = sigmas[: best.n_steps] if race.values.shape[1] == len(sigmas) else ()
             judged, ascents = judgements(ascents, best), [ascents[best.candidate]]
-            callbacks = [later(callback, len(self.sigmas)) for callback in callbacks]
+            callbacks = [later(callback, len(self._steps)) for callback in callbacks]
         candidates = [Candidate(ascent, start) for ascent in ascents]
         if sigmas:
             interrupted = self._anneal(candidates, sigmas, measured, scorers, callbacks)
@@ -220,6 +225,23 @@ class SmoothRank(Ranker):
         self.candidates_ = judged or judgements([each.ascent for each in candidates], best)
         self.history_ = chosen.history
         self.interrupted_ = interrupted
+
+    @property
+    def _steps(self) -> tuple[float, ...]:
+        """The sigmas, which may be an array."""
+        return tuple(float(sigma) for sigma in self.sigmas)
+
+    @property
+    def _units(self) -> tuple[int, ...]:
+        """Units of each hidden layer, which may be an array."""
+        return tuple(int(n_units) for n_units in self.hidden)
+
+    @staticmethod
+    def _sets(data: Dataset, valid: Mapping[str, Dataset]) -> dict[str, Dataset]:
+        """What is measured: the data itself, and the others, the last of which is watched."""
+        if valid.get("train", data) is not data:
+            raise DataError("'train' is the name of the data that is learned from; give the set another name.")
+        return dict(valid) if "train" in valid else {"train": data, **valid}
 
     def _anneal(
         self,
@@ -264,17 +286,17 @@ class SmoothRank(Ranker):
         folds = query_folds(data.n_queries, self.n_folds or FOLDS, int(self.random_state))
         if len(folds) < 2:
             raise DataError("one query is too few to choose a regularization by; give a number, or a valid= set.")
-        judges = Judge(ascents[0].scorer, bind_metric(metric, data)), other
+        judges = Judge(ascents[0].scorer, bind_to_data(metric, data)), other
         n_threads = thread_count(self.n_threads)
-        return race_folds(ascents, start, folds, self.sigmas, metric, judges, callbacks, n_threads)
+        return race_folds(ascents, start, folds, self._steps, metric, judges, callbacks, n_threads)
 
     def _architecture(self, data: Dataset, base: Any) -> Architecture:
         """What the parameters are."""
-        if self.hidden:
+        if self._units:
             if base is not None:
-                net = base_net(base, tuple(self.hidden), data)
+                net = base_net(base, self._units, self.activation, data)
                 return Layered(net.layers, net.scaling)
-            layers = make_layers(data.n_features, self.hidden, ACTIVATIONS.index(self.activation))
+            layers = make_layers(data.n_features, self._units, ACTIVATIONS.index(self.activation))
             logged = np.zeros(data.n_features, np.bool_)
             return Layered(layers, fit_scaling(data.features, logged, self.standardize, self.n_threads))
         units = units_of(data.features, self.standardize)
@@ -312,7 +334,7 @@ class SmoothRank(Ranker):
             folds = query_folds(data.n_queries, START_FOLDS, int(self.random_state))
             begin = start_parameters(self.start, lesson, first, metric, folds)
         elif isinstance(shape, Layered):
-            begin = base_net(base, tuple(self.hidden), data).weights.astype(np.float64)
+            begin = base_net(base, self._units, self.activation, data).weights.astype(np.float64)
         elif isinstance(shape, Linear):
             begin = held_weights(base, shape, data)
         else:
@@ -333,8 +355,8 @@ class SmoothRank(Ranker):
         check_numbers("hidden", self.hidden, Bounds(True, 1, 10**6))
         if len(self.sigmas) == 0:
             raise ParameterError("sigmas has no steps: it is empty.")
-        if self.hidden and self.features != "linear":
-            raise ParameterError(f"hidden={tuple(self.hidden)} and features='{self.features}' do not go together.")
+        if self._units and self.features != "linear":
+            raise ParameterError(f"hidden={self._units} and features='{self.features}' do not go together.")
         return regularizations(self.regularization, REGULARIZATIONS)
 
     def predict(self, X: Any) -> Floats:
