@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from swaprank.dataset import Dataset
 from swaprank.datasets import random_search
-from swaprank.errors import SwaprankError
+from swaprank.errors import DataError, SwaprankError
 from swaprank.evaluation.compare import Comparison, compare
 from swaprank.instruments.certificate import Certificate
 from swaprank.instruments.certify import certify
@@ -26,6 +26,8 @@ from swaprank.reading.letor_writing import write_letor
 from swaprank.reporting.report import report
 
 METRIC = "ndcg@10"
+MARK = "about.txt"
+"""Tells a folder of an earlier demo from one of the user's own."""
 QUERIES = {"train": 300, "vali": 100, "test": 200}
 
 # The longest to compile comes first, so that the others are done beside it.
@@ -58,11 +60,15 @@ def make_data(folder: Path, random_state: int = 0) -> dict[str, Dataset]:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     parts = make_data(Path(folder))
     ...     sorted(path.name for path in Path(folder).iterdir())
-    ['test.txt', 'train.txt', 'vali.txt']
+    ['about.txt', 'test.txt', 'train.txt', 'vali.txt']
     >>> parts["train"].n_queries
     300
     """
     folder.mkdir(parents=True, exist_ok=True)
+    mark = folder / MARK
+    if any(folder.iterdir()) and not mark.exists():
+        raise DataError(f"{folder} has files that are not of a demo, which could be written over: name another folder.")
+    mark.write_text("Made by `swaprank demo`, which writes over all of this when it is run again.\n")
     made = random_search(tuple(QUERIES.values()), random_state=random_state)
     parts = dict(zip(QUERIES, made, strict=True))
     for name, part in parts.items():

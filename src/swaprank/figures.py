@@ -6,11 +6,25 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from swaprank.errors import MissingExtraError
+from swaprank.errors import MissingExtraError, ParameterError
+from swaprank.reading.compression import writable_target
+
+ENDINGS = (".svg", ".png", ".pdf")
 
 
-def check_drawing() -> None:
-    """Refuse to go on without what draws."""
+def check_drawing(path: Path | None = None) -> None:
+    """Refuse to go on without what draws, or to a file that cannot be drawn: to be asked before long work.
+
+    >>> from pathlib import Path
+    >>> from swaprank.figures import check_drawing
+    >>> check_drawing(Path("metric.bmp"))
+    Traceback (most recent call last):
+    swaprank.errors.ParameterError: metric.bmp: figures end in .svg, .png or .pdf.
+    """
+    if path is not None:
+        if path.suffix.lower() not in ENDINGS:
+            raise ParameterError(f"{path}: figures end in .svg, .png or .pdf.")
+        writable_target(path)
     if find_spec("matplotlib") is None:
         raise MissingExtraError('drawing needs Matplotlib: pip install "swaprank[plots]".')
 

@@ -202,3 +202,34 @@ def test_a_reader_that_leaves_early_is_no_error(folder: Path) -> None:
     command = f"{sys.executable} -c 'from swaprank.cli import main; main()' info train.txt --json | head -1"
     shown = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=folder, check=True)
     assert shown.stderr == ""
+
+
+def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
+    made = swaprank("generate", "net", tmp_path, "--queries", "9,5", "--features", 3, "--documents", 6, "--levels", 3)
+    assert made.returncode == 0, made.stderr
+    data, model = tmp_path / "train.txt", tmp_path / "model.swaprank"
+    trained = swaprank("train", data, "--ranker", "linear_regression", "--set", "regularization=0.1", "-o", model)
+    assert trained.returncode == 0, trained.stderr
+    before = data.read_bytes(), model.read_bytes()
+    for command in (
+        ("train", data, "-o", data),
+        ("predict", model, data, "-o", data),
+        ("report", model, data, "-o", model),
+        ("combine", model, model, data, "-o", model),
+        ("generate", "net", tmp_path, "--queries", "9,5"),
+    ):
+        ended = swaprank(*command)
+        assert ended.returncode == 2, command
+        assert "written over" in ended.stderr or "there already" in ended.stderr
+    assert (data.read_bytes(), model.read_bytes()) == before
+
+
+def test_figures_that_cannot_be_drawn_are_refused_before_the_work() -> None:
+    ended = swaprank("reproduce", "ranknet-table1", "--figure", "table.bmp")
+    assert ended.returncode == 2
+    assert "figures end in .svg, .png or .pdf" in ended.stderr
+
+
+def test_experiments_are_listed_as_json() -> None:
+    names = [known["name"] for known in json.loads(swaprank("reproduce", "--json").stdout)["experiments"]]
+    assert "ranknet-table1" in names

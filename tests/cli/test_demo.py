@@ -32,8 +32,8 @@ def test_everything_is_there(demo: tuple[Path, str]) -> None:
     home, _ = demo
     models = {f"{name}.swaprank" for name in (*demonstration.TRAININGS, "combination")}
     records = {f"{name}.toml" for name in demonstration.TRAININGS}
-    data = {"train.txt", "vali.txt", "test.txt"}
-    assert {path.name for path in (home / "swaprank-demo").iterdir()} == models | records | data | {"report.html"}
+    others = {"train.txt", "vali.txt", "test.txt", "report.html", demonstration.MARK}
+    assert {path.name for path in (home / "swaprank-demo").iterdir()} == models | records | others
 
 
 def test_the_table_tells_what_the_models_do(demo: tuple[Path, str]) -> None:
@@ -63,6 +63,14 @@ def test_what_it_says_to_try_next_works(demo: tuple[Path, str]) -> None:
     ended = run(*shlex.split(explain)[1:], cwd=home)
     assert ended.returncode == 0, ended.stderr
     assert "label" in ended.stdout
+
+
+def test_a_folder_of_somebody_elses_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "train.txt").write_text("mine\n")
+    shown = run("demo", "-o", tmp_path, cwd=tmp_path)
+    assert shown.returncode == 2
+    assert "has files that are not of a demo" in shown.stderr
+    assert (tmp_path / "train.txt").read_text() == "mine\n"
 
 
 def test_a_training_that_fails_is_told(tmp_path: Path) -> None:

@@ -99,18 +99,18 @@ def test_feature_zero_in_a_later_block(tmp_path: Path, monkeypatch: pytest.Monke
     assert read_letor(path).features.shape == (500, 3)
     assert data.docid is not None
     assert data.docid[399:402].tolist() == ["399", "", "401"]
-    assert "line 401: there is a feature 2, but n_features=2" in error_of(path, n_features=2)
+    assert "line 401: there is a feature 2, but there are to be 2 (n_features)" in error_of(path, n_features=2)
 
 
 def test_wrong_width_and_base(tmp_path: Path) -> None:
     path = tmp_path / "train.txt"
     path.write_text(GOOD + "1 qid:1 3:1\n")
-    assert "line 2: there is a feature 3, but n_features=2" in error_of(path, n_features=2)
+    assert "line 2: there is a feature 3, but there are to be 2 (n_features)" in error_of(path, n_features=2)
     assert "n_features must be 1 to" in error_of(path, n_features=0)
     assert "absent must be finite" in error_of(path, absent=float("inf"))
     path.write_text(GOOD + "1 qid:1 0:1\n")
     assert "line 2: there is a feature 0, but zero_based=False" in error_of(path, zero_based=False)
-    assert "line 1: there is a feature 2, but n_features=2" in error_of(path, n_features=2)
+    assert "line 1: there is a feature 2, but there are to be 2 (n_features)" in error_of(path, n_features=2)
 
 
 def test_absurd_memory_is_refused(tmp_path: Path) -> None:

@@ -42,9 +42,9 @@ def certify(
     if output is not None:
         if not polish:
             raise typer.BadParameter("-o is for the model that --polish makes.")
-        check_target(output)
+        check_target(output, (model, data))
     if figure is not None:
-        check_drawing()
+        check_drawing(figure)
     ranker = load(model)
     ranker.n_threads = threads
     tell(f"reading {data}")

@@ -32,9 +32,9 @@ def combine(
     from swaprank.model_files.rankers import load
     from swaprank.reading.matching import read_matching
 
-    check_target(output)
+    check_target(output, (first, second, data))
     if figure is not None:
-        check_drawing()
+        check_drawing(figure)
     a, b = load(first), load(second)
     if a.n_features_in_ != b.n_features_in_:
         raise DataError(f"{first} has {a.n_features_in_} features, but {second} has {b.n_features_in_}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,23 +40,31 @@ def demo(
 
     say("On the test queries, with 95% intervals and paired tests against the regression:\n")
     show(f"{demonstration.compare_all(folder, parts['test'])}\n")
+    say("What is best on the validation queries, as the mix of the two, need not be the best on others.\n")
 
     say(f"Is {demonstration.CERTIFIED} at a local optimum of NDCG@10 on what it learned from?\n")
     with _waiting("certifying"):
         certificate = demonstration.certify_one(folder, parts["train"])
     say(f"{certificate}\n")
+    if not certificate.passed:
+        say("It climbs a smooth measure, and is held to a regression: --polish, below, goes on from there.\n")
 
     with _waiting("writing the report"):
         page = demonstration.write_report(folder)
     say(f"{page}: LambdaMART on the test queries, in a browser\n")
+    trees, linear, test = folder / "lambdamart.swaprank", folder / "smoothrank.swaprank", folder / "test.txt"
     say(
         f"Next:\n"
-        f"  swaprank explain {folder}/lambdamart.swaprank {folder}/test.txt --qid {parts['test'].qids[0]}\n"
-        f"  swaprank certify {folder}/smoothrank.swaprank {folder}/train.txt --polish -o better.swaprank\n"
+        f"  {_command('explain', trees, test, '--qid', parts['test'].qids[0])}\n"
+        f"  {_command('certify', linear, folder / 'train.txt', '--polish', '-o', folder / 'better.swaprank')}\n"
         f"  swaprank info YOUR_DATA.txt\n"
         f"  swaprank train YOUR_DATA.txt --valid YOUR_VALI.txt -o model.swaprank\n"
         f"  swaprank --help"
     )
+
+
+def _command(*words: object) -> str:
+    return shlex.join(["swaprank", *map(str, words)])
 
 
 @contextmanager

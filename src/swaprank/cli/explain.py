@@ -37,7 +37,7 @@ def explain(
     from swaprank.reading.matching import read_matching
 
     if figure is not None:
-        check_drawing()
+        check_drawing(figure)
     ranker = load(model)
     tell(f"reading {data}")
     judged = read_matching(data, [str(name) for name in ranker.feature_names_in_])

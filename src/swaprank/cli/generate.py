@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from swaprank.cli.options import Seed
-from swaprank.cli.output import say
+from swaprank.cli.output import say, tell
 
 
 class Target(StrEnum):
@@ -46,16 +46,24 @@ def generate(
     documents: Annotated[int, typer.Option(min=1, help="Documents of a query.")] = 50,
     levels: Annotated[str, typer.Option(help="Relevance levels: a number, or the shares of each, lowest first.")] = "6",
     ending: Annotated[Ending, typer.Option(help="Ending of the files, which says how they are packed.")] = Ending.TXT,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over files of these names.")] = False,
     seed: Seed = 0,
 ) -> None:
     """Write artificial ranking data, labelled by one hidden function in all parts [Burges2005, section 5.1]."""
     from swaprank.datasets import random_net, random_polynomial
+    from swaprank.errors import DataError
     from swaprank.reading.letor_writing import write_letor
 
     make = random_net if target is Target.NET else random_polynomial
     sizes = _numbers("--queries", queries, int, "whole numbers separated by commas")
     if len(sizes) not in PART_NAMES:
         raise typer.BadParameter(f"--queries takes up to three parts, found {len(sizes)}.")
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{name}{ending}" for name in PART_NAMES[len(sizes)]]
+    for path in paths:
+        if path.exists() and not overwrite:
+            raise DataError(f"{path} is there already: name another folder, or write over it with --overwrite.")
+    tell(f"drawing {sum(sizes):,} queries")
     parts = make(
         sizes,
         n_features=features,
@@ -63,9 +71,7 @@ def generate(
         levels=_levels(levels),
         random_state=seed,
     )
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, part in zip(PART_NAMES[len(sizes)], parts, strict=True):
-        path = folder / f"{name}{ending}"
+    for path, part in zip(paths, parts, strict=True):
         write_letor(part, path)
         say(f"{path}: {len(part):,} documents, {part.n_queries:,} queries")
 

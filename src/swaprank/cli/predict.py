@@ -36,7 +36,7 @@ def predict(
     from swaprank.reading.trec import write_run
 
     if output is not None:
-        writable_target(output)
+        writable_target(output, (model, data))
     ranker = load(model)
     ranker.n_threads = threads
     tell(f"reading {data}")

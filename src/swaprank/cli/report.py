@@ -10,12 +10,12 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.options import Convention
+from swaprank.cli.options import Convention, ModelFile
 from swaprank.cli.output import Loudness, loudness, say, show, tell
 
 
 def report(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model that train has saved.")],
+    model: ModelFile,
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Judged documents that it has not learned from.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path("report.html"),
     metric: Annotated[

@@ -14,7 +14,7 @@ from swaprank.cli.output import note, say, show
 def reproduce(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[EXPERIMENT]", help="Which one; all are listed if none is named.", show_default=False),
+        typer.Argument(metavar="EXPERIMENT", help="Which one; all are listed if none is named.", show_default=False),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Less data, in a minute or so.")] = False,
     data: Annotated[
@@ -39,6 +39,10 @@ def reproduce(
     from swaprank.reproduction.experiment import Settings, outcome_values
 
     if name is None:
+        if json:
+            listed = [{"name": known.name, "source": known.source} for known in EXPERIMENTS.values()]
+            show(json_text({"experiments": listed}))
+            return
         for known in EXPERIMENTS.values():
             show(f"{known.name:<24}{known.source}")
         return
@@ -46,7 +50,7 @@ def reproduce(
     if data is not None and not chosen.takes_data:
         raise ParameterError(f"{name} takes no --data: it is run on generated data.")
     if figure is not None:
-        check_drawing()
+        check_drawing(figure)
     outcome = chosen.run(Settings(quick, seed, data), note)
     show(json_text(outcome_values(chosen, outcome)) if json else outcome.text)
     if figure is not None:

@@ -55,7 +55,7 @@ def tune(
     """Search for good parameters (Optuna), and save the best model.
 
     The trials are kept beside the model: the same command goes on where it stopped. Ctrl-C ends the search, and saves
-    the best model so far. Needs Optuna: pip install 'swaprank[tune]'.
+    the best model so far. Needs Optuna, which the extra `tune` brings.
     """
     from swaprank.cli.progress import training_bars
     from swaprank.experiments.fingerprints import data_facts

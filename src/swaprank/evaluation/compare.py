@@ -59,14 +59,15 @@ class Difference:
         if self.wins == self.losses == 0:
             return f"{self.metric}: {self.system} and {self.baseline} are the same on every query."
         direction = "better" if self.difference > 0 else "worse"
-        size = f"by {abs(self.difference):.4f} (95% interval {self.low:.4f} to {self.high:.4f})"
+        least, most = (self.low, self.high) if self.difference > 0 else (-self.high, -self.low)
+        size = f"by {abs(self.difference):.4f} (95% interval {least:.4f} to {most:.4f})"
         p = probability(self.p_randomization)
         chance = f"randomisation test, corrected p {p if p.startswith('<') else f'= {p}'}"
-        if self.p_randomization < LEVEL:
+        if self.p_randomization < LEVEL and least > 0:
             return f"{self.metric}: {self.system} is {direction} than {self.baseline} {size}; {chance}."
         return (
             f"{self.metric}: {self.system} looks {direction} than {self.baseline} {size}, "
-            f"but so large a difference may be luck; {chance}."
+            f"but that may be luck; {chance}."
         )
 
 
@@ -150,8 +151,8 @@ def compare(
     >>> train, test = sr.datasets.random_net((50, 100), random_state=0)
     >>> comparison = sr.compare(test, {"first": test.column(0), "second": test.column(1)}, "ndcg@10")
     >>> print(comparison.differences[0].sentence())
-    ndcg@10: second looks worse than first by 0.0194 (95% interval -0.0484 to 0.0096), but so large a difference may \
-be luck; randomisation test, corrected p = .1824.
+    ndcg@10: second looks worse than first by 0.0194 (95% interval -0.0096 to 0.0484), but that may be luck; \
+randomisation test, corrected p = .1824.
     """
     against = _check_systems(systems, baseline)
     _check_randomization(n_resamples, random_state)

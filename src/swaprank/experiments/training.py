@@ -148,7 +148,7 @@ def _threads(path: str | os.PathLike[str], threads: int | None) -> dict[str, Any
 
 def check_outputs(run: TrainingRun) -> None:
     """Refuse, before long work, places that cannot be written to, and to write over a file that is somebody's own."""
-    check_target(run.output)
+    check_target(run.output, (run.train, run.valid))
     if run.record == Path(run.output):
         raise DataError(f"{run.output}: the record of the run takes this name; let the model end in .swaprank.")
     if run.record.is_file():

@@ -103,7 +103,7 @@ class Certificate(NamedTuple):
         step = self.steps[self.curves[at].argmax()]
         return (
             f"Not a local optimum: direction {at} raises {self.metric} to {self.curves[at].max():.6f} at a step of "
-            f"{step:g} (certificate.direction has it; polish=True follows it)."
+            f"{step:g} (certificate.direction has it; polish=True, or --polish, follows it)."
         )
 
     def draw(self, path: str | Path, n_directions: int = 4) -> None:

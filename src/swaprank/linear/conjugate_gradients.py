@@ -7,6 +7,7 @@ candidates that run in threads would meet each other there.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import frexp
 from typing import NamedTuple
 
 import numpy as np
@@ -82,7 +83,9 @@ def _line_search(cost: Cost, at: Floats, direction: Floats, here: Point, step: f
 
     def look(step: float) -> Point:
         value, gradient = cost(at + step * direction)
-        return Point(step, value if np.isfinite(value) else np.inf, float(gradient @ direction), gradient)
+        with np.errstate(over="ignore", invalid="ignore"):
+            slope = float(gradient @ direction)
+        return Point(step, value if np.isfinite(value) else np.inf, slope, gradient)
 
     low, high = here, None
     for _ in range(_TRIALS):
@@ -108,13 +111,14 @@ def _between(low: Point, high: Point) -> float:
     """The minimum of the cubic through both points, kept away from either."""
     width = high.step - low.step
     if np.isfinite(high.cost) and width != 0.0:
-        # In units of the largest, for squares of steep slopes are too large numbers.
-        fall = (low.cost - high.cost) / (low.step - high.step)
-        unit = max(abs(low.slope), abs(high.slope), abs(fall))
-        if not 0.0 < unit < np.inf:
+        fall = 3.0 * (low.cost - high.cost) / (low.step - high.step)
+        largest = max(abs(low.slope), abs(high.slope), abs(fall))
+        if not largest < np.inf:
             return low.step + 0.5 * width
+        # Squares of steep slopes would be too large numbers; by a power of two nothing is rounded.
+        unit = 2.0 ** max(frexp(largest)[1] - 1, -1000)
         near, far = low.slope / unit, high.slope / unit
-        a = near + far - 3.0 * (fall / unit)
+        a = near + far - fall / unit
         square = a * a - near * far
         if square >= 0.0:
             b = np.copysign(np.sqrt(square), width)

@@ -14,7 +14,7 @@ import hashlib
 import math
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -47,8 +47,8 @@ class ModelContent(NamedTuple):
     arrays: dict[str, AnyArray]
 
 
-def check_target(path: str | os.PathLike[str]) -> None:
-    """Refuse a place where no model file can be written: to be asked before training.
+def check_target(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str] | None] = ()) -> None:
+    """Refuse a place where no model file can be written, or which is one of the inputs: to be asked before training.
 
     >>> from swaprank.model_files.container import check_target
     >>> check_target("model.swaprank")
@@ -57,7 +57,7 @@ def check_target(path: str | os.PathLike[str]) -> None:
         raise ModelFileError(
             f"{path}: model files are not compressed; name it {Path(path).stem} and pack it afterwards."
         )
-    writable_target(path)
+    writable_target(path, inputs)
 
 
 def write_model(

@@ -130,8 +130,9 @@ class NetRanker(Ranker):
         stepper: Stepper | None = getattr(self, "_stepper", None)
         if stepper is not None:
             # A copy: this epoch may fail, and copies of this ranker may share what it remembers.
+            kept = (stepper.mean.copy(), stepper.square.copy(), stepper.clock.copy())
             same = OPTIMIZERS[stepper.optimizer] == self.optimizer
-            stepper = Stepper(stepper.optimizer, *(part.copy() for part in stepper[1:])) if same else None
+            stepper = Stepper(stepper.optimizer, *kept) if same else None
         trainer = self._trainer(data, net, None, stepper)
         number = self.n_epochs_ + 1 if begun else 1
         trainer.epoch(number)

@@ -60,7 +60,7 @@ def _complaint(kind: int, found: str, n_features: int | None) -> str:
         return "there is a feature 0, but zero_based=False says that they are numbered from 1"
     if n_features is None:
         return f"feature number {index} is beyond {status.LARGEST_INDEX:,}, the largest that is taken"
-    return f"there is a feature {index}, but n_features={n_features}"
+    return f"there is a feature {index}, but there are to be {n_features} (n_features)"
 
 
 def _token(text: Bytes, position: int) -> str:

@@ -6,7 +6,7 @@ import lzma
 import mmap
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeAlias
@@ -93,9 +93,15 @@ def text_lines(file: Path, errors: str = "strict") -> Iterator[tuple[int, str]]:
             start = stop + 1
 
 
-def writable_target(path: str | os.PathLike[str]) -> Path:
-    """The path, if a file can be written there: to be asked before long work whose result goes there."""
+def writable_target(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str] | None] = ()) -> Path:
+    """The path, if a file can be written there: to be asked before long work whose result goes there.
+
+    None of the inputs, which are what is read for it, may be written over.
+    """
     file = Path(path)
+    for read in inputs:
+        if read is not None and file.exists() and Path(read).exists() and file.samefile(read):
+            raise DataError(f"{file} is read, and would be written over: name another file to write to.")
     if not file.parent.is_dir():
         raise DataError(f"there is no folder {file.parent} to write {file.name} in.")
     if file.is_dir():

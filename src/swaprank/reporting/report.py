@@ -113,7 +113,8 @@ def report(
     True
     """
     if path is not None:
-        writable_target(path)
+        given = (ranker, data, baseline, train)
+        writable_target(path, [each for each in given if isinstance(each, str | os.PathLike)])
     if baseline is not None and baseline_feature is not None:
         raise ParameterError("give a baseline or a baseline_feature, not both.")
     told = _Told(progress)
