@@ -302,8 +302,9 @@ def test_an_own_metric_is_not_read_back_as_another(tmp_path: Path) -> None:
     small(n_trees=2, metric=own).fit(TRAIN).save(tmp_path / "own.swaprank")
     again = sr.load(tmp_path / "own.swaprank")
     assert np.isfinite(again.predict(TEST)).all()
-    with pytest.raises(sr.MetricError):
+    with pytest.raises(sr.MetricError, match=r"a metric of your own, 'ndcg.*', which a model file does not hold"):
         again.fit(TRAIN)
+    assert 0 < again.set_params(metric=own).score(TEST) <= 1
 
 
 def test_seeds_may_be_numpys() -> None:

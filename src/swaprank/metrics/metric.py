@@ -14,6 +14,9 @@ from swaprank.errors import MetricError
 from swaprank.metrics.options import OPTIONS, check_cut_off, check_option
 from swaprank.metrics.terms import Lists, MetricTerms
 
+OWN_METRIC = " (own)"
+"""What follows the name of a user's own metric in a model file, where its functions cannot be."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Metric(ABC):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from swaprank.errors import ModelFileError
-from swaprank.metrics.metric import Metric
+from swaprank.metrics.metric import OWN_METRIC, Metric
 from swaprank.model_files.container import ModelContent, read_model, write_model
 from swaprank.version import __version__
 
@@ -28,7 +28,7 @@ def content_of(ranker: Ranker) -> ModelContent:
     parameters = ranker.get_params(deep=False)
     # A metric of the user's own is code, which no model file holds: its name says so, and reads as no other metric's.
     own = isinstance(parameters["metric"], Metric) and not parameters["metric"].names
-    parameters["metric"] = f"{parameters['metric']} (own)" if own else str(parameters["metric"])
+    parameters["metric"] = f"{parameters['metric']}{OWN_METRIC}" if own else str(parameters["metric"])
     # What the base ranker knew is in the model already; how many threads trained it is nobody's business.
     parameters["base_ranker"] = parameters["n_threads"] = None
     learned, arrays = ranker._saved()

@@ -13,9 +13,9 @@ from sklearn.exceptions import NotFittedError
 
 from swaprank.arrays import AnyArray, Features, Floats
 from swaprank.dataset import Dataset
-from swaprank.errors import DataError
+from swaprank.errors import DataError, MetricError
 from swaprank.features import as_features
-from swaprank.metrics.metric import Metric
+from swaprank.metrics.metric import OWN_METRIC, Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.rankers.rounds import Progress
 
@@ -134,6 +134,11 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
     def _metric(self) -> Metric:
         """What is measured while training, if nothing else is asked for."""
+        if isinstance(self.metric, str) and self.metric.endswith(OWN_METRIC):
+            raise MetricError(
+                f"this model was trained for a metric of your own, '{self.metric.removesuffix(OWN_METRIC)}', which a "
+                "model file does not hold: give it again with set_params(metric=…), or name another one."
+            )
         return parse_metric(self.metric)
 
     def _check_fitted(self) -> None:
