@@ -83,7 +83,8 @@ def train(
         say("interrupted: this is the best model until then")
     elif before == trained.model_digest:
         say(f"the same model, byte for byte, as {config} tells of")
-    say(f"{run.record}: how it was trained; swaprank train --config {run.record} repeats it")
+    again = "trains to the end" if trained.ranker.interrupted_ else "repeats it"
+    say(f"{run.record}: how it was trained; swaprank train --config {run.record} {again}")
 
 
 def _require(words: str, value: Path | None) -> None:

@@ -13,9 +13,9 @@ from swaprank.dataset import Dataset
 from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.cross_validation_result import CrossValidation, FoldResult
-from swaprank.experiments.folds import Fold, find_folds, made_folds
+from swaprank.experiments.folds import Fold, Parts, find_folds, made_folds
 from swaprank.experiments.grids import candidates, check_used
-from swaprank.experiments.search import Keeper, Tell, plan_of, search
+from swaprank.experiments.search import Found, Keeper, Tell, plan_of, search
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.by_name import ranker_class
@@ -92,14 +92,17 @@ def cross_validate(
             place = None if folder is None else _place(folder, fold, name)
             keeper = Keeper(place, plan_of(ranker, measured[0], parts), grids[name])
             found = search(ranker, measured[0], parts, keeper, callbacks(title), partial(_tell_of, title, tell))
-            evaluation = evaluate(parts.test, found.ranker.predict(parts.test), measured, convention=convention)
-            results[name].append(
-                FoldResult(fold.name, evaluation, found.best.parameters, found.best.value, found.tried)
-            )
+            results[name].append(_tested(fold, parts, found, measured, convention))
     whole = CrossValidation.of(results, against, n_resamples, random_state)
     if folder is not None:
         _write(folder, whole)
     return whole
+
+
+def _tested(fold: Fold, parts: Parts, found: Found, metrics: list[Metric], convention: str) -> FoldResult:
+    """What was found on train and vali, measured on test."""
+    evaluation = evaluate(parts.test, found.ranker.predict(parts.test), metrics, convention=convention)
+    return FoldResult(fold.name, evaluation, found.best.parameters, found.best.value, found.tried)
 
 
 def _tell_of(title: str, tell: Tell, text: str) -> None:

@@ -98,12 +98,11 @@ def tune(
         raise (KeyboardInterrupt if interrupted else DataError("no trial was completed: allow more time or trials."))
     best = max(done, key=lambda trial: (trial.value, -trial.number))
     if best_here and best_here[0][1] == best.number:
-        found = best_here[0][2]
-    else:
-        tell(f"trial {best.number}, of an earlier run, is still the best: trained again, it gives the same model")
-        found = clone(learner).set_params(**best.parameters)
-        found.fit(train, valid=valid, callbacks=callbacks(f"trial {best.number}"))
-    return Tuning(found, str(judge), best, trials, interrupted)
+        return Tuning(best_here[0][2], str(judge), best, trials, interrupted)
+    tell(f"trial {best.number}, of an earlier run, is still the best: trained again, it gives the same model")
+    again: Ranker = clone(learner).set_params(**best.parameters)
+    again.fit(train, valid=valid, callbacks=callbacks(f"trial {best.number}"))
+    return Tuning(again, str(judge), best, trials, interrupted)
 
 
 def _learner(ranker: str | Ranker) -> Ranker:
