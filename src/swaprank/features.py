@@ -18,6 +18,13 @@ def as_features(X: Any) -> Features:
     return features_and_names(X)[0]
 
 
+def read_only(features: Features) -> Features:
+    """A view that cannot be written through, as data sets have it: Numba compiles kernels anew for the other kind."""
+    view = features.view()
+    view.flags.writeable = False
+    return view
+
+
 def features_and_names(X: Any) -> tuple[Features, tuple[str, ...] | None]:
     """X as `as_features` has it, and the names of its columns if it is a pandas, Polars or Arrow table."""
     if hasattr(X, "tocsr"):

@@ -19,12 +19,13 @@ import numpy as np
 from swaprank.arrays import AnyArray, Features, Floats, Ints
 from swaprank.dataset import Dataset
 from swaprank.errors import ParameterError
+from swaprank.features import read_only
 from swaprank.kernels import kernel
 from swaprank.linear.architectures import KernelModel
 from swaprank.linear.model import LinearModel
 from swaprank.net.activations import activate
 from swaprank.net.layers import layer_weights
-from swaprank.net.net import Net, read_only
+from swaprank.net.net import Net
 from swaprank.net.propagation import outputs, sums
 from swaprank.net.scaling import Scaling, fit_scaling, scale_rows
 from swaprank.rankers.ranker import Ranker

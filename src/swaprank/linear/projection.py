@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from swaprank.arrays import Features, Floats
+from swaprank.features import read_only
 from swaprank.kernels import kernel, run_in_threads, thread_count, vector_kernel
 
 _BLOCK = 4096
@@ -64,13 +65,6 @@ def pull_back(X: Features, grad: Floats, n_threads: int | None = None) -> Floats
     )
     total: Floats = sums.sum(axis=0)
     return total
-
-
-def read_only(X: Features) -> Features:
-    """A view that cannot be written through, for Numba compiles a kernel anew for each kind of array."""
-    view = X.view()
-    view.flags.writeable = False
-    return view
 
 
 def _cuts(n: int, n_values: int, n_threads: int | None) -> list[tuple[int, int]]:

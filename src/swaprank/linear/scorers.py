@@ -9,10 +9,11 @@ from typing import final
 import numpy as np
 
 from swaprank.arrays import Features, Floats, Ints
+from swaprank.features import read_only
 from swaprank.kernels import kernel, run_in_threads, thread_count
 from swaprank.linear.projection import project, pull_back
 from swaprank.net.layers import Layers, Reals, count_units
-from swaprank.net.net import read_only, score_rows
+from swaprank.net.net import score_rows
 from swaprank.net.propagation import backward, forward, rows_in_block
 from swaprank.net.scaling import Scaling, scale_rows
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from swaprank.arrays import AnyArray, Features, Floats, Ints
 from swaprank.errors import ModelFileError
+from swaprank.features import read_only
 from swaprank.kernels import kernel, run_in_threads, thread_count
 from swaprank.net.activations import ACTIVATIONS
 from swaprank.net.layers import Layers, Reals, count_units, count_weights, make_layers
@@ -83,13 +84,6 @@ def score(net: Net, features: Features, n_threads: int | None = None) -> Floats:
 
     run_in_threads(work, list(zip(cuts[:-1], cuts[1:], strict=True)))
     return scores
-
-
-def read_only(features: Features) -> Features:
-    """A view that cannot be written through, for Numba compiles a kernel anew for each kind of array."""
-    view = features.view()
-    view.flags.writeable = False
-    return view
 
 
 def net_arrays(net: Net) -> dict[str, AnyArray]:

@@ -11,9 +11,10 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.dataset import Dataset
 from swaprank.errors import ParameterError
+from swaprank.features import read_only
 from swaprank.net.epochs import Documents, train_epoch
 from swaprank.net.layers import random_weights
-from swaprank.net.net import Net, read_only
+from swaprank.net.net import Net
 from swaprank.net.pair_epochs import train_pair_epoch
 from swaprank.net.query_forces import rule_of
 from swaprank.net.stepping import Optimizer, Stepper, make_stepper

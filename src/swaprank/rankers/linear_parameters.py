@@ -14,7 +14,6 @@ from swaprank.linear.architectures import KernelModel, Linear
 from swaprank.linear.candidates import Judge
 from swaprank.linear.model import LinearModel
 from swaprank.linear.scorers import Scorer
-from swaprank.metrics.metric import BoundMetric, Metric
 from swaprank.net.activations import ACTIVATIONS, Activation
 from swaprank.net.net import Net
 from swaprank.rankers.parameters import Bounds, check_parameter
@@ -105,12 +104,6 @@ def base_net(base: Any, hidden: tuple[int, ...], activation: Activation, data: D
             f"hidden={hidden} and activation='{activation}' here."
         )
     return net
-
-
-def bind_metric(metric: Metric, data: Dataset) -> BoundMetric:
-    """A metric bound to a data set, query after query."""
-    docid = None if data.docid is None else data.by_query(data.docid)
-    return metric.bind(data.by_query(data.labels), data.indptr, docid=docid)
 
 
 def check_watched(measured: Measured) -> None:

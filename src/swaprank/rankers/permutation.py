@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from swaprank.dataset import Dataset
+from swaprank.evaluation.binding import bind_metric
 from swaprank.metrics.metric import Metric
 
 
@@ -14,8 +15,7 @@ def permutation_importances(
     ranker: Any, data: Dataset, metric: Metric, n_repeats: int, random_state: int
 ) -> dict[str, float]:
     """The fall of the metric when one feature's values are shuffled over all rows, most important first."""
-    docid = None if data.docid is None else data.by_query(data.docid)
-    bound = metric.bind(data.by_query(data.labels), data.indptr, docid=docid)
+    bound = bind_metric(metric, data)
     rng = np.random.default_rng(random_state)
     X = data.features.copy()
     whole = bound.mean(data.by_query(ranker.predict(X)))

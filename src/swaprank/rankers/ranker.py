@@ -14,7 +14,8 @@ from sklearn.exceptions import NotFittedError
 from swaprank.arrays import AnyArray, Features, Floats
 from swaprank.dataset import Dataset
 from swaprank.errors import DataError, MetricError
-from swaprank.features import as_features
+from swaprank.evaluation.binding import bind_metric
+from swaprank.features import as_features, read_only
 from swaprank.metrics.metric import OWN_METRIC, Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.rankers.rounds import Progress
@@ -115,8 +116,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     def score(self, X: Any, y: Any = None, *, qid: Any = None) -> float:
         """The mean of the ranker's metric on judged documents: a Dataset, or a feature matrix with y and qid."""
         data = X if isinstance(X, Dataset) else _as_dataset(X, y, qid, None)
-        docid = None if data.docid is None else data.by_query(data.docid)
-        bound = self._metric().bind(data.by_query(data.labels), data.indptr, docid=docid)
+        bound = bind_metric(self._metric(), data)
         return bound.mean(data.by_query(self.predict(data)), n_threads=self.n_threads)
 
     def permutation_importances(
@@ -151,10 +151,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         features = X.features if isinstance(X, Dataset) else as_features(X)
         if features.shape[1] != self.n_features_in_:
             raise DataError(f"the model has {self.n_features_in_} features, but X has {features.shape[1]}.")
-        # As a data set has them: to Numba, a matrix that may be written is another type, compiled anew.
-        frozen = features.view()
-        frozen.flags.writeable = False
-        return frozen
+        return read_only(features)
 
     @staticmethod
     def _plus_base_score(scores: Floats, X: Any) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.dataset import Dataset
 from swaprank.errors import DataError
+from swaprank.evaluation.binding import bind_metric
 from swaprank.metrics.metric import BoundMetric, Metric
 
 
@@ -49,7 +50,7 @@ class Measured:
         self.n_threads = n_threads
         self.scores = {name: start(data) for name, data in sets.items()}
         self.bound: dict[str, tuple[str, BoundMetric]] = {
-            f"{name} {metric}": (name, _bind(metric, data)) for name, data in sets.items() for metric in metrics
+            f"{name} {metric}": (name, bind_metric(metric, data)) for name, data in sets.items() for metric in metrics
         }
         self.history: dict[str, list[float]] = {key: [] for key in self.bound}
         self.watched = f"{list(sets)[-1]} {metrics[0]}" if sets else None
@@ -130,8 +131,3 @@ def run_rounds(
     except KeyboardInterrupt:
         return True
     return False
-
-
-def _bind(metric: Metric, data: Dataset) -> BoundMetric:
-    docid = None if data.docid is None else data.by_query(data.docid)
-    return metric.bind(data.by_query(data.labels), data.indptr, docid=docid)

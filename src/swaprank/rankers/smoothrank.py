@@ -10,7 +10,7 @@ import numpy as np
 from swaprank.arrays import AnyArray, Floats
 from swaprank.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
-from swaprank.evaluation.binding import bind_to_data
+from swaprank.evaluation.binding import bind_metric, bind_to_data
 from swaprank.kernels import thread_count
 from swaprank.linear.annealing import OPTIMIZERS, Ascent, Optimizer
 from swaprank.linear.architectures import (
@@ -48,7 +48,6 @@ from swaprank.objectives.smooth import SMOOTHINGS, Smoothing, SmoothObjective
 from swaprank.rankers.fold_race import RaceResult, later, race_folds
 from swaprank.rankers.linear_parameters import (
     base_net,
-    bind_metric,
     check_flags,
     check_numbers,
     check_watched,
