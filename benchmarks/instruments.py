@@ -19,7 +19,7 @@ from importlib.metadata import version
 import numpy as np
 
 import swaprank as sr
-from swaprank.mixing.step_function import sweep
+from swaprank.ensembles.step_function import sweep
 
 METRICS = ("ndcg@10", "ndcg", "p@10", "pairwise", "map", "mrr", "err")
 DOCUMENTS = 120

@@ -31,8 +31,8 @@ import numpy as np
 
 import swaprank as sr
 from swaprank.arrays import Features, Floats, Ints
-from swaprank.net.layers import layer_weights
-from swaprank.net.training import Trainer, Training
+from swaprank.models.layers import layer_weights
+from swaprank.nets.net_training import Trainer, Training
 
 CUTOFF = 10
 RATE = 1e-3

@@ -60,7 +60,7 @@ READERS: dict[str, Callable[[Path], object]] = {
 
 def make_file(folder: Path) -> Path:
     """MSLR's shape: counts, fractions with six digits, and many zeros."""
-    from swaprank.dataset import Dataset
+    from swaprank.data.dataset import Dataset
     from swaprank.reading.letor_writing import write_letor
 
     rng = np.random.default_rng(0)
@@ -122,7 +122,7 @@ def peak_bytes(name: str, file: Path) -> int:
 
 
 def report(file: Path, repeat: int) -> None:
-    from swaprank.dataset import Dataset
+    from swaprank.data.dataset import Dataset
 
     data = READERS["swaprank"](file)
     assert isinstance(data, Dataset)

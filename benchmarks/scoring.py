@@ -25,8 +25,8 @@ import onnx
 import onnxruntime
 
 from swaprank.arrays import Features, Floats
-from swaprank.trees.forest import ARRAYS, Forest, check_forest
-from swaprank.trees.scoring import score
+from swaprank.models.forest import ARRAYS, Forest, check_forest
+from swaprank.models.forest_scoring import score
 
 N_FEATURES = 136
 Scorer = Callable[[Features], Floats]

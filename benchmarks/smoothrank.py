@@ -87,7 +87,7 @@ def report_evaluation(repeat: int) -> None:
             found = []
             for n_threads, clock in ((1, time.thread_time), (1, time.perf_counter), (2, time.perf_counter)):
                 smooth = SmoothObjective(sr.metric(metric)).bind(data, random_state=0, n_threads=n_threads)
-                order = smooth.arrangement.copy()
+                order = smooth.tie_order.copy()
                 found.append(least(lambda: smooth.evaluate(scores, sigma, grad, order=order), repeat, clock))  # noqa: B023
             one, one_by_clock, two = found
             milliseconds = " | ".join(f"{1e3 * took:.2f} ms" for took in (numpys, ours, one))

@@ -11,7 +11,7 @@ import pytest
 import swaprank as sr
 from swaprank.arrays import Floats
 from swaprank.objectives.constructions import CONSTRUCTIONS
-from swaprank.objectives.lambdarank import LambdaRankObjective
+from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 from tests.conftest import PROJECT
 from tests.objectives.naive_lambdas import weights_of
 

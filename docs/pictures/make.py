@@ -8,7 +8,7 @@ import numpy as np
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.objectives.lambdarank import LambdaRankObjective
+from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 
 HERE = Path(__file__).parent
 INK, UP, DOWN, PALE = "#333", "#1a7f5a", "#b3452c", "#ddd"

@@ -12,16 +12,16 @@ from typing import Any, Literal
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
+from swaprank.data.grouping import query_of_row
+from swaprank.data.scores import check_scores
 from swaprank.errors import DataError, MissingExtraError, ParameterError
-from swaprank.grouping import query_of_row
-from swaprank.metrics.measuring import check_scores
 from swaprank.metrics.metric import BoundMetric, Metric
-from swaprank.metrics.pairwise import PairwiseCorrect
-from swaprank.objectives.by_name import PairwiseObjective, pairwise_objective
-from swaprank.objectives.lambdarank import LambdaRankObjective
-from swaprank.objectives.ranknet import RankNetObjective
+from swaprank.metrics.pairwise_correct import PairwiseCorrect
+from swaprank.objectives.lambdarank_objective import LambdaRankObjective
+from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective
 from swaprank.objectives.ranknet_cost import ranknet_costs
+from swaprank.objectives.ranknet_objective import RankNetObjective
 
 
 def ranking_loss(

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 import pytest
 
 from swaprank.cli import main
-from swaprank.cli.output import loudness
+from swaprank.cli.output import verbosity
 
 
 class Ended(NamedTuple):
@@ -32,6 +32,6 @@ def here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
             main([str(argument) for argument in arguments])
         return Ended(int(end.value.code or 0), *capsys.readouterr())
 
-    before = loudness.get()
+    before = verbosity.get()
     yield run
-    loudness.set(before)
+    verbosity.set(before)

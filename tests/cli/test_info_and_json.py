@@ -7,7 +7,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.cli import VERBS
-from swaprank.experiments.parameters import trainable_rankers
+from swaprank.experiments.ranker_parameters import trainable_rankers
 from tests.cli.conftest import Here
 
 
@@ -102,12 +102,12 @@ def test_instruments_as_json(here: Here, folder: Path, arguments: tuple[str, ...
 
 
 def test_a_query_without_a_value_is_null(here: Here, folder: Path) -> None:
-    (folder / "hopeless.txt").write_text("0 qid:1 1:1 4:2\n0 qid:1 1:2\n")
+    (folder / "no_relevant.txt").write_text("0 qid:1 1:1 4:2\n0 qid:1 1:2\n")
     skip = ("-m", "ndcg@5(empty=skip)", "--json")
-    measured = here("evaluate", "hopeless.txt", "trees.swaprank", *skip, "--per-query", folder=folder)
+    measured = here("evaluate", "no_relevant.txt", "trees.swaprank", *skip, "--per-query", folder=folder)
     plain = json.loads(measured.out)["trees.swaprank"]["results"][0]
     assert plain["mean"] is plain["low"] is plain["per_query"]["1"] is None
-    explained = here("explain", "trees.swaprank", "hopeless.txt", "--qid", "1", *skip, folder=folder)
+    explained = here("explain", "trees.swaprank", "no_relevant.txt", "--qid", "1", *skip, folder=folder)
     assert json.loads(explained.out)["value"] is None
 
 

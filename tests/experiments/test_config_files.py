@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from swaprank.errors import ParameterError
 from swaprank.experiments.config_files import toml_text
-from swaprank.experiments.parameters import parameters_of, plain_parameters, trainable_rankers
-from swaprank.rankers.by_name import ranker_class
+from swaprank.experiments.ranker_parameters import parameters_of, plain_parameters, trainable_rankers
+from swaprank.registry import ranker_class
 
 VALUES = st.one_of(
     st.booleans(),

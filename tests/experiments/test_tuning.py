@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import swaprank as sr
-from swaprank.experiments import studies
-from swaprank.experiments.parameters import trainable_rankers
+from swaprank.experiments import optuna_study
+from swaprank.experiments.ranker_parameters import trainable_rankers
 from swaprank.experiments.tuning_ranges import FIXED, RANGES, Choice, as_range, ranges_of
-from swaprank.rankers.by_name import ranker_class
 from swaprank.rankers.ranker import Callback
+from swaprank.registry import ranker_class
 
 TRAIN, VALI = sr.datasets.random_net((40, 30), n_features=5, n_documents=10, levels=3, random_state=0)
 TREES = sr.MART(n_trees=6, min_docs_in_leaf=5)
@@ -98,8 +98,8 @@ class TestWithOptuna:
             sr.tune(TRAIN, VALI, TREES, ranges=RANGE, callbacks=begin)
 
     def test_what_leads_nowhere_is_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(studies, "_FREE_TRIALS", 1)
-        monkeypatch.setattr(studies, "_FREE_ROUNDS", 1)
+        monkeypatch.setattr(optuna_study, "_FREE_TRIALS", 1)
+        monkeypatch.setattr(optuna_study, "_FREE_ROUNDS", 1)
         told: list[str] = []
         net, rates = sr.LambdaRank(n_epochs=20), {"learning_rate": (1e-7, 1e-1)}
         tuning = sr.tune(TRAIN, VALI, net, ranges=rates, n_trials=8, tell=told.append)

@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import swaprank as sr
 from swaprank.instruments.certify import count_directions
-from swaprank.instruments.movable import movable
-from swaprank.instruments.moves import random_direction
+from swaprank.instruments.directions import random_direction
+from swaprank.models.movable import movable
 from swaprank.rankers.ranker import Ranker
 
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import swaprank as sr
-from swaprank.objectives.lambdarank import LambdaRankObjective
-from swaprank.objectives.ranknet import RankNetObjective
+from swaprank.objectives.lambdarank_objective import LambdaRankObjective
+from swaprank.objectives.ranknet_objective import RankNetObjective
 from tests.objectives.naive_constructions import gains_of
 from tests.objectives.test_lambdas import METRICS
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import swaprank as sr
-from swaprank.objectives.by_name import pairwise_objective
+from swaprank.objectives.objective_names import pairwise_objective
 
 DATA = sr.datasets.random_polynomial((12,), n_features=5, n_documents=9, levels=4, random_state=0)[0]
 RANKER = sr.LinearRegressionRanker(regularization=0.1).fit(DATA)

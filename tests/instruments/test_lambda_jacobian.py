@@ -6,9 +6,9 @@ from scipy.special import expit
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.objectives.by_name import PairwiseObjective, pairwise_objective
-from swaprank.objectives.lambdarank import LambdaRankObjective
-from swaprank.objectives.ranknet import RankNetObjective
+from swaprank.objectives.lambdarank_objective import LambdaRankObjective
+from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective
+from swaprank.objectives.ranknet_objective import RankNetObjective
 
 LABELS = np.array([2.0, 0.0, 1.0, 0.0, 3.0, 1.0])
 SCORES = np.array([0.3, 0.9, -0.4, 0.1, 0.0, 1.7])

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 import swaprank as sr
-from swaprank.reproduction import constructions, local_optimality, matching_measures
-from swaprank.reproduction.by_name import experiment
+from swaprank.reproduction import construction_comparison, local_optimality, matching_measures
 from swaprank.reproduction.experiment import Settings
+from swaprank.reproduction.experiment_names import experiment
 from tests.cli.test_cli import swaprank
 
 
@@ -66,13 +66,13 @@ def test_explain_prints_the_list(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["local-optimality", "matching-measures", "constructions"])
 def test_small_experiments_print_tables_and_charts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (local_optimality, matching_measures, constructions):
+    for module in (local_optimality, matching_measures, construction_comparison):
         monkeypatch.setattr(module, "FEATURES", 4)
     monkeypatch.setattr(local_optimality, "QUICK_QUERIES", 30)
     monkeypatch.setattr(local_optimality, "EPOCHS", 3)
     monkeypatch.setattr(matching_measures, "QUICK_SIZES", (20, 40))
     monkeypatch.setattr(matching_measures, "QUICK_TESTED", 30)
-    monkeypatch.setattr(constructions, "QUICK_QUERIES", (30, 30))
+    monkeypatch.setattr(construction_comparison, "QUICK_QUERIES", (30, 30))
     told: list[str] = []
     outcome = experiment(name).run(Settings(quick=True), told.append)
     assert len(told) >= {"local-optimality": 16, "matching-measures": 16, "constructions": 20}[name]

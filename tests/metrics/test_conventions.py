@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import swaprank as sr
 from swaprank.metrics.conventions import CONVENTIONS
-from swaprank.metrics.options import OPTIONS, Choice
+from swaprank.metrics.metric_options import OPTIONS, Choice
 from swaprank.metrics.parse import BY_NAME, NAMED
 
 DESCENDING = [3.0, 2.0, 1.0]
@@ -98,7 +98,7 @@ def test_every_metric_describes_itself(name: str) -> None:
     words = kind(k=5 if kind.takes_k else None).describe()
     assert kind.title in words
     assert "tied scores" in words
-    assert f"without {kind.hope} " in words
+    assert f"without {kind.needs} " in words
 
 
 @pytest.mark.parametrize(
@@ -238,4 +238,4 @@ def test_terms_say_which_queries_have_nothing_to_gain() -> None:
             ("bpref", [True, False, True, False]),
         ):
             terms = replace(sr.metric(name), empty=empty).bind(labels, indptr).terms
-            assert terms.hopeless.tolist() == expected, (name, empty)
+            assert terms.is_empty.tolist() == expected, (name, empty)

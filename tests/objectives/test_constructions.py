@@ -6,7 +6,7 @@ import pytest
 import swaprank as sr
 from swaprank.arrays import Floats
 from swaprank.objectives.constructions import CONSTRUCTIONS
-from swaprank.objectives.lambdarank import LambdaRankObjective
+from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 from tests.objectives.naive_constructions import forces
 from tests.objectives.test_lambdas import METRICS, queries
 

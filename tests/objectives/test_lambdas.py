@@ -5,7 +5,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.objectives.lambdarank import LambdaRankObjective
+from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 from tests.objectives.naive_lambdas import cost, lambdas, weights_of
 
 METRICS: dict[str, sr.Metric] = {

@@ -8,10 +8,10 @@ from scipy.special import expit
 
 import swaprank as sr
 from swaprank.arrays import Floats, Ints
-from swaprank.objectives.lambdarank import LambdaRankObjective
+from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 from swaprank.objectives.objective import Objective
 from swaprank.objectives.pair_sums import push_levels
-from swaprank.objectives.ranknet import RankNetObjective
+from swaprank.objectives.ranknet_objective import RankNetObjective
 from swaprank.objectives.ranknet_pairs import push_list_down
 
 CLOSE = 1e-7

@@ -5,9 +5,9 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.objectives.lambdarank import LambdaRankObjective
+from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 from swaprank.objectives.objective import Objective
-from swaprank.objectives.ranknet import RankNetObjective
+from swaprank.objectives.ranknet_objective import RankNetObjective
 from tests.objectives.naive_ranknet import cost, pairs_of
 from tests.objectives.naive_ranknet import gradients as naive_gradients
 

@@ -205,7 +205,7 @@ def test_long_lists(name: str) -> None:
 def test_an_order_that_is_kept_changes_nothing() -> None:
     data = queries(10, (40, 3, 60))
     bound = bind(data, METRICS["map"])
-    order, rng = bound.arrangement.copy(), np.random.default_rng(10)
+    order, rng = bound.tie_order.copy(), np.random.default_rng(10)
     scores = rng.normal(size=len(data))
     for _ in range(5):
         scores = scores + 0.1 * rng.normal(size=len(data))

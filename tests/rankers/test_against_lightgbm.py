@@ -9,7 +9,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.objectives.lambdarank import LambdaRankObjective
+from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 
 lgb = pytest.importorskip("lightgbm")
 

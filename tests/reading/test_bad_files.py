@@ -13,8 +13,8 @@ import zstandard
 
 from swaprank.errors import DataError
 from swaprank.reading import letor_block
-from swaprank.reading.by_ending import read
 from swaprank.reading.letor import read_letor
+from swaprank.reading.read import read
 
 GOOD = "1 qid:1 1:0.5 2:3\n"
 
@@ -77,8 +77,8 @@ def test_first_bad_line_is_named_whatever_the_threads(tmp_path: Path, monkeypatc
 
 
 def test_bad_line_in_a_later_block_of_a_compressed_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("swaprank.reading.compression._BLOCK_BYTES", 100)
-    monkeypatch.setattr("swaprank.reading.compression._PIECE_BYTES", 20)
+    monkeypatch.setattr("swaprank.files._BLOCK_BYTES", 100)
+    monkeypatch.setattr("swaprank.files._PIECE_BYTES", 20)
     path = tmp_path / "train.txt.gz"
     lines = [f"1 qid:{k} 1:{k * 7919 % 1000} 2:3\n" for k in range(3000)]
     lines[2500] = "1 qid:1 1:?\n"
@@ -87,8 +87,8 @@ def test_bad_line_in_a_later_block_of_a_compressed_file(tmp_path: Path, monkeypa
 
 
 def test_feature_zero_in_a_later_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("swaprank.reading.compression._BLOCK_BYTES", 50)
-    monkeypatch.setattr("swaprank.reading.compression._PIECE_BYTES", 20)
+    monkeypatch.setattr("swaprank.files._BLOCK_BYTES", 50)
+    monkeypatch.setattr("swaprank.files._PIECE_BYTES", 20)
     path = tmp_path / "train.txt.gz"
     lines = [f"1 qid:{k} 1:{k * 7919 % 1000} #docid = {k}\n" for k in range(500)]
     lines[400] = "1 qid:400 0:5 2:1\n"
@@ -150,7 +150,7 @@ def test_missing_folder_and_empty(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (gzip.compress(GOOD.encode()), "is gzip-compressed: rename it to end in .gz"),
+        (gzip.compress(GOOD.encode(), mtime=0), "is gzip-compressed: rename it to end in .gz"),
         (lzma.compress(GOOD.encode()), "is xz-compressed: rename it to end in .xz"),
         (zstandard.compress(GOOD.encode()), "is zstd-compressed: rename it to end in .zst"),
         (b"PAR1\x15\x04", "is a Parquet file: rename it to end in .parquet"),

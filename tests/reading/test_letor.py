@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
 from swaprank.reading import letor_block
 from swaprank.reading.letor import read_letor

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from swaprank.reading.by_ending import read
 from swaprank.reading.letor import read_letor
 from swaprank.reading.letor_writing import write_letor
+from swaprank.reading.read import read
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
+from swaprank.data.judgements import Qrels, Run
 from swaprank.errors import DataError
-from swaprank.reading.judged import read_judged, read_scores
-from swaprank.reading.trec import Qrels, Run, read_qrels, read_run, write_run
+from swaprank.reading.read import read_judged
+from swaprank.reading.score_files import read_scores
+from swaprank.reading.trec import read_qrels, read_run, write_run
 
 
 def data() -> Dataset:

@@ -10,12 +10,12 @@ from scipy.special import expit
 import swaprank as sr
 from swaprank.reporting import calibration
 from swaprank.reporting.calibration import best_sigma, reliability, scored_pairs
+from swaprank.reporting.data_samples import query_sample, row_sample
 from swaprank.reporting.distributions import label_groups
 from swaprank.reporting.effects import effect_of
 from swaprank.reporting.importances import importances_of
 from swaprank.reporting.learning_curves import curves, staged_line
 from swaprank.reporting.plots import thinned
-from swaprank.reporting.sampling import query_sample, row_sample
 from swaprank.reporting.scales import Scale, scale_of, written
 from swaprank.reporting.win_loss import in_groups
 

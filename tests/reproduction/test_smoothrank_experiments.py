@@ -8,8 +8,8 @@ import pytest
 
 import swaprank as sr
 from swaprank.reproduction import smoothrank_data, smoothrank_line, smoothrank_ohsumed, smoothrank_truncation
-from swaprank.reproduction.by_name import EXPERIMENTS, experiment
 from swaprank.reproduction.experiment import Outcome, Settings
+from swaprank.reproduction.experiment_names import EXPERIMENTS, experiment
 from tests.cli.test_cli import swaprank
 
 

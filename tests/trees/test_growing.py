@@ -11,8 +11,8 @@ import swaprank as sr
 from swaprank.arrays import AnyArray, Bools, Features, Floats
 from swaprank.objectives.objective import BoundObjective
 from swaprank.trees.boosting import Booster, TreeRules, documents_at_nodes
+from swaprank.trees.document_sampling import draw_sample, gather_bins
 from swaprank.trees.histogram import BINS, BLOCK, add_rows, count_rows
-from swaprank.trees.sampling import draw_sample, gather_bins
 from swaprank.trees.tree import GrownTree
 
 

@@ -8,21 +8,21 @@ from collections.abc import Sequence
 
 import typer
 
-from swaprank.cli.certify import certify
-from swaprank.cli.combine import combine
-from swaprank.cli.compare import compare
-from swaprank.cli.cv import cv
-from swaprank.cli.demo import demo
-from swaprank.cli.evaluate import evaluate
-from swaprank.cli.explain import explain
-from swaprank.cli.generate import generate
-from swaprank.cli.info import info
-from swaprank.cli.loudness import with_loudness
-from swaprank.cli.predict import predict
-from swaprank.cli.report import report
-from swaprank.cli.reproduce import reproduce
-from swaprank.cli.train import train
-from swaprank.cli.tune import tune
+from swaprank.cli.cmd_certify import certify
+from swaprank.cli.cmd_combine import combine
+from swaprank.cli.cmd_compare import compare
+from swaprank.cli.cmd_cv import cv
+from swaprank.cli.cmd_demo import demo
+from swaprank.cli.cmd_evaluate import evaluate
+from swaprank.cli.cmd_explain import explain
+from swaprank.cli.cmd_generate import generate
+from swaprank.cli.cmd_info import info
+from swaprank.cli.cmd_predict import predict
+from swaprank.cli.cmd_report import report
+from swaprank.cli.cmd_reproduce import reproduce
+from swaprank.cli.cmd_train import train
+from swaprank.cli.cmd_tune import tune
+from swaprank.cli.verbosity import with_verbosity
 from swaprank.errors import SwaprankError
 from swaprank.version import __version__
 
@@ -43,7 +43,7 @@ VERBS = {
 """By what they are for, in the order of the help."""
 for panel, verbs in VERBS.items():
     for verb in verbs:
-        app.command(rich_help_panel=panel)(with_loudness(verb))
+        app.command(rich_help_panel=panel)(with_verbosity(verb))
 
 
 def _version(wanted: bool) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from swaprank.ensembles.combination import Combination
     from swaprank.instruments.certificate import Certificate
     from swaprank.instruments.explain import QueryExplanation
-    from swaprank.rankers.combination import Combination
 
 
 def certificate_values(certificate: Certificate) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def combination_values(both: Combination) -> dict[str, Any]:
 
 def explanation_values(explanation: QueryExplanation, n_documents: int, n_pairs: int = 5) -> dict[str, Any]:
     """The ranked list, the lambdas, and the pairs that matter most; a query without a value has null."""
-    from swaprank.evaluation.json_values import json_number
+    from swaprank.rendering.json_values import json_number
 
     docids = explanation.docids
     shown = range(min(n_documents, len(explanation.rows)))

@@ -12,7 +12,7 @@ from enum import IntEnum
 import typer
 
 
-class Loudness(IntEnum):
+class Verbosity(IntEnum):
     """How much is told beside the results."""
 
     QUIET = 0
@@ -20,7 +20,7 @@ class Loudness(IntEnum):
     VERBOSE = 2
 
 
-loudness = ContextVar("loudness", default=Loudness.NORMAL)
+verbosity = ContextVar("verbosity", default=Verbosity.NORMAL)
 
 
 def show(text: str) -> None:
@@ -30,19 +30,19 @@ def show(text: str) -> None:
 
 def say(text: str) -> None:
     """Print what was done, such as the name of a file that was written, unless all shall be quiet."""
-    if loudness.get() > Loudness.QUIET:
+    if verbosity.get() > Verbosity.QUIET:
         show(text)
 
 
 def note(text: str) -> None:
     """Print what the user should know to standard error, unless all shall be quiet."""
-    if loudness.get() > Loudness.QUIET:
+    if verbosity.get() > Verbosity.QUIET:
         _print_error(text)
 
 
 def tell(text: str) -> None:
     """Print what is being done to standard error, where verbosity is wanted."""
-    if loudness.get() is Loudness.VERBOSE:
+    if verbosity.get() is Verbosity.VERBOSE:
         _print_error(text)
 
 

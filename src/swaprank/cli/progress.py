@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from swaprank.cli.output import Loudness, loudness, tell
+from swaprank.cli.output import Verbosity, tell, verbosity
 
 if TYPE_CHECKING:
     from swaprank.rankers.ranker import Callback
@@ -24,7 +24,7 @@ def training_bar(title: Callable[[], str] = lambda: "") -> Iterator[Callable[[Pr
     Args:
         title: What is being trained, asked anew after every round.
     """
-    if loudness.get() is Loudness.QUIET:
+    if verbosity.get() is Verbosity.QUIET:
         yield lambda told: None
     elif sys.stderr.isatty():
         yield from _bar(title)

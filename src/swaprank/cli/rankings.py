@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 from swaprank.cli.output import tell
 
 if TYPE_CHECKING:
-    from swaprank.dataset import Dataset
+    from swaprank.data.dataset import Dataset
+    from swaprank.data.judgements import Qrels
     from swaprank.rankers.ranker import Ranker
-    from swaprank.reading.trec import Qrels
 
 
 def is_model(file: Path) -> bool:
     """Whether a file begins as our models do."""
+    from swaprank.files import existing_file
     from swaprank.model_files.container import MAGIC
-    from swaprank.reading.compression import existing_file, is_stream
+    from swaprank.reading.text_files import is_stream
 
     if is_stream(existing_file(file)):
         return False
@@ -26,10 +27,10 @@ def is_model(file: Path) -> bool:
 
 def read_ranking(file: Path, data: Path, judged: Dataset | Qrels) -> Any:
     """Scores of the documents in `data`, which were read as `judged`; or a TREC run."""
+    from swaprank.data.judgements import Qrels, Run
     from swaprank.errors import DataError
-    from swaprank.model_files.rankers import load
-    from swaprank.reading.judged import read_scores
-    from swaprank.reading.trec import Qrels, Run
+    from swaprank.rankers.saving import load
+    from swaprank.reading.score_files import read_scores
 
     if not is_model(file):
         scores = read_scores(file)
@@ -50,6 +51,6 @@ def fits(model: Ranker, data: Dataset) -> bool:
 
 def _read_for(model: Ranker, data: Path) -> Dataset:
     """A sparse file may lack the last features of the training file, and a table has more columns."""
-    from swaprank.reading.matching import read_matching
+    from swaprank.reading.read import read_matching
 
     return read_matching(data, [str(name) for name in model.feature_names_in_])

@@ -9,17 +9,17 @@ from typing import Any, final
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
+from swaprank.data.judgements import Qrels
 from swaprank.errors import DataError, did_you_mean
 from swaprank.evaluation.evaluate import Evaluation, evaluate
-from swaprank.evaluation.frames import Backend, make_frame
-from swaprank.evaluation.json_values import json_rows, json_text
 from swaprank.evaluation.means import mean, mean_interval
 from swaprank.evaluation.paired_tests import holm, randomization_test, t_test, wilcoxon_test
-from swaprank.evaluation.text_tables import decimals, probability, text_table
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.reading.trec import Qrels
+from swaprank.rendering.json_values import json_rows, json_text
+from swaprank.rendering.result_frames import Backend, make_frame
+from swaprank.rendering.text_tables import decimals, probability, text_table
 
 LEVEL = 0.05
 

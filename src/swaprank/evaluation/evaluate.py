@@ -9,17 +9,17 @@ from typing import Any, final
 import numpy as np
 
 from swaprank.arrays import AnyArray, Floats
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
+from swaprank.data.judgements import Qrels
 from swaprank.errors import MetricError, did_you_mean
-from swaprank.evaluation.frames import Backend, make_frame
-from swaprank.evaluation.json_values import json_number, json_rows, json_text
 from swaprank.evaluation.means import mean, mean_interval
 from swaprank.evaluation.ranked_lists import RankedLists, ranked_lists
-from swaprank.evaluation.text_tables import decimals, text_table
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.reading.trec import Qrels
+from swaprank.rendering.json_values import json_number, json_rows, json_text
+from swaprank.rendering.result_frames import Backend, make_frame
+from swaprank.rendering.text_tables import decimals, text_table
 
 
 @final
@@ -223,4 +223,4 @@ def evaluate(
 def _measure(metric: Metric, lists: RankedLists, n_threads: int | None) -> MetricResult:
     bound = metric.bind(lists.labels, lists.indptr, docid=lists.docid, pool=lists.pool)
     values = bound.per_query(lists.scores, n_threads=n_threads)
-    return MetricResult(metric, values, n_without_relevant=int(bound.terms.hopeless.sum()))
+    return MetricResult(metric, values, n_without_relevant=int(bound.terms.is_empty.sum()))

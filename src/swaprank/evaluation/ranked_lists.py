@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swaprank.arrays import AnyArray, Floats, Ints
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
+from swaprank.data.judgements import Qrels, Run
+from swaprank.data.scores import check_scores
 from swaprank.errors import DataError
-from swaprank.metrics.measuring import check_scores
 from swaprank.metrics.terms import Lists
-from swaprank.reading.trec import Qrels, Run
 
 
 class RankedLists(NamedTuple):

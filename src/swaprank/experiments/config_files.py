@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from swaprank.errors import DataError, MissingExtraError, ParameterError
-from swaprank.reading.compression import existing_file
+from swaprank.files import existing_file
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 NONE = "none"

@@ -9,20 +9,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
+from swaprank.ensembles.ensemble_ranker import ComposedRanker
 from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.cross_validation_result import CrossValidation, FoldResult
 from swaprank.experiments.folds import Fold, Parts, find_folds, made_folds
+from swaprank.experiments.grid_search import Found, Keeper, Tell, plan_of, search
 from swaprank.experiments.grids import candidates, check_used
-from swaprank.experiments.search import Found, Keeper, Tell, plan_of, search
+from swaprank.files import replacing
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.rankers.by_name import ranker_class
-from swaprank.rankers.composed import ComposedRanker
 from swaprank.rankers.ranker import Callback, Ranker
-from swaprank.reading.by_ending import read
-from swaprank.reading.compression import replacing
+from swaprank.reading.read import read
+from swaprank.registry import ranker_class
 
 _FILE_NAME = re.compile(r"[\w+-][\w.+-]*")
 

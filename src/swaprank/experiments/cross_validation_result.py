@@ -11,10 +11,10 @@ import numpy as np
 from swaprank.errors import MetricError, did_you_mean
 from swaprank.evaluation.compare import Comparison, compare_evaluations
 from swaprank.evaluation.evaluate import Evaluation, MetricResult
-from swaprank.evaluation.frames import Backend, make_frame
-from swaprank.evaluation.json_values import json_number, json_rows, json_text
-from swaprank.evaluation.text_tables import decimals, text_table
-from swaprank.experiments.search import Tried, words
+from swaprank.experiments.grid_search import Tried, words
+from swaprank.rendering.json_values import json_number, json_rows, json_text
+from swaprank.rendering.result_frames import Backend, make_frame
+from swaprank.rendering.text_tables import decimals, text_table
 
 
 class FoldResult(NamedTuple):

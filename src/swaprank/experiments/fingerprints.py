@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.model_files.plain_json import to_json
 
 

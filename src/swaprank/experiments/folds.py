@@ -11,11 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import Ints
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
-from swaprank.reading.by_ending import _TABLES, _TEXT, read
-from swaprank.reading.compression import content_ending
-from swaprank.reading.matching import read_matching
+from swaprank.files import content_ending
+from swaprank.reading.read import _TABLES, _TEXT, read, read_matching
 from swaprank.seeds import random_generator
 
 PART_NAMES = {

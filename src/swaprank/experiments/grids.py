@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from swaprank.errors import ParameterError, did_you_mean
-from swaprank.experiments.parameters import parse_settings
+from swaprank.experiments.ranker_parameters import parse_settings
 from swaprank.rankers.ranker import Ranker
 
 
@@ -77,7 +77,7 @@ def parse_grid(texts: Iterable[str], kinds: Mapping[str, str]) -> dict[str, list
 
 def parse_value(key: str, text: str, kinds: Mapping[str, str]) -> Any:
     """The value of a parameter, "name.parameter" or "parameter", as the first ranker that has it reads it."""
-    from swaprank.rankers.by_name import ranker_class
+    from swaprank.registry import ranker_class
 
     name, dot, parameter = key.rpartition(".")
     if dot and name not in kinds:

@@ -8,17 +8,17 @@ from typing import Any, final
 
 from sklearn.base import clone
 
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
 from swaprank.evaluation.evaluate import evaluate
-from swaprank.experiments.parameters import check_names
-from swaprank.experiments.search import Tell, words
-from swaprank.experiments.studies import check_optuna, finished_trials, open_study, optimize, suggested
+from swaprank.experiments.grid_search import Tell, words
+from swaprank.experiments.optuna_study import check_optuna, finished_trials, open_study, optimize, suggested
+from swaprank.experiments.ranker_parameters import check_names
 from swaprank.experiments.tuning_ranges import FIXED, Range, as_range, ranges_of
 from swaprank.experiments.tuning_result import Tuning
-from swaprank.rankers.by_name import ranker_class
 from swaprank.rankers.ranker import Callback, Ranker
 from swaprank.rankers.rounds import Progress
+from swaprank.registry import ranker_class
 
 _REPORTS = 100
 """Of a trial to its storage, at most."""

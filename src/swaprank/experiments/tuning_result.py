@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
-from swaprank.evaluation.frames import Backend, make_frame
-from swaprank.evaluation.json_values import json_text
-from swaprank.evaluation.text_tables import decimals, text_table
 from swaprank.rankers.ranker import Ranker
+from swaprank.rendering.json_values import json_text
+from swaprank.rendering.result_frames import Backend, make_frame
+from swaprank.rendering.text_tables import decimals, text_table
 
 
 class Trial(NamedTuple):

@@ -108,6 +108,6 @@ class Certificate(NamedTuple):
 
     def draw(self, path: str | Path, n_directions: int = 4) -> None:
         """Draw the metric along some directions into a file, as [Donmez2009, Figures 1 to 4 and 6]."""
-        from swaprank.instruments.drawing import draw_certificate
+        from swaprank.instruments.instrument_figures import draw_certificate
 
         draw_certificate(self, Path(path), n_directions)

@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError, did_you_mean
-from swaprank.evaluation.binding import bind_to_data
 from swaprank.instruments.certificate import RISE, Certificate
-from swaprank.instruments.movable import movable
-from swaprank.instruments.moves import Moves, Progress, axis, random_direction
+from swaprank.instruments.directions import Moves, Progress, axis, random_direction
 from swaprank.kernels import thread_count
+from swaprank.metrics.binding import bind_to_data
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metric as parse_metric
-from swaprank.rankers.parameters import Bounds, check_parameter
+from swaprank.models.movable import movable
+from swaprank.rankers.parameter_checks import Bounds, check_parameter
 from swaprank.rankers.ranker import Ranker
 from swaprank.seeds import random_generator
 

@@ -9,19 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swaprank.arrays import AnyArray, Floats, Ints
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
+from swaprank.data.scores import check_scores
 from swaprank.errors import ParameterError
-from swaprank.evaluation.text_tables import text_table
 from swaprank.kernels import kernel, run_in_threads
 from swaprank.metrics.families import WORK_ROWS, prepare_swaps, rows_that_count, swap_gain_rows
-from swaprank.metrics.measuring import check_scores
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import rank_documents
-from swaprank.metrics.pairwise import count_pairs
+from swaprank.metrics.pairwise_correct import count_pairs
 from swaprank.metrics.terms import PAIRWISE, longest_list
-from swaprank.objectives.by_name import PairwiseObjective, pairwise_objective
 from swaprank.objectives.constructions import DISCRETE_BOUNDED, LOCAL_COST, LOCAL_GRADIENT, SPRING
 from swaprank.objectives.forces import GIVEN_PAIRS, RANKNET, Forces, longest_of
+from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective
+from swaprank.rendering.text_tables import text_table
 
 
 @final
@@ -129,7 +129,7 @@ def count_effective(
         start = indptr[query]
         n = indptr[query + 1] - start
         for r in range(n):
-            order[r] = forces.arrangement[start + r]
+            order[r] = forces.tie_order[start + r]
         rank_documents(scores, order[:n], scratch, gains)
         for r in range(n):
             gains[r] = terms.gains[order[r]]

@@ -10,14 +10,14 @@ import numpy as np
 from scipy.special import expit
 
 from swaprank.arrays import AnyArray, Floats, Ints
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, did_you_mean
-from swaprank.evaluation.text_tables import text_table
 from swaprank.metrics.metric import Metric
-from swaprank.metrics.ordering import seeded_arrangement
+from swaprank.metrics.ordering import seeded_tie_order
 from swaprank.metrics.parse import metric as parse_metric
-from swaprank.rankers.parameters import Bounds, check_parameter
+from swaprank.rankers.parameter_checks import Bounds, check_parameter
 from swaprank.rankers.ranker import Ranker
+from swaprank.rendering.text_tables import text_table
 
 _ARROW = 10
 """The longest arrow, in characters."""
@@ -98,7 +98,7 @@ class QueryExplanation:
 
     def draw(self, path: str | Path, n_documents: int = 30) -> None:
         """Draw the list with its forces as arrows into a file (.svg, .png, .pdf)."""
-        from swaprank.instruments.drawing import draw_explanation
+        from swaprank.instruments.instrument_figures import draw_explanation
 
         draw_explanation(self, Path(path), n_documents)
 
@@ -143,9 +143,9 @@ def explain_query(
     here, labels = ranker.predict(part), part.labels
     docids = None if data.docid is None else data.docid[rows]
     value = chosen.per_query(labels, here, [0, len(rows)], docid=docids)[0]
-    arranged = seeded_arrangement(np.array([0, len(rows)]), 0)
+    arranged = seeded_tie_order(np.array([0, len(rows)]), 0)
     if chosen.ties != "expected":
-        arranged = chosen.bind(labels, [0, len(rows)], docid=docids).arrangement
+        arranged = chosen.bind(labels, [0, len(rows)], docid=docids).tie_order
     order = arranged[np.argsort(-here[arranged], kind="stable")]
     gains, scores, labels = chosen.swap_gains(labels[order]), here[order], labels[order]
     better = np.sign(labels[:, None] - labels)

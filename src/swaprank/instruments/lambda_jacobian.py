@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from swaprank.arrays import Floats
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
+from swaprank.data.scores import check_scores
 from swaprank.errors import DataError
-from swaprank.metrics.measuring import check_scores
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.terms import PAIRWISE
-from swaprank.objectives.by_name import PairwiseObjective, pairwise_objective
 from swaprank.objectives.forces import PAIRS, RANKNET, BoundForces
-from swaprank.objectives.lambdarank import LambdaRankObjective
+from swaprank.objectives.lambdarank_objective import LambdaRankObjective
+from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective
 
 _TOLERANCE = 1e-6
 """Relative to the largest entry or eigenvalue; differences of gradients are good to about 1e-9."""
@@ -120,7 +120,7 @@ def _pair_weights(objective: PairwiseObjective, bound: BoundForces, labels: Floa
         pushes = ~np.eye(n, dtype=bool)
     weights = np.full((n, n), 1.0 / forces.terms.divisors[0])
     if isinstance(objective, LambdaRankObjective) and forces.rule == PAIRS:
-        order = forces.arrangement[np.argsort(-scores[forces.arrangement], kind="stable")]
+        order = forces.tie_order[np.argsort(-scores[forces.tie_order], kind="stable")]
         gains = weights if forces.terms.family == PAIRWISE else np.abs(objective.metric.swap_gains(labels[order]))
         rank = np.arange(n)
         weights = np.empty((n, n))

@@ -10,7 +10,7 @@ import numpy as np
 from swaprank.arrays import Floats, Ints
 from swaprank.kernels import kernel
 from swaprank.metrics.metric import Metric
-from swaprank.metrics.options import is_relevant
+from swaprank.metrics.metric_options import is_relevant
 from swaprank.metrics.terms import (
     AVERAGE_PRECISION,
     Lists,
@@ -110,7 +110,7 @@ class AveragePrecision(Metric):
             lists,
             discounts=1.0 / np.arange(1, depth + 1),
             divisors=reachable,
-            hopeless=relevant == 0,
+            is_empty=relevant == 0,
             empty=self.empty,
             depth=depth,
         )

@@ -10,7 +10,7 @@ import numpy as np
 from swaprank.arrays import Floats, Ints
 from swaprank.kernels import kernel
 from swaprank.metrics.metric import Metric
-from swaprank.metrics.options import is_relevant
+from swaprank.metrics.metric_options import is_relevant
 from swaprank.metrics.terms import BPREF, Lists, MetricTerms, make_terms, sum_by_query
 
 RELEVANT, UNJUDGED = 1.0, -1.0
@@ -103,7 +103,7 @@ class Bpref(Metric):
             np.where(is_relevant(lists.labels, self.rel), RELEVANT, judged),
             lists,
             divisors=relevant,
-            hopeless=relevant == 0,
+            is_empty=relevant == 0,
             empty=self.empty,
             pool=np.column_stack((relevant, others)),
         )

@@ -13,7 +13,7 @@ from swaprank.arrays import Floats, Ints
 from swaprank.errors import MetricError
 from swaprank.kernels import kernel
 from swaprank.metrics.metric import Metric
-from swaprank.metrics.options import DISCOUNTS, is_relevant, tabulate
+from swaprank.metrics.metric_options import DISCOUNTS, is_relevant, tabulate
 from swaprank.metrics.terms import CASCADE, Lists, MetricTerms, any_by_query, longest_list, make_terms
 
 
@@ -141,7 +141,7 @@ class Cascade(Metric):
             self.stops(lists.labels),
             lists,
             discounts=discounts,
-            hopeless=~any_by_query(self.stops(pool.labels) > 0, pool.indptr),
+            is_empty=~any_by_query(self.stops(pool.labels) > 0, pool.indptr),
             empty=self.empty,
             depth=len(discounts),
         )
@@ -241,7 +241,7 @@ class CascadeMetric(Cascade):
     """
 
     functions: ClassVar = ("stop", "discount")
-    hope: ClassVar = "a document to stop at"
+    needs: ClassVar = "a document to stop at"
     title: ClassVar = "own cascade metric"
     stop: Callable[[float], float]
     discount: Callable[[int], float] | str = "reciprocal"

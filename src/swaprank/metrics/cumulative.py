@@ -13,7 +13,7 @@ from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.errors import MetricError
 from swaprank.kernels import kernel
 from swaprank.metrics.metric import Metric
-from swaprank.metrics.options import DISCOUNTS, GAINS, is_relevant, tabulate
+from swaprank.metrics.metric_options import DISCOUNTS, GAINS, is_relevant, tabulate
 from swaprank.metrics.ordering import SELECTED, largest, rank_documents
 from swaprank.metrics.terms import (
     CUMULATIVE,
@@ -122,14 +122,14 @@ class Cumulative(Metric):
         if pool is not lists:
             refuse_overflow(self, pool.labels, worth, discounts, longest)
         divisors = self.divisors(worth, pool.indptr, discounts)
-        hopeless = ~any_by_query(worth != 0, pool.indptr) | (divisors <= 0)
+        is_empty = ~any_by_query(worth != 0, pool.indptr) | (divisors <= 0)
         return make_terms(
             CUMULATIVE,
             gains,
             lists,
             discounts=discounts,
             divisors=divisors,
-            hopeless=hopeless,
+            is_empty=is_empty,
             empty=self.empty,
             depth=len(discounts),
         )
@@ -351,7 +351,7 @@ class CumulativeMetric(Cumulative):
     """
 
     functions: ClassVar = ("gain", "discount")
-    hope: ClassVar = "any gain"
+    needs: ClassVar = "any gain"
     title: ClassVar = "own cumulative metric"
     gain: Callable[[float], float] | str = "exp2"
     discount: Callable[[int], float] | str = "log2"

@@ -174,7 +174,7 @@ class CustomMetric(Metric):
     functions: ClassVar = ("evaluate",)
     takes_k: ClassVar = False
     title: ClassVar = "own metric"
-    hope: ClassVar = "documents"
+    needs: ClassVar = "documents"
     expectation: ClassVar = f"mean over {SHUFFLES} seeded shuffles"
     evaluate: Callable[[Floats], float]
     name: str = "custom"
@@ -182,9 +182,9 @@ class CustomMetric(Metric):
     def terms(self, lists: Lists, pool: Lists) -> MetricTerms:
         """See `Metric.terms`."""
         # A list without documents is never shown to the function.
-        hopeless = np.diff(lists.indptr) == 0
+        is_empty = np.diff(lists.indptr) == 0
         address = int(self.code.address)
-        return make_terms(CUSTOM, lists.labels, lists, hopeless=hopeless, empty=self.empty, evaluate=address)
+        return make_terms(CUSTOM, lists.labels, lists, is_empty=is_empty, empty=self.empty, evaluate=address)
 
     @property
     def code(self) -> Any:

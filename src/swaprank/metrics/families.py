@@ -20,7 +20,7 @@ from swaprank.metrics.bpref import bpref_swaps, bpref_value, prepare_bpref
 from swaprank.metrics.cascade import cascade_swaps, cascade_value, prepare_cascade
 from swaprank.metrics.cumulative import cumulative_swaps, cumulative_value
 from swaprank.metrics.custom import custom_swaps, custom_value, prepare_custom
-from swaprank.metrics.pairwise import pairwise_swaps, pairwise_value, prepare_pairwise
+from swaprank.metrics.pairwise_correct import pairwise_swaps, pairwise_value, prepare_pairwise
 from swaprank.metrics.terms import (
     AVERAGE_PRECISION,
     BPREF,

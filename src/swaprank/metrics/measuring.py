@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from swaprank.arrays import AnyArray, Floats, Ints
+from swaprank.data.scores import check_scores
 from swaprank.errors import DataError, MetricError
 from swaprank.kernels import kernel, query_chunks, run_in_threads, thread_count
 from swaprank.metrics.families import (
@@ -26,7 +25,7 @@ from swaprank.metrics.terms import CUSTOM, Lists, MetricTerms, longest_list, own
 def measure_queries(
     terms: MetricTerms,
     indptr: Ints,
-    arrangement: Ints,
+    tie_order: Ints,
     scores: Floats,
     ties_apart: bool,
     longest: int,
@@ -49,7 +48,7 @@ def measure_queries(
         start = indptr[query]
         n = indptr[query + 1] - start
         for r in range(n):
-            order[r] = arrangement[start + r]
+            order[r] = tie_order[start + r]
         n = keep_top(scores, order[:n], terms.depth, ranked, work[0])
         rank_documents(scores, order[:n], scratch, ranked)
         for r in range(n):
@@ -82,15 +81,15 @@ def bind(
         raise DataError(f"the pool has {len(judged.indptr) - 1} queries, but {len(lists.indptr) - 1} were ranked.")
     terms = metric.terms(lists, lists if judged is None else judged)
     ids = None if docid is None else np.asarray(docid)
-    arrangement = np.arange(len(lists.labels))
+    tie_order = np.arange(len(lists.labels))
     if metric.ties == "docid" and ids is not None:
-        arrangement = _by_descending_id(ids, lists.indptr)
-    return BoundMetric(metric, terms, lists.labels, lists.indptr, arrangement, docid=ids, pool=judged)
+        tie_order = _by_descending_id(ids, lists.indptr)
+    return BoundMetric(metric, terms, lists.labels, lists.indptr, tie_order, docid=ids, pool=judged)
 
 
 def measure(bound: BoundMetric, scores: ArrayLike, n_threads: int | None) -> Floats:
     """The metric of every query for these scores."""
-    checked = check_scores(scores, len(bound.arrangement))
+    checked = check_scores(scores, len(bound.tie_order))
     if bound.metric.ties == "docid":
         # trec_eval keeps scores in single precision: what is equal there is a tie.
         checked = checked.astype(np.float32).astype(np.float64)
@@ -100,7 +99,7 @@ def measure(bound: BoundMetric, scores: ArrayLike, n_threads: int | None) -> Flo
 
     def work(first: int, last: int) -> int:
         return measure_queries(
-            bound.terms, bound.indptr, bound.arrangement, checked, ties_apart, longest, first, last, values
+            bound.terms, bound.indptr, bound.tie_order, checked, ties_apart, longest, first, last, values
         )
 
     tied = max(run_in_threads(work, query_chunks(bound.indptr, thread_count(n_threads))))
@@ -147,20 +146,6 @@ def _ends(bounds: Ints) -> str:
     return ", ".join(map(str, bounds)) if len(bounds) < 8 else f"{bounds[0]}, {bounds[1]}, …, {bounds[-1]}"
 
 
-def check_scores(scores: Any, n_documents: int) -> Floats:
-    """Scores as float64, one a document, none of them NaN."""
-    try:
-        checked = own_floats(np.asarray(scores, dtype=np.float64))
-    except (TypeError, ValueError) as error:
-        raise DataError(f"scores must be numbers, one a document: {error}.") from None
-    if checked.shape != (n_documents,):
-        raise DataError(f"scores must be one a document, {n_documents:,}; found shape {checked.shape}.")
-    bad = np.flatnonzero(np.isnan(checked))
-    if len(bad):
-        raise DataError(f"scores: document {bad[0]} has NaN, {len(bad):,} of {n_documents:,} in all.")
-    return checked
-
-
 def _by_descending_id(docid: AnyArray, indptr: Ints) -> Ints:
     """Each query's documents by descending id, as trec_eval orders ties (code points sort as UTF-8 bytes do)."""
     if docid.shape != (int(indptr[-1]),):
@@ -173,7 +158,7 @@ def _by_descending_id(docid: AnyArray, indptr: Ints) -> Ints:
 
 
 def _refuse_failures(values: Floats, bound: BoundMetric) -> None:
-    bad = np.flatnonzero(~np.isfinite(values) & ~bound.terms.hopeless)
+    bad = np.flatnonzero(~np.isfinite(values) & ~bound.terms.is_empty)
     if len(bad):
         raise MetricError(
             f"{bound.metric}: evaluate failed or gave no finite number for query {bad[0]} "

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.errors import MetricError
-from swaprank.metrics.options import OPTIONS, check_cut_off, check_option
+from swaprank.metrics.metric_options import OPTIONS, check_cut_off, check_option
 from swaprank.metrics.terms import Lists, MetricTerms
 
 OWN_METRIC = " (own)"
@@ -34,7 +34,7 @@ class Metric(ABC):
     needs_k: ClassVar[bool] = False
     functions: ClassVar[tuple[str, ...]] = ()
     """Fields that may be functions of the user's."""
-    hope: ClassVar[str] = "a relevant document"
+    needs: ClassVar[str] = "a relevant document"
     """What a query must have for its order to matter."""
     expectation: ClassVar[str] = "expected value over their orders"
     """What ties="expected" gives."""
@@ -88,7 +88,7 @@ class Metric(ABC):
 a query without a relevant document counts 0; tied scores: expected value over their orders
         """
         first = self.title if self.k is None else f"{self.title} to rank {self.k}"
-        wording = {"hope": self.hope, "expectation": self.expectation}
+        wording = {"needs": self.needs, "expectation": self.expectation}
         words = [
             f"own {name}" if callable(value) else OPTIONS[name].describe(value, wording)
             for name, value in self._options()
@@ -185,7 +185,7 @@ class BoundMetric:
     terms: MetricTerms
     labels: Floats
     indptr: Ints
-    arrangement: Ints
+    tie_order: Ints
     """Positions, query after query, in the order that decides between tied scores."""
     docid: AnyArray | None
     pool: Lists | None

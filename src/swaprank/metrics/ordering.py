@@ -195,16 +195,16 @@ def shuffle(values: AnyArray, state: np.uint64) -> np.uint64:
 
 
 @kernel
-def _shuffle_queries(indptr: Ints, seed: np.uint64, arrangement: Ints) -> None:
+def _shuffle_queries(indptr: Ints, seed: np.uint64, tie_order: Ints) -> None:
     for query in range(len(indptr) - 1):
-        shuffle(arrangement[indptr[query] : indptr[query + 1]], (seed + np.uint64(query)) * MIXER)
+        shuffle(tie_order[indptr[query] : indptr[query + 1]], (seed + np.uint64(query)) * MIXER)
 
 
-def seeded_arrangement(indptr: Ints, seed: int) -> Ints:
+def seeded_tie_order(indptr: Ints, seed: int) -> Ints:
     """Positions, query after query, shuffled within each query: an order for ties that knows nothing of the rows.
 
     The same for the same seed on every machine, and for a query whatever follows it.
     """
-    arrangement = np.arange(indptr[-1])
-    _shuffle_queries(own_ints(indptr), np.uint64(seed % 2**64), arrangement)
-    return arrangement
+    tie_order = np.arange(indptr[-1])
+    _shuffle_queries(own_ints(indptr), np.uint64(seed % 2**64), tie_order)
+    return tie_order

@@ -14,8 +14,8 @@ from swaprank.metrics.cascade import ERR, ReciprocalRank, Success
 from swaprank.metrics.conventions import CONVENTIONS
 from swaprank.metrics.cumulative import DCG, NDCG, RBP, WTA, Precision, Recall
 from swaprank.metrics.metric import Metric
-from swaprank.metrics.options import OPTIONS, parse_option
-from swaprank.metrics.pairwise import PairwiseCorrect
+from swaprank.metrics.metric_options import OPTIONS, parse_option
+from swaprank.metrics.pairwise_correct import PairwiseCorrect
 
 NAMED: tuple[type[Metric], ...] = (
     NDCG,

@@ -54,7 +54,7 @@ class MetricTerms(NamedTuple):
     discounts: Floats
     base: Floats
     divisors: Floats
-    hopeless: Bools
+    is_empty: Bools
     """Queries without anything to gain, whether they count or are left out."""
     pool: Floats
     """(n_queries, 2): relevant and judged non-relevant documents of each query, for the families that count them."""
@@ -71,23 +71,23 @@ def make_terms(
     *,
     discounts: Floats | None = None,
     divisors: Floats | None = None,
-    hopeless: Bools | None = None,
+    is_empty: Bools | None = None,
     empty: float | str = 0,
     pool: Floats | None = None,
     depth: int | None = None,
     evaluate: int = 0,
 ) -> MetricTerms:
-    """Terms with their defaults filled in; queries marked hopeless get the value that `empty` says."""
+    """Terms with their defaults filled in; queries marked is_empty get the value that `empty` says."""
     n_queries = len(lists.indptr) - 1
-    hopeless = np.zeros(n_queries, np.bool_) if hopeless is None else hopeless
-    worth_of_hopeless = np.nan if empty == "skip" else float(empty)
+    is_empty = np.zeros(n_queries, np.bool_) if is_empty is None else is_empty
+    empty_value = np.nan if empty == "skip" else float(empty)
     return MetricTerms(
         family=family,
         gains=own_floats(gains),
         discounts=own_floats(np.ones(1) if discounts is None else discounts),
-        base=np.where(hopeless, worth_of_hopeless, 0.0),
-        divisors=np.where(hopeless, np.inf, np.ones(n_queries) if divisors is None else divisors),
-        hopeless=hopeless,
+        base=np.where(is_empty, empty_value, 0.0),
+        divisors=np.where(is_empty, np.inf, np.ones(n_queries) if divisors is None else divisors),
+        is_empty=is_empty,
         pool=own_floats(np.zeros((1, 2)) if pool is None else pool),
         depth=UNLIMITED if depth is None else depth,
         evaluate=evaluate,

@@ -22,8 +22,8 @@ import numpy as np
 
 from swaprank.arrays import AnyArray
 from swaprank.errors import ModelFileError
+from swaprank.files import COMPRESSED, existing_file, replacing, writable_target
 from swaprank.model_files.plain_json import from_json, to_json
-from swaprank.reading.compression import COMPRESSED, existing_file, replacing, writable_target
 
 FORMAT_VERSION = 1
 MAGIC = b"swaprank model\r\n"

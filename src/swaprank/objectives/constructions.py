@@ -174,7 +174,7 @@ def construction_queries(
     rule: int,
     terms: MetricTerms,
     indptr: Ints,
-    arrangement: Ints,
+    tie_order: Ints,
     scores: Floats,
     sigma: float,
     normalize: bool,
@@ -192,7 +192,7 @@ def construction_queries(
         start = indptr[query]
         n = indptr[query + 1] - start
         for r in range(n):
-            order[r] = arrangement[start + r]
+            order[r] = tie_order[start + r]
             g[r] = 0.0
             h[r] = 0.0
         rank_documents(scores, order[:n], scratch, ranked)

@@ -14,7 +14,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from swaprank.arrays import Bools, Floats, Ints
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.errors import MetricError
 from swaprank.kernels import kernel, query_chunks, run_in_threads, thread_count
 from swaprank.metrics.terms import CUSTOM, MetricTerms, own_floats
@@ -41,7 +41,7 @@ class Forces(NamedTuple):
     rule: int
     terms: MetricTerms
     """What a swap changes; of the pairwise metric for the rules without one, so that `gains` are labels."""
-    arrangement: Ints
+    tie_order: Ints
     """Each query's documents in the order that decides between tied scores; by descending label for RANKNET."""
     sigma: float
     normalize: bool
@@ -61,7 +61,7 @@ def make_forces(
     rule: int,
     data: Dataset,
     terms: MetricTerms,
-    arrangement: Ints,
+    tie_order: Ints,
     *,
     sigma: float,
     normalize: bool = False,
@@ -79,7 +79,7 @@ def make_forces(
     return Forces(
         rule=rule,
         terms=terms,
-        arrangement=arrangement,
+        tie_order=tie_order,
         sigma=float(sigma),
         normalize=normalize,
         truncation=np.iinfo(np.int64).max if truncation is None else int(truncation),
@@ -120,12 +120,12 @@ def write_forces(
     longest = longest_of(indptr, first, last)
     if forces.rule == PAIRS:
         lambda_queries(
-            forces.terms, indptr, forces.arrangement, scores, forces.sigma, forces.normalize, forces.truncation,
+            forces.terms, indptr, forces.tie_order, scores, forces.sigma, forces.normalize, forces.truncation,
             longest, first, last, grad, hess,
         )  # fmt: skip
     elif forces.rule == RANKNET:
         ranknet_queries(
-            forces.terms.gains, forces.terms.divisors, indptr, forces.arrangement, scores, forces.sigma, forces.ties,
+            forces.terms.gains, forces.terms.divisors, indptr, forces.tie_order, scores, forces.sigma, forces.ties,
             long_lists(longest), longest, first, last, grad, hess,
         )  # fmt: skip
     elif forces.rule == GIVEN_PAIRS:
@@ -135,7 +135,7 @@ def write_forces(
         )  # fmt: skip
     else:
         construction_queries(
-            forces.rule, forces.terms, indptr, forces.arrangement, scores, forces.sigma, forces.normalize,
+            forces.rule, forces.terms, indptr, forces.tie_order, scores, forces.sigma, forces.normalize,
             longest, first, last, grad, hess,
         )  # fmt: skip
     if len(forces.weights) > 0:

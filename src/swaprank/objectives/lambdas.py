@@ -139,7 +139,7 @@ def push_wide_list(
 def lambda_queries(
     terms: MetricTerms,
     indptr: Ints,
-    arrangement: Ints,
+    tie_order: Ints,
     scores: Floats,
     sigma: float,
     normalize: bool,
@@ -172,7 +172,7 @@ def lambda_queries(
                 hess[r] = 0.0
             continue
         for r in range(n):
-            order[r] = arrangement[start + r]
+            order[r] = tie_order[start + r]
         rank_leading(scores, order[:n], min(terms.depth, n), scratch, ranked, work[0])
         highest = lowest = scores[order[0]]
         for r in range(n):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from swaprank.arrays import Bools, Floats
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 
 
 class BoundObjective(ABC):

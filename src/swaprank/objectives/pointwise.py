@@ -8,7 +8,7 @@ from typing import Literal, final
 import numpy as np
 
 from swaprank.arrays import Bools, Floats
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
 from swaprank.objectives.objective import BoundObjective, Objective
 

@@ -9,11 +9,11 @@ from typing import Literal, final
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.errors import MetricError, ParameterError, did_you_mean
 from swaprank.kernels import query_chunks, run_in_threads, thread_count
 from swaprank.metrics.metric import Metric
-from swaprank.metrics.ordering import seeded_arrangement
+from swaprank.metrics.ordering import seeded_tie_order
 from swaprank.metrics.terms import AVERAGE_PRECISION, CASCADE, CUMULATIVE, MetricTerms, longest_list, sum_by_query
 from swaprank.objectives.smooth_indicators import rank_queries, smooth_other_queries, smooth_sum_queries
 from swaprank.objectives.smooth_ranks import smooth_rank_queries
@@ -72,7 +72,7 @@ class SmoothObjective:
             objective=self,
             terms=terms,
             indptr=np.array(data.indptr),
-            arrangement=seeded_arrangement(data.indptr, random_state),
+            tie_order=seeded_tie_order(data.indptr, random_state),
             weights=weights,
             costs=deep * lengths + 10.0 * lengths,
             n_threads=thread_count(n_threads),
@@ -87,7 +87,7 @@ class BoundSmooth:
     objective: SmoothObjective
     terms: MetricTerms
     indptr: Ints
-    arrangement: Ints
+    tie_order: Ints
     """Documents in the order that decides between tied scores, at which the gradient jumps: shuffled."""
     weights: Floats
     """How much each query counts: the mean weight of its documents."""
@@ -101,11 +101,11 @@ class BoundSmooth:
             scores: One a document, query after query.
             sigma: How much is smoothed: towards 0 this becomes the metric itself, towards infinity a constant.
             grad: Receives the gradient by the scores.
-            order: A copy of `arrangement`, kept by whoever calls again and again: it becomes the documents by rank, and
+            order: A copy of `tie_order`, kept by whoever calls again and again: it becomes the documents by rank, and
                 scores that have changed little are ranked faster from there.
         """
         values = np.empty(len(self.indptr) - 1)
-        order = self.arrangement.copy() if order is None else order
+        order = self.tie_order.copy() if order is None else order
         longest = longest_list(self.indptr)
         ranked, gains = np.empty(len(scores)), np.empty(len(scores))
         smooth_queries = smooth_sum_queries if self.terms.family == CUMULATIVE else smooth_other_queries

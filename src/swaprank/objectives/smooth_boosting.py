@@ -20,7 +20,7 @@ from typing import final
 import numpy as np
 
 from swaprank.arrays import Bools, Floats, Ints
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.terms import sum_by_query
 from swaprank.objectives.objective import BoundObjective, Objective

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, final
 
 from swaprank.errors import ParameterError, did_you_mean
 from swaprank.metrics.metric import Metric
-from swaprank.objectives.lambdarank import LambdaRankObjective
+from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 from swaprank.objectives.objective import Objective
 from swaprank.objectives.smooth_boosting import SmoothBoostingObjective
 from swaprank.rankers.tree_ranker import TreeRanker

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, final
 
 from swaprank.arrays import Floats
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError
 from swaprank.metrics.metric import Metric
-from swaprank.net.activations import Activation
-from swaprank.net.stepping import Optimizer
+from swaprank.models.activations import Activation
+from swaprank.nets.optimizers import Optimizer
 from swaprank.objectives.forces import BoundForces
-from swaprank.objectives.lambdarank import LambdaRankObjective
+from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 from swaprank.rankers.net_ranker import NetRanker
 
 

@@ -8,21 +8,21 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 
 from swaprank.arrays import AnyArray, Floats
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError, did_you_mean
-from swaprank.evaluation.binding import bind_to_data
-from swaprank.linear.architectures import Linear
-from swaprank.linear.candidates import Judge, mean_known, query_folds
-from swaprank.linear.features import units_of
-from swaprank.linear.model import LinearModel, linear_model_from_arrays
-from swaprank.linear.regression import STRENGTHS
-from swaprank.linear.starting import Fit, Lesson, fold_values, ridge_fit
+from swaprank.metrics.binding import bind_to_data
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.rankers.linear_parameters import check_flags, check_watched, held_weights, regularizations, watched_judge
-from swaprank.rankers.parameters import check_parameters
+from swaprank.models.linear import LinearModel, linear_model_from_arrays
+from swaprank.models.units import units_of
+from swaprank.rankers.linear_base import check_flags, check_watched, held_weights, regularizations, watched_judge
+from swaprank.rankers.parameter_checks import check_parameters
 from swaprank.rankers.ranker import Callback, Ranker
 from swaprank.rankers.rounds import Measured, run_rounds
+from swaprank.smoothrank.architectures import Linear
+from swaprank.smoothrank.candidates import Judge, mean_known, query_folds
+from swaprank.smoothrank.ridge import STRENGTHS
+from swaprank.smoothrank.start import Fit, Lesson, fold_values, ridge_fit
 
 TARGETS = ("gains", "labels")
 FOLDS = 10

@@ -10,18 +10,18 @@ from typing import Any, Self
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Floats
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.net.activations import ACTIVATIONS, Activation
-from swaprank.net.layers import make_layers, random_weights, weight_generator
-from swaprank.net.net import Net, net_arrays, net_from_arrays, net_meta, score
-from swaprank.net.scaling import fit_scaling
-from swaprank.net.stepping import OPTIMIZERS, Optimizer, Stepper
-from swaprank.net.training import Trainer, Training, TrainingRules
+from swaprank.models.activations import ACTIVATIONS, Activation
+from swaprank.models.layers import make_layers, random_weights, weight_generator
+from swaprank.models.net import Net, net_arrays, net_from_arrays, net_meta, score
+from swaprank.models.scaling import fit_scaling
+from swaprank.nets.net_training import Trainer, Training, TrainingRules
+from swaprank.nets.optimizers import OPTIMIZERS, Optimizer, Stepper
 from swaprank.objectives.forces import BoundForces
-from swaprank.rankers.parameters import Bounds, check_parameter, check_parameters
+from swaprank.rankers.parameter_checks import Bounds, check_parameter, check_parameters
 from swaprank.rankers.ranker import Callback, Ranker, _as_dataset
 from swaprank.rankers.rounds import Measured, run_rounds
 

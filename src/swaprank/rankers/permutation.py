@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from swaprank.dataset import Dataset
-from swaprank.evaluation.binding import bind_metric
+from swaprank.data.dataset import Dataset
+from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 
 

@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from swaprank.arrays import AnyArray, Features, Floats
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
+from swaprank.data.features import as_features, read_only
 from swaprank.errors import DataError, MetricError
-from swaprank.evaluation.binding import bind_metric
-from swaprank.features import as_features, read_only
+from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import OWN_METRIC, Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.rankers.rounds import Progress
@@ -108,7 +108,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, which `swaprank.load` reads; the same model gives the same bytes."""
-        from swaprank.model_files.rankers import save
+        from swaprank.rankers.saving import save
 
         self._check_fitted()
         save(self, path)

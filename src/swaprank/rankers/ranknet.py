@@ -8,15 +8,15 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError
 from swaprank.metrics.metric import Metric
-from swaprank.metrics.pairwise import PairwiseCorrect
-from swaprank.net.activations import Activation
-from swaprank.net.stepping import Optimizer
-from swaprank.net.training import TRAININGS, Training
+from swaprank.metrics.pairwise_correct import PairwiseCorrect
+from swaprank.models.activations import Activation
+from swaprank.nets.net_training import TRAININGS, Training
+from swaprank.nets.optimizers import Optimizer
 from swaprank.objectives.forces import BoundForces
-from swaprank.objectives.ranknet import RankNetObjective
+from swaprank.objectives.ranknet_objective import RankNetObjective
 from swaprank.rankers.net_ranker import NetRanker, check_word
 
 

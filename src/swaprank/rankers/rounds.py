@@ -8,9 +8,9 @@ from typing import NamedTuple, final
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
-from swaprank.evaluation.binding import bind_metric
+from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import BoundMetric, Metric
 
 
@@ -56,7 +56,7 @@ class Measured:
         self.watched = f"{list(sets)[-1]} {metrics[0]}" if sets else None
         self.in_vain: str | None = None
         """What would be watched, if one order of its documents were better than another."""
-        if self.watched and self.bound[self.watched][1].terms.hopeless.all():
+        if self.watched and self.bound[self.watched][1].terms.is_empty.all():
             self.watched, self.in_vain = None, self.watched
         self.at_start = -np.inf
 

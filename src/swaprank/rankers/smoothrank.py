@@ -8,12 +8,35 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from swaprank.arrays import AnyArray, Floats
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
-from swaprank.evaluation.binding import bind_metric, bind_to_data
 from swaprank.kernels import thread_count
-from swaprank.linear.annealing import OPTIMIZERS, Ascent, Optimizer
-from swaprank.linear.architectures import (
+from swaprank.metrics.binding import bind_metric, bind_to_data
+from swaprank.metrics.metric import Metric
+from swaprank.metrics.parse import metrics as parse_metrics
+from swaprank.models.activations import ACTIVATIONS, Activation
+from swaprank.models.kernel_map import KERNELS, Kernel, fit_kernel_map
+from swaprank.models.layers import make_layers
+from swaprank.models.net import Net
+from swaprank.models.scaling import fit_scaling
+from swaprank.models.units import units_of
+from swaprank.objectives.smooth import SMOOTHINGS, Smoothing, SmoothObjective
+from swaprank.rankers.linear_base import (
+    base_net,
+    check_flags,
+    check_numbers,
+    check_watched,
+    held_weights,
+    regularizations,
+    watched_judge,
+)
+from swaprank.rankers.net_ranker import check_word
+from swaprank.rankers.parameter_checks import BOUNDS, Bounds, check_parameters
+from swaprank.rankers.ranker import Callback, Ranker
+from swaprank.rankers.rounds import Measured, run_rounds
+from swaprank.rankers.smoothrank_folds import RaceResult, later, race_folds
+from swaprank.smoothrank.annealing import OPTIMIZERS, Ascent, Optimizer
+from swaprank.smoothrank.architectures import (
     Architecture,
     Kernelised,
     Layered,
@@ -24,7 +47,7 @@ from swaprank.linear.architectures import (
     model_parts,
     model_scores,
 )
-from swaprank.linear.candidates import (
+from swaprank.smoothrank.candidates import (
     REGULARIZATIONS,
     Candidate,
     Judge,
@@ -34,31 +57,8 @@ from swaprank.linear.candidates import (
     step_all,
     watched_values,
 )
-from swaprank.linear.features import units_of
-from swaprank.linear.kernel_map import KERNELS, Kernel, fit_kernel_map
-from swaprank.linear.scorers import Scorer
-from swaprank.linear.starting import STARTS, Lesson, Start, calibrated, start_parameters
-from swaprank.metrics.metric import Metric
-from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.net.activations import ACTIVATIONS, Activation
-from swaprank.net.layers import make_layers
-from swaprank.net.net import Net
-from swaprank.net.scaling import fit_scaling
-from swaprank.objectives.smooth import SMOOTHINGS, Smoothing, SmoothObjective
-from swaprank.rankers.fold_race import RaceResult, later, race_folds
-from swaprank.rankers.linear_parameters import (
-    base_net,
-    check_flags,
-    check_numbers,
-    check_watched,
-    held_weights,
-    regularizations,
-    watched_judge,
-)
-from swaprank.rankers.net_ranker import check_word
-from swaprank.rankers.parameters import BOUNDS, Bounds, check_parameters
-from swaprank.rankers.ranker import Callback, Ranker
-from swaprank.rankers.rounds import Measured, run_rounds
+from swaprank.smoothrank.scorers import Scorer
+from swaprank.smoothrank.start import STARTS, Lesson, Start, calibrated, start_parameters
 
 SIGMAS = tuple(2.0**power for power in range(6, -7, -1))
 """The annealing of the paper [Chapelle2010, section 4.4.2]."""

@@ -10,22 +10,22 @@ from typing import Any, Literal
 import numpy as np
 
 from swaprank.arrays import AnyArray, Floats
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.model_files.forests import forest_arrays, forest_from_arrays, forest_meta
+from swaprank.models.contributions import contributions
+from swaprank.models.forest import Forest, join_forests, split_counts, split_gains
+from swaprank.models.forest_arrays import forest_arrays, forest_from_arrays, forest_meta
+from swaprank.models.forest_scoring import score, staged_scores
+from swaprank.models.tree_text import tree_text
 from swaprank.objectives.objective import Objective
-from swaprank.rankers.parameters import check_parameters
+from swaprank.rankers.parameter_checks import check_parameters
 from swaprank.rankers.ranker import Callback, Ranker
 from swaprank.rankers.rounds import Measured, run_rounds
 from swaprank.trees.boosting import Booster, TreeRules, make_forest
-from swaprank.trees.contributions import contributions
-from swaprank.trees.forest import Forest, join_forests, split_counts, split_gains
 from swaprank.trees.routing import add_tree_scores
-from swaprank.trees.scoring import score, staged_scores
 from swaprank.trees.tree import GrownTree
-from swaprank.trees.tree_text import tree_text
 
 ALL_UP_TO, DOCUMENTS_BEYOND, QUERIES_BEYOND = 100_000, 0.3, 0.5
 """The fractions of those who choose none: on larger data, half of the queries and a third of their documents find

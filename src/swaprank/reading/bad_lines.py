@@ -7,7 +7,7 @@ from pathlib import Path
 from swaprank.arrays import Bytes
 from swaprank.errors import DataError
 from swaprank.reading import parsing_status as status
-from swaprank.reading.compression import HOW_TO_RECODE
+from swaprank.reading.text_files import HOW_TO_RECODE
 
 _SHOWN_BYTES = 40
 _COUNTED_BYTES = 1 << 20

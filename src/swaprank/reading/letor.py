@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from swaprank.arrays import AnyArray, Features
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
+from swaprank.data.ids import decoded, integers_or_text
 from swaprank.errors import DataError
-from swaprank.ids import decoded, integers_or_text
+from swaprank.files import existing_file
 from swaprank.reading.bad_lines import BadLineError, bad_line_error
-from swaprank.reading.compression import Block, existing_file, text_blocks
+from swaprank.reading.group_sizes import query_numbers, refuse_contradiction, side_file
 from swaprank.reading.parsing_status import LARGEST_INDEX, Format
-from swaprank.reading.side_files import query_numbers, refuse_contradiction, side_file
+from swaprank.reading.text_files import Block, text_blocks
 
 if TYPE_CHECKING:
     from swaprank.reading.letor_block import ParsedBlock

@@ -20,8 +20,8 @@ from swaprank.errors import DataError
 from swaprank.kernels import run_in_threads
 from swaprank.reading import letor_kernel, parsing_status
 from swaprank.reading.bad_lines import BadLineError
-from swaprank.reading.compression import Block
 from swaprank.reading.parsing_status import DONE, FULL, LARGEST_INDEX, LONGEST_ID, Format
+from swaprank.reading.text_files import Block
 
 _LEAST_CHUNK = 1 << 18
 _HARD_NUMBERS = 1024

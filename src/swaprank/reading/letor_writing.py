@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Ints
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
+from swaprank.data.grouping import query_of_row
+from swaprank.data.ids import id_text
 from swaprank.errors import DataError
-from swaprank.grouping import query_of_row
-from swaprank.ids import id_text
-from swaprank.reading.compression import replacing
+from swaprank.files import replacing
 
 _BATCH_BYTES = 8 << 20
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
+from swaprank.data.frames import columns_of
+from swaprank.data.ids import integers_or_text
 from swaprank.errors import DataError, MissingExtraError
-from swaprank.ids import integers_or_text
-from swaprank.reading.compression import content_ending, is_stream, packing, refuse_binary, text_blocks
-from swaprank.reading.frames import columns_of
+from swaprank.files import content_ending, packing
+from swaprank.reading.text_files import is_stream, refuse_binary, text_blocks
 
 if TYPE_CHECKING:
     import polars

@@ -6,93 +6,19 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Floats, Ints
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
+from swaprank.data.grouping import query_of_row
+from swaprank.data.ids import id_text
+from swaprank.data.judgements import LARGEST_LABEL, Qrels, Run
+from swaprank.data.scores import check_scores
 from swaprank.errors import DataError
-from swaprank.grouping import query_of_row
-from swaprank.ids import document_ids, id_text
-from swaprank.reading.compression import existing_file, replacing, text_lines
-
-_LARGEST_LABEL = 10**18
-
-
-@final
-@dataclass(frozen=True, eq=False, slots=True)
-class Qrels:
-    """Relevance judgements: one label for each judged (query, document).
-
-    >>> import numpy as np, swaprank as sr
-    >>> sr.Qrels(np.array(["q1", "q1"]), np.array(["a", "b"]), np.array([2, 0])).to_dict()
-    {'q1': {'a': 2, 'b': 0}}
-    """
-
-    qid: AnyArray
-    docid: AnyArray
-    label: Ints
-
-    def __post_init__(self) -> None:
-        labels = _as_arrays(self, "label")
-        bad = np.flatnonzero((labels != np.round(labels)) | (np.abs(labels) >= _LARGEST_LABEL))
-        if len(bad):
-            raise DataError(f"label, row {bad[0]}: {labels[bad[0]]} is not a whole number below 10^18.")
-        object.__setattr__(self, "label", np.asarray(self.label).astype(np.int64, copy=False))
-
-    def to_dict(self) -> dict[str, dict[str, int]]:
-        """Labels by query and document, as pytrec_eval and ir_measures take them."""
-        return _nested(self.qid, self.docid, self.label)
-
-
-@final
-@dataclass(frozen=True, eq=False, slots=True)
-class Run:
-    """A system's answer: one score for each retrieved (query, document).
-
-    >>> import numpy as np, swaprank as sr
-    >>> run = sr.Run(np.array(["7", "7"]), np.array(["b", "a"]), np.array([0.5, 1.5]))
-    >>> run.scores_for(sr.Dataset([[1.0], [2.0]], [0, 1], qid=[7, 7], docid=["a", "b"]))
-    array([1.5, 0.5])
-    """
-
-    qid: AnyArray
-    docid: AnyArray
-    score: Floats
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "score", _as_arrays(self, "score"))
-
-    def to_dict(self) -> dict[str, dict[str, float]]:
-        """Scores by query and document, as pytrec_eval and ir_measures take them."""
-        return _nested(self.qid, self.docid, self.score)
-
-    def scores_for(self, data: Dataset) -> Floats:
-        """The scores of a data set's documents, in the order of its rows, matched by query id and document id."""
-        if data.docid is None:
-            raise DataError("a run is matched by document ids, and this data set has none.")
-        scores = self.to_dict()
-        found = np.full(len(data), np.nan)
-        missing: list[tuple[int, str]] = []
-        docids = data.docid.astype(str)
-        for query, qid in enumerate(map(id_text, data.qids.tolist())):
-            of_query = scores.get(qid, {})
-            for row in data.rows(query).tolist():
-                score = of_query.get(docids[row])
-                if score is None:
-                    missing.append((row, qid))
-                else:
-                    found[row] = score
-        if missing:
-            row, qid = min(missing)
-            raise DataError(
-                f"the run has no score for {len(missing):,} of {len(data):,} documents; "
-                f"the first is '{docids[row]}' of query '{qid}' (row {row})."
-            )
-        return found
+from swaprank.files import existing_file, replacing
+from swaprank.reading.text_files import text_lines
 
 
 def read_qrels(path: str | os.PathLike[str]) -> Qrels:
@@ -145,8 +71,6 @@ def write_run(data: Dataset, scores: Any, path: str | os.PathLike[str], tag: str
     301 Q0 FR94-2 1 1.5 swaprank
     301 Q0 FR94-1 2 0.25 swaprank
     """
-    from swaprank.metrics.measuring import check_scores
-
     values = check_scores(scores, len(data))
     infinite = np.flatnonzero(np.isinf(values))
     if len(infinite):
@@ -218,7 +142,7 @@ def _finite_number(text: str) -> float:
 
 
 def _whole_number(text: str) -> int:
-    if not re.fullmatch("[+-]?[0-9]+", text) or abs(int(text)) >= _LARGEST_LABEL:
+    if not re.fullmatch("[+-]?[0-9]+", text) or abs(int(text)) >= LARGEST_LABEL:
         raise ValueError(text)
     return int(text)
 
@@ -237,23 +161,3 @@ def _written_ids(data: Dataset) -> list[str]:
                 f"'{key[1]}': a run names each document of a query once."
             )
     return ids
-
-
-def _as_arrays(judged: Qrels | Run, name: str) -> Floats:
-    """Make text of the ids, and see that there are as many as values, which are given back as numbers."""
-    try:
-        values = np.asarray(getattr(judged, name), np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{name} must hold numbers: {error}.") from None
-    if values.ndim != 1 or not np.isfinite(values).all():
-        raise DataError(f"{name} must be one finite number for every document.")
-    for ids in ("qid", "docid"):
-        object.__setattr__(judged, ids, document_ids(getattr(judged, ids), len(values), ids).astype(str, copy=False))
-    return values
-
-
-def _nested(qids: AnyArray, docids: AnyArray, values: AnyArray) -> dict[str, dict[str, Any]]:
-    nested: dict[str, dict[str, Any]] = {}
-    for qid, docid, value in zip(qids.tolist(), docids.tolist(), values.tolist(), strict=True):
-        nested.setdefault(qid, {})[docid] = value
-    return nested

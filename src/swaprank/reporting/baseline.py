@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, did_you_mean
 from swaprank.metrics.metric import Metric
-from swaprank.reporting.sampling import query_sample
+from swaprank.reporting.data_samples import query_sample
 
 _MOST_VALUES = 4_000_000
 """Feature values that are looked at to find the best feature."""

@@ -8,12 +8,12 @@ import numpy as np
 from scipy.special import expit
 
 from swaprank.arrays import Floats, Ints
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.ranknet import RankNet
+from swaprank.reporting.data_samples import SEED
 from swaprank.reporting.markup import join, paragraph, table, tag
 from swaprank.reporting.plots import Axes, Line, bars, chart, dots, legend, line_path, stretched
-from swaprank.reporting.sampling import SEED
 from swaprank.reporting.scales import Scale, scale_of
 from swaprank.reporting.subject import Section, Subject
 

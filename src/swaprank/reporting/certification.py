@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
 from swaprank.instruments.certificate import Certificate
 from swaprank.instruments.certify import certify

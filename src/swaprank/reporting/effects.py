@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import Features, Floats
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.rankers.ranker import Ranker
-from swaprank.reporting.sampling import row_sample
+from swaprank.reporting.data_samples import row_sample
 
 _DOCUMENTS, _VALUES = 400, 24
 

@@ -7,19 +7,19 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import Features, Floats
-from swaprank.dataset import Dataset
-from swaprank.linear.model import LinearModel
+from swaprank.data.dataset import Dataset
 from swaprank.metrics.metric import Metric
+from swaprank.models.forest import split_gains
+from swaprank.models.linear import LinearModel
 from swaprank.rankers.permutation import permutation_importances
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.tree_ranker import TreeRanker
+from swaprank.reporting.data_samples import query_sample
 from swaprank.reporting.effects import Effect, effect_of, frozen_predict
 from swaprank.reporting.markup import Html, details, join, paragraph, shortened, table, tag
 from swaprank.reporting.plots import Axes, Line, chart, lines
-from swaprank.reporting.sampling import query_sample
 from swaprank.reporting.scales import percent, scale_of
 from swaprank.reporting.subject import Section, Subject
-from swaprank.trees.forest import split_gains
 
 _SHOWN, _MOST_NAMED = 15, 300
 _EFFECTS = 6

@@ -7,20 +7,20 @@ from collections.abc import Mapping
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.errors import MetricError
-from swaprank.evaluation.text_tables import decimals
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metric as parse_metric
+from swaprank.models.forest_scoring import staged_scores
 from swaprank.rankers.net_ranker import NetRanker
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.tree_ranker import TreeRanker
+from swaprank.rendering.text_tables import decimals
+from swaprank.reporting.data_samples import query_sample
 from swaprank.reporting.markup import Html, join, paragraph, table, tag
 from swaprank.reporting.plots import MOST_POINTS, MOST_ZONES, Axes, Line, chart, legend, lines, thinned, upright
-from swaprank.reporting.sampling import query_sample
 from swaprank.reporting.scales import scale_of
 from swaprank.reporting.subject import Section, Subject
-from swaprank.trees.scoring import staged_scores
 
 _STAGES = 40
 _STAGED_DOCUMENTS = 20_000

@@ -6,7 +6,7 @@ import numpy as np
 
 from swaprank.evaluation.compare import Difference
 from swaprank.evaluation.evaluate import MetricResult
-from swaprank.evaluation.text_tables import decimals, probability
+from swaprank.rendering.text_tables import decimals, probability
 from swaprank.reporting.markup import Html, details, join, paragraph, table, tag
 from swaprank.reporting.scales import Scale, percent, scale_of
 from swaprank.reporting.subject import Section, Subject

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
+from swaprank.data.summary import Summary, summarize
+from swaprank.ensembles.ensemble_ranker import ComposedRanker
 from swaprank.metrics.metric import Metric
-from swaprank.rankers.composed import ComposedRanker
 from swaprank.rankers.ranker import Ranker
 from swaprank.reporting.learning_curves import curves
 from swaprank.reporting.markup import Html, details, join, paragraph, shortened, table, tag, text
 from swaprank.reporting.sources import FileTrace
 from swaprank.reporting.subject import Section
-from swaprank.summary import Summary, summarize
 from swaprank.version import __version__
 
 _PACKAGES = ("numpy", "numba", "scipy", "scikit-learn")

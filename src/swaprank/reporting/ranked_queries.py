@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from swaprank.arrays import Ints
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, did_you_mean
-from swaprank.evaluation.text_tables import decimals
 from swaprank.instruments.explain import QueryExplanation, explain_query
+from swaprank.rendering.text_tables import decimals
 from swaprank.reporting.markup import Html, join, paragraph, shortened, tag
 from swaprank.reporting.subject import Section, Subject
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.errors import MetricError, ParameterError
 from swaprank.evaluation.compare import Comparison
 from swaprank.evaluation.evaluate import Evaluation, evaluate
+from swaprank.files import replacing, writable_target
 from swaprank.instruments.certificate import Certificate
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.ranker import Ranker
-from swaprank.reading.compression import replacing, writable_target
 from swaprank.reporting.baseline import Baseline, best_feature, feature_baseline
 from swaprank.reporting.calibration import calibration_section
 from swaprank.reporting.certification import certificate_section, make_certificate

@@ -8,12 +8,12 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
 from swaprank.model_files.container import read_model
-from swaprank.model_files.rankers import load
 from swaprank.rankers.ranker import Ranker
-from swaprank.reading.matching import read_matching
+from swaprank.rankers.saving import load
+from swaprank.reading.read import read_matching
 
 
 class FileTrace(NamedTuple):

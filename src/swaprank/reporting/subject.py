@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, final
 
 from swaprank.arrays import Floats
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.evaluation.compare import Comparison, Difference, compare
 from swaprank.evaluation.evaluate import Evaluation, MetricResult
 from swaprank.metrics.metric import Metric

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
-from swaprank.evaluation.text_tables import decimals
+from swaprank.rendering.text_tables import decimals
+from swaprank.reporting.data_samples import row_sample
 from swaprank.reporting.markup import Html, join, paragraph, shortened, table, tag
 from swaprank.reporting.plots import Axes, bars, chart, dots, legend, level
-from swaprank.reporting.sampling import row_sample
 from swaprank.reporting.scales import Scale, percent, scale_of
 from swaprank.reporting.subject import Section, Subject
 

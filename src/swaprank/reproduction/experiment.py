@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from swaprank.evaluation.json_values import json_number
+from swaprank.rendering.json_values import json_number
 
 Tell = Callable[[str], None]
 """Told, in a few words, of every step that is done."""

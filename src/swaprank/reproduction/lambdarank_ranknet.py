@@ -6,12 +6,12 @@ import numpy as np
 from scipy.stats import ttest_rel
 
 from swaprank.arrays import Floats
-from swaprank.dataset import Dataset
-from swaprank.datasets import random_polynomial
-from swaprank.evaluation.text_tables import probability, text_table
+from swaprank.data.dataset import Dataset
+from swaprank.data.datasets import random_polynomial
 from swaprank.metrics.cumulative import NDCG
 from swaprank.rankers.lambdarank import LambdaRank
 from swaprank.rankers.ranknet import RankNet
+from swaprank.rendering.text_tables import probability, text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
 
 QUERIES, QUICK_QUERIES = (10_000, 5_000, 10_000), (1_000, 500, 1_000)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from swaprank.dataset import Dataset
-from swaprank.evaluation.text_tables import text_table
-from swaprank.net.training import Training
+from swaprank.data.dataset import Dataset
+from swaprank.nets.net_training import Training
 from swaprank.rankers.ranknet import RankNet
+from swaprank.rendering.text_tables import text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
 
 WEB_QUERIES, WEB_DOCUMENTS, WEB_FEATURES = 1000, 26, 367

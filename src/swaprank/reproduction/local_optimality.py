@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from swaprank.datasets import random_polynomial
-from swaprank.evaluation.text_tables import text_table
+from swaprank.data.datasets import random_polynomial
 from swaprank.instruments.certificate import RISE, Certificate
 from swaprank.instruments.certify import certify
 from swaprank.rankers.lambdarank import LambdaRank
+from swaprank.rendering.text_tables import text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
 
 QUERIES, QUICK_QUERIES = 10_000, 500

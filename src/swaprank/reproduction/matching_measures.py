@@ -9,12 +9,12 @@ import numpy as np
 from scipy.stats import ttest_rel
 
 from swaprank.arrays import Floats
-from swaprank.dataset import Dataset
-from swaprank.datasets import random_polynomial
-from swaprank.evaluation.text_tables import probability, text_table
+from swaprank.data.dataset import Dataset
+from swaprank.data.datasets import random_polynomial
 from swaprank.instruments.effective_pairs import effective_pairs
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.rankers.lambdarank import LambdaRank
+from swaprank.rendering.text_tables import probability, text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
 
 SIZES, QUICK_SIZES = (1_000, 8_000), (100, 400)

@@ -16,10 +16,10 @@ import numpy as np
 
 from swaprank import datasets
 from swaprank.arrays import Floats, Ints
-from swaprank.dataset import Dataset
-from swaprank.evaluation.text_tables import text_table
-from swaprank.metrics.pairwise import PairwiseCorrect
+from swaprank.data.dataset import Dataset
+from swaprank.metrics.pairwise_correct import PairwiseCorrect
 from swaprank.rankers.ranknet import RankNet
+from swaprank.rendering.text_tables import text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
 
 DOCUMENTS = 50

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from swaprank.evaluation.text_tables import text_table
 from swaprank.rankers.smoothrank import SIGMAS, SmoothRank
+from swaprank.rendering.text_tables import text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
 from swaprank.reproduction.smoothrank_data import described, folds_or_generated, strengths
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.dataset import Dataset
-from swaprank.evaluation.text_tables import text_table
+from swaprank.data.dataset import Dataset
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.objectives.smooth import SmoothObjective
 from swaprank.rankers.smoothrank import SmoothRank
+from swaprank.rendering.text_tables import text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
 from swaprank.reproduction.smoothrank_data import described, folds_or_generated
 

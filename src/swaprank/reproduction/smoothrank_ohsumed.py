@@ -8,12 +8,12 @@ import numpy as np
 from scipy.stats import ttest_rel
 
 from swaprank.arrays import Floats
-from swaprank.evaluation.text_tables import probability, text_table
 from swaprank.experiments.folds import Parts
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.linear_regression import LinearRegressionRanker
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.smoothrank import SmoothRank
+from swaprank.rendering.text_tables import probability, text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
 from swaprank.reproduction.smoothrank_data import described, folds_of, mean_of_folds, measured, strengths
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from swaprank.arrays import Floats
-from swaprank.evaluation.text_tables import text_table
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.smoothrank import SmoothRank
+from swaprank.rendering.text_tables import text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
 from swaprank.reproduction.smoothrank_data import described, folds_of, mean_of_folds, measured, strengths
 

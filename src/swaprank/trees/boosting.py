@@ -8,16 +8,16 @@ from typing import final
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Bytes, Floats, Ints
-from swaprank.dataset import Dataset
+from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
 from swaprank.kernels import run_together, thread_count
+from swaprank.models.forest import Forest
 from swaprank.objectives.objective import BoundObjective
 from swaprank.trees.binning import Bins, make_bins
-from swaprank.trees.forest import Forest
+from swaprank.trees.document_sampling import draw_sample, gather_bins
 from swaprank.trees.growing import Columns, Rules, Workspace, grow, make_workspace
 from swaprank.trees.histogram import BLOCK
 from swaprank.trees.routing import settle_leaves
-from swaprank.trees.sampling import draw_sample, gather_bins
 from swaprank.trees.tree import GrownTree, Tree, make_tree
 
 _BLOCKS_OF_QUERIES = 200

@@ -1,0 +1,44 @@
+"""`swaprank evaluate`: how good scores are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from swaprank.cli.common_options import AsJson, Convention, JudgedFile, Metrics, Threads
+from swaprank.cli.output import show, tell
+
+
+def evaluate(
+    data: JudgedFile,
+    scores: Annotated[
+        list[Path],
+        typer.Argument(metavar="SCORES", help="Scores: one number a line, row by row; or a TREC run; or a model."),
+    ],
+    metric: Metrics = ["ndcg@10", "map"],  # noqa: B006
+    convention: Convention = "standard",
+    per_query: Annotated[bool, typer.Option("--per-query", help="Print every query's values, too.")] = False,
+    threads: Threads = None,
+    json: AsJson = False,
+) -> None:
+    """Measure scores on judged documents: means, 95% intervals and the conventions in words."""
+    from swaprank.cli.rankings import read_ranking
+    from swaprank.evaluation.evaluate import evaluate as measure
+    from swaprank.reading.read import read_judged
+    from swaprank.rendering.json_values import json_text
+
+    tell(f"reading {data}")
+    judged = read_judged(data)
+    results = {
+        str(path): measure(judged, read_ranking(path, data, judged), metric, convention=convention, n_threads=threads)
+        for path in scores
+    }
+    if json:
+        plain = {path: result.to_dict(per_query=per_query) for path, result in results.items()}
+        show(json_text(plain, large=per_query))
+        return
+    for path, result in results.items():
+        text = result.to_text(per_query=per_query)
+        show(f"{path}\n\n{text}\n" if len(results) > 1 else text)

@@ -1,0 +1,349 @@
+"""Judged documents, grouped by query: what every ranker learns from and every metric measures on."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, final
+
+import numpy as np
+
+from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
+from swaprank.data.features import features_and_names
+from swaprank.data.grouping import group_rows, query_of_row
+from swaprank.data.ids import document_ids
+from swaprank.data.pairs import Pairs as Pairs
+from swaprank.data.pairs import check_pairs, pairs_within
+from swaprank.errors import DataError, did_you_mean
+from swaprank.seeds import random_generator
+
+
+@final
+@dataclass(frozen=True, init=False, eq=False, repr=False, slots=True)
+class Dataset:
+    """Documents with features and labels, grouped by query.
+
+    Rows may come in any order. Every array with one value a row (features, labels, docid, …), like every score
+    that a ranker gives back, is in the order in which the rows were given; `order` and `indptr` say which rows
+    belong to which query. The arrays are read-only, and no copy is made of a float32 matrix: it stays the
+    caller's own, and whoever changes it changes the data set.
+
+    Args:
+        X: Documents x features: an array, nested lists, a pandas, Polars or Arrow table (all columns, by their names),
+            or a scipy.sparse matrix. NaN, null and masked mean missing.
+        y: Labels, one a row; larger is better, any finite real number.
+        qid: Query ids, one a row: integers of any size, or text.
+        sample_weight: How much a row counts in training, 0 or more.
+        base_score: Scores to start training from, one a row.
+        docid: Document ids, one a row: integers or text, empty text for none. They may repeat.
+        pairs: Preferences (i, j) or (i, j, p): row i above row j with probability p (1 if not given).
+        feature_names: One name a feature; if not given, a table's own, else "1", "2", … as in LETOR files.
+
+    >>> import swaprank as sr
+    >>> data = sr.Dataset([[0.1], [0.7], [0.4]], [0, 2, 1], qid=["shoes", "shoes", "hats"])
+    >>> data
+    Dataset(3 documents, 2 queries, 1 feature, labels 0 to 2)
+    >>> data.qids.tolist(), data.indptr.tolist()
+    (['shoes', 'hats'], [0, 2, 3])
+    """
+
+    features: Features
+    labels: Floats
+    qids: AnyArray
+    """One id a query, in the order in which the queries first appear."""
+    indptr: Ints
+    """Query q has the rows `order[indptr[q]:indptr[q + 1]]`, or `indptr[q]` to `indptr[q + 1]` if order is None."""
+    order: Ints | None
+    """The rows, query after query; None where they were given so."""
+    sample_weight: Floats | None
+    base_score: Floats | None
+    docid: AnyArray | None
+    pairs: Pairs | None
+    feature_names: tuple[str, ...]
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        qid: Any,
+        sample_weight: Any = None,
+        base_score: Any = None,
+        docid: Any = None,
+        pairs: Any = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> None:
+        features, names = features_and_names(X)
+        n_rows, n_features = features.shape
+        labels = _column("y", y, n_rows)
+        grouping = group_rows(qid, n_rows)
+        weights = _optional_column("sample_weight", sample_weight, n_rows)
+        if weights is not None and weights.min() < 0:
+            row = int(weights.argmin())
+            raise DataError(f"sample_weight, row {row}: {weights[row]} is negative.")
+        _fill(
+            self,
+            features=features,
+            labels=labels,
+            qids=grouping.qids,
+            indptr=grouping.indptr,
+            order=grouping.order,
+            sample_weight=weights,
+            base_score=_optional_column("base_score", base_score, n_rows),
+            docid=None if docid is None else document_ids(docid, n_rows),
+            pairs=None if pairs is None else check_pairs(pairs, grouping.indptr, grouping.order),
+            feature_names=_feature_names(names if feature_names is None else feature_names, n_features),
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Arrays come back from a pickle or a deep copy writeable; this way they are frozen anew.
+        return _restored, ({field.name: getattr(self, field.name) for field in fields(self)},)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        label: str = "label",
+        qid: str = "qid",
+        features: Sequence[str] | None = None,
+        *,
+        sample_weight: str | None = None,
+        base_score: str | None = None,
+        docid: str | None = None,
+        pairs: Any = None,
+    ) -> Dataset:
+        """A data set from a pandas, Polars or Arrow table; features are all columns that have no other role.
+
+        >>> import pandas as pd, swaprank as sr
+        >>> frame = pd.DataFrame({"qid": [1, 1], "label": [0, 1], "bm25": [3.2, 8.1], "clicks": [2, 5]})
+        >>> sr.Dataset.from_frame(frame).feature_names
+        ('bm25', 'clicks')
+        """
+        from swaprank.data.frames import columns_of
+
+        roles = {"sample_weight": sample_weight, "base_score": base_score, "docid": docid}
+        columns = columns_of(frame, label=label, qid=qid, features=features, roles=roles)
+        return cls(
+            columns.X,
+            columns.label,
+            qid=columns.qid,
+            pairs=pairs,
+            feature_names=columns.names,
+            **columns.roles,
+        )
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def n_queries(self) -> int:
+        """How many queries there are."""
+        return len(self.qids)
+
+    @property
+    def n_features(self) -> int:
+        """How many features a document has."""
+        return int(self.features.shape[1])
+
+    def __repr__(self) -> str:
+        def count(n: int, one: str, many: str) -> str:
+            return f"{n:,} {one if n == 1 else many}"
+
+        parts = [
+            count(len(self), "document", "documents"),
+            count(self.n_queries, "query", "queries"),
+            count(self.n_features, "feature", "features"),
+            f"labels {self.labels.min():g} to {self.labels.max():g}",
+        ]
+        if self.pairs is not None:
+            parts.append(count(len(self.pairs.above), "pair", "pairs"))
+        return f"Dataset({', '.join(parts)})"
+
+    def rows(self, query: int) -> Ints:
+        """The rows of one query, named by its position, in the order in which they were given.
+
+        >>> import swaprank as sr
+        >>> sr.Dataset([[1.0], [2.0], [3.0]], [0, 0, 1], qid=[5, 6, 5]).rows(0).tolist()
+        [0, 2]
+        """
+        position = _position("query", query, self.n_queries)
+        start, stop = self.indptr[position], self.indptr[position + 1]
+        return np.arange(start, stop) if self.order is None else self.order[start:stop]
+
+    def column(self, feature: int | str) -> Features:
+        """One feature of every row, by position or name: the simplest ranker there is.
+
+        >>> import swaprank as sr
+        >>> sr.Dataset([[1, 9], [2, 8]], [0, 1], qid=[1, 1], feature_names=["age", "bm25"]).column("bm25")
+        array([9., 8.], dtype=float32)
+        """
+        if isinstance(feature, str):
+            if feature not in self.feature_names:
+                raise DataError(f"there is no feature '{feature}'; {did_you_mean(feature, self.feature_names)}")
+            feature = self.feature_names.index(feature)
+        return self.features[:, _position("feature", feature, self.n_features)]
+
+    def by_query(self, values: AnyArray) -> AnyArray:
+        """One value a row, put query after query: what kernels take beside `indptr`."""
+        return values if self.order is None else values[self.order]
+
+    def as_given(self, values: AnyArray) -> AnyArray:
+        """The inverse of `by_query`: back to the order in which the rows were given."""
+        if self.order is None:
+            return values
+        given = np.empty_like(values)
+        given[self.order] = values
+        return given
+
+    def subset(self, queries: Any) -> Dataset:
+        """The chosen queries with all their rows: positions, a slice, or a mask with one truth value a query.
+
+        Rows stay in the order in which they were given. Neighbouring queries of grouped data share their memory
+        with this data set; any other choice copies its rows.
+
+        >>> import swaprank as sr
+        >>> data = sr.Dataset([[1.0], [2.0], [3.0]], [0, 1, 2], qid=[5, 6, 7])
+        >>> data.subset([0, 2]).qids.tolist()
+        [5, 7]
+        """
+        is_chosen = _chosen_queries(queries, self.n_queries)
+        rows = np.flatnonzero(is_chosen[query_of_row(self.indptr, self.order)])
+        contiguous = rows[-1] - rows[0] + 1 == len(rows)
+        take: Any = slice(int(rows[0]), int(rows[-1]) + 1) if contiguous else rows
+        part = object.__new__(Dataset)
+        _fill(
+            part,
+            features=self.features[take],
+            labels=self.labels[take],
+            qids=self.qids[is_chosen],
+            indptr=np.concatenate(([0], np.cumsum(np.diff(self.indptr)[is_chosen]))),
+            order=None if self.order is None else _order_within(self.order, rows),
+            sample_weight=None if self.sample_weight is None else self.sample_weight[take],
+            base_score=None if self.base_score is None else self.base_score[take],
+            docid=None if self.docid is None else self.docid[take],
+            pairs=None if self.pairs is None else pairs_within(self.pairs, rows, len(self)),
+            feature_names=self.feature_names,
+        )
+        return part
+
+    def split(self, fractions: Sequence[float], random_state: int | None = None) -> tuple[Dataset, ...]:
+        """Parts of whole queries, drawn at random, of about the given fractions of the queries.
+
+        >>> import swaprank as sr
+        >>> data = sr.Dataset([[float(i)] for i in range(10)], [0, 1] * 5, qid=[i // 2 for i in range(10)])
+        >>> [part.n_queries for part in data.split((0.6, 0.2, 0.2), random_state=0)]
+        [3, 1, 1]
+        """
+        shares = _fractions(fractions)
+        cuts = np.rint(np.cumsum(shares) * self.n_queries).astype(int)
+        sizes = np.diff(np.concatenate(([0], cuts)))
+        if (sizes == 0).any():
+            raise DataError(f"{self.n_queries} queries are too few to be split into {tuple(fractions)}.")
+        shuffled = random_generator(random_state).permutation(self.n_queries)
+        return tuple(self.subset(np.sort(part)) for part in np.split(shuffled, cuts[:-1]))
+
+
+def _restored(state: dict[str, Any]) -> Dataset:
+    data = object.__new__(Dataset)
+    _fill(data, **state)
+    return data
+
+
+def _fill(data: Dataset, **fields: Any) -> None:
+    for name, value in fields.items():
+        object.__setattr__(data, name, _read_only(value))
+
+
+def _read_only(value: Any) -> Any:
+    """A view that cannot be written through; the caller's own array keeps its flags."""
+    if isinstance(value, np.ndarray):
+        view = value.view()
+        view.flags.writeable = False
+        return view
+    if isinstance(value, Pairs):
+        return Pairs(*(_read_only(array) for array in value))
+    return value
+
+
+def _column(name: str, values: Any, n_rows: int) -> Floats:
+    try:
+        masked = isinstance(values, np.ma.MaskedArray)
+        given: AnyArray = np.ma.filled(values.astype(np.float64), np.nan) if masked else np.asarray(values)
+        if given.dtype.kind in "mMc":
+            # NumPy would take dates for numbers, and drop imaginary parts.
+            raise TypeError(f"found {given.dtype}")
+        column = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} must hold numbers: {error}.") from None
+    if column.ndim != 1:
+        raise DataError(f"{name} must be one value for every row, found an array of shape {column.shape}.")
+    if len(column) != n_rows:
+        raise DataError(f"{name} has {len(column):,} values, but X has {n_rows:,} rows.")
+    bad = np.flatnonzero(~np.isfinite(column))
+    if len(bad):
+        raise DataError(f"{name}, row {bad[0]}: {column[bad[0]]} is not a finite number.")
+    return column
+
+
+def _optional_column(name: str, values: Any, n_rows: int) -> Floats | None:
+    return None if values is None else _column(name, values, n_rows)
+
+
+def _feature_names(names: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(str(number) for number in range(1, n_features + 1))
+    result = tuple(str(name) for name in names)
+    if len(result) != n_features:
+        raise DataError(f"feature_names has {len(result)} names, but X has {n_features} features.")
+    if len(set(result)) < n_features:
+        twice = next(name for name in result if result.count(name) > 1)
+        raise DataError(f"feature_names has '{twice}' more than once.")
+    return result
+
+
+def _position(what: str, number: Any, n: int) -> int:
+    try:
+        position = operator.index(number)
+    except TypeError:
+        raise DataError(f"a {what} is named by a whole number, found {number!r}.") from None
+    if not 0 <= position < n:
+        raise DataError(f"there is no {what} {position}: there are {n:,}, numbered from 0.")
+    return position
+
+
+def _order_within(order: Ints, rows: Ints) -> Ints | None:
+    """The order of a choice of rows, in their new numbers; None if they now stand query after query."""
+    new_row = np.full(len(order), -1, np.int64)
+    new_row[rows] = np.arange(len(rows))
+    renumbered = new_row[order]
+    kept: Ints = renumbered[renumbered >= 0]
+    return None if (kept[1:] > kept[:-1]).all() else kept
+
+
+def _fractions(fractions: Any) -> Floats:
+    try:
+        shares = np.asarray(fractions, dtype=np.float64)
+    except (TypeError, ValueError):
+        shares = np.empty(0)
+    if shares.ndim != 1 or len(shares) == 0 or not (shares > 0).all() or abs(shares.sum() - 1) > 1e-9:
+        raise DataError(f"fractions must be positive and sum to 1, such as (0.8, 0.2); found {fractions!r}.")
+    return shares
+
+
+def _chosen_queries(queries: Any, n_queries: int) -> Bools:
+    if not isinstance(queries, slice):
+        queries = np.atleast_1d(queries)
+        if len(queries) == 0:
+            queries = slice(0)
+    try:
+        picked: Ints = np.arange(n_queries)[queries]
+    except IndexError as error:
+        raise DataError(f"there are {n_queries} queries, numbered from 0: {error}.") from None
+    if len(picked) == 0:
+        raise DataError("a subset needs at least one query, found none.")
+    is_chosen = np.zeros(n_queries, np.bool_)
+    is_chosen[picked] = True
+    if np.count_nonzero(is_chosen) < len(picked):
+        raise DataError("a subset takes each query once.")
+    return is_chosen

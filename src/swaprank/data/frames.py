@@ -1,0 +1,186 @@
+"""Columns of a table, whichever library made it, in the roles that a data set gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from swaprank.arrays import AnyArray, Features
+from swaprank.errors import DataError, did_you_mean
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+_ROWS_AT_A_TIME = 65_536
+
+
+class Columns(NamedTuple):
+    """What `Dataset` takes, as arrays."""
+
+    X: Features
+    label: AnyArray
+    qid: AnyArray
+    names: tuple[str, ...]
+    roles: dict[str, AnyArray | None]
+
+
+def columns_of(
+    frame: Any,
+    *,
+    label: str,
+    qid: str,
+    features: Sequence[str] | None,
+    roles: Mapping[str, str | None],
+    huge_is_missing: bool = False,
+) -> Columns:
+    """Take a pandas, Polars or Arrow table apart; features are all columns without another role, if not named.
+
+    A number beyond single precision is left for the data set to refuse, or missing.
+
+    >>> import pandas as pd
+    >>> from swaprank.data.frames import columns_of
+    >>> frame = pd.DataFrame({"qid": ["a", "a"], "label": [0, 1], "age": [3, None], "new": [True, False]})
+    >>> columns = columns_of(frame, label="label", qid="qid", features=None, roles={"docid": None})
+    >>> columns.names, columns.X.tolist()
+    (('age', 'new'), [[3.0, 1.0], [nan, 0.0]])
+    """
+    table = _table(frame)
+    by_role = {"label": label, "qid": qid, **{role: name for role, name in roles.items() if name is not None}}
+    by_role = {role: str(name) for role, name in by_role.items()}
+    taken = list(by_role.values())
+    names = [name for name in table.columns if name not in taken] if features is None else [str(f) for f in features]
+    for name in (*taken, *names):
+        if name not in table.columns:
+            raise DataError(f"there is no column '{name}'; {did_you_mean(name, table.columns)}")
+    _refuse_two_roles(by_role, names)
+    if not names:
+        raise DataError(f"the table has no feature columns beside {', '.join(taken)}.")
+    return Columns(
+        X=_features(table, names, every=features is None, huge_is_missing=huge_is_missing),
+        label=_numbers(table[by_role["label"]], by_role["label"]),
+        qid=_ids(table[by_role["qid"]], by_role["qid"]),
+        names=tuple(names),
+        roles={role: _role(table[by_role[role]], by_role[role], role) if role in by_role else None for role in roles},
+    )
+
+
+def feature_columns(frame: Any) -> tuple[Features, tuple[str, ...]]:
+    """All columns of a table as features, and their names."""
+    table = _table(frame)
+    if not table.columns:
+        raise DataError("X has no features.")
+    return _features(table, table.columns, every=False, huge_is_missing=False), tuple(table.columns)
+
+
+def is_frame(X: Any) -> bool:
+    """Whether this is a table with named columns, of pandas, Polars, Arrow or their like."""
+    import narwhals as nw
+
+    return nw.dependencies.is_into_dataframe(X) or nw.dependencies.is_polars_lazyframe(X)
+
+
+def _refuse_two_roles(by_role: Mapping[str, str], features: Sequence[str]) -> None:
+    """A label among the features would be learnt by heart, and seldom on purpose."""
+    seen: dict[str, str] = {}
+    for role, name in (*by_role.items(), *(("feature", name) for name in features)):
+        if name in seen:
+            both = f"twice as {role}" if seen[name] == role else f"as {seen[name]} and as {role}"
+            raise DataError(f"column '{name}' is given {both}: a column has one role.")
+        seen[name] = role
+
+
+def _table(frame: Any) -> nw.DataFrame[Any]:
+    import narwhals as nw
+
+    if nw.dependencies.is_pandas_like_dataframe(frame):
+        frame = _named_by_text(frame)
+    elif nw.dependencies.is_pyarrow_table(frame):
+        _refuse_repeated(frame.column_names)
+    try:
+        table = nw.from_native(frame)
+    except TypeError:
+        raise DataError(f"expected a pandas, Polars or Arrow table, found {type(frame).__name__}.") from None
+    return table.collect() if isinstance(table, nw.LazyFrame) else table
+
+
+def _named_by_text(frame: Any) -> Any:
+    """The same pandas table, but that its columns are named by text: numbers would be taken for positions."""
+    names = [str(name) for name in frame.columns]
+    _refuse_repeated(names)
+    if names == list(frame.columns):
+        return frame
+    renamed = frame.copy(deep=False)
+    renamed.columns = names
+    return renamed
+
+
+def _refuse_repeated(names: list[str]) -> None:
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"the table has more than one column '{twice}': name them apart.")
+
+
+def _features(table: nw.DataFrame[Any], names: list[str], *, every: bool, huge_is_missing: bool) -> Features:
+    """Column by column into one float32 matrix, a few rows at a time: no wider copy of it ever exists."""
+    X = np.empty((len(table), len(names)), np.float32)
+    for k, name in enumerate(names):
+        column = table[name]
+        if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
+            advice = "give features=[…] without it" if every else "leave it out"
+            raise DataError(
+                f"column '{name}' holds {column.dtype}{_such_as(column)}, not numbers: {advice}, or encode it."
+            )
+        for start in range(0, len(table), _ROWS_AT_A_TIME):
+            part = column[start : start + _ROWS_AT_A_TIME]
+            X[start : start + len(part), k] = _with_nan(part, huge_is_missing)
+    return X
+
+
+def _such_as(column: nw.Series[Any]) -> str:
+    given = np.flatnonzero(~column.is_null().to_numpy())
+    return f" (row {given[0]}: '{str(column[int(given[0])])[:40]}')" if len(given) else ""
+
+
+def _with_nan(column: nw.Series[Any], huge_is_missing: bool) -> Features:
+    """Numbers in single precision, with NaN for nulls."""
+    import narwhals as nw
+
+    values = column.cast(nw.Float64).to_numpy()
+    # Beyond single precision a value becomes infinite, which the data set refuses by row and column.
+    with np.errstate(over="ignore"):
+        single: Features = values.astype(np.float32)
+    if huge_is_missing:
+        single[np.isinf(single) & np.isfinite(values)] = np.nan
+    return single
+
+
+def _numbers(column: nw.Series[Any], name: str) -> AnyArray:
+    if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
+        raise DataError(f"column '{name}' holds {column.dtype}, not numbers.")
+    import narwhals as nw
+
+    _refuse_nulls(column, name)
+    return column.cast(nw.Float64).to_numpy()
+
+
+def _ids(column: nw.Series[Any], name: str) -> AnyArray:
+    """Integers as they are, anything else as text."""
+    _refuse_nulls(column, name)
+    if "128" in str(column.dtype):
+        # NumPy has no integers of 128 bits; Python has all of them.
+        return np.array(column.to_list(), dtype=object)
+    if column.dtype.is_integer() or column.dtype.is_float():
+        return column.to_numpy()
+    return np.array([str(value) for value in column.to_list()])
+
+
+def _role(column: nw.Series[Any], name: str, role: str) -> AnyArray:
+    return _ids(column, name) if role == "docid" else _numbers(column, name)
+
+
+def _refuse_nulls(column: nw.Series[Any], name: str) -> None:
+    empty = np.flatnonzero(column.is_null().to_numpy())
+    if len(empty):
+        raise DataError(f"column '{name}', row {empty[0]}: the value is missing.")

@@ -1,0 +1,73 @@
+"""Rows in any order, grouped by query: which rows belong to which query, without moving a feature.
+
+rows as given     0  1  2  3  4  5
+qid               b  a  b  b  c  a
+order             0  2  3 | 1  5 | 4        rows of b, then of a, then of c: queries as they first appear
+indptr            0         3      5   6    query q owns order[indptr[q] : indptr[q + 1]]
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from swaprank.arrays import AnyArray, Ints
+from swaprank.data.ids import query_ids
+from swaprank.errors import DataError
+
+
+class Grouping(NamedTuple):
+    """The queries of a data set: their ids, their bounds, and the rows in each."""
+
+    qids: AnyArray
+    indptr: Ints
+    order: Ints | None
+    """None where the rows came grouped, so that nothing need be permuted."""
+
+
+def group_rows(qid: Any, n_rows: int) -> Grouping:
+    """Group rows by query id, stably: queries as they first appear, rows within one as they were given."""
+    ids = query_ids(qid, n_rows)
+    if n_rows == 0:
+        raise DataError("a data set needs at least one document, found none.")
+    starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1])))
+    run_ids = ids[starts]
+    codes = first_appearance_codes(run_ids)
+    if len(codes) == int(codes.max()) + 1:
+        return Grouping(run_ids, np.append(starts, n_rows).astype(np.int64), None)
+    row_codes = np.repeat(codes, np.diff(np.append(starts, n_rows)))
+    order = np.argsort(row_codes, kind="stable").astype(np.int64)
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(row_codes)))).astype(np.int64)
+    return Grouping(ids[order[indptr[:-1]]], indptr, order)
+
+
+def query_of_row(indptr: Ints, order: Ints | None = None) -> Ints:
+    """The position of every row's query: query after query, or as the rows were given if there is an order.
+
+    >>> import numpy as np
+    >>> from swaprank.data.grouping import query_of_row
+    >>> query_of_row(np.array([0, 2, 3])).tolist(), query_of_row(np.array([0, 2, 3]), np.array([0, 2, 1])).tolist()
+    ([0, 0, 1], [0, 1, 0])
+    """
+    grouped = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    if order is None:
+        return grouped
+    given = np.empty_like(grouped)
+    given[order] = grouped
+    return given
+
+
+def first_appearance_codes(ids: AnyArray) -> Ints:
+    """Number the distinct ids 0, 1, … in the order in which they first appear."""
+    if ids.dtype.kind not in "iub":
+        # Hashing text is several times faster than sorting it.
+        keys = ids.tolist()
+        if len(set(keys)) == len(keys):
+            return np.arange(len(keys))
+        numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+        return np.fromiter(map(numbers.__getitem__, keys), np.int64, len(keys))
+    _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse]

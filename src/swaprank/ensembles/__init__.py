@@ -1,0 +1,1 @@
+"""Several fitted rankers in one."""

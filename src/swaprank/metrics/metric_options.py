@@ -1,0 +1,181 @@
+"""The choices that make two tools disagree about one metric: what each may be, and what it says in words."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from swaprank.arrays import AnyArray, Bools, Floats, Ints
+from swaprank.errors import MetricError, did_you_mean
+
+
+def _exp2_gain(labels: Floats) -> Floats:
+    # A negative label (TREC marks spam so) is worth nothing, as in trec_eval.
+    with np.errstate(over="ignore"):
+        return np.exp2(np.maximum(labels, 0.0)) - 1.0
+
+
+def _linear_gain(labels: Floats) -> Floats:
+    return np.maximum(labels, 0.0)
+
+
+def _log2_discount(ranks: Ints) -> Floats:
+    logarithms: Floats = np.log2(ranks + 1.0)
+    return 1.0 / logarithms
+
+
+def _letor_discount(ranks: Ints) -> Floats:
+    return 1.0 / np.log2(np.maximum(ranks, 2))
+
+
+GAINS: dict[str, Callable[[Floats], Floats]] = {"exp2": _exp2_gain, "linear": _linear_gain}
+DISCOUNTS: dict[str, Callable[[Ints], Floats]] = {
+    "log2": _log2_discount,
+    "letor": _letor_discount,
+    "reciprocal": lambda ranks: 1.0 / ranks,
+}
+
+
+def is_relevant(labels: Floats, rel: float) -> Bools:
+    """Labels from `rel` on."""
+    return labels >= rel
+
+
+@final
+@dataclass(frozen=True)
+class Choice:
+    """One of a few values, each with its meaning in words."""
+
+    words: dict[Any, str]
+
+    def parse(self, text: str) -> Any:
+        """The value written as text."""
+        for value in self.words:
+            if str(value).lower() == text.lower():
+                return value
+        raise ValueError(did_you_mean(text, map(str, self.words)))
+
+    def check(self, value: Any) -> Any:
+        """Refuse what is not a choice."""
+        # True equals 1, but is not what was meant where 0 and 1 are the choices.
+        if not any(type(value) is type(choice) and value == choice for choice in self.words):
+            raise ValueError(did_you_mean(str(value), map(str, self.words)))
+        return value
+
+    def describe(self, value: Any, wording: Mapping[str, str]) -> str:
+        """The choice in the metric's words."""
+        return self.words[value].format_map(wording)
+
+
+@final
+@dataclass(frozen=True)
+class Number:
+    """A finite number between two bounds, both open."""
+
+    words: str
+    low: float = -np.inf
+    high: float = np.inf
+
+    def parse(self, text: str) -> float:
+        """The value written as text."""
+        try:
+            return int(text)
+        except ValueError:
+            return float(text)
+
+    def check(self, value: Any) -> float:
+        """Refuse what is not a number or out of bounds; whole numbers become int, so that equal ones print alike."""
+        if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+            raise ValueError("it must be a number.")
+        number = int(value) if isinstance(value, int | np.integer) else float(value)
+        if not (-sys.float_info.max <= number <= sys.float_info.max and self.low < number < self.high):
+            raise ValueError(self._bounds())
+        return int(number) if number == int(number) else number
+
+    def _bounds(self) -> str:
+        if self.high < np.inf:
+            return f"it must lie between {self.low:g} and {self.high:g}."
+        return "it must be a finite number." if self.low == -np.inf else f"it must be finite and above {self.low:g}."
+
+    def describe(self, value: Any, wording: Mapping[str, str]) -> str:
+        """The number in words."""
+        return self.words.format(value)
+
+
+OPTIONS: dict[str, Choice | Number] = {
+    "gain": Choice({"exp2": "gain 2^l - 1", "linear": "gain l"}),
+    "discount": Choice(
+        {
+            "log2": "discount 1/log2(1+r)",
+            "letor": "discount 1, 1, then 1/log2(r)",
+            "reciprocal": "discount 1/r",
+        }
+    ),
+    "normalize": Choice({True: "divided by the best sum possible", False: "not divided by the best sum possible"}),
+    "rel": Number("relevant from label {}"),
+    "over": Choice(
+        {
+            "relevant": "over all relevant documents",
+            "reachable": "over the relevant documents that k ranks can hold",
+        }
+    ),
+    "p": Number("persistence {}", low=0, high=1),
+    "max_label": Number("largest label {}", low=0),
+    "short": Choice({"as_is": "a list shorter than k as it is", "zero": "a list shorter than k counts 0"}),
+    "empty": Choice(
+        {
+            0: "a query without {needs} counts 0",
+            1: "a query without {needs} counts 1",
+            "skip": "queries without {needs} are left out",
+        }
+    ),
+    "ties": Choice(
+        {
+            "expected": "tied scores: {expectation}",
+            "input": "tied scores in row order",
+            "docid": "tied scores (as float32) by document id, descending",
+        }
+    ),
+}
+
+
+def check_option(metric: str, name: str, value: Any) -> Any:
+    """The value in its plain form; refused where the option does not take it."""
+    try:
+        return OPTIONS[name].check(value)
+    except ValueError as error:
+        raise MetricError(f"{metric}: {name} cannot be {value!r}; {error}") from None
+
+
+def check_cut_off(metric: str, k: Any) -> int:
+    """A cut-off as int: 10.0 is 10, and prints so."""
+    whole = isinstance(k, int | np.integer) or (isinstance(k, float | np.floating) and float(k).is_integer())
+    if isinstance(k, bool) or not whole or k < 1:
+        raise MetricError(f"{metric}: k must be a whole number from 1, found {k!r}.")
+    return int(k)
+
+
+def parse_option(metric: str, name: str, text: str) -> Any:
+    """An option's value from its text."""
+    try:
+        return OPTIONS[name].parse(text)
+    except ValueError as error:
+        raise MetricError(f"{metric}: {name} cannot be '{text}'; {error}") from None
+
+
+def tabulate(function: Callable[[Any], Any], values: AnyArray, role: str, metric: object) -> Floats:
+    """function(value) for every value, called once for each distinct one."""
+    distinct, where = np.unique(values, return_inverse=True)
+    results = np.empty(len(distinct))
+    for at, value in enumerate(distinct.tolist()):
+        try:
+            results[at] = function(value)
+        except Exception as error:
+            raise MetricError(f"{metric}: {role}({value!r}) failed: {type(error).__name__}: {error}.") from error
+        if not np.isfinite(results[at]):
+            raise MetricError(f"{metric}: {role}({value!r}) gave {results[at]}; it must give a finite number.")
+    return results[where.reshape(values.shape)]

@@ -1,0 +1,61 @@
+"""What a hidden unit makes of its sum, and the slope of that by the unit's own value."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from swaprank.kernels import kernel, vector_kernel
+from swaprank.models.layers import Reals
+
+Activation = Literal["tanh", "sigmoid", "relu"]
+
+ACTIVATIONS: tuple[Activation, ...] = ("tanh", "sigmoid", "relu")
+"""By number, as kernels know them."""
+
+TANH, SIGMOID, RELU = range(3)
+
+
+@kernel
+def activate(activation: int, values: Reals) -> None:
+    """Replace sums by activations."""
+    if activation == RELU:
+        for i in range(len(values)):
+            values[i] = max(values[i], values.dtype.type(0))
+    elif activation == SIGMOID:
+        _tanh(0.5, values)
+        half = values.dtype.type(0.5)
+        for i in range(len(values)):
+            values[i] = half + half * values[i]
+    else:
+        _tanh(1.0, values)
+
+
+@vector_kernel
+def _tanh(factor: float, values: Reals) -> None:
+    """tanh(factor x) to nearly the last digit, in a loop that vectorises, as one over the library's tanh does not.
+
+    With e = exp(2a) - 1, tanh(a) = e / (e + 2); and twice the a has e (e + 2) for e: a short series for x / 128, and
+    doubled seven times.
+    """
+    for i in range(len(values)):
+        a = min(max(factor * values[i], -20.0), 20.0) / 64.0  # Beyond 20, tanh is 1 in double precision.
+        e = 1 / 720 + a * (1 / 5040 + a * (1 / 40320 + a * (1 / 362880 + a * (1 / 3628800))))
+        e = a * (1.0 + a * (1 / 2 + a * (1 / 6 + a * (1 / 24 + a * (1 / 120 + a * e)))))
+        for _ in range(7):
+            e *= e + 2.0
+        values[i] = e / (e + 2.0)
+
+
+@kernel
+def times_slope(activation: int, values: Reals, deltas: Reals) -> None:
+    """Multiply the deltas of units by the slope of their activation, which their values tell."""
+    one = values.dtype.type(1)
+    if activation == TANH:
+        for i in range(len(values)):
+            deltas[i] *= one - values[i] * values[i]
+    elif activation == SIGMOID:
+        for i in range(len(values)):
+            deltas[i] *= values[i] * (one - values[i])
+    else:
+        for i in range(len(values)):
+            deltas[i] = deltas[i] if values[i] > 0 else values.dtype.type(0)

@@ -1,0 +1,224 @@
+"""A forest of binary trees as flat arrays: what the grower makes and scoring, explaining and saving read.
+
+The trees lie one after the other. Children are named within their tree, internal nodes from 0 up and leaves by the
+complement of their number, so that a tree means the same wherever it lies::
+
+    tree 0:        node 0              left  = [1, ~0]        right = [~2, ~1]
+                  /      \
+              node 1     leaf 2
+              /    \
+          leaf 0  leaf 1
+
+A document goes left if x <= threshold, or if x is missing (NaN) and the node sends missing values left.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swaprank.arrays import AnyArray, Bools, Floats, Ints
+from swaprank.errors import ModelFileError, SwaprankError
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Trees whose leaf values add up, tree after tree, to a document's score.
+
+    >>> import numpy as np
+    >>> from swaprank.models.forest import single_leaf
+    >>> forest = single_leaf(0.5, n_features=3, n_documents=10)
+    >>> forest.n_trees, forest.leaf_value.tolist()
+    (1, [0.5])
+    """
+
+    n_features: int
+    base_score: float
+    """Added to every score."""
+    tree_nodes: Ints
+    """Tree t has the internal nodes `tree_nodes[t]` to `tree_nodes[t + 1]`."""
+    tree_leaves: Ints
+    """Tree t has the leaves `tree_leaves[t]` to `tree_leaves[t + 1]`, one more than it has nodes."""
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float32]
+    missing_left: Bools
+    left: NDArray[np.int32]
+    """A node of the same tree, always after its parent, or ~leaf."""
+    right: NDArray[np.int32]
+    gain: Floats
+    """What the split gained when it was made."""
+    node_count: Ints
+    """Training documents at the node."""
+    leaf_value: Floats
+    leaf_count: Ints
+
+    @property
+    def n_trees(self) -> int:
+        """How many trees there are."""
+        return len(self.tree_nodes) - 1
+
+    def truncated(self, n_trees: int) -> Forest:
+        """The first trees, as views of the same arrays.
+
+        >>> from swaprank.models.forest import single_leaf
+        >>> single_leaf(0.5, n_features=3, n_documents=10).truncated(0).n_trees
+        0
+        """
+        if not 0 <= n_trees <= self.n_trees:
+            raise SwaprankError(f"n_trees must be from 0 to {self.n_trees}, found {n_trees}.")
+        nodes, leaves = int(self.tree_nodes[n_trees]), int(self.tree_leaves[n_trees])
+        ends = {"tree": n_trees + 1, "node": nodes, "leaf": leaves}
+        return replace(self, **{name: getattr(self, name)[: ends[whose]] for name, (_, whose) in ARRAYS.items()})
+
+
+ARRAYS: dict[str, tuple[type[np.generic], str]] = {
+    "tree_nodes": (np.int64, "tree"),
+    "tree_leaves": (np.int64, "tree"),
+    "feature": (np.int32, "node"),
+    "threshold": (np.float32, "node"),
+    "missing_left": (np.bool_, "node"),
+    "left": (np.int32, "node"),
+    "right": (np.int32, "node"),
+    "gain": (np.float64, "node"),
+    "node_count": (np.int64, "node"),
+    "leaf_value": (np.float64, "leaf"),
+    "leaf_count": (np.int64, "leaf"),
+}
+"""The dtype of each of a forest's arrays, and what it has one value for."""
+
+
+def single_leaf(value: float, n_features: int, n_documents: int) -> Forest:
+    """A forest of one tree that gives every document the same value.
+
+    >>> from swaprank.models.forest import single_leaf
+    >>> single_leaf(0.5, n_features=3, n_documents=10).tree_leaves.tolist()
+    [0, 1]
+    """
+    arrays: dict[str, AnyArray] = {name: np.zeros(0, dtype) for name, (dtype, _) in ARRAYS.items()}
+    arrays |= {"tree_nodes": np.zeros(2, np.int64), "tree_leaves": np.arange(2)}
+    arrays |= {"leaf_value": np.array([value], np.float64), "leaf_count": np.array([n_documents])}
+    return Forest(n_features=n_features, base_score=0.0, **arrays)
+
+
+def join_forests(first: Forest, second: Forest) -> Forest:
+    """The trees of the first and then of the second, with the base score of the first.
+
+    >>> from swaprank.models.forest import join_forests, single_leaf
+    >>> a, b = single_leaf(0.5, 3, 10), single_leaf(-0.25, 3, 10)
+    >>> join_forests(a, b).leaf_value.tolist()
+    [0.5, -0.25]
+    """
+    if first.n_features != second.n_features:
+        raise SwaprankError(f"the forests have {first.n_features} and {second.n_features} features: not the same ones.")
+    joined: dict[str, Any] = {}
+    for name, (_, whose) in ARRAYS.items():
+        a, b = getattr(first, name), getattr(second, name)
+        joined[name] = np.concatenate((a, a[-1] + b[1:]) if whose == "tree" else (a, b))
+    return replace(first, **joined)
+
+
+def split_counts(forest: Forest) -> Ints:
+    """How many nodes split on each feature.
+
+    >>> from swaprank.models.forest import single_leaf, split_counts
+    >>> split_counts(single_leaf(0.5, n_features=3, n_documents=10)).tolist()
+    [0, 0, 0]
+    """
+    return np.bincount(forest.feature, minlength=forest.n_features).astype(np.int64)
+
+
+def split_gains(forest: Forest) -> Floats:
+    """The sum of the gains of the splits on each feature.
+
+    >>> from swaprank.models.forest import single_leaf, split_gains
+    >>> split_gains(single_leaf(0.5, n_features=3, n_documents=10)).tolist()
+    [0.0, 0.0, 0.0]
+    """
+    return np.bincount(forest.feature, weights=forest.gain, minlength=forest.n_features).astype(np.float64)
+
+
+def check_forest(forest: Forest) -> Forest:
+    """The forest itself if it is sound: scoring trusts every index in it, and a model file may hold anything.
+
+    >>> from dataclasses import replace
+    >>> from swaprank.models.forest import check_forest, single_leaf
+    >>> check_forest(replace(single_leaf(0.5, 3, 10), leaf_value=[float("nan")]))
+    Traceback (most recent call last):
+    ...
+    swaprank.errors.ModelFileError: the forest's leaf_value must be float64, one a leaf, found list.
+    """
+    if type(forest.n_features) is not int or forest.n_features < 1:
+        raise ModelFileError(f"the forest's n_features must be a whole number from 1, found {forest.n_features!r}.")
+    if not isinstance(forest.base_score, float) or not math.isfinite(forest.base_score):
+        raise ModelFileError(f"the forest's base_score must be a finite number, found {forest.base_score!r}.")
+    _check_arrays(forest)
+    _check_values(forest)
+    _check_shape(forest)
+    return forest
+
+
+def _check_arrays(forest: Forest) -> None:
+    for name, (dtype, whose) in ARRAYS.items():
+        array = getattr(forest, name)
+        if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
+            found = f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+            expected = np.dtype(dtype).name
+            raise ModelFileError(f"the forest's {name} must be {expected}, one a {whose}, found {found}.")
+    for offsets, whose in ((forest.tree_nodes, "node"), (forest.tree_leaves, "leaf")):
+        if len(offsets) == 0 or offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any():
+            raise ModelFileError(f"the forest's trees have no rising {whose} numbers from 0.")
+        for name in (name for name, (_, owner) in ARRAYS.items() if owner == whose):
+            if len(getattr(forest, name)) != offsets[-1]:
+                n_values = len(getattr(forest, name))
+                raise ModelFileError(f"the forest's {name} has {n_values:,} values, not one a {whose}.")
+    same_trees = len(forest.tree_nodes) == len(forest.tree_leaves)
+    if not same_trees or (np.diff(forest.tree_leaves) != np.diff(forest.tree_nodes) + 1).any():
+        raise ModelFileError("the forest has a tree whose leaves are not one more than its nodes.")
+
+
+def _check_values(forest: Forest) -> None:
+    wrong = {
+        "feature": (forest.feature < 0) | (forest.feature >= forest.n_features),
+        "threshold": ~np.isfinite(forest.threshold),
+        "gain": ~np.isfinite(forest.gain),
+        "node_count": forest.node_count < 1,
+        "leaf_value": ~np.isfinite(forest.leaf_value),
+        "leaf_count": forest.leaf_count < 1,
+    }
+    for name, bad in wrong.items():
+        if bad.any():
+            at = int(np.flatnonzero(bad)[0])
+            raise ModelFileError(f"the forest's {name}[{at}] is {getattr(forest, name)[at]}, which cannot be.")
+
+
+def _check_shape(forest: Forest) -> None:
+    """Every node but the roots and every leaf hangs below exactly one node, which comes before it: no cycles."""
+    n_nodes = np.diff(forest.tree_nodes)
+    first_node, first_leaf = (np.repeat(start[:-1], n_nodes) for start in (forest.tree_nodes, forest.tree_leaves))
+    n_below = np.repeat(n_nodes, n_nodes)
+    within = np.arange(len(first_node)) - first_node
+    count = np.zeros_like(forest.node_count)
+    node_parents = np.zeros(len(first_node), np.int64)
+    node_parents[forest.tree_nodes[:-1][n_nodes > 0]] = 1
+    leaf_parents = np.zeros(len(forest.leaf_value), np.int64)
+    leaf_parents[forest.tree_leaves[:-1][n_nodes == 0]] = 1
+    for name, child in (("left", forest.left.astype(np.int64)), ("right", forest.right.astype(np.int64))):
+        bad = np.where(child >= 0, (child <= within) | (child >= n_below), ~child > n_below)
+        if bad.any():
+            at = int(np.flatnonzero(bad)[0])
+            raise ModelFileError(f"the forest's {name}[{at}] is {child[at]}: no node after its parent, and no leaf.")
+        inner, leaf = child >= 0, child < 0
+        node_parents += np.bincount((first_node + child)[inner], minlength=len(node_parents))
+        leaf_parents += np.bincount((first_leaf + ~child)[leaf], minlength=len(leaf_parents))
+        count[inner] += forest.node_count[(first_node + child)[inner]]
+        count[leaf] += forest.leaf_count[(first_leaf + ~child)[leaf]]
+    if (node_parents != 1).any() or (leaf_parents != 1).any():
+        raise ModelFileError("the forest has a node or leaf with no parent, or with two.")
+    if (count != forest.node_count).any():
+        at = int(np.flatnonzero(count != forest.node_count)[0])
+        raise ModelFileError(f"the forest's node_count[{at}] is not the sum of its children's counts.")

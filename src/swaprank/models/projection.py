@@ -1,0 +1,75 @@
+"""Scores from weights and back: X w, and X' g, the same to the last digit for any number of threads."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swaprank.arrays import Features, Floats
+from swaprank.data.features import read_only
+from swaprank.kernels import kernel, run_in_threads, thread_count, vector_kernel
+
+_BLOCK = 4096
+"""Rows whose gradients are added up together: sums of blocks are added in their order."""
+
+_LEAST_VALUES = 500_000
+"""Fewer features are not worth a thread."""
+
+
+@vector_kernel
+def project_rows(X: Features, weights: Floats, first: int, last: int, scores: Floats) -> None:
+    """scores[r] = sum_f X[r, f] w_f for the rows from first to last."""
+    for r in range(first, last):
+        row, total = X[r], 0.0
+        for f in range(len(weights)):
+            total += row[f] * weights[f]
+        scores[r] = total
+
+
+@kernel
+def pull_back_blocks(X: Features, grad: Floats, first: int, last: int, sums: Floats) -> None:
+    """sums[b] = X' g of the rows in block b, for the blocks from first to last."""
+    for block in range(first, last):
+        total = sums[block]
+        total[:] = 0.0
+        for r in range(block * _BLOCK, min((block + 1) * _BLOCK, len(X))):
+            force, row = grad[r], X[r]
+            if force != 0.0:
+                for f in range(len(total)):
+                    total[f] += force * row[f]
+
+
+def project(X: Features, weights: Floats, n_threads: int | None = None) -> Floats:
+    """X w in double precision; a row's score does not depend on the others.
+
+    >>> import numpy as np
+    >>> from swaprank.models.projection import project, pull_back
+    >>> X = np.array([[1.0, 2.0], [3.0, 4.0]], dtype=np.float32)
+    >>> project(X, np.array([1.0, -1.0])).tolist(), pull_back(X, np.array([1.0, 1.0])).tolist()
+    ([-1.0, -1.0], [4.0, 6.0])
+    """
+    scores = np.empty(len(X))
+    view = read_only(X)
+    run_in_threads(
+        lambda first, last: project_rows(view, weights, first, last, scores), _cuts(len(X), X.size, n_threads)
+    )
+    return scores
+
+
+def pull_back(X: Features, grad: Floats, n_threads: int | None = None) -> Floats:
+    """X' g: how the weights feel a gradient of the scores."""
+    n_blocks = -(-len(X) // _BLOCK)
+    sums = np.empty((n_blocks, X.shape[1]))
+    view = read_only(X)
+    run_in_threads(
+        lambda first, last: pull_back_blocks(view, grad, first, last, sums), _cuts(n_blocks, X.size, n_threads)
+    )
+    total: Floats = sums.sum(axis=0)
+    return total
+
+
+def _cuts(n: int, n_values: int, n_threads: int | None) -> list[tuple[int, int]]:
+    n_chunks = max(1, min(thread_count(n_threads), n, n_values // _LEAST_VALUES))
+    if n_chunks == 1:
+        return [(0, n)]
+    cuts = np.linspace(0, n, n_chunks + 1).astype(int).tolist()
+    return list(zip(cuts[:-1], cuts[1:], strict=True))

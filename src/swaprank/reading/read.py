@@ -1,0 +1,118 @@
+"""Any file of judged documents, read by what its name ends in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from swaprank.data.dataset import Dataset
+from swaprank.data.judgements import Qrels
+from swaprank.errors import DataError
+from swaprank.files import COMPRESSED, content_ending, existing_file, packing
+from swaprank.reading.group_sizes import side_file
+from swaprank.reading.letor import read_letor
+from swaprank.reading.text_files import is_stream, text_lines
+from swaprank.reading.trec import read_qrels
+
+_TEXT = (".txt", ".letor", ".svm", ".dat")
+_TABLES = (".csv", ".tsv", ".parquet")
+_QRELS_COLUMNS = 4
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    label: str | None = None,
+    qid: str | None = None,
+    features: Sequence[str] | None = None,
+    docid: str | None = None,
+    sample_weight: str | None = None,
+    n_features: int | None = None,
+    absent: float | None = None,
+    zero_based: bool | None = None,
+    n_threads: int | None = None,
+) -> Dataset:
+    r"""Read a data set by its file's ending.
+
+    `.txt`, `.letor`, `.svm` and `.dat` are LETOR text, as is any file with group sizes beside it (`<path>.query` or
+    `<path>.group`) and any pipe; `.csv`, `.tsv` and `.parquet` are tables. All but `.parquet` may have `.gz`, `.xz`
+    or `.zst` after it. For tables of other makes, see `Dataset.from_frame`.
+
+    Args:
+        path: The file.
+        label: The column of a table that holds the labels; "label" if not given. This and the next four are for
+            tables only.
+        qid: The column of query ids; "qid" if not given.
+        features: The feature columns; all without another role if not given.
+        docid: The column of document ids.
+        sample_weight: The column of weights.
+        n_features: How many features there are. This and what follows is for LETOR text only: see `read_letor`.
+        absent: The value of a feature that a line leaves out; 0 if not given.
+        zero_based: Whether features are numbered from 0; if not given, they are if a feature 0 occurs in the file.
+        n_threads: How many threads parse; all cores if not given.
+
+    >>> import pathlib, tempfile, swaprank as sr
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "clicks.csv"
+    >>> _ = path.write_text("query,clicked,bm25,age\nshoes,1,7.5,3\nshoes,0,2.5,\n")
+    >>> sr.read(path, label="clicked", qid="query").features.tolist()
+    [[7.5, 3.0], [2.5, nan]]
+    """
+    file = existing_file(path)
+    columns = _given(label=label, qid=qid, features=features, docid=docid, sample_weight=sample_weight)
+    options = _given(n_features=n_features, absent=absent, zero_based=zero_based, n_threads=n_threads)
+    if is_table(file):
+        if options:
+            raise DataError(f"{file} is a table: {', '.join(options)} cannot be given, being for LETOR text.")
+        from swaprank.reading.tables import read_table
+
+        return read_table(file, **columns)
+    if content_ending(file) not in _TEXT and side_file(file) is None and not is_stream(file):
+        known = ", ".join((*_TEXT, *_TABLES))
+        raise DataError(
+            f"{file}: the ending '{''.join(file.suffixes)}' is unknown; known are {known}, all but the last also with "
+            f"{', '.join(COMPRESSED)}. For LETOR text of another name, use read_letor."
+        )
+    if columns:
+        raise DataError(f"{file} is LETOR text, which has no columns: {', '.join(columns)} cannot be given.")
+    return read_letor(file, **options)
+
+
+def read_matching(path: str | os.PathLike[str], feature_names: Sequence[str]) -> Dataset:
+    r"""Read documents with the features of a data set or model: LETOR text gets their number, a table their columns.
+
+    A sparse validation file may lack the last features of its training file, or the first of a file that counts from 0.
+
+    >>> import pathlib, tempfile
+    >>> from swaprank.reading.read import read_matching
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "vali.txt"
+    >>> _ = path.write_text("1 qid:1 2:0.5\n")
+    >>> read_matching(path, ["1", "2", "3"]).features.tolist()
+    [[0.0, 0.5, 0.0]]
+    """
+    if is_table(Path(path)):
+        return read(path, features=list(feature_names))
+    numbered = [str(number) for number in range(len(feature_names))] == list(feature_names)
+    return read(path, n_features=len(feature_names), zero_based=numbered)
+
+
+def read_judged(path: str | os.PathLike[str]) -> Dataset | Qrels:
+    """A data set, or TREC judgements: lines of four words that are no LETOR document. A pipe is a data set."""
+    file = existing_file(path)
+    if not is_table(file) and not is_stream(file):
+        lines = (line.split() for _, line in text_lines(file, "backslashreplace"))
+        words = next((words for words in lines if words and not words[0].startswith("#")), [])
+        if len(words) == _QRELS_COLUMNS and ":" not in words[3] and not words[1].startswith("qid:"):
+            return read_qrels(file)
+    return read(file)
+
+
+def is_table(file: Path) -> bool:
+    """Whether a file's ending says that it is a table."""
+    ending = content_ending(file)
+    return ending in _TABLES and not (ending == ".parquet" and packing(file))
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}

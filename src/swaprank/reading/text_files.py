@@ -1,0 +1,150 @@
+"""Text files, compressed or not, by the block and by the line."""
+
+from __future__ import annotations
+
+import lzma
+import mmap
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from swaprank.errors import DataError
+from swaprank.files import packing
+
+Block: TypeAlias = bytes | mmap.mmap
+"""Text that ends at the end of a line; a whole plain file is one block, mapped rather than read."""
+
+_BLOCK_BYTES = 16 << 20
+_PIECE_BYTES = 16 << 10
+"""Compressed bytes taken at a time: little enough that what they expand to stays small."""
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+HOW_TO_RECODE = "if the file is Latin-1, convert it with iconv -f latin1 -t utf-8"
+
+_MAGIC = (
+    (b"\x1f\x8b", "gzip-compressed", ".gz"),
+    (b"\xfd7zXZ\x00", "xz-compressed", ".xz"),
+    (b"\x28\xb5\x2f\xfd", "zstd-compressed", ".zst"),
+    (b"PAR1", "a Parquet file", ".parquet"),
+)
+
+
+def is_stream(file: Path) -> bool:
+    """Whether this is a pipe or a device, which has no ending to go by and may be read only once."""
+    return not file.is_file() or file.parent in (Path("/dev"), Path("/dev/fd"))
+
+
+def text_blocks(file: Path) -> Iterator[Block]:
+    """The bytes of a file in blocks that end at a line's end; an empty or binary one is refused."""
+    blocks = _unpacked_blocks(file) if packing(file) else _whole_file(file)
+    if is_stream(file):
+        # Who reads it twice, as for a feature 0 in a later block, could not: a stream is one block.
+        blocks = iter([whole] if (whole := b"".join(bytes(block) for block in blocks)) else [])
+    empty = True
+    for block in blocks:
+        if empty:
+            refuse_binary(bytes(block[:4096]), file)
+        empty = False
+        yield block
+    if empty:
+        raise DataError(f"{file} is empty: expected one document a line.")
+
+
+def text_lines(file: Path, errors: str = "strict") -> Iterator[tuple[int, str]]:
+    """The lines of a text file with their numbers, from 1, read no further than they are asked for."""
+    number = 0
+    for block in text_blocks(file):
+        start = len(_BYTE_ORDER_MARK) if number == 0 and block[:3] == _BYTE_ORDER_MARK else 0
+        while start < len(block):
+            stop = block.find(b"\n", start)
+            stop = len(block) if stop < 0 else stop
+            number += 1
+            try:
+                yield number, block[start:stop].decode(errors=errors)
+            except UnicodeDecodeError:
+                shown = block[start : min(stop, start + 40)].decode("utf-8", "backslashreplace")
+                raise DataError(f"{file}, line {number}: '{shown}' is not UTF-8: {HOW_TO_RECODE}.") from None
+            start = stop + 1
+
+
+def _whole_file(file: Path) -> Iterator[Block]:
+    with file.open("rb") as opened:
+        if is_stream(file):
+            yield opened.read()
+        elif os.fstat(opened.fileno()).st_size:
+            yield mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _unpacked_blocks(file: Path) -> Iterator[Block]:
+    pending: list[bytes] = []
+    size = 0
+    for piece in _unpacked_pieces(file):
+        pending.append(piece)
+        size += len(piece)
+        cut = piece.rfind(b"\n") + 1
+        if size >= _BLOCK_BYTES and cut:
+            pending[-1] = piece[:cut]
+            yield b"".join(pending)
+            pending, size = [piece[cut:]], len(piece) - cut
+    rest = b"".join(pending)
+    if rest:
+        yield rest
+
+
+def _unpacked_pieces(file: Path) -> Iterator[bytes]:
+    """Decompress stream after stream, as `cat a.gz b.gz` makes them, and see that the last one is whole."""
+    kind = packing(file)
+    new_stream = _decompressor(kind)
+    stream, n_streams = None, 0
+    with file.open("rb") as packed:
+        while piece := packed.read(_PIECE_BYTES):
+            while piece:
+                if stream is None:
+                    # Streams may be padded with zeros, as tar and tape drives do.
+                    piece = piece.lstrip(b"\0") if n_streams else piece
+                    if not piece:
+                        break
+                    stream, n_streams = new_stream(), n_streams + 1
+                try:
+                    unpacked = stream.decompress(piece)
+                except _corruption() as error:
+                    raise DataError(f"{file} is damaged, or not {kind[1:]}: {error}.") from None
+                piece = b""
+                if stream.eof:
+                    piece, stream = stream.unused_data, None
+                if unpacked:
+                    yield unpacked
+    if stream is not None:
+        # A flipped bit may lead a decompressor past the true end, so that both look alike.
+        raise DataError(f"{file} is truncated or damaged: its last {kind[1:]} stream does not end.")
+
+
+def _decompressor(suffix: str) -> Callable[[], Any]:
+    if suffix == ".gz":
+        gzip_header = 31
+        return lambda: zlib.decompressobj(wbits=gzip_header)
+    if suffix == ".xz":
+        return lzma.LZMADecompressor
+    import zstandard
+
+    return lambda: zstandard.ZstdDecompressor().decompressobj()
+
+
+def _corruption() -> tuple[type[Exception], ...]:
+    import zstandard
+
+    return zlib.error, lzma.LZMAError, zstandard.ZstdError
+
+
+def refuse_binary(head: bytes, file: Path) -> None:
+    """Refuse what cannot be text, and say what it seems to be."""
+    for magic, kind, suffix in _MAGIC:
+        if head.startswith(magic):
+            raise DataError(f"{file} is {kind}: rename it to end in {suffix}, for instance {file.name}{suffix}.")
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DataError(f"{file} is UTF-16 text: save it as UTF-8, for instance with iconv -f utf-16 -t utf-8.")
+    if b"\0" in head:
+        raise DataError(f"{file} is binary, not text: it has a NUL byte at {head.index(0):,}.")

@@ -1,0 +1,1 @@
+"""Results as text tables, JSON, data frames and figures."""

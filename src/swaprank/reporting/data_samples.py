@@ -1,0 +1,53 @@
+"""Parts of large data that are large enough to look at."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swaprank.arrays import Ints
+from swaprank.data.dataset import Dataset
+from swaprank.data.grouping import query_of_row
+
+SEED = 0
+
+
+def query_sample(data: Dataset, n_documents: int) -> Dataset:
+    """Whole queries drawn at random, of about so many documents; all of them if there are no more.
+
+    >>> import swaprank as sr
+    >>> from swaprank.reporting.data_samples import query_sample
+    >>> (data,) = sr.datasets.random_net((50,), n_features=2, n_documents=10, random_state=0)
+    >>> query_sample(data, 100).n_queries
+    10
+    """
+    if len(data) <= n_documents:
+        return data
+    drawn = np.random.default_rng(SEED).permutation(data.n_queries)
+    n_taken = int(np.searchsorted(np.cumsum(np.diff(data.indptr)[drawn]), n_documents)) + 1
+    part = data.subset(np.sort(drawn[:n_taken]))
+    return part if len(part) <= 2 * n_documents else _thinned(part, n_documents)
+
+
+def row_sample(n_rows: int, most: int) -> Ints:
+    """Rows drawn at random, so many at most, in rising order.
+
+    >>> from swaprank.reporting.data_samples import row_sample
+    >>> len(row_sample(100, 7)), len(row_sample(5, 7))
+    (7, 5)
+    """
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(SEED).choice(n_rows, most, replace=False))
+
+
+def _thinned(data: Dataset, n_documents: int) -> Dataset:
+    """One list may be longer than all that is wanted."""
+    rows = row_sample(len(data), n_documents)
+    return Dataset(
+        data.features[rows],
+        data.labels[rows],
+        qid=query_of_row(data.indptr, data.order)[rows],
+        docid=None if data.docid is None else data.docid[rows],
+        base_score=None if data.base_score is None else data.base_score[rows],
+        feature_names=data.feature_names,
+    )

@@ -1,0 +1,102 @@
+"""Weights that put the better document of each pair ahead by a margin: a ranking SVM with squared hinge losses.
+
+minimise   mean over queries of  mean over pairs l_i > l_j of  max(0, 1 - (s_i - s_j))²   +   alpha |w|²
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swaprank.arrays import Floats, Ints
+from swaprank.kernels import kernel, query_chunks, run_in_threads, thread_count, vector_kernel
+from swaprank.metrics.terms import longest_list
+from swaprank.smoothrank.scorers import Scorer
+
+_PAIRS_WORTH_A_THREAD = 100_000.0
+
+
+@vector_kernel
+def hinge(score: float, scores: Floats, grad: Floats) -> tuple[float, float]:
+    """Add 2 max(0, 1 - (score - s_j)) to the worse documents' gradients; half of their sum, and the sum of squares."""
+    total, squares = 0.0, 0.0
+    for j in range(len(scores)):
+        short = max(0.0, 1.0 - score + scores[j])
+        grad[j] += 2.0 * short
+        total += short
+        squares += short * short
+    return total, squares
+
+
+@kernel
+def hinge_queries(
+    labels: Floats,
+    indptr: Ints,
+    by_label: Ints,
+    scores: Floats,
+    longest: int,
+    first: int,
+    last: int,
+    costs: Floats,
+    grad: Floats,
+) -> None:
+    """The mean squared hinge loss of each query's pairs, and its gradient; by_label has better documents first."""
+    s, g = np.empty(longest), np.empty(longest)
+    for query in range(first, last):
+        start, n = indptr[query], indptr[query + 1] - indptr[query]
+        for r in range(n):
+            s[r] = scores[by_label[start + r]]
+            g[r] = 0.0
+        cost, n_pairs, worse = 0.0, 0, 0
+        for i in range(n):
+            label = labels[by_label[start + i]]
+            while worse < n and labels[by_label[start + worse]] >= label:
+                worse += 1
+            total, squares = hinge(s[i], s[worse:n], g[worse:n])
+            g[i] -= 2.0 * total
+            cost += squares
+            n_pairs += n - worse
+        costs[query] = cost / max(n_pairs, 1)
+        for r in range(n):
+            grad[by_label[start + r]] = g[r] / max(n_pairs, 1)
+
+
+def fit_pairs(
+    scorer: Scorer,
+    start: Floats,
+    labels: Floats,
+    indptr: Ints,
+    weights: Floats,
+    strength: float,
+    n_threads: int | None = None,
+) -> Floats:
+    """The parameters with the least cost, from `start`; labels query after query, and a weight a query.
+
+    >>> import numpy as np
+    >>> from swaprank.smoothrank.ranking_svm import fit_pairs
+    >>> from swaprank.smoothrank.scorers import LinearScorer
+    >>> scorer = LinearScorer(np.array([[1.0], [0.0], [0.5]], dtype=np.float32), np.ones(1))
+    >>> fit_pairs(scorer, np.zeros(1), np.array([2.0, 0.0, 1.0]), np.array([0, 3]), np.ones(1), strength=0.0).round(3)
+    array([2.])
+    """
+    from scipy.optimize import minimize
+
+    from swaprank.objectives.ranknet_objective import by_descending_label
+
+    by_label, longest = by_descending_label(labels, indptr), longest_list(indptr)
+    lengths = np.diff(indptr)
+    shares = weights / max(weights.sum(), np.finfo(float).tiny)
+    share_of_row = np.repeat(shares, lengths)
+    chunks = query_chunks(indptr, thread_count(n_threads), costs=lengths**2, least_cost=_PAIRS_WORTH_A_THREAD)
+    costs, grad = np.empty(len(lengths)), np.empty(len(labels))
+
+    def cost(parameters: Floats) -> tuple[float, Floats]:
+        scores = scorer.scores(parameters, n_threads)
+        run_in_threads(
+            lambda first, last: hinge_queries(labels, indptr, by_label, scores, longest, first, last, costs, grad),
+            chunks,
+        )
+        back = scorer.pull_back(parameters, grad * share_of_row, n_threads)
+        return float(costs @ shares + strength * parameters @ parameters), back + 2.0 * strength * parameters
+
+    result = minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": 200})
+    return np.asarray(result.x)

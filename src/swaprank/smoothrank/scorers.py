@@ -1,0 +1,130 @@
+"""Documents' scores as a function of a vector of parameters, and how the parameters feel a gradient of the scores."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from swaprank.arrays import Features, Floats, Ints
+from swaprank.data.features import read_only
+from swaprank.kernels import kernel, run_in_threads, thread_count
+from swaprank.models.layers import Layers, Reals, count_units
+from swaprank.models.net import score_rows
+from swaprank.models.projection import project, pull_back
+from swaprank.models.propagation import backward, forward, rows_in_block
+from swaprank.models.scaling import Scaling, scale_rows
+
+
+class Scorer(ABC):
+    """The documents of a data set, query after query, waiting for parameters."""
+
+    @abstractmethod
+    def scores(self, parameters: Floats, n_threads: int | None = None) -> Floats:
+        """One score a document."""
+
+    @abstractmethod
+    def pull_back(self, parameters: Floats, grad: Floats, n_threads: int | None = None) -> Floats:
+        """The gradient by the parameters of what has the gradient `grad` by the scores."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LinearScorer(Scorer):
+    """Weighted sums of features.
+
+    >>> import numpy as np
+    >>> from swaprank.smoothrank.scorers import LinearScorer
+    >>> scorer = LinearScorer(np.array([[1.0, 20.0], [3.0, 10.0]], dtype=np.float32), factor=np.array([1.0, 0.1]))
+    >>> scorer.scores(np.array([1.0, 1.0])).tolist()
+    [3.0, 4.0]
+    """
+
+    features: Features
+    factor: Floats
+    """What each weight is multiplied by: parameters are weights of features in units of their deviation."""
+    base: Floats | float = 0.0
+    """What is added to each score."""
+
+    def scores(self, parameters: Floats, n_threads: int | None = None) -> Floats:
+        """See `Scorer`."""
+        return project(self.features, parameters * self.factor, n_threads) + self.base
+
+    def pull_back(self, parameters: Floats, grad: Floats, n_threads: int | None = None) -> Floats:
+        """See `Scorer`."""
+        return pull_back(self.features, grad, n_threads) * self.factor
+
+
+@kernel
+def pull_back_net(
+    features: Features,
+    rows: Ints,
+    scaling: Scaling,
+    layers: Layers,
+    weights: Reals,
+    grad: Floats,
+    first: int,
+    last: int,
+    sums: Reals,
+) -> None:
+    """sums[b]: the gradient of the rows in block b by the weights, for the blocks from first to last."""
+    n_features, n_units, widest = layers.sizes[0], layers.sizes[1:].sum(), layers.sizes[1:].max()
+    n_block = rows_in_block(n_features)
+    scaled, units = np.empty((n_block, n_features), weights.dtype), np.empty(n_block * n_units, weights.dtype)
+    deltas = np.empty((2, n_block * widest), weights.dtype)
+    for block in range(first, last):
+        a, b = block * n_block, min((block + 1) * n_block, len(rows))
+        X, values = scaled[: b - a], units[: (b - a) * n_units]
+        scale_rows(features, rows[a:b], scaling, X)
+        forward(layers, weights, X, values)
+        for r in range(a, b):
+            deltas[0, r - a] = grad[r]
+        sums[block] = 0.0
+        backward(layers, weights, X, values, deltas, sums[block])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class NetScorer(Scorer):
+    """A net, in double precision: line searches need more digits than single precision has."""
+
+    layers: Layers
+    scaling: Scaling
+    features: Features
+    rows: Ints
+    """The rows of `features`, query after query."""
+    base: Floats | float = 0.0
+
+    def scores(self, parameters: Floats, n_threads: int | None = None) -> Floats:
+        """See `Scorer`."""
+        scores = np.empty(len(self.rows))
+        n_block = min(rows_in_block(int(self.layers.sizes[0])), len(self.rows))
+
+        def work(first: int, last: int) -> None:
+            units = np.empty(n_block * count_units(self.layers))
+            rows, part = self.rows[first:last], scores[first:last]
+            score_rows(read_only(self.features), rows, self.scaling, self.layers, parameters, units, part)
+
+        run_in_threads(work, self._cuts(len(self.rows), n_threads))
+        return scores + self.base
+
+    def pull_back(self, parameters: Floats, grad: Floats, n_threads: int | None = None) -> Floats:
+        """See `Scorer`."""
+        n_blocks = -(-len(self.rows) // rows_in_block(int(self.layers.sizes[0])))
+        sums = np.empty((n_blocks, len(parameters)))
+
+        def work(first: int, last: int) -> None:
+            pull_back_net(
+                read_only(self.features), self.rows, self.scaling, self.layers, parameters, grad, first, last, sums
+            )
+
+        run_in_threads(work, self._cuts(n_blocks, n_threads))
+        total: Floats = sums.sum(axis=0)
+        return total
+
+    def _cuts(self, n: int, n_threads: int | None) -> list[tuple[int, int]]:
+        n_chunks = max(1, min(thread_count(n_threads), n, len(self.rows) // 4096))
+        cuts = np.linspace(0, n, n_chunks + 1).astype(int).tolist()
+        return list(zip(cuts[:-1], cuts[1:], strict=True))

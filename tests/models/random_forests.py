@@ -1,0 +1,75 @@
+"""Forests of any shape, and the plain walk that every fast thing is compared with."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swaprank.arrays import Features, Floats
+from swaprank.models.forest import ARRAYS, Forest
+
+
+def random_forest(rng: np.random.Generator, n_leaves: list[int], n_features: int = 5, n_values: int = 8) -> Forest:
+    """One tree for every number of leaves, grown leaf by leaf; few thresholds, so that values meet them."""
+    columns: dict[str, list[object]] = {name: [] for name in ARRAYS}
+    tree_nodes, tree_leaves = [0], [0]
+    for leaves in n_leaves:
+        left, right, counts = [0] * (leaves - 1), [0] * (leaves - 1), [0] * (leaves - 1)
+        # Places where the tree ends: (node, side), or None for the root.
+        ends: list[tuple[int, list[int]] | None] = [None]
+        for node in range(leaves - 1):
+            place = ends.pop(int(rng.integers(len(ends))))
+            if place is not None:
+                place[1][place[0]] = node
+            ends += [(node, left), (node, right)]
+        for leaf, at in enumerate(rng.permutation(len(ends))):
+            place = ends[at]
+            if place is not None:
+                place[1][place[0]] = ~leaf
+        leaf_count = rng.integers(1, 30, leaves)
+        for node in reversed(range(leaves - 1)):
+            counts[node] = sum(counts[c] if c >= 0 else int(leaf_count[~c]) for c in (left[node], right[node]))
+        columns["left"] += left
+        columns["right"] += right
+        columns["node_count"] += counts
+        columns["leaf_count"] += leaf_count.tolist()
+        tree_nodes.append(tree_nodes[-1] + leaves - 1)
+        tree_leaves.append(tree_leaves[-1] + leaves)
+    n_nodes = tree_nodes[-1]
+    columns |= {"tree_nodes": tree_nodes, "tree_leaves": tree_leaves}  # type: ignore[dict-item]
+    columns["feature"] = rng.integers(n_features, size=n_nodes).tolist()
+    columns["threshold"] = rng.integers(n_values, size=n_nodes).tolist()
+    columns["missing_left"] = (rng.random(n_nodes) < 0.5).tolist()
+    columns["gain"] = rng.random(n_nodes).tolist()
+    columns["leaf_value"] = rng.normal(size=tree_leaves[-1]).tolist()
+    arrays = {name: np.array(columns[name], dtype) for name, (dtype, _) in ARRAYS.items()}
+    return Forest(n_features=n_features, base_score=float(rng.normal()), **arrays)
+
+
+def random_documents(rng: np.random.Generator, n: int, n_features: int = 5, n_values: int = 8) -> Features:
+    """Values on and between the thresholds, beyond them, infinite and missing."""
+    X = (rng.integers(-1, 2 * n_values + 1, (n, n_features)) / 2).astype(np.float32)
+    X[rng.random(X.shape) < 0.05] = np.inf
+    X[rng.random(X.shape) < 0.05] = -np.inf
+    X[rng.random(X.shape) < 0.2] = np.nan
+    return X
+
+
+def walk(forest: Forest, tree: int, x: Features) -> int:
+    """The leaf, numbered within its tree, that a document comes to."""
+    start = forest.tree_nodes[tree]
+    child = 0 if forest.tree_nodes[tree + 1] > start else ~0
+    while child >= 0:
+        node = start + child
+        value = x[forest.feature[node]]
+        goes_left = forest.missing_left[node] if np.isnan(value) else value <= forest.threshold[node]
+        child = int(forest.left[node] if goes_left else forest.right[node])
+    return ~child
+
+
+def naive_scores(forest: Forest, X: Features, n_trees: int | None = None) -> Floats:
+    """Scores by walking down every tree, summed in the order of the trees."""
+    scores = np.full(len(X), forest.base_score)
+    for tree in range(forest.n_trees if n_trees is None else n_trees):
+        leaves = [forest.tree_leaves[tree] + walk(forest, tree, x) for x in X]
+        scores += forest.leaf_value[leaves]
+    return scores

@@ -1,0 +1,72 @@
+"""Forests on disk: they come back the same, and nothing unsound comes back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from swaprank.errors import ModelFileError
+from swaprank.model_files.container import read_model, write_model
+from swaprank.models.forest import Forest
+from swaprank.models.forest_arrays import forest_arrays, forest_from_arrays, forest_meta
+from swaprank.models.forest_scoring import score
+from tests.models.random_forests import naive_scores, random_documents, random_forest
+
+FOREST = random_forest(np.random.default_rng(0), [4, 1, 9])
+
+
+def through_a_file(path: Path, forest: Forest) -> Forest:
+    write_model(path, "forest", forest_meta(forest), forest_arrays(forest))
+    found = read_model(path)
+    return forest_from_arrays(found.arrays, found.meta)
+
+
+def test_a_forest_comes_back_and_scores_the_same(tmp_path: Path) -> None:
+    again = through_a_file(tmp_path / "a.swaprank", FOREST)
+    X = random_documents(np.random.default_rng(1), 50)
+    assert (score(again, X) == score(FOREST, X)).all()
+    through_a_file(tmp_path / "b.swaprank", again)
+    assert (tmp_path / "a.swaprank").read_bytes() == (tmp_path / "b.swaprank").read_bytes()
+
+
+def test_an_empty_forest_comes_back(tmp_path: Path) -> None:
+    assert through_a_file(tmp_path / "a.swaprank", FOREST.truncated(0)).n_trees == 0
+
+
+@settings(deadline=None, max_examples=400)
+@given(
+    name=st.sampled_from(["left", "right", "feature", "tree_nodes", "tree_leaves", "node_count", "leaf_count"]),
+    at=st.integers(0, 20),
+    value=st.integers(-12, 12) | st.integers(-(2**31), 2**31 - 1),
+)
+def test_a_tampered_index_is_found_or_harmless(name: str, at: int, value: int) -> None:
+    arrays = {key: array.copy() for key, array in forest_arrays(FOREST).items()}
+    assume(at < len(arrays[name]) and arrays[name][at] != value)
+    arrays[name][at] = value
+    try:
+        forest = forest_from_arrays(arrays, forest_meta(FOREST))
+    except ModelFileError:
+        return
+    # Any feature and, where no node stands above the leaf to disagree, any count will do.
+    assert name == "feature" or (name, at) == ("leaf_count", 4)
+    X = random_documents(np.random.default_rng(2), 20)
+    assert (score(forest, X) == naive_scores(forest, X)).all()
+
+
+@pytest.mark.parametrize("name", ["n_features", "base_score", "left", "leaf_value"])
+def test_a_missing_part_is_named(name: str) -> None:
+    arrays, meta = forest_arrays(FOREST), forest_meta(FOREST)
+    arrays.pop(name, None)
+    meta.pop(name, None)
+    with pytest.raises(ModelFileError, match=f"the forest has no {name}"):
+        forest_from_arrays(arrays, meta)
+
+
+@pytest.mark.parametrize(("name", "value"), [("n_features", "5"), ("n_features", 2), ("base_score", None)])
+def test_wrong_parameters_are_refused(name: str, value: object) -> None:
+    with pytest.raises(ModelFileError, match="the forest's"):
+        forest_from_arrays(forest_arrays(FOREST), forest_meta(FOREST) | {name: value})

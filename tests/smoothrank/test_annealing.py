@@ -1,0 +1,110 @@
+"""What the paper proves of its objective: towards both ends of sigma, and Lemma 1."""
+
+import signal
+import threading
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import swaprank as sr
+from swaprank.arrays import Floats
+from swaprank.objectives.smooth import SmoothObjective
+from swaprank.smoothrank.annealing import Ascent, Stopped
+from swaprank.smoothrank.candidates import Candidate, step_all, without
+from swaprank.smoothrank.scorers import LinearScorer
+
+DATA, OTHER = sr.datasets.random_polynomial((40, 20), n_features=6, n_documents=20, levels=4, random_state=0)
+
+
+def ascent(center: Floats, regularization: float, data: sr.Dataset = DATA, **options: Any) -> Ascent:
+    bound = SmoothObjective(sr.metric("ndcg@10")).bind(data, random_state=0, n_threads=1)
+    scorer = LinearScorer(data.features, np.ones(data.n_features))
+    return Ascent(scorer, bound, center, regularization, **options)
+
+
+def test_cost_gradient_equals_finite_differences() -> None:
+    rng = np.random.default_rng(0)
+    one = ascent(rng.normal(size=6), 0.3)
+    w = rng.normal(size=6)
+    _, gradient = one.cost(w, 0.5)
+    for p in range(6):
+        move = np.zeros(6)
+        move[p] = 1e-6
+        slope = (one.cost(w + move, 0.5)[0] - one.cost(w - move, 0.5)[0]) / 2e-6
+        assert gradient[p] == pytest.approx(slope, abs=1e-7)
+
+
+@pytest.mark.parametrize("optimizer", ["cg", "l-bfgs"])
+def test_a_climb_makes_the_metric_better(optimizer: Any) -> None:
+    start = np.full(6, 0.1)
+    one = ascent(start, 1e-3, optimizer=optimizer, max_iterations=100)
+    at = one.climb(start, 1.0)
+    assert one.cost(at, 1.0)[0] < one.cost(start, 1.0)[0] - 0.01
+    assert np.abs(one.cost(at, 1.0)[1]).max() < 1e-3
+
+
+def test_where_sigma_is_large_the_weights_are_w0_wherever_they_began() -> None:
+    """[Chapelle2010, section 5.3]"""
+    rng = np.random.default_rng(1)
+    center = rng.normal(size=6)
+    for start in (np.zeros(6), rng.normal(size=6), 5 * rng.normal(size=6)):
+        at = ascent(center, 1.0, max_iterations=500).climb(start, 1e9)
+        np.testing.assert_allclose(at, center, atol=1e-4)
+
+
+def test_lemma_one() -> None:
+    """For w0 = 0, the minimum for (lambda, sigma) is sqrt(c) times that for (c lambda, sigma / c)."""
+    start = np.random.default_rng(2).normal(size=6)
+    for c in (0.1, 4.0, 100.0):
+        one, other = ascent(np.zeros(6), 0.05), ascent(np.zeros(6), 0.05 * c)
+        w = np.random.default_rng(3).normal(size=6)
+        assert one.cost(w, 0.5)[0] == pytest.approx(other.cost(w / np.sqrt(c), 0.5 / c)[0], abs=1e-12)
+        exact = {"max_iterations": 3000}
+        first = replace(one, **exact).climb(start, 0.5)  # type: ignore[arg-type]
+        second = replace(other, **exact).climb(start / np.sqrt(c), 0.5 / c)  # type: ignore[arg-type]
+        np.testing.assert_allclose(first, np.sqrt(c) * second, atol=2e-3 * np.abs(first).max())
+
+
+def test_a_candidate_without_a_fold_does_not_see_it() -> None:
+    aside = np.arange(DATA.n_queries) < 10
+    part, whole = ascent(np.zeros(6), 0.01, DATA.subset(~aside)), without(ascent(np.zeros(6), 0.01), aside)
+    w = np.random.default_rng(4).normal(size=6)
+    for (one, slope), n_queries in ((part.cost(w, 0.5), 30), (whole.cost(w, 0.5), 40)):
+        assert one * n_queries == pytest.approx(part.cost(w, 0.5)[0] * 30, abs=1e-12)
+        np.testing.assert_allclose(slope * n_queries, part.cost(w, 0.5)[1] * 30, atol=1e-12)
+
+
+def test_candidates_are_identical_for_any_number_of_threads() -> None:
+    start = np.full(6, 0.1)
+    paths = []
+    for n_threads in (1, 2, 5):
+        candidates = [Candidate(ascent(start, strength), start) for strength in (1.0, 0.1, 0.01)]
+        for sigma in (4.0, 1.0):
+            step_all(candidates, sigma, n_threads)
+        paths.append(b"".join(each.tobytes() for candidate in candidates for each in candidate.path))
+    assert len(set(paths)) == 1
+
+
+def test_an_ascent_that_is_told_to_stop_stops() -> None:
+    one = ascent(np.zeros(6), 0.1)
+    one.stop.set()
+    with pytest.raises(Stopped):
+        one.climb(np.ones(6), 1.0)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_ctrl_c_leaves_all_candidates_at_the_same_step(n_threads: int) -> None:
+    start = np.full(6, 0.1)
+    candidates = [Candidate(ascent(start, strength, max_iterations=10**6), start) for strength in (1e-9, 1e-12)]
+    step_all([replace(each, ascent=replace(each.ascent, max_iterations=1)) for each in candidates], 1.0, n_threads)
+    timer = threading.Timer(0.05, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    try:
+        for _ in range(10_000):
+            step_all(candidates, 1e-4, n_threads)
+    except KeyboardInterrupt:
+        pass
+    timer.join()
+    assert len({len(candidate.path) for candidate in candidates}) == 1

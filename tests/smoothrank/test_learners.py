@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize, rosen, rosen_der
+
+import swaprank as sr
+from swaprank.arrays import Floats
+from swaprank.models.layers import make_layers
+from swaprank.models.scaling import fit_scaling
+from swaprank.smoothrank.architectures import Layered
+from swaprank.smoothrank.conjugate_gradients import conjugate_gradients
+from swaprank.smoothrank.ranking_svm import fit_pairs
+from swaprank.smoothrank.scorers import LinearScorer, Scorer
+
+(DATA,) = sr.datasets.random_net((20,), n_features=4, n_documents=10, levels=3, random_state=0)
+
+
+def rosenbrock(x: Floats) -> tuple[float, Floats]:
+    return float(rosen(x)), np.asarray(rosen_der(x))
+
+
+def test_conjugate_gradients_find_the_end_of_a_curved_valley() -> None:
+    found = conjugate_gradients(rosenbrock, np.array([-1.2, 1.0, 0.5]), max_iterations=500, least_slope=1e-8)
+    np.testing.assert_allclose(found, 1.0, atol=1e-5)
+
+
+def test_conjugate_gradients_never_go_up_and_survive_a_cost_that_is_not_finite() -> None:
+    def cliff(x: Floats) -> tuple[float, Floats]:
+        if x[0] <= 0:
+            return np.nan, np.full(1, np.nan)
+        return float(x[0] - np.log(x[0])), np.array([1 - 1 / x[0]])
+
+    start = np.array([50.0])
+    assert conjugate_gradients(cliff, start, 100, 1e-9)[0] == pytest.approx(1.0, abs=1e-6)
+    flat = conjugate_gradients(lambda x: (0.0, np.zeros(1)), start, 100, 1e-9)
+    np.testing.assert_array_equal(flat, start)
+    costs = [rosenbrock(conjugate_gradients(rosenbrock, np.array([-1.2, 1.0]), n, 0.0))[0] for n in range(12)]
+    assert (np.diff(costs) <= 0).all()
+
+
+def scorers() -> list[tuple[Scorer, int]]:
+    layers = make_layers(4, (3,), 0)
+    scaling = fit_scaling(DATA.features, np.zeros(4, np.bool_), True, 1)
+    net = Layered(layers, scaling)
+    return [(LinearScorer(DATA.features, np.array([1.0, 2.0, 0.5, 0.0])), 4), (net.scorer(DATA), net.n_parameters)]
+
+
+@pytest.mark.parametrize("at", [0, 1], ids=["linear", "net"])
+def test_parameters_feel_the_slopes_of_the_scores(at: int) -> None:
+    scorer, n = scorers()[at]
+    rng = np.random.default_rng(0)
+    parameters, grad = rng.normal(size=n), rng.normal(size=len(DATA))
+    found = scorer.pull_back(parameters, grad, 1)
+    for p in range(n):
+        step = np.zeros(n)
+        step[p] = 1e-5
+        up, down = (grad @ scorer.scores(parameters + sign * step, 1) for sign in (1, -1))
+        assert found[p] == pytest.approx((up - down) / 2e-5, abs=1e-6)
+
+
+def test_pairs_are_fitted_as_they_are_when_written_out() -> None:
+    X, y, strength = DATA.features.astype(float), DATA.labels, 0.05
+    weights = np.random.default_rng(0).random(20)
+
+    def cost(w: Floats) -> float:
+        total = 0.0
+        for q, (a, b) in enumerate(zip(DATA.indptr[:-1], DATA.indptr[1:], strict=True)):
+            s = X[a:b] @ w
+            better = y[a:b][:, None] > y[a:b][None, :]
+            losses = np.maximum(0, 1 - (s[:, None] - s[None, :])) ** 2
+            total += weights[q] * losses[better].mean() if better.any() else 0.0
+        return total / float(weights.sum()) + strength * float(w @ w)
+
+    scorer = LinearScorer(DATA.features, np.ones(4))
+    found = fit_pairs(scorer, np.zeros(4), y, DATA.indptr, weights, strength, n_threads=1)
+    expected = minimize(cost, np.zeros(4), method="BFGS").x
+    np.testing.assert_allclose(found, expected, atol=1e-3)
