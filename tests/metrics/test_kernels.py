@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import swaprank as sr
-from swaprank.kernels import query_chunks
 from swaprank.metrics.cumulative import best_cumulative
 from swaprank.metrics.measuring import measure_queries, swap_gain_matrix
 from swaprank.metrics.terms import Lists
+from swaprank.threads import query_chunks
 
 
 def test_kernels_are_compiled_once_whatever_the_arrays() -> None:

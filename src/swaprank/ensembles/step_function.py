@@ -11,9 +11,9 @@ import numpy as np
 from swaprank.arrays import Floats, Ints
 from swaprank.ensembles.sweep import sweep_queries
 from swaprank.errors import MetricError
-from swaprank.kernels import query_chunks, run_in_threads, thread_count
 from swaprank.metrics.metric import BoundMetric
 from swaprank.metrics.terms import longest_list
+from swaprank.threads import query_chunks, run_in_threads, thread_count
 
 NARROWEST = 1e-12
 """Steps narrower than this, relative to alpha, are rounding: nobody could stand on them."""

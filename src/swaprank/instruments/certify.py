@@ -13,7 +13,6 @@ from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError, did_you_mean
 from swaprank.instruments.certificate import RISE, Certificate
 from swaprank.instruments.directions import Moves, Progress, axis, random_direction
-from swaprank.kernels import thread_count
 from swaprank.metrics.binding import bind_to_data
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metric as parse_metric
@@ -21,6 +20,7 @@ from swaprank.models.movable import movable
 from swaprank.rankers.parameter_checks import Bounds, check_parameter
 from swaprank.rankers.ranker import Ranker
 from swaprank.seeds import random_generator
+from swaprank.threads import thread_count
 
 _WIDE, _FINE = (tuple(step / parts for step in range(1, 11)) for parts in (10, 1000))
 STEPS = {"wide": _WIDE, "fine": _FINE, "both": (*_FINE, *_WIDE)}

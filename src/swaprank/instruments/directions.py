@@ -9,11 +9,11 @@ import numpy as np
 
 from swaprank.arrays import Floats, Ints
 from swaprank.errors import MetricError
-from swaprank.kernels import run_in_threads
 from swaprank.metrics.measuring import measure_queries
 from swaprank.metrics.metric import BoundMetric
 from swaprank.metrics.terms import longest_list
 from swaprank.models.movable import Movable
+from swaprank.threads import run_in_threads
 
 _BLOCK_DOCUMENTS = 32_768
 """Documents that are scored together: all their scores along all directions are never in memory at once."""

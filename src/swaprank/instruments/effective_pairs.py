@@ -12,7 +12,7 @@ from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.data.scores import check_scores
 from swaprank.errors import ParameterError
-from swaprank.kernels import kernel, run_in_threads
+from swaprank.kernels import kernel
 from swaprank.metrics.families import WORK_ROWS, prepare_swaps, rows_that_count, swap_gain_rows
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import rank_documents
@@ -22,6 +22,7 @@ from swaprank.objectives.constructions import DISCRETE_BOUNDED, LOCAL_COST, LOCA
 from swaprank.objectives.forces import GIVEN_PAIRS, RANKNET, Forces, longest_of
 from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective
 from swaprank.rendering.text_tables import text_table
+from swaprank.threads import run_in_threads
 
 
 @final

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.scores import check_scores
 from swaprank.errors import DataError, MetricError
-from swaprank.kernels import kernel, query_chunks, run_in_threads, thread_count
+from swaprank.kernels import kernel
 from swaprank.metrics.families import (
     WORK_ROWS,
     list_value,
@@ -19,6 +19,7 @@ from swaprank.metrics.families import (
 from swaprank.metrics.metric import BoundMetric, Metric
 from swaprank.metrics.ordering import keep_top, rank_documents, tie_groups
 from swaprank.metrics.terms import CUSTOM, Lists, MetricTerms, longest_list, own_floats, own_ints
+from swaprank.threads import query_chunks, run_in_threads, thread_count
 
 
 @kernel

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
 from swaprank.errors import DataError
-from swaprank.kernels import kernel, run_in_threads, thread_count
+from swaprank.kernels import kernel
 from swaprank.models.forest import Forest
+from swaprank.threads import run_in_threads, thread_count
 
 
 def contributions(forest: Forest, X: Features, n_threads: int | None = None) -> Floats:

@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 
 from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
 from swaprank.errors import DataError, SwaprankError
-from swaprank.kernels import kernel, run_in_threads, thread_count
+from swaprank.kernels import kernel
 from swaprank.models.forest import Forest
+from swaprank.threads import run_in_threads, thread_count
 
 LANES = 16
 _WORD_LEAVES = 32

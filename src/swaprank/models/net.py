@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from swaprank.arrays import AnyArray, Features, Floats, Ints
 from swaprank.data.features import read_only
 from swaprank.errors import ModelFileError
-from swaprank.kernels import kernel, run_in_threads, thread_count
+from swaprank.kernels import kernel
 from swaprank.models.activations import ACTIVATIONS
 from swaprank.models.layers import Layers, Reals, count_units, count_weights, make_layers
 from swaprank.models.propagation import forward, rows_in_block
 from swaprank.models.scaling import Scaling, scale_rows
+from swaprank.threads import run_in_threads, thread_count
 
 _LEAST_ROWS = 8192
 """Fewer rows are not worth a thread."""

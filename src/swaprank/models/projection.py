@@ -6,7 +6,8 @@ import numpy as np
 
 from swaprank.arrays import Features, Floats
 from swaprank.data.features import read_only
-from swaprank.kernels import kernel, run_in_threads, thread_count, vector_kernel
+from swaprank.kernels import kernel, vector_kernel
+from swaprank.threads import run_in_threads, thread_count
 
 _BLOCK = 4096
 """Rows whose gradients are added up together: sums of blocks are added in their order."""

@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import Bools, Features, Floats, Ints
-from swaprank.kernels import kernel, run_in_threads, thread_count
+from swaprank.kernels import kernel
 from swaprank.models.layers import Reals
+from swaprank.threads import run_in_threads, thread_count
 
 FARTHEST = 1e9
 """No scaled value is larger: then no finite feature makes a score that is not."""

@@ -16,12 +16,13 @@ import numpy as np
 from swaprank.arrays import Bools, Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.errors import MetricError
-from swaprank.kernels import kernel, query_chunks, run_in_threads, thread_count
+from swaprank.kernels import kernel
 from swaprank.metrics.terms import CUSTOM, MetricTerms, own_floats
 from swaprank.objectives.constructions import construction_queries
 from swaprank.objectives.lambdas import lambda_queries
 from swaprank.objectives.objective import BoundObjective
 from swaprank.objectives.ranknet_queries import LONG_LIST, given_pairs_queries, long_lists, ranknet_queries
+from swaprank.threads import query_chunks, run_in_threads, thread_count
 
 PAIRS = 0
 """Pairs pushed with the RankNet force times what swapping them would change: lambdas.py."""

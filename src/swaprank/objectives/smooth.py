@@ -11,12 +11,12 @@ import numpy as np
 from swaprank.arrays import Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.errors import MetricError, ParameterError, did_you_mean
-from swaprank.kernels import query_chunks, run_in_threads, thread_count
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import seeded_tie_order
 from swaprank.metrics.terms import AVERAGE_PRECISION, CASCADE, CUMULATIVE, MetricTerms, longest_list, sum_by_query
 from swaprank.objectives.smooth_indicators import rank_queries, smooth_other_queries, smooth_sum_queries
 from swaprank.objectives.smooth_ranks import smooth_rank_queries
+from swaprank.threads import query_chunks, run_in_threads, thread_count
 
 Smoothing = Literal["indicators", "ranks"]
 SMOOTHINGS: tuple[Smoothing, ...] = ("indicators", "ranks")

@@ -10,7 +10,6 @@ import numpy as np
 from swaprank.arrays import AnyArray, Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
-from swaprank.kernels import thread_count
 from swaprank.metrics.binding import bind_metric, bind_to_data
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
@@ -59,6 +58,7 @@ from swaprank.smoothrank.candidates import (
 )
 from swaprank.smoothrank.scorers import Scorer
 from swaprank.smoothrank.start import STARTS, Lesson, Start, calibrated, start_parameters
+from swaprank.threads import thread_count
 
 SIGMAS = tuple(2.0**power for power in range(6, -7, -1))
 """The annealing of the paper [Chapelle2010, section 4.4.2]."""

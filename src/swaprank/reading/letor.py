@@ -76,8 +76,8 @@ def read_letor(
 
 def _parsed_blocks(file: Path, form: Format, n_threads: int | None) -> list[ParsedBlock]:
     # Compiled code is loaded only by those who read such a file.
-    from swaprank.kernels import thread_count
     from swaprank.reading.letor_block import parse_block
+    from swaprank.threads import thread_count
 
     threads = thread_count(n_threads)
     parsed: list[ParsedBlock] = []

@@ -17,11 +17,11 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Features, Floats, Ints
 from swaprank.errors import DataError
-from swaprank.kernels import run_in_threads
 from swaprank.reading import letor_kernel, parsing_status
 from swaprank.reading.bad_lines import BadLineError
 from swaprank.reading.parsing_status import DONE, FULL, LARGEST_INDEX, LONGEST_ID, Format
 from swaprank.reading.text_files import Block
+from swaprank.threads import run_in_threads
 
 _LEAST_CHUNK = 1 << 18
 _HARD_NUMBERS = 1024

@@ -66,8 +66,8 @@ def write_letor(
     0 qid:a 1:0.1 2:0 #docid = x
     2.5 qid:b 1:3 2:nan #docid = y
     """
-    from swaprank.kernels import run_in_threads, thread_count
     from swaprank.reading.writing_kernel import PAIR_BYTES
+    from swaprank.threads import run_in_threads, thread_count
 
     lines = _lines(data)
     row_bytes = PAIR_BYTES * data.n_features + lines.most_bytes()

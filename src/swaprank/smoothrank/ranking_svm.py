@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
-from swaprank.kernels import kernel, query_chunks, run_in_threads, thread_count, vector_kernel
+from swaprank.kernels import kernel, vector_kernel
 from swaprank.metrics.terms import longest_list
 from swaprank.smoothrank.scorers import Scorer
+from swaprank.threads import query_chunks, run_in_threads, thread_count
 
 _PAIRS_WORTH_A_THREAD = 100_000.0
 

@@ -10,12 +10,13 @@ import numpy as np
 
 from swaprank.arrays import Features, Floats, Ints
 from swaprank.data.features import read_only
-from swaprank.kernels import kernel, run_in_threads, thread_count
+from swaprank.kernels import kernel
 from swaprank.models.layers import Layers, Reals, count_units
 from swaprank.models.net import score_rows
 from swaprank.models.projection import project, pull_back
 from swaprank.models.propagation import backward, forward, rows_in_block
 from swaprank.models.scaling import Scaling, scale_rows
+from swaprank.threads import run_in_threads, thread_count
 
 
 class Scorer(ABC):

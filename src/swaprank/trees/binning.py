@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Features, Ints
-from swaprank.kernels import kernel, run_in_threads, thread_count
+from swaprank.kernels import kernel
+from swaprank.threads import run_in_threads, thread_count
 from swaprank.trees.histogram import BLOCK
 
 _SAMPLE = 200_000

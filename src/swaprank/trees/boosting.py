@@ -10,9 +10,9 @@ import numpy as np
 from swaprank.arrays import AnyArray, Bools, Bytes, Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
-from swaprank.kernels import run_together, thread_count
 from swaprank.models.forest import Forest
 from swaprank.objectives.objective import BoundObjective
+from swaprank.threads import run_together, thread_count
 from swaprank.trees.binning import Bins, make_bins
 from swaprank.trees.document_sampling import draw_sample, gather_bins
 from swaprank.trees.growing import Columns, Rules, Workspace, grow, make_workspace

@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Floats, Ints
-from swaprank.kernels import kernel, run_in_threads, vector_kernel
+from swaprank.kernels import kernel, vector_kernel
+from swaprank.threads import run_in_threads
 
 CHUNK = 32_768
 """Rows are handled in chunks of this size, whatever the threads: sums of floats depend on how they are cut."""

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Features, Floats, Ints
-from swaprank.kernels import kernel, run_in_threads
+from swaprank.kernels import kernel
+from swaprank.threads import run_in_threads
 from swaprank.trees.document_sampling import CHUNK
 from swaprank.trees.histogram import BLOCK
 from swaprank.trees.tree import GrownTree, Tree
