@@ -1,7 +1,7 @@
 """How hot loops are compiled.
 
-Kernels are serial, release the GIL and are called from ordinary threads (threads.py). Numba's own `parallel=True` is not
-used: with its default threading layer the process aborts when two Python threads enter such kernels at once, and a
+Kernels are serial, release the GIL and are called from ordinary threads (threads.py). Numba's own `parallel=True` is
+not used: with its default threading layer the process aborts when two Python threads enter such kernels at once, and a
 ranker that serves requests must never do that.
 """
 

@@ -24,9 +24,8 @@ from numba import types
 from numba.extending import intrinsic
 
 from swaprank.arrays import Bytes
-from swaprank.kernels import kernel
+from swaprank.kernels import Function, kernel
 from swaprank.reading.parsing_status import BAD_VALUE, DONE, FULL, INFINITE
-from swaprank.threads import Function
 
 U = np.uint64
 
