@@ -8,9 +8,9 @@ from .data.judgements import Run as Run
 from .data.summary import Summary as Summary
 from .data.summary import summarize as summarize
 from .ensembles.combination import Combination as Combination
-from .ensembles.combine import combine as combine
-from .ensembles.stack import stack as stack
+from .ensembles.combination import combine as combine
 from .ensembles.stacked import Stacked as Stacked
+from .ensembles.stacked import stack as stack
 from .errors import DataError as DataError
 from .errors import MetricError as MetricError
 from .errors import MissingExtraError as MissingExtraError
@@ -59,7 +59,6 @@ from .rankers.linear_regression import LinearRegressionRanker as LinearRegressio
 from .rankers.mart import MART as MART
 from .rankers.ranknet import RankNet as RankNet
 from .rankers.rounds import Progress as Progress
-from .rankers.saving import load as load
 from .rankers.smoothrank import SmoothRank as SmoothRank
 from .reading.letor import read_letor as read_letor
 from .reading.letor_writing import write_letor as write_letor
@@ -69,6 +68,7 @@ from .reading.score_files import write_scores as write_scores
 from .reading.trec import read_qrels as read_qrels
 from .reading.trec import read_run as read_run
 from .reading.trec import write_run as write_run
+from .registry import load as load
 from .reporting.report import Report as Report
 from .reporting.report import report as report
 from .version import __version__ as __version__

@@ -1,26 +1,35 @@
-"""Rankers from words: what model files, the command line and configuration files say."""
+"""Where rankers are listed: by the names that model files, the command line and configuration files use.
+
+A new ranker is one line in RANKERS.
+"""
 
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-from swaprank.errors import ParameterError, did_you_mean
+import numpy as np
+
+from swaprank.errors import ModelFileError, ParameterError, did_you_mean
+from swaprank.model_files.container import ModelContent, read_model
+from swaprank.model_files.format_1 import upgrade
+from swaprank.models.restoring import model_from_parts
 from swaprank.rankers.ranker import Ranker
 
 RANKERS = {
-    "stacked": ("swaprank.ensembles.stacked", "Stacked"),
-    "combination": ("swaprank.ensembles.combination", "Combination"),
-    "lambdamart": ("swaprank.rankers.lambdamart", "LambdaMART"),
-    "lambdarank": ("swaprank.rankers.lambdarank", "LambdaRank"),
-    "ranknet": ("swaprank.rankers.ranknet", "RankNet"),
-    "smoothrank": ("swaprank.rankers.smoothrank", "SmoothRank"),
-    "linear_regression": ("swaprank.rankers.linear_regression", "LinearRegressionRanker"),
-    "mart": ("swaprank.rankers.mart", "MART"),
+    "combination": "swaprank.ensembles.combination.Combination",
+    "lambdamart": "swaprank.rankers.lambdamart.LambdaMART",
+    "lambdarank": "swaprank.rankers.lambdarank.LambdaRank",
+    "linear_regression": "swaprank.rankers.linear_regression.LinearRegressionRanker",
+    "mart": "swaprank.rankers.mart.MART",
+    "ranknet": "swaprank.rankers.ranknet.RankNet",
+    "smoothrank": "swaprank.rankers.smoothrank.SmoothRank",
+    "stacked": "swaprank.ensembles.stacked.Stacked",
 }
-"""Where each kind of ranker is, so that only the one that is asked for is imported."""
+"""The class of each kind of ranker; only the one that is asked for is imported."""
 
 
 def ranker_class(name: str) -> type[Ranker]:
@@ -32,7 +41,7 @@ def ranker_class(name: str) -> type[Ranker]:
     """
     if name not in RANKERS:
         raise ParameterError(f"there is no ranker '{name}'; {did_you_mean(name, RANKERS)}")
-    module, class_name = RANKERS[name]
+    module, _, class_name = RANKERS[name].rpartition(".")
     found: type[Ranker] = getattr(import_module(module), class_name)
     return found
 
@@ -58,12 +67,74 @@ def make_ranker(name: str, settings: Iterable[str] = ()) -> Ranker:
 
 
 def _value(text: str) -> Any:
-    """Numbers, tuples of numbers, true, false and none as what they say; anything else is text."""
-    words = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
+    """Numbers, tuples of numbers, true, false and none as what they mean; anything else is text."""
+    constants = {"true": True, "false": False, "none": None}
+    if text.lower() in constants:
+        return constants[text.lower()]
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
     return value if isinstance(value, int | float | tuple) else text
+
+
+def load(path: str | os.PathLike[str]) -> Ranker:
+    """Read a ranker from its model file; everything in it is checked.
+
+    >>> import tempfile, swaprank as sr
+    >>> train, test = sr.datasets.random_net((20, 10), n_features=5, random_state=0)
+    >>> ranker = sr.LambdaMART(n_trees=3).fit(train)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ranker.save(f"{folder}/model.swaprank")
+    ...     again = sr.load(f"{folder}/model.swaprank")
+    >>> (again.predict(test) == ranker.predict(test)).all()
+    np.True_
+    """
+    content = read_model(path)
+    try:
+        return ranker_of(content)
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from None
+
+
+def ranker_of(content: ModelContent) -> Ranker:
+    """The ranker that a model file holds; ModelFileError if something is wrong with its content.
+
+    >>> import swaprank as sr
+    >>> from swaprank.rankers.saving import content_of
+    >>> from swaprank.registry import ranker_of
+    >>> train, test = sr.datasets.random_net((20, 10), n_features=5, random_state=0)
+    >>> ranker = sr.MART(n_trees=2).fit(train)
+    >>> (ranker_of(content_of(ranker)).predict(test) == ranker.predict(test)).all()
+    np.True_
+    """
+    if content.kind not in RANKERS:
+        raise ModelFileError(f"it holds a '{content.kind}', which this version of swaprank does not know.")
+    try:
+        return _restored(upgrade(content) if content.version == 1 else content)
+    except ModelFileError:
+        raise
+    except RecursionError:
+        raise ModelFileError("its models are nested too deeply.") from None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ModelFileError(f"its parameters are not valid ({type(error).__name__}: {error}).") from None
+
+
+def _restored(content: ModelContent) -> Ranker:
+    meta = content.meta
+    parameters = {key: tuple(value) if isinstance(value, list) else value for key, value in meta["parameters"].items()}
+    ranker = ranker_class(content.kind)(**parameters)
+    ranker.model_ = model_from_parts(meta["model"], content.arrays)
+    ranker.n_features_in_ = ranker.model_.n_features
+    names = meta["feature_names"]
+    if len(names) != ranker.n_features_in_ or not all(isinstance(name, str) for name in names):
+        raise ModelFileError(f"it has {len(names)} feature names, but the model has {ranker.n_features_in_} features.")
+    ranker.feature_names_in_ = np.array(names, dtype=object)
+    ranker.history_ = {
+        str(name): {str(metric): [float(value) for value in values] for metric, values in of_set.items()}
+        for name, of_set in meta["history"].items()
+    }
+    ranker.n_rounds_, ranker.best_round_ = int(meta["rounds"]["trained"]), int(meta["rounds"]["kept"])
+    ranker.interrupted_ = bool(meta["interrupted"])
+    ranker._restore_values(meta["fitted"])
+    return ranker

@@ -15,7 +15,8 @@ from swaprank.models.layers import make_layers, random_weights
 from swaprank.models.linear import LinearModel, linear_model_from_arrays
 from swaprank.models.projection import project, pull_back
 from swaprank.models.scaling import fit_scaling
-from swaprank.models.units import fill, rows_by_query, units_of
+from swaprank.models.scaling import fill, units_of
+from swaprank.smoothrank.architectures import rows_by_query
 from swaprank.objectives.ranknet_objective import by_descending_label
 from swaprank.smoothrank.candidates import choose, query_folds
 from swaprank.smoothrank.conjugate_gradients import conjugate_gradients

@@ -34,8 +34,8 @@ def certify(
     from swaprank.instruments.certify import certify as test
     from swaprank.model_files.container import check_target
     from swaprank.rankers.rounds import Progress
-    from swaprank.rankers.saving import load
     from swaprank.reading.read import read_matching
+    from swaprank.registry import load
     from swaprank.rendering.figures import check_drawing
     from swaprank.rendering.json_values import json_text
 

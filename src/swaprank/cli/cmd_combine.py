@@ -24,11 +24,11 @@ def combine(
 ) -> None:
     """Find the alpha for which alpha A + (1 - alpha) B has the best measure there is, and save that model."""
     from swaprank.cli.instrument_values import combination_values
-    from swaprank.ensembles.combine import combine as mix
+    from swaprank.ensembles.combination import combine as mix
     from swaprank.errors import DataError
     from swaprank.model_files.container import check_target
-    from swaprank.rankers.saving import load
     from swaprank.reading.read import read_matching
+    from swaprank.registry import load
     from swaprank.rendering.figures import check_drawing
     from swaprank.rendering.json_values import json_text
 

@@ -31,8 +31,8 @@ def explain(
     """Show a query's ranked list, the lambda on each document, and the swaps that would gain most."""
     from swaprank.cli.instrument_values import explanation_values
     from swaprank.instruments.explain import explain_query
-    from swaprank.rankers.saving import load
     from swaprank.reading.read import read_matching
+    from swaprank.registry import load
     from swaprank.rendering.figures import check_drawing
     from swaprank.rendering.json_values import json_text
 

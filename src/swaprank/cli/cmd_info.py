@@ -43,7 +43,7 @@ def _show_data(file: str, json: bool) -> None:
 
 def _show_model(file: str, json: bool) -> None:
     from swaprank.experiments.model_summary import model_facts
-    from swaprank.rankers.saving import load
+    from swaprank.registry import load
 
     facts = model_facts(load(file))
     show(facts.to_json() if json else facts.to_text())

@@ -29,11 +29,10 @@ def predict(
     """Score documents with a saved ranker."""
     from swaprank.errors import ParameterError
     from swaprank.files import writable_target
-    from swaprank.rankers.saving import load
-    from swaprank.rankers.tree_ranker import TreeRanker
     from swaprank.reading.read import read_matching
     from swaprank.reading.score_files import write_scores
     from swaprank.reading.trec import write_run
+    from swaprank.registry import load
 
     if output is not None:
         writable_target(output, (model, data))
@@ -41,12 +40,9 @@ def predict(
     ranker.n_threads = threads
     tell(f"reading {data}")
     documents = read_matching(data, [str(name) for name in ranker.feature_names_in_])
-    if isinstance(ranker, TreeRanker):
-        scores = ranker.predict(documents, n_trees=trees)
-    elif trees is None:
-        scores = ranker.predict(documents)
-    else:
+    if trees is not None and ranker.model_.n_stages == 0:
         raise ParameterError(f"--trees is for rankers made of trees; {model} is a {ranker.kind}.")
+    scores = ranker.predict(documents, **({} if trees is None else {"n_trees": trees}))
     if output is None:
         show("\n".join(map(repr, scores.tolist())))
         return

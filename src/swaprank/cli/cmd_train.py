@@ -105,23 +105,26 @@ def _parameters(config: Path | None, ranker: str | None, settings: list[str]) ->
 def _watched(trained: Trained) -> tuple[str, float, list[float]] | None:
     """What was watched, its value for the model that was saved, and after every round."""
     ranker = trained.ranker
-    name = f"valid {ranker.metric}"
-    if trained.valid is None or not ranker.history_.get(name):
+    rounds = ranker.history_.get("valid", {}).get(str(ranker.metric))
+    if trained.valid is None or not rounds:
         return None
-    return name, ranker.score(trained.valid), ranker.history_[name]
+    return f"valid {ranker.metric}", ranker.score(trained.valid), rounds
 
 
 def _measured(trained: Trained) -> list[str]:
     watched = _watched(trained)
     if watched is None:
-        return [f"{name}: {values[-1]:.4f}" for name, values in trained.ranker.history_.items() if values]
+        return [
+            f"{name} {metric}: {values[-1]:.4f}"
+            for name, of_set in trained.ranker.history_.items()
+            for metric, values in of_set.items()
+            if values
+        ]
     name, value, rounds = watched
     best = max(rounds)
     line = f"{name}: {value:.4f}"
     if best > value + 1e-9:
         line += f"; it was {best:.4f} after round {rounds.index(best) + 1} of {len(rounds)}"
-        if hasattr(trained.ranker, "n_trees_"):
-            line += " (--set early_stopping_rounds=50 keeps the best)"
     return [line]
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from swaprank.cli.output import Verbosity, tell, verbosity
 
 if TYPE_CHECKING:
-    from swaprank.rankers.ranker import Callback
-    from swaprank.rankers.rounds import Progress
+    from swaprank.rankers.rounds import Callback, Progress
 
 LINES = 20
 """Of a training, at most: a log is not a film."""
@@ -74,4 +73,6 @@ def _line(told: Progress, title: str) -> None:
 
 
 def _words(told: Progress) -> str:
-    return "  ".join(f"{name} {value:.4f}" for name, value in told.measured.items())
+    return "  ".join(
+        f"{name} {metric} {value:.4f}" for name, of_set in told.measured.items() for metric, value in of_set.items()
+    )

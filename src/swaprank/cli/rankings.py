@@ -29,8 +29,8 @@ def read_ranking(file: Path, data: Path, judged: Dataset | Qrels) -> Any:
     """Scores of the documents in `data`, which were read as `judged`; or a TREC run."""
     from swaprank.data.judgements import Qrels, Run
     from swaprank.errors import DataError
-    from swaprank.rankers.saving import load
     from swaprank.reading.score_files import read_scores
+    from swaprank.registry import load
 
     if not is_model(file):
         scores = read_scores(file)

@@ -8,50 +8,45 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Floats
+from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
-from swaprank.ensembles.ensemble_ranker import (
-    ComposedRanker,
-    ScoreScale,
-    check_same_features,
-    fit_scale,
-    parts_restored,
-    parts_saved,
-    scale_restored,
-)
+from swaprank.ensembles.ensemble_ranker import EnsembleRanker, fit_scale
 from swaprank.ensembles.step_function import Optimum, StepFunction, settle, sweep
 from swaprank.errors import DataError, ModelFileError, ParameterError
 from swaprank.metrics.binding import bind_to_data
 from swaprank.metrics.metric import BoundMetric, Metric
-from swaprank.rankers.parameter_checks import check_parameters
-from swaprank.rankers.ranker import Callback, Ranker
+from swaprank.models.ensemble import Ensemble, member_scores
+from swaprank.models.linear import LinearModel
+from swaprank.rankers.parameter_checks import check_flags, check_parameters
+from swaprank.rankers.ranker import Ranker
+from swaprank.rankers.rounds import Callback
 
 _BETTER = 1e-11
 
 
 @final
-class Combination(ComposedRanker):
+class Combination(EnsembleRanker):
     """alpha times one ranker's scores plus 1 - alpha times another's [Burges2010, section 7.1].
 
-    While alpha goes along its line, the order of two documents changes once at most, and the metric only where an
-    order does. `fit` goes through all these places and keeps the alpha whose metric is the best there is, in the middle
-    of the interval in which it is. Scores are put on one scale first: mean 0, and deviation 1 within queries.
+    As alpha moves along its line, the order of two documents changes at most once, and the metric changes only where an
+    order does. `fit` visits all these places and keeps an alpha with the best metric there is, in the middle of the
+    interval in which it is best. Scores are put on one scale first: mean 0, and standard deviation 1 within queries.
 
     Args:
-        metric: What is to be best: any metric's name, or a metric of your own. Sums of discounted gains (NDCG,
-            precision, …) and pairs are brought up to date at every crossing; any other metric is measured anew there,
-            which takes as much longer as lists are long.
-        whole_line: Let alpha be any number, so that a ranker's scores may be taken off the other's; else from 0 to 1.
-        base_ranker: The two fitted rankers.
-        n_threads: All cores if None.
+        metric: What is maximised: any metric's name, or a metric of your own. Sums of discounted gains (NDCG,
+            precision, …) and pairs are updated at every crossing; any other metric is measured anew there, which takes
+            longer in proportion to the length of the lists.
+        whole_line: Let alpha be any number, so that one ranker's scores may be subtracted; otherwise from 0 to 1.
+        members: The two fitted rankers.
+        n_threads: Threads; all cores if None.
 
-    A ranker alone, alpha = 0 or 1, may tie documents, and is looked at as it is; other single points, at which lines of
-    scores cross and documents are tied for a moment, are not.
+    The ends alpha = 0 and 1, one ranker alone, may tie documents and are measured as they are. Other single points, at
+    which documents are tied for a moment, are skipped.
 
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_net((60, 40), n_features=8, random_state=0)
     >>> mart, linear = sr.MART(n_trees=10).fit(train), sr.LinearRegressionRanker(regularization=0.1).fit(train)
-    >>> both = sr.Combination("ndcg@10", base_ranker=(mart, linear)).fit(vali)
+    >>> both = sr.Combination("ndcg@10", members=(mart, linear)).fit(vali)
     >>> both.value_ >= max(both.alone_), both.interval_[0] <= both.alpha_ <= both.interval_[1]
     (True, True)
     """
@@ -63,24 +58,23 @@ class Combination(ComposedRanker):
     value_: float
     """The mean of the metric on the data that alpha was found on."""
     alone_: tuple[float, float]
-    """Of each ranker alone."""
+    """The mean of each ranker alone."""
     line_: Optimum
     """The best alpha of the whole line, whether or not it was asked for."""
     steps_: StepFunction | None
     """The metric at every alpha; a model file does not have it."""
-    scale_: ScoreScale
 
     def __init__(
         self,
         metric: str | Metric = "ndcg@10",
         *,
         whole_line: bool = False,
-        base_ranker: Any = None,
+        members: Any = None,
         n_threads: int | None = None,
     ) -> None:
         self.metric = metric
         self.whole_line = whole_line
-        self.base_ranker = base_ranker
+        self.members = members
         self.n_threads = n_threads
 
     def _fit(
@@ -88,30 +82,28 @@ class Combination(ComposedRanker):
         data: Dataset,
         valid: Mapping[str, Dataset],
         metrics: str | Metric | Sequence[str | Metric] | None,
-        base: Ranker | None,
+        base: Any,
         callbacks: Sequence[Callback],
     ) -> None:
         check_parameters(self)
-        if not isinstance(self.whole_line, bool):
-            raise ParameterError(f"whole_line must be True or False; found {self.whole_line!r}.")
+        check_flags(self, "whole_line")
         if valid or metrics is not None or callbacks:
-            raise DataError(
-                "a combination has no rounds: valid, metrics and callbacks are for rankers that learn in some."
-            )
-        rankers = self._parts(base, data, 2)
-        if len(rankers) > 2:
-            raise ParameterError(f"a combination takes two rankers, found {len(rankers)}; stack takes any number.")
-        scores = self._scores(rankers, data, len(data))
+            raise DataError("a combination has no rounds: it takes no valid, metrics or callbacks.")
+        members = self._member_models(data, base)
+        if len(members) > 2:
+            raise ParameterError(f"a combination takes two rankers, found {len(members)}; stack takes any number.")
+        scores = member_scores(members, data.features, self.n_threads)
         scale = fit_scale(scores, data)
         bound = bind_to_data(self._metric(), data)
-        a, b = (np.array(data.by_query(row)) for row in scale.apply(scores))
+        a, b = (np.array(data.by_query(self._plus_base_score(row, data))) for row in scale.apply(scores))
         self.alone_ = (bound.mean(a, n_threads=self.n_threads), bound.mean(b, n_threads=self.n_threads))
         steps = sweep(bound, a, b, self.n_threads)
         self.line_ = self._optimum(steps, bound, a, b, -np.inf, np.inf)
         best = self.line_ if self.whole_line else self._optimum(steps, bound, a, b, 0.0, 1.0)
         self.alpha_, self.value_, self.interval_ = best.alpha, best.value, (best.low, best.high)
-        self.steps_, self.scale_, self.rankers_ = steps, scale, rankers
-        self.history_, self.interrupted_ = {}, False
+        top = LinearModel(np.array([best.alpha, 1.0 - best.alpha]), np.zeros(2, np.float32))
+        self.model_, self.steps_ = Ensemble(members, scale, top), steps
+        self.history_, self.n_rounds_, self.best_round_, self.interrupted_ = {}, 0, 0, False
 
     def _optimum(
         self, steps: StepFunction, bound: BoundMetric, a: Floats, b: Floats, low: float, high: float
@@ -122,19 +114,10 @@ class Combination(ComposedRanker):
                 found = Optimum(alpha, alone, alpha, alpha)
         return found
 
-    def predict(self, X: Any) -> Floats:
-        """Scores of a data set's or a matrix's rows, in the order in which they were given; larger is better.
-
-        Both rankers predict as they do alone: scores that a data set brings along are in each one's own.
-        """
-        features = self._features_of(X)
-        a, b = self.scale_.apply(self._scores(self.rankers_, X, len(features)))
-        return _mix(self.alpha_, a, b)
-
     @property
     def size_(self) -> str:
         """How large the model is, in words."""
-        a, b = (f"{ranker.kind} ({ranker.size_})" for ranker in self.rankers_)
+        a, b = (member.describe() for member in self.model_.members)
         return f"{self.alpha_:.4g} of {a} and {1 - self.alpha_:.4g} of {b}"
 
     def summary(self) -> str:
@@ -157,35 +140,61 @@ class Combination(ComposedRanker):
         self._check_fitted()
         draw_combination(self, Path(path))
 
-    def _saved(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        parts, arrays = parts_saved(self.rankers_)
-        meta = {
+    def _fitted_values(self) -> dict[str, Any]:
+        return {
+            **super()._fitted_values(),
             "alpha": self.alpha_,
             "interval": self.interval_,
             "value": self.value_,
             "alone": self.alone_,
             "line": self.line_,
-            "parts": parts,
         }
-        return meta, {**arrays, **self.scale_._asdict()}
 
-    def _restore(self, meta: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
-        self.rankers_ = parts_restored(meta["parts"], arrays)
-        if len(self.rankers_) != 2:
-            raise ModelFileError(f"a combination has two rankers, found {len(self.rankers_)}.")
-        check_same_features(self.rankers_)
-        self.scale_ = scale_restored(arrays, 2)
-        self.alpha_, self.value_ = float(meta["alpha"]), float(meta["value"])
+    def _restore_values(self, values: Mapping[str, Any]) -> None:
+        super()._restore_values(values)
+        self.alpha_, self.value_ = float(values["alpha"]), float(values["value"])
         if not np.isfinite(self.alpha_):
             raise ModelFileError(f"its alpha is {self.alpha_}, which is not finite.")
-        low, high = (float(value) for value in meta["interval"])
-        first, second = (float(value) for value in meta["alone"])
+        low, high = (float(value) for value in values["interval"])
+        first, second = (float(value) for value in values["alone"])
         self.interval_, self.alone_ = (low, high), (first, second)
-        self.line_ = Optimum(*(float(value) for value in meta["line"]))
+        self.line_ = Optimum(*(float(value) for value in values["line"]))
         self.steps_ = None
-        self.n_features_in_ = self.rankers_[0].n_features_in_
 
 
 def _mix(alpha: float, a: Floats, b: Floats) -> Floats:
     mixed: Floats = alpha * a + (1.0 - alpha) * b
     return mixed
+
+
+def combine(
+    a: Ranker,
+    b: Ranker,
+    data: Dataset,
+    metric: str | Metric = "ndcg@10",
+    *,
+    whole_line: bool = False,
+    n_threads: int | None = None,
+) -> Combination:
+    """Combine two fitted rankers: no other alpha a + (1 - alpha) b has a better metric on this data.
+
+    Take data that neither ranker has learned from: on its own training data the one that overfits wins.
+
+    Args:
+        a: One fitted ranker.
+        b: Another one.
+        data: The judged documents on which alpha is found.
+        metric: What is to be best there.
+        whole_line: Let alpha be any number, and not only from 0 to 1.
+        n_threads: All cores if None.
+
+    >>> import swaprank as sr
+    >>> train, vali, test = sr.datasets.random_net((60, 40, 40), n_features=8, random_state=0)
+    >>> mart, linear = sr.MART(n_trees=10).fit(train), sr.LinearRegressionRanker(regularization=0.1).fit(train)
+    >>> both = sr.combine(mart, linear, vali, "ndcg@10")
+    >>> both.score(vali) == both.value_ >= max(mart.score(vali), linear.score(vali))
+    True
+    >>> both.predict(test).shape
+    (2000,)
+    """
+    return Combination(metric, whole_line=whole_line, members=(a, b), n_threads=n_threads).fit(data)

@@ -7,51 +7,44 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Floats
+from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
-from swaprank.ensembles.ensemble_ranker import (
-    ComposedRanker,
-    ScoreScale,
-    check_same_features,
-    fit_scale,
-    parts_restored,
-    parts_saved,
-    scale_restored,
-)
-from swaprank.errors import ModelFileError
+from swaprank.data.grouping import query_of_row
+from swaprank.ensembles.ensemble_ranker import EnsembleRanker, fit_scale
 from swaprank.metrics.metric import Metric
+from swaprank.models.ensemble import Ensemble, ScoreScale, member_scores
+from swaprank.models.model import Model
 from swaprank.rankers.lambdarank import LambdaRank
-from swaprank.rankers.ranker import Callback, Ranker
+from swaprank.rankers.ranker import Ranker
+from swaprank.rankers.rounds import Callback
 
 
 @final
-class Stacked(ComposedRanker):
+class Stacked(EnsembleRanker):
     """A LambdaRank net whose features are the scores of other rankers [Burges2010, section 7.1].
 
-    Scores are put on one scale first: mean 0, and deviation 1 within queries. Without hidden units the net is a
-    weighted sum of them, as a combination is, of any number of rankers, but without the guarantee to be the best one.
+    Scores are put on one scale first: mean 0, and standard deviation 1 within queries. Without hidden layers the net is
+    a weighted sum of any number of rankers; unlike a combination of two, it is not guaranteed to be the best one.
 
     Args:
         metric: What to learn for: any metric's name, or a metric of your own.
         hidden: Units of each hidden layer of the net.
-        n_epochs: How often to go through all queries, at most.
-        learning_rate: How long each step is.
+        n_epochs: Passes over all queries, at most.
+        learning_rate: Length of each step.
         early_stopping_rounds: Stop when the watched metric has not risen for so many epochs.
-        base_ranker: The fitted rankers, two or more.
+        members: The fitted rankers, two or more.
         random_state: Seed of everything that is drawn.
-        n_threads: Of scoring and measuring, all cores if None.
+        n_threads: Threads for scoring and measuring; all cores if None.
 
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_net((60, 40), n_features=8, random_state=0)
-    >>> parts = sr.MART(n_trees=10).fit(train), sr.LinearRegressionRanker(regularization=0.1).fit(train)
-    >>> sr.Stacked("ndcg@10", base_ranker=parts).fit(vali).weights_.shape
+    >>> members = sr.MART(n_trees=10).fit(train), sr.LinearRegressionRanker(regularization=0.1).fit(train)
+    >>> sr.Stacked("ndcg@10", members=members).fit(vali).weights_.shape
     (2,)
     """
 
     kind: ClassVar[str] = "stacked"
-    net_ranker_: LambdaRank
-    """What was learned on the scores."""
-    scale_: ScoreScale
+    round_name: ClassVar[str] = "epoch"
 
     def __init__(
         self,
@@ -61,7 +54,7 @@ class Stacked(ComposedRanker):
         n_epochs: int = 50,
         learning_rate: float = 0.01,
         early_stopping_rounds: int | None = None,
-        base_ranker: Any = None,
+        members: Any = None,
         random_state: int = 0,
         n_threads: int | None = None,
     ) -> None:
@@ -70,7 +63,7 @@ class Stacked(ComposedRanker):
         self.n_epochs = n_epochs
         self.learning_rate = learning_rate
         self.early_stopping_rounds = early_stopping_rounds
-        self.base_ranker = base_ranker
+        self.members = members
         self.random_state = random_state
         self.n_threads = n_threads
 
@@ -79,12 +72,12 @@ class Stacked(ComposedRanker):
         data: Dataset,
         valid: Mapping[str, Dataset],
         metrics: str | Metric | Sequence[str | Metric] | None,
-        base: Ranker | None,
+        base: Any,
         callbacks: Sequence[Callback],
     ) -> None:
-        rankers = self._parts(base, data, 2)
-        scale = fit_scale(self._scores(rankers, data, len(data)), data)
-        learner = LambdaRank(
+        members = self._member_models(data, base)
+        scale = fit_scale(member_scores(members, data.features, self.n_threads), data)
+        net = LambdaRank(
             self.metric,
             hidden=self.hidden,
             n_epochs=self.n_epochs,
@@ -94,51 +87,54 @@ class Stacked(ComposedRanker):
             random_state=self.random_state,
             n_threads=self.n_threads,
         )
-        sets = {name: self._scored(rankers, scale, other) for name, other in valid.items()}
-        learner.fit(self._scored(rankers, scale, data), valid=sets or None, metrics=metrics, callbacks=callbacks)
-        self.net_ranker_, self.scale_, self.rankers_ = learner, scale, rankers
-        self.history_, self.interrupted_ = learner.history_, learner.interrupted_
+        sets = {name: self._scored(members, scale, other) for name, other in valid.items()}
+        net.fit(self._scored(members, scale, data), valid=sets or None, metrics=metrics, callbacks=callbacks)
+        self.model_ = Ensemble(members, scale, net.model_)
+        self.history_, self.n_rounds_, self.best_round_ = net.history_, net.n_rounds_, net.best_round_
+        self.interrupted_ = net.interrupted_
 
-    def _scored(self, rankers: Sequence[Ranker], scale: ScoreScale, data: Dataset) -> Dataset:
-        """The same documents, with the rankers' scores as features."""
-        qid = np.empty(len(data), np.int64)
-        qid[:] = data.as_given(np.repeat(np.arange(data.n_queries), np.diff(data.indptr)))
+    def _scored(self, members: Sequence[Model], scale: ScoreScale, data: Dataset) -> Dataset:
+        """The same documents, with the members' scores as features."""
         return Dataset(
-            scale.apply(self._scores(rankers, data, len(data))).T,
+            scale.apply(member_scores(members, data.features, self.n_threads)).T,
             data.labels,
-            qid=qid,
+            qid=query_of_row(data.indptr, data.order),
             sample_weight=data.sample_weight,
+            base_score=data.base_score,
             docid=data.docid,
-            feature_names=[f"{number} {ranker.kind}" for number, ranker in enumerate(rankers, start=1)],
+            feature_names=[f"{number} {member.kind}" for number, member in enumerate(members, start=1)],
         )
 
     @property
     def weights_(self) -> Floats:
-        """What each ranker's scaled scores count; of a net with hidden units, all its weights."""
-        return self.net_ranker_.net_.weights.astype(np.float64)
+        """The weight of each ranker's scaled scores; of a net with hidden layers, all its weights."""
+        return np.asarray(self.model_.top.to_parts().arrays["weights"], dtype=np.float64)
 
-    def predict(self, X: Any) -> Floats:
-        """Scores of a data set's or a matrix's rows, in the order in which they were given; larger is better.
 
-        All rankers predict as they do alone: scores that a data set brings along are in each one's own.
-        """
-        features = self._features_of(X)
-        return self.net_ranker_.predict(self.scale_.apply(self._scores(self.rankers_, X, len(features))).T)
+def stack(
+    rankers: Sequence[Ranker],
+    data: Dataset,
+    metric: str | Metric = "ndcg@10",
+    *,
+    valid: Dataset | None = None,
+    **parameters: Any,
+) -> Stacked:
+    """Learn how much each of several fitted rankers should count [Burges2010, section 7.1].
 
-    @property
-    def size_(self) -> str:
-        """How large the model is, in words."""
-        return f"{self.net_ranker_.size_} over {', '.join(ranker.kind for ranker in self.rankers_)}"
+    Take data that none of them has learned from.
 
-    def _saved(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        parts, arrays = parts_saved([*self.rankers_, self.net_ranker_])
-        return {"parts": parts}, {**arrays, **self.scale_._asdict()}
+    Args:
+        rankers: Two or more fitted rankers.
+        data: The judged documents to learn from.
+        metric: What to learn for.
+        valid: Measured after every epoch, the best of which is kept.
+        parameters: Any others of `Stacked`.
 
-    def _restore(self, meta: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
-        *rankers, learner = parts_restored(meta["parts"], arrays)
-        if not isinstance(learner, LambdaRank) or len(rankers) < 2 or learner.n_features_in_ != len(rankers):
-            raise ModelFileError(f"a stack needs two rankers or more, and a net for them; found {len(rankers)}.")
-        check_same_features(rankers)
-        self.rankers_, self.net_ranker_ = tuple(rankers), learner
-        self.scale_ = scale_restored(arrays, len(rankers))
-        self.n_features_in_ = rankers[0].n_features_in_
+    >>> import swaprank as sr
+    >>> train, vali, test = sr.datasets.random_net((60, 40, 40), n_features=8, random_state=0)
+    >>> kinds = sr.MART(n_trees=10), sr.LambdaMART(n_trees=10), sr.LinearRegressionRanker(regularization=0.1)
+    >>> stacked = sr.stack([ranker.fit(train) for ranker in kinds], vali, "ndcg@10", n_epochs=20)
+    >>> stacked.score(vali) > 0.8, stacked.predict(test).shape
+    (True, (2000,))
+    """
+    return Stacked(metric, members=tuple(rankers), **parameters).fit(data, valid=valid)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from swaprank.data.dataset import Dataset
-from swaprank.ensembles.ensemble_ranker import ComposedRanker
 from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.cross_validation_result import CrossValidation, FoldResult
@@ -20,7 +19,8 @@ from swaprank.experiments.grids import candidates, check_used
 from swaprank.files import replacing
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.rankers.ranker import Callback, Ranker
+from swaprank.rankers.ranker import Ranker
+from swaprank.rankers.rounds import Callback
 from swaprank.reading.read import read
 from swaprank.registry import ranker_class
 
@@ -124,7 +124,7 @@ def _named_rankers(rankers: Any, metric: Metric) -> dict[str, Ranker]:
     if not rankers:
         raise ParameterError("cross-validation needs one ranker or more, found none.")
     for name, ranker in rankers.items():
-        if not isinstance(ranker, Ranker) or isinstance(ranker, ComposedRanker):
+        if not isinstance(ranker, Ranker) or ranker.made_of_rankers:
             raise ParameterError(f"'{name}' must be a ranker that learns from data, found {type(ranker).__name__}.")
         if ranker.base_ranker is not None:
             raise ParameterError(f"'{name}' has a base_ranker, which may have learned from what it is tested on.")

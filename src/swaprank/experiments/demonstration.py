@@ -14,15 +14,14 @@ from typing import NamedTuple
 
 from swaprank.data.dataset import Dataset
 from swaprank.data.datasets import random_search
-from swaprank.ensembles.combination import Combination
-from swaprank.ensembles.combine import combine
+from swaprank.ensembles.combination import Combination, combine
 from swaprank.errors import DataError, SwaprankError
 from swaprank.evaluation.compare import Comparison, compare
 from swaprank.instruments.certificate import Certificate
 from swaprank.instruments.certify import certify
 from swaprank.rankers.ranker import Ranker
-from swaprank.rankers.saving import load
 from swaprank.reading.letor_writing import write_letor
+from swaprank.registry import load
 from swaprank.reporting.report import report
 
 METRIC = "ndcg@10"

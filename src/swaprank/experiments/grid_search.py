@@ -17,8 +17,9 @@ from swaprank.experiments.ranker_parameters import plain_parameters
 from swaprank.files import replacing
 from swaprank.metrics.metric import Metric
 from swaprank.model_files.plain_json import from_json, to_json
-from swaprank.rankers.ranker import Callback, Ranker
-from swaprank.rankers.saving import load
+from swaprank.rankers.ranker import Ranker
+from swaprank.rankers.rounds import Callback
+from swaprank.registry import load
 from swaprank.version import __version__
 
 Tell = Callable[[str], object]

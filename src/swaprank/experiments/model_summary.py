@@ -70,13 +70,14 @@ def model_facts(ranker: Ranker) -> ModelFacts:
     2
     """
     measured = {
-        name: {
+        f"{name} {metric}": {
             "last": json_number(values[-1]),
             "best": json_number(max(values)),
             "best_round": values.index(max(values)) + 1,
             "n_rounds": len(values),
         }
-        for name, values in ranker.history_.items()
+        for name, of_set in ranker.history_.items()
+        for metric, values in of_set.items()
         if values
     }
     importances = getattr(ranker, "importances", None)

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from swaprank.ensembles.ensemble_ranker import ComposedRanker
 from swaprank.errors import ParameterError, did_you_mean
 from swaprank.experiments.config_files import NONE
 from swaprank.rankers.ranker import Ranker
@@ -56,7 +55,9 @@ def plain_parameters(ranker: Ranker) -> dict[str, Any]:
     """
     names = type(ranker)._get_param_names()
     order = [name for name in inspect.signature(type(ranker)).parameters if name in names]
-    return {name: getattr(ranker, name) for name in order if name not in ("metric", "base_ranker", "n_threads")}
+    return {
+        name: getattr(ranker, name) for name in order if name not in ("metric", "base_ranker", "members", "n_threads")
+    }
 
 
 def from_plain(value: Any) -> Any:
@@ -82,7 +83,7 @@ def trainable_rankers() -> dict[str, str]:
     return {
         name: (inspect.getdoc(kind) or "").partition("\n")[0]
         for name, kind in kinds.items()
-        if not issubclass(kind, ComposedRanker)
+        if not kind.made_of_rankers
     }
 
 
@@ -102,7 +103,7 @@ def parameters_of(ranker: str) -> list[ParameterFact]:
     return [
         ParameterFact(name, parameter.default, meanings.get(name, ""))
         for name, parameter in signature.items()
-        if name != "base_ranker"
+        if name not in ("base_ranker", "members")
     ]
 
 

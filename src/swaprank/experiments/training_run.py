@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import Any, NamedTuple, final
 
 from swaprank.data.dataset import Dataset
-from swaprank.ensembles.ensemble_ranker import ComposedRanker
 from swaprank.errors import DataError, ParameterError
 from swaprank.experiments.config_files import toml_text
 from swaprank.experiments.fingerprints import data_facts, versions
 from swaprank.experiments.ranker_parameters import check_names, plain_parameters
 from swaprank.files import replacing
 from swaprank.model_files.container import check_target
-from swaprank.rankers.ranker import Callback, Ranker
-from swaprank.rankers.saving import load
+from swaprank.rankers.ranker import Ranker
+from swaprank.rankers.rounds import Callback
 from swaprank.reading.read import read, read_matching
-from swaprank.registry import ranker_class
+from swaprank.registry import load, ranker_class
 
 FIRST_LINE = "# Written by swaprank; `swaprank train --config` with this file repeats the run."
 
@@ -57,7 +56,7 @@ class TrainingRun:
     def make_ranker(self) -> Ranker:
         """The ranker, not yet fitted."""
         kind = ranker_class(self.ranker)
-        if issubclass(kind, ComposedRanker):
+        if kind.made_of_rankers:
             raise ParameterError(
                 f"a {self.ranker} is made of fitted rankers: swaprank combine mixes two, sr.stack any number."
             )

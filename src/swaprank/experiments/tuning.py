@@ -16,8 +16,8 @@ from swaprank.experiments.optuna_study import check_optuna, finished_trials, ope
 from swaprank.experiments.ranker_parameters import check_names
 from swaprank.experiments.tuning_ranges import FIXED, Range, as_range, ranges_of
 from swaprank.experiments.tuning_result import Tuning
-from swaprank.rankers.ranker import Callback, Ranker
-from swaprank.rankers.rounds import Progress
+from swaprank.rankers.ranker import Ranker
+from swaprank.rankers.rounds import Callback, Progress
 from swaprank.registry import ranker_class
 
 _REPORTS = 100
@@ -74,7 +74,7 @@ def tune(
 
     def objective(trial: Any) -> float:
         parameters = {name: suggested(trial, name, span) for name, span in tuned.items()}
-        title, follow = f"trial {trial.number + 1}", _Follower(trial, f"valid {judge}")
+        title, follow = f"trial {trial.number + 1}", _Follower(trial, str(judge))
         candidate: Ranker = clone(learner).set_params(**parameters)
         candidate.fit(train, valid=valid, callbacks=[*callbacks(title), follow])
         if candidate.interrupted_:
@@ -123,15 +123,15 @@ def _ranges(learner: Ranker, ranges: Mapping[str, Any] | None) -> dict[str, Rang
 class _Follower:
     """Tells a trial's storage how it goes, and stops the training of one that leads nowhere."""
 
-    def __init__(self, trial: Any, watched: str) -> None:
+    def __init__(self, trial: Any, metric: str) -> None:
         self.trial = trial
-        self.watched = watched
+        self.metric = metric
         self.best = -float("inf")
         self.round = 0
         self.given_up = False
 
     def __call__(self, told: Progress) -> bool:
-        value = told.measured.get(self.watched)
+        value = told.measured.get("valid", {}).get(self.metric)
         if value is None or value != value:
             return False
         # What counts is the best round, which is the one that is kept.

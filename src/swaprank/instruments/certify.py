@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from swaprank.instruments.directions import Moves, Progress, axis, random_direct
 from swaprank.metrics.binding import bind_to_data
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metric as parse_metric
-from swaprank.models.movable import movable
+from swaprank.models.model import Model
 from swaprank.rankers.parameter_checks import Bounds, check_parameter
 from swaprank.rankers.ranker import Ranker
 from swaprank.seeds import random_generator
@@ -81,11 +82,15 @@ def certify(
     reach = _checked_steps(steps)
     bound = bind_to_data(ranker._metric() if metric is None else parse_metric(metric), data)
 
-    def moves_of(ranker: Ranker) -> Moves:
-        return Moves(movable(ranker, data), bound, reach, thread_count(n_threads), progress)
+    rows = np.arange(len(data)) if data.order is None else np.array(data.order)
+    base = np.zeros(len(data)) if data.base_score is None else np.array(data.by_query(data.base_score))
 
-    moves = moves_of(ranker)
-    certificate = _examine(moves, asked)
+    def moves_of(model: Model) -> Moves:
+        return Moves(model.perturb(data.features, rows, base), bound, reach, thread_count(n_threads), progress)
+
+    ranker._check_fitted()
+    moves = moves_of(ranker.model_)
+    certificate = _examine(ranker, moves, asked)
     return _polished(moves, certificate, asked, moves_of) if polish else certificate
 
 
@@ -112,7 +117,7 @@ class _Asked(NamedTuple):
         return self._replace(seed=(self.seed[0], self.seed[1] + 1))
 
 
-def _examine(moves: Moves, asked: _Asked) -> Certificate:
+def _examine(ranker: Ranker, moves: Moves, asked: _Asked) -> Certificate:
     n_parameters, n_directions = moves.parameters.n_parameters, count_directions(asked.epsilon, asked.delta)
     curves = moves.curves(n_directions, lambda at: random_direction(n_parameters, (*asked.seed, at)))
     varied = np.arange(n_parameters)
@@ -121,9 +126,9 @@ def _examine(moves: Moves, asked: _Asked) -> Certificate:
         varied = np.sort(drawn)
     alone = moves.curves(2 * len(varied), lambda at: axis(n_parameters, varied[at // 2], at))
     return Certificate(
-        ranker=moves.parameters.ranker,
+        ranker=ranker,
         metric=str(moves.bound.metric),
-        parameters=moves.parameters.words,
+        parameters=moves.parameters.description,
         n_queries=int(moves.counted.sum()),
         epsilon=asked.epsilon,
         delta=asked.delta,
@@ -137,9 +142,7 @@ def _examine(moves: Moves, asked: _Asked) -> Certificate:
     )
 
 
-def _polished(
-    moves: Moves, certificate: Certificate, asked: _Asked, moves_of: Callable[[Ranker], Moves]
-) -> Certificate:
+def _polished(moves: Moves, certificate: Certificate, asked: _Asked, moves_of: Callable[[Model], Moves]) -> Certificate:
     """The certificate of the ranker at which nothing rises any more, or of the last of many rounds."""
     values = [certificate.value]
     while len(values) < _MOST_ROUNDS:
@@ -151,13 +154,15 @@ def _polished(
         if moves.value <= certificate.value + RISE:
             break
         asked = asked.next_round()
-        certificate = _examine(moves, asked)
+        better_ranker = copy(certificate.ranker)
+        better_ranker.model_ = better
+        certificate = _examine(better_ranker, moves, asked)
         values.append(certificate.value)
     return certificate._replace(values=tuple(values))
 
 
-def _follow(moves: Moves, found: Certificate, asked: _Asked) -> Ranker | None:
-    """The ranker moved to the best place that was found, or that the directions together point to; None if none rises.
+def _follow(moves: Moves, found: Certificate, asked: _Asked) -> Model | None:
+    """The model moved to the best place that was found, or that the directions together point to; None if none rises.
 
     What all directions gained or lost at a step, each times its direction, adds up to about the slope.
     """

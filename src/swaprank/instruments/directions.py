@@ -12,7 +12,7 @@ from swaprank.errors import MetricError
 from swaprank.metrics.measuring import measure_queries
 from swaprank.metrics.metric import BoundMetric
 from swaprank.metrics.terms import longest_list
-from swaprank.models.movable import Movable
+from swaprank.models.perturbation import Perturbation
 from swaprank.threads import run_in_threads
 
 _BLOCK_DOCUMENTS = 32_768
@@ -29,7 +29,7 @@ class Moves:
     """A ranker's metric at every step along directions that are drawn when it is their turn."""
 
     def __init__(
-        self, parameters: Movable, bound: BoundMetric, steps: Floats, n_threads: int, progress: Progress | None
+        self, parameters: Perturbation, bound: BoundMetric, steps: Floats, n_threads: int, progress: Progress | None
     ) -> None:
         self.parameters, self.bound, self.steps = parameters, bound, steps
         self.n_threads, self.progress = n_threads, progress
@@ -69,7 +69,7 @@ class Moves:
         start, stop = int(bound.indptr[first]), int(bound.indptr[last])
         longest = longest_list(bound.indptr[first : last + 1])
         kept = np.flatnonzero(self.counted[first:last]) + first
-        for direction, step, moved in self.parameters.along(start, stop, chunks, self.steps.tolist()):
+        for direction, step, moved in self.parameters.scores_along(start, stop, chunks, self.steps.tolist()):
             # trec_eval keeps scores in single precision: what is equal there is a tie.
             scores[start:stop] = moved.astype(np.float32) if bound.metric.ties == "docid" else moved
             measure_queries(

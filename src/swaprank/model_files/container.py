@@ -25,7 +25,7 @@ from swaprank.errors import ModelFileError
 from swaprank.files import COMPRESSED, existing_file, replacing, writable_target
 from swaprank.model_files.plain_json import from_json, to_json
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 MAGIC = b"swaprank model\r\n"
 _SIZES = struct.Struct("<IQQ")
 _HEAD_BYTES = len(MAGIC) + _SIZES.size
@@ -45,6 +45,8 @@ class ModelContent(NamedTuple):
     kind: str
     meta: dict[str, Any]
     arrays: dict[str, AnyArray]
+    version: int = FORMAT_VERSION
+    """Of the format that it was written in."""
 
 
 def check_target(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str] | None] = ()) -> None:
@@ -70,7 +72,7 @@ def write_model(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_model(f"{folder}/model.swaprank", "linear", {"sigma": 1.0}, {"weight": np.array([0.5, 2.0])})
     ...     read_model(f"{folder}/model.swaprank")
-    ModelContent(kind='linear', meta={'sigma': 1.0}, arrays={'weight': array([0.5, 2. ])})
+    ModelContent(kind='linear', meta={'sigma': 1.0}, arrays={'weight': array([0.5, 2. ])}, version=2)
     """
     check_target(path)
     described, parts = [], []
@@ -108,19 +110,19 @@ def read_model(path: str | os.PathLike[str]) -> ModelContent:
 
 
 def _content(data: bytes) -> ModelContent:
-    header_stop = _checked_sizes(data)
+    version, header_stop = _checked_sizes(data)
     try:
         header = from_json(data[_HEAD_BYTES:header_stop])
     except ValueError as error:
         raise ModelFileError(f"its header is not valid: {error}.") from None
     match header:
         case {"kind": str(kind), "meta": dict(meta), "arrays": list(described)} if len(header) == 3:
-            return ModelContent(kind, meta, _arrays(described, data[header_stop:-_DIGEST_BYTES]))
+            return ModelContent(kind, meta, _arrays(described, data[header_stop:-_DIGEST_BYTES]), version)
     raise ModelFileError("its header is not valid: expected kind, meta and arrays.")
 
 
-def _checked_sizes(data: bytes) -> int:
-    """Where the header ends, once magic, version, length and checksum are right."""
+def _checked_sizes(data: bytes) -> tuple[int, int]:
+    """The format's version and where the header ends, once magic, version, length and checksum are right."""
     if not data or data[: len(MAGIC)] != MAGIC[: len(data)]:
         raise ModelFileError("this is not a swaprank model.")
     if len(data) < _HEAD_BYTES + _DIGEST_BYTES:
@@ -139,7 +141,7 @@ def _checked_sizes(data: bytes) -> int:
         raise ModelFileError("it is damaged: its checksum does not match.")
     if version < 1 or header_bytes > len(data) - _HEAD_BYTES - _DIGEST_BYTES:
         raise ModelFileError("its header is not valid: the sizes cannot be.")
-    return int(_HEAD_BYTES + header_bytes)
+    return int(version), int(_HEAD_BYTES + header_bytes)
 
 
 def _arrays(described: list[Any], data: bytes) -> dict[str, AnyArray]:

@@ -9,14 +9,18 @@ out again are both linear in its length, so a tree costs leaves x depth^2 instea
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
 from swaprank.errors import DataError
 from swaprank.kernels import kernel
-from swaprank.models.forest import Forest
 from swaprank.threads import run_in_threads, thread_count
+
+if TYPE_CHECKING:
+    from swaprank.models.forest import Forest
 
 
 def contributions(forest: Forest, X: Features, n_threads: int | None = None) -> Floats:

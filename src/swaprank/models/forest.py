@@ -15,19 +15,26 @@ A document goes left if x <= threshold, or if x is missing (NaN) and the node se
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, ClassVar, Self, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swaprank.arrays import AnyArray, Bools, Floats, Ints
-from swaprank.errors import ModelFileError, SwaprankError
+from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
+from swaprank.data.features import read_only
+from swaprank.errors import ModelFileError, ParameterError, SwaprankError
+from swaprank.kernels import kernel
+from swaprank.models.contributions import contributions
+from swaprank.models.forest_scoring import score, staged_scores
+from swaprank.models.model import Importances, Model, ModelParts
+from swaprank.models.perturbation import LinearPerturbation, Perturbation
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Forest:
+class Forest(Model):
     """Trees whose leaf values add up, tree after tree, to a document's score.
 
     >>> import numpy as np
@@ -37,6 +44,7 @@ class Forest:
     (1, [0.5])
     """
 
+    kind: ClassVar[str] = "forest"
     n_features: int
     base_score: float
     """Added to every score."""
@@ -61,6 +69,71 @@ class Forest:
     def n_trees(self) -> int:
         """How many trees there are."""
         return len(self.tree_nodes) - 1
+
+    @property
+    def n_stages(self) -> int:
+        """See `Model`: one per tree."""
+        return self.n_trees
+
+    def score(self, features: Features, n_threads: int | None = None) -> Floats:
+        """See `Model`."""
+        return score(self, features, None, n_threads)
+
+    def staged_scores(self, features: Features, stages: Sequence[int] | Ints, n_threads: int | None = None) -> Floats:
+        """See `Model`."""
+        return staged_scores(self, features, stages, n_threads)
+
+    def describe(self) -> str:
+        """See `Model`."""
+        return f"{self.n_trees:,} trees"
+
+    def importances(self, features: Features) -> Importances:
+        """See `Model`."""
+        gains = split_gains(self)
+        meaning = "How much the splits on each feature lowered the training loss."
+        return Importances(gains / (gains.sum() or 1.0), "share of gain", meaning)
+
+    def contributions(self, features: Features, n_threads: int | None = None) -> Floats:
+        """See `Model`: exact TreeSHAP."""
+        return contributions(self, features, n_threads)
+
+    def perturb(self, features: Features, rows: Ints, base: Floats) -> Perturbation:
+        """See `Model`; the parameters are the leaf values, and the splits stay."""
+        if len(self.leaf_value) == 0:
+            raise ParameterError("the model has no trees, and so no leaf values that can be moved.")
+
+        def slopes(first: int, last: int) -> Callable[[Floats], AnyArray]:
+            leaves = leaves_of(self, features, rows[first:last])
+
+            def totals(directions: Floats) -> AnyArray:
+                added = np.empty((len(leaves), len(directions)))
+                add_leaf_values(leaves, np.ascontiguousarray(directions.T), added)
+                return added
+
+            return totals
+
+        return LinearPerturbation(
+            self,
+            f"{len(self.leaf_value):,} leaf values of {self.n_trees:,} trees, whose splits stay as they are",
+            len(self.leaf_value),
+            self.score(features)[rows] + base,
+            moved=lambda way: replace(self, leaf_value=self.leaf_value + way),
+            slopes=slopes,
+        )
+
+    def to_parts(self) -> ModelParts:
+        """See `Model`."""
+        meta = {"kind": self.kind, "n_features": self.n_features, "base_score": float(self.base_score)}
+        return ModelParts(meta, {name: getattr(self, name) for name in ARRAYS})
+
+    @classmethod
+    def from_parts(cls, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
+        """See `Model`."""
+        for name, found in (("n_features", meta), ("base_score", meta), *((name, arrays) for name in ARRAYS)):
+            if name not in found:
+                raise ModelFileError(f"the forest has no {name}.")
+        parts: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
+        return check_forest(cls(n_features=meta["n_features"], base_score=meta["base_score"], **parts))
 
     def truncated(self, n_trees: int) -> Forest:
         """The first trees, as views of the same arrays.
@@ -142,7 +215,54 @@ def split_gains(forest: Forest) -> Floats:
     return np.bincount(forest.feature, weights=forest.gain, minlength=forest.n_features).astype(np.float64)
 
 
-def check_forest(forest: Forest) -> Forest:
+def leaves_of(forest: Forest, features: Features, rows: Ints) -> AnyArray:
+    """The leaf of each row in each tree, counted over all trees: rows x trees.
+
+    >>> import numpy as np
+    >>> from swaprank.models.forest import join_forests, leaves_of, single_leaf
+    >>> forest = join_forests(single_leaf(0.5, 3, 10), single_leaf(-0.25, 3, 10))
+    >>> leaves_of(forest, np.zeros((2, 3), np.float32), np.arange(2)).tolist()
+    [[0, 1], [0, 1]]
+    """
+    f, leaves = forest, np.empty((len(rows), forest.n_trees), np.int32)
+    arrays = (f.tree_nodes, f.tree_leaves, f.feature, f.threshold, f.missing_left, f.left, f.right)
+    find_leaves(arrays, read_only(features), rows, leaves)
+    return leaves
+
+
+@kernel
+def find_leaves(forest_arrays: Any, X: Features, rows: Ints, leaves: AnyArray) -> None:
+    """leaves[i, t]: the leaf that the i-th of these rows falls into in tree t, counted over all trees."""
+    tree_nodes, tree_leaves, feature, threshold, missing_left, left, right = forest_arrays
+    for i in range(len(rows)):
+        row = X[rows[i]]
+        for tree in range(len(tree_nodes) - 1):
+            nodes, at = tree_nodes[tree], 0
+            if tree_nodes[tree + 1] == nodes:
+                at = -1
+            while at >= 0:
+                value = row[feature[nodes + at]]
+                goes_left = missing_left[nodes + at] if value != value else value <= threshold[nodes + at]
+                at = left[nodes + at] if goes_left else right[nodes + at]
+            leaves[i, tree] = tree_leaves[tree] + ~at
+
+
+@kernel
+def add_leaf_values(leaves: AnyArray, values: Floats, totals: Floats) -> None:
+    """totals[i, d] = the sum of values[leaf, d] over the leaves of document i; one row of values per leaf."""
+    for i in range(len(leaves)):
+        total = totals[i]
+        total[:] = 0.0
+        for tree in range(leaves.shape[1]):
+            row = values[leaves[i, tree]]
+            for d in range(len(total)):
+                total[d] += row[d]
+
+
+ForestType = TypeVar("ForestType", bound=Forest)
+
+
+def check_forest(forest: ForestType) -> ForestType:
     """The forest itself if it is sound: scoring trusts every index in it, and a model file may hold anything.
 
     >>> from dataclasses import replace

@@ -13,7 +13,7 @@ step for every word in which it clears bits; below a hundred leaves or so that i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -25,8 +25,10 @@ from numpy.typing import NDArray
 from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
 from swaprank.errors import DataError, SwaprankError
 from swaprank.kernels import kernel
-from swaprank.models.forest import Forest
 from swaprank.threads import run_in_threads, thread_count
+
+if TYPE_CHECKING:
+    from swaprank.models.forest import Forest
 
 LANES = 16
 _WORD_LEAVES = 32

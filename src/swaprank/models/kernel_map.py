@@ -14,15 +14,15 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Features, Floats
+from swaprank.arrays import AnyArray, Features, Floats, row_blocks
 from swaprank.errors import DataError, ModelFileError
-from swaprank.models.units import Units, fill
+from swaprank.models.scaling import Units, fill
 from swaprank.seeds import random_generator
 
 Kernel = Literal["rbf", "polynomial"]
 KERNELS: tuple[Kernel, ...] = ("rbf", "polynomial")
 
-_ROWS_AT_A_TIME = 4096
+_BLOCK_ROWS = 4096
 _ARRAYS = ("factor", "missing", "landmarks", "projection")
 
 
@@ -43,8 +43,7 @@ class KernelMap:
     def __call__(self, features: Features) -> Features:
         """The map of every row."""
         mapped = np.empty((len(features), self.projection.shape[1]), np.float32)
-        for start in range(0, len(features), _ROWS_AT_A_TIME):
-            block = slice(start, start + _ROWS_AT_A_TIME)
+        for block in row_blocks(len(features), _BLOCK_ROWS):
             scaled = _scaled(features[block], self.units)
             values = _kernel(self.kernel, self.gamma, self.degree, scaled, self.landmarks) @ self.projection
             _check_size(values, float(np.finfo(np.float32).max), self.kernel)
@@ -73,7 +72,7 @@ def fit_kernel_map(
     """The map with landmarks drawn from these rows; gamma is one over the number of features that vary if None.
 
     >>> import numpy as np
-    >>> from swaprank.models.units import units_of
+    >>> from swaprank.models.scaling import units_of
     >>> from swaprank.models.kernel_map import fit_kernel_map
     >>> X = np.array([[0.0], [1.0], [2.0]], dtype=np.float32)
     >>> options = dict(kernel="rbf", gamma=1.0, degree=2, n_landmarks=3, random_state=0)

@@ -1,50 +1,93 @@
-"""A linear model: one weight a feature, checked when it comes from a file."""
+"""A linear model: one weight per feature."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import final
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Features, Floats
+from swaprank.arrays import AnyArray, Features, Floats, Ints
 from swaprank.errors import ModelFileError
+from swaprank.models.model import Importances, Model, ModelParts
+from swaprank.models.perturbation import LinearPerturbation, Perturbation, weight_slopes
 from swaprank.models.projection import project
-from swaprank.models.units import fill
+from swaprank.models.scaling import column_statistics, fill, fit_scaling, scaled_rows
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class LinearModel:
+class LinearModel(Model):
     """Scores are weighted sums of the features as they are.
 
     >>> import numpy as np
     >>> from swaprank.models.linear import LinearModel
     >>> model = LinearModel(np.array([2.0, -1.0]), missing=np.array([0.5, 0.5], dtype=np.float32))
-    >>> model.scores(np.array([[1.0, 3.0], [np.nan, 1.0]], dtype=np.float32)).tolist()
-    [-1.0, 0.0]
+    >>> X = np.array([[1.0, 3.0], [np.nan, 1.0]], dtype=np.float32)
+    >>> model.score(X).tolist(), model.contributions(X).tolist()
+    ([-1.0, 0.0], [[1.0, -2.5, 0.5], [0.0, -0.5, 0.5]])
     """
 
+    kind: ClassVar[str] = "linear"
     weights: Floats
     missing: Features
-    """What stands for a missing value of each feature."""
+    """What stands for a missing value of each feature: its mean over the training data."""
 
-    def scores(self, features: Features, n_threads: int | None = None) -> Floats:
-        """One score a row; it does not depend on the other rows."""
+    @property
+    def n_features(self) -> int:
+        """See `Model`."""
+        return len(self.weights)
+
+    def score(self, features: Features, n_threads: int | None = None) -> Floats:
+        """See `Model`."""
         return project(fill(features, self.missing), self.weights, n_threads)
 
-    def arrays(self) -> dict[str, AnyArray]:
-        """Its arrays by name."""
-        return {"weights": self.weights, "missing": self.missing}
+    def describe(self) -> str:
+        """See `Model`."""
+        return f"{len(self.weights):,} weights"
 
+    def feature_weights(self) -> Floats:
+        """See `Model`."""
+        return self.weights
 
-def linear_model_from_arrays(arrays: Mapping[str, AnyArray]) -> LinearModel:
-    """The model again, every part of it checked."""
-    for name in ("weights", "missing"):
-        if name not in arrays or arrays[name].ndim != 1 or not np.isfinite(arrays[name]).all():
-            raise ModelFileError(f"its linear model has no {name}, or one that is not finite.")
-    weights, missing = arrays["weights"], arrays["missing"]
-    if len(weights) != len(missing) or len(weights) == 0:
-        raise ModelFileError(f"its linear model has {len(weights)} weights for {len(missing)} features.")
-    return LinearModel(np.array(weights, dtype=np.float64), np.array(missing, dtype=np.float32))
+    def importances(self, features: Features) -> Importances:
+        """See `Model`."""
+        deviation = column_statistics(features, np.zeros(self.n_features, np.bool_)).deviation
+        meaning = "How far a score moves when a feature rises by one standard deviation of its values on this data."
+        return Importances(self.weights * deviation, "weight × deviation", meaning)
+
+    def contributions(self, features: Features, n_threads: int | None = None) -> Floats:
+        """See `Model`; the average document has the mean of every feature."""
+        shares = np.empty((len(features), self.n_features + 1))
+        shares[:, :-1] = (fill(features, self.missing) - self.missing.astype(np.float64)) * self.weights
+        shares[:, -1] = self.missing @ self.weights
+        return shares
+
+    def perturb(self, features: Features, rows: Ints, base: Floats) -> Perturbation:
+        """See `Model`; weights move in units of each feature's standard deviation on this data."""
+        scaling = fit_scaling(features, np.zeros(self.n_features, np.bool_), standardize=True)
+        scaling = scaling._replace(missing=(self.missing - scaling.mean) * scaling.factor)
+        return LinearPerturbation(
+            self,
+            self.describe(),
+            self.n_features,
+            self.score(features)[rows] + base,
+            moved=lambda way: replace(self, weights=self.weights + way * scaling.factor),
+            slopes=weight_slopes(lambda chosen: scaled_rows(features, chosen, scaling), rows),
+        )
+
+    def to_parts(self) -> ModelParts:
+        """See `Model`."""
+        return ModelParts({"kind": self.kind}, {"weights": self.weights, "missing": self.missing})
+
+    @classmethod
+    def from_parts(cls, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
+        """See `Model`."""
+        for name in ("weights", "missing"):
+            if name not in arrays or arrays[name].ndim != 1 or not np.isfinite(arrays[name]).all():
+                raise ModelFileError(f"its linear model has no {name}, or a value of them is not finite.")
+        weights, missing = arrays["weights"], arrays["missing"]
+        if len(weights) != len(missing) or len(weights) == 0:
+            raise ModelFileError(f"its linear model has {len(weights)} weights for {len(missing)} features.")
+        return cls(np.array(weights, dtype=np.float64), np.array(missing, dtype=np.float32))

@@ -1,23 +1,25 @@
-"""A trained net: shape, scaling and weights, checked when they come from a file."""
+"""A feed-forward net: shape, scaling and weights."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swaprank.arrays import AnyArray, Features, Floats, Ints
 from swaprank.data.features import read_only
-from swaprank.errors import ModelFileError
+from swaprank.errors import ModelFileError, ParameterError
 from swaprank.kernels import kernel
-from swaprank.models.activations import ACTIVATIONS
-from swaprank.models.layers import Layers, Reals, count_units, count_weights, make_layers
-from swaprank.models.propagation import forward, rows_in_block
-from swaprank.models.scaling import Scaling, scale_rows
-from swaprank.threads import run_in_threads, thread_count
+from swaprank.models.activations import ACTIVATIONS, activate
+from swaprank.models.layers import Layers, Reals, count_units, count_weights, layer_weights, make_layers
+from swaprank.models.model import Model, ModelParts
+from swaprank.models.perturbation import Chunks, LinearPerturbation, Perturbation, ScoresAlong, weight_slopes
+from swaprank.models.propagation import forward, outputs, rows_in_block, sums
+from swaprank.models.scaling import Scaling, scale_rows, scaled_rows
+from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 _LEAST_ROWS = 8192
 """Fewer rows are not worth a thread."""
@@ -25,33 +27,104 @@ _LEAST_ROWS = 8192
 
 @final
 @dataclass(frozen=True, eq=False)
-class Net:
+class Net(Model):
     """A feed-forward net that scores documents.
 
     >>> import numpy as np
     >>> from swaprank.models.layers import make_layers
-    >>> from swaprank.models.net import Net, score
+    >>> from swaprank.models.net import Net
     >>> from swaprank.models.scaling import fit_scaling
     >>> X = np.array([[1.0, 0.0], [3.0, 0.0]], dtype=np.float32)
     >>> scaling = fit_scaling(X, np.zeros(2, bool), standardize=True)
     >>> net = Net(make_layers(2, (), activation=0), scaling, np.array([0.5, 1.0], dtype=np.float32))
-    >>> score(net, X).tolist()
-    [-0.5, 0.5]
+    >>> net.score(X).tolist(), net.describe()
+    ([-0.5, 0.5], 'a net 2-1 of 2 weights')
     """
 
+    kind: ClassVar[str] = "net"
     layers: Layers
     scaling: Scaling
     weights: NDArray[np.float32]
 
     @property
     def n_features(self) -> int:
-        """How many features a document has."""
+        """See `Model`."""
         return int(self.layers.sizes[0])
 
     @property
     def hidden(self) -> tuple[int, ...]:
         """Units of each hidden layer."""
         return tuple(self.layers.sizes[1:-1].tolist())
+
+    @property
+    def activation(self) -> str:
+        """The name of the activation function of the hidden units."""
+        return ACTIVATIONS[self.layers.activation]
+
+    def score(self, features: Features, n_threads: int | None = None) -> Floats:
+        """See `Model`."""
+        rows = np.arange(len(features))
+        single = features.astype(np.float32, copy=False)
+        return score_matrix(single, rows, self.scaling, self.layers, self.weights, n_threads)
+
+    def describe(self) -> str:
+        """See `Model`."""
+        sizes = "-".join(str(n) for n in self.layers.sizes)
+        return f"a net {sizes} of {len(self.weights):,} weights"
+
+    def feature_weights(self) -> Floats:
+        """See `Model`; a net without hidden layers has them, as scaling takes the same off every score."""
+        if self.hidden or self.scaling.logged.any():
+            why = f"hidden layers {self.hidden}" if self.hidden else "logarithms of features"
+            raise ParameterError(f"the model is not linear in the features, but a net with {why}.")
+        return self.weights.astype(np.float64) * self.scaling.factor
+
+    def perturb(self, features: Features, rows: Ints, base: Floats) -> Perturbation:
+        """See `Model`; weights are those of the scaled features."""
+        start = self.score(features)[rows] + base
+        if self.hidden:
+            return NetPerturbation(self, features, rows, base, start)
+        return LinearPerturbation(
+            self,
+            f"{len(self.weights):,} weights",
+            len(self.weights),
+            start,
+            moved=lambda way: replace(self, weights=(self.weights + way).astype(np.float32)),
+            slopes=weight_slopes(lambda chosen: scaled_rows(features, chosen, self.scaling), rows),
+        )
+
+    def to_parts(self) -> ModelParts:
+        """See `Model`."""
+        meta = {"kind": self.kind, "sizes": self.layers.sizes.tolist(), "activation": self.activation}
+        return ModelParts(meta, {"weights": self.weights, **self.scaling._asdict()})
+
+    @classmethod
+    def from_parts(cls, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
+        """See `Model`."""
+        sizes = meta["sizes"]
+        if not isinstance(sizes, list) or len(sizes) < 2 or not all(type(n) is int and n > 0 for n in sizes):
+            raise ModelFileError(f"the layers of its net have impossible sizes: {sizes!r}.")
+        if sizes[-1] != 1:
+            raise ModelFileError(f"its net gives {sizes[-1]} numbers, not one score.")
+        if meta["activation"] not in ACTIVATIONS:
+            raise ModelFileError(
+                f"its net has an activation that this version of swaprank does not know: {meta['activation']!r}."
+            )
+        layers = make_layers(sizes[0], sizes[1:-1], ACTIVATIONS.index(meta["activation"]))
+        wanted: dict[str, tuple[int, Any]] = {
+            "weights": (count_weights(layers), np.float32),
+            "logged": (sizes[0], np.bool_),
+        }
+        wanted |= dict.fromkeys(("mean", "factor", "missing"), (sizes[0], np.float32))
+        for name, (length, dtype) in wanted.items():
+            if name not in arrays:
+                raise ModelFileError(f"its net has no {name}.")
+            if arrays[name].shape != (length,) or arrays[name].dtype != dtype:
+                raise ModelFileError(f"its net needs {length:,} values of {name}, found {arrays[name].shape}.")
+            if not np.isfinite(arrays[name]).all():
+                raise ModelFileError(f"its net has a value of {name} that is not finite.")
+        scaling = Scaling(*(np.ascontiguousarray(arrays[name]) for name in Scaling._fields))
+        return cls(layers, scaling, np.ascontiguousarray(arrays["weights"]))
 
 
 @kernel
@@ -70,66 +143,57 @@ def score_rows(
             scores[a + i] = values[len(values) - n + i]
 
 
-def score(net: Net, features: Features, n_threads: int | None = None) -> Floats:
-    """Scores of a matrix's rows; a row's score does not depend on the other rows, nor on the number of threads."""
-    n = len(features)
-    scores, rows = np.empty(n), np.arange(n)
-    n_chunks = max(1, min(thread_count(n_threads), n // _LEAST_ROWS))
-    cuts = np.linspace(0, n, n_chunks + 1).astype(int).tolist()
-    n_block = min(rows_in_block(net.n_features), n)
+def score_matrix(
+    features: Features, rows: Ints, scaling: Scaling, layers: Layers, weights: Reals, n_threads: int | None = None
+) -> Floats:
+    """Scores of the given rows, in the precision of the weights."""
+    scores = np.empty(len(rows))
+    n_block = min(rows_in_block(int(layers.sizes[0])), len(rows))
 
     def work(first: int, last: int) -> None:
-        units = np.empty(n_block * count_units(net.layers), net.weights.dtype)
-        part = scores[first:last]
-        score_rows(read_only(features), rows[first:last], net.scaling, net.layers, net.weights, units, part)
+        units = np.empty(n_block * count_units(layers), weights.dtype)
+        score_rows(read_only(features), rows[first:last], scaling, layers, weights, units, scores[first:last])
 
-    run_in_threads(work, list(zip(cuts[:-1], cuts[1:], strict=True)))
+    run_in_threads(work, row_chunks(len(rows), thread_count(n_threads), least_rows=_LEAST_ROWS))
     return scores
 
 
-def net_arrays(net: Net) -> dict[str, AnyArray]:
-    """The arrays of a net by name."""
-    return {"weights": net.weights, **net.scaling._asdict()}
+@final
+class NetPerturbation(Perturbation):
+    """Weights and biases of a net with hidden layers."""
 
+    def __init__(self, net: Net, features: Features, rows: Ints, base: Floats, start: Floats) -> None:
+        super().__init__(net, f"{len(net.weights):,} weights and biases of a net", len(net.weights), start)
+        self.net, self.features, self.rows, self.base = net, features, rows, base
 
-def net_meta(net: Net) -> dict[str, Any]:
-    """What a net has beside arrays."""
-    return {"sizes": net.layers.sizes.tolist(), "activation": ACTIVATIONS[net.layers.activation]}
+    def moved(self, way: Floats) -> Net:
+        """See `Perturbation`."""
+        return replace(self.net, weights=(self.net.weights + way).astype(np.float32))
 
+    def scores_along(self, first: int, last: int, chunks: Chunks, steps: Sequence[float]) -> ScoresAlong:
+        """See `Perturbation`."""
+        layers = self.net.layers
+        inputs = scaled_rows(self.features, self.rows[first:last], self.net.scaling)
+        here, speed, values = (np.empty((len(inputs), layers.sizes[1]), np.float32) for _ in range(3))
+        sums(*layer_weights(layers, self.net.weights)[0], inputs, here)
+        for number, directions in chunks:
+            for at, direction in enumerate(directions.astype(np.float32)):
+                sums(*layer_weights(layers, direction)[0], inputs, speed)
+                for k, step in enumerate(steps):
+                    np.multiply(speed, np.float32(step), out=values)
+                    np.add(values, here, out=values)
+                    weights = self.net.weights + np.float32(step) * direction
+                    yield number + at, k, self._layers_above(values, weights) + self.base[first:last]
 
-def net_from_arrays(arrays: Mapping[str, AnyArray], meta: Mapping[str, Any]) -> Net:
-    """The net again, every part of it checked.
-
-    >>> import numpy as np
-    >>> from swaprank.models.layers import make_layers
-    >>> from swaprank.models.net import Net, net_arrays, net_from_arrays, net_meta
-    >>> from swaprank.models.scaling import fit_scaling
-    >>> scaling = fit_scaling(np.ones((1, 2), np.float32), np.zeros(2, bool), standardize=True)
-    >>> net = Net(make_layers(2, (), activation=0), scaling, np.array([0.5, 1.0], dtype=np.float32))
-    >>> net_from_arrays(net_arrays(net), net_meta(net)).weights.tolist()
-    [0.5, 1.0]
-    """
-    sizes = meta["sizes"]
-    if not isinstance(sizes, list) or len(sizes) < 2 or not all(type(n) is int and n > 0 for n in sizes):
-        raise ModelFileError(f"the layers of its net have impossible sizes: {sizes!r}.")
-    if sizes[-1] != 1:
-        raise ModelFileError(f"its net gives {sizes[-1]} numbers, not one score.")
-    if meta["activation"] not in ACTIVATIONS:
-        raise ModelFileError(
-            f"its net has an activation that this version of swaprank does not know: {meta['activation']!r}."
-        )
-    layers = make_layers(sizes[0], sizes[1:-1], ACTIVATIONS.index(meta["activation"]))
-    wanted: dict[str, tuple[int, Any]] = {
-        "weights": (count_weights(layers), np.float32),
-        "logged": (sizes[0], np.bool_),
-    }
-    wanted |= dict.fromkeys(("mean", "factor", "missing"), (sizes[0], np.float32))
-    for name, (length, dtype) in wanted.items():
-        if name not in arrays:
-            raise ModelFileError(f"its net has no {name}.")
-        if arrays[name].shape != (length,) or arrays[name].dtype != dtype:
-            raise ModelFileError(f"its net needs {length:,} values of {name}, found {arrays[name].shape}.")
-        if not np.isfinite(arrays[name]).all():
-            raise ModelFileError(f"its net has a value of {name} that is not finite.")
-    scaling = Scaling(*(np.ascontiguousarray(arrays[name]) for name in Scaling._fields))
-    return Net(layers, scaling, np.ascontiguousarray(arrays["weights"]))
+    def _layers_above(self, values: AnyArray, weights: AnyArray) -> Floats:
+        """The scores from the sums of the first layer."""
+        layers = self.net.layers
+        for matrix, biases in layer_weights(layers, weights)[1:]:
+            activate(layers.activation, values.reshape(-1))
+            above = np.empty((len(values), len(matrix)), np.float32)
+            if len(biases):
+                sums(matrix, biases, values, above)
+            else:
+                outputs(matrix[0], values, above[:, 0])
+            values = above
+        return values[:, 0].astype(np.float64)

@@ -7,7 +7,7 @@ import numpy as np
 from swaprank.arrays import Features, Floats
 from swaprank.data.features import read_only
 from swaprank.kernels import kernel, vector_kernel
-from swaprank.threads import run_in_threads, thread_count
+from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 _BLOCK = 4096
 """Rows whose gradients are added up together: sums of blocks are added in their order."""
@@ -51,7 +51,7 @@ def project(X: Features, weights: Floats, n_threads: int | None = None) -> Float
     scores = np.empty(len(X))
     view = read_only(X)
     run_in_threads(
-        lambda first, last: project_rows(view, weights, first, last, scores), _cuts(len(X), X.size, n_threads)
+        lambda first, last: project_rows(view, weights, first, last, scores), _chunks(len(X), X.size, n_threads)
     )
     return scores
 
@@ -62,15 +62,11 @@ def pull_back(X: Features, grad: Floats, n_threads: int | None = None) -> Floats
     sums = np.empty((n_blocks, X.shape[1]))
     view = read_only(X)
     run_in_threads(
-        lambda first, last: pull_back_blocks(view, grad, first, last, sums), _cuts(n_blocks, X.size, n_threads)
+        lambda first, last: pull_back_blocks(view, grad, first, last, sums), _chunks(n_blocks, X.size, n_threads)
     )
     total: Floats = sums.sum(axis=0)
     return total
 
 
-def _cuts(n: int, n_values: int, n_threads: int | None) -> list[tuple[int, int]]:
-    n_chunks = max(1, min(thread_count(n_threads), n, n_values // _LEAST_VALUES))
-    if n_chunks == 1:
-        return [(0, n)]
-    cuts = np.linspace(0, n, n_chunks + 1).astype(int).tolist()
-    return list(zip(cuts[:-1], cuts[1:], strict=True))
+def _chunks(n: int, n_values: int, n_threads: int | None) -> list[tuple[int, int]]:
+    return row_chunks(n, min(thread_count(n_threads), max(1, n_values // _LEAST_VALUES)))

@@ -12,16 +12,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import Bools, Features, Floats, Ints
+from swaprank.arrays import Bools, Features, Floats, Ints, row_blocks
+from swaprank.data.features import read_only
 from swaprank.kernels import kernel
 from swaprank.models.layers import Reals
-from swaprank.threads import run_in_threads, thread_count
+from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 FARTHEST = 1e9
 """No scaled value is larger: then no finite feature makes a score that is not."""
 
-_ROWS_AT_A_TIME = 512
+_BLOCK_ROWS = 512
 """Sums of rows are added up block by block, in the same order for any number of threads."""
+
+_FILL_ROWS = 8192
 
 
 class Scaling(NamedTuple):
@@ -91,9 +94,9 @@ def sums_of_rows(features: Features, rows: Ints, logged: Bools, first: int, last
     One loop a sum: all of them in one are more arrays than Numba vectorises.
     """
     d = features.shape[1]
-    taken = np.empty((_ROWS_AT_A_TIME, d))
+    taken = np.empty((_BLOCK_ROWS, d))
     for block in range(first, last):
-        chosen = rows[block * _ROWS_AT_A_TIME : (block + 1) * _ROWS_AT_A_TIME]
+        chosen = rows[block * _BLOCK_ROWS : (block + 1) * _BLOCK_ROWS]
         take_rows(features, chosen, logged, taken)
         count, mean, squares, least, most = (
             np.zeros(d),
@@ -121,8 +124,45 @@ def sums_of_rows(features: Features, rows: Ints, logged: Bools, first: int, last
             sums[block, 3, k], sums[block, 4, k] = least[k], most[k]
 
 
+class ColumnStatistics(NamedTuple):
+    """Of every feature, over the values that are not missing."""
+
+    mean: Floats
+    deviation: Floats
+    varies: Bools
+    """Whether it has more than one value."""
+
+
+def column_statistics(features: Features, logged: Bools, n_threads: int | None = None) -> ColumnStatistics:
+    """Mean and standard deviation of every feature, the same for any number of threads.
+
+    >>> import numpy as np
+    >>> from swaprank.models.scaling import column_statistics
+    >>> X = np.array([[1.0, 5.0], [3.0, 5.0], [np.nan, 5.0]], dtype=np.float32)
+    >>> column_statistics(X, np.zeros(2, bool))
+    ColumnStatistics(mean=array([2., 5.]), deviation=array([1., 0.]), varies=array([ True, False]))
+    """
+    rows = np.arange(len(features))
+    n_blocks = -(-len(rows) // _BLOCK_ROWS)
+    sums = np.empty((n_blocks, 5, features.shape[1]))
+    run_in_threads(
+        lambda first, last: sums_of_rows(read_only(features), rows, logged, first, last, sums),
+        row_chunks(n_blocks, thread_count(n_threads)),
+    )
+    count, mean, squares, least, most = sums[0]
+    for block in sums[1:]:
+        # Means and squares of two parts give those of both [Chan et al. 1979].
+        difference, total = block[1] - mean, np.maximum(count + block[0], 1.0)
+        squares += block[2] + difference**2 * count * block[0] / total
+        mean += difference * block[0] / total
+        count += block[0]
+        np.minimum(least, block[3], out=least)
+        np.maximum(most, block[4], out=most)
+    return ColumnStatistics(mean, np.sqrt(squares / np.maximum(count, 1.0)), most > least)
+
+
 def fit_scaling(features: Features, logged: Bools, standardize: bool, n_threads: int | None = None) -> Scaling:
-    """The scaling that gives these rows mean 0 and deviation 1, or only fills what is missing.
+    """The scaling that gives these rows mean 0 and standard deviation 1, or that only fills missing values.
 
     >>> import numpy as np
     >>> from swaprank.models.scaling import fit_scaling
@@ -131,32 +171,60 @@ def fit_scaling(features: Features, logged: Bools, standardize: bool, n_threads:
     >>> scaling.mean.tolist(), scaling.factor.tolist()
     ([2.0, 5.0], [1.0, 0.0])
     """
-    rows = np.arange(len(features))
-    n_blocks = -(-len(rows) // _ROWS_AT_A_TIME)
-    sums = np.empty((n_blocks, 5, features.shape[1]))
-    cuts = np.linspace(0, n_blocks, min(thread_count(n_threads), n_blocks) + 1).astype(int).tolist()
-    run_in_threads(
-        lambda first, last: sums_of_rows(features, rows, logged, first, last, sums),
-        list(zip(cuts[:-1], cuts[1:], strict=True)),
-    )
-    count, mean, squares, least, most = sums[0]
-    for block in sums[1:]:
-        ahead, total = block[1] - mean, np.maximum(count + block[0], 1.0)
-        squares += block[2] + ahead**2 * count * block[0] / total
-        mean += ahead * block[0] / total
-        count += block[0]
-        np.minimum(least, block[3], out=least)
-        np.maximum(most, block[4], out=most)
-    return _scaling(logged, standardize, mean, np.sqrt(squares / np.maximum(count, 1.0)), most > least)
-
-
-def _scaling(logged: Bools, standardize: bool, mean: Floats, deviation: Floats, varies: Bools) -> Scaling:
+    mean, deviation, varies = column_statistics(features, logged, n_threads)
     n_features = len(mean)
     if not standardize:
         plain = np.zeros(n_features, np.float32), np.ones(n_features, np.float32)
         return Scaling(logged, *plain, missing=np.clip(mean, -FARTHEST, FARTHEST).astype(np.float32))
     with np.errstate(divide="ignore", over="ignore"):
         factor = (1.0 / deviation).astype(np.float32)
-    # Deviations below single precision are those of features that do not vary but for rounding.
+    # Standard deviations below single precision belong to features that vary by rounding alone.
     factor[~varies | ~np.isfinite(factor)] = 0.0
     return Scaling(logged, mean.astype(np.float32), factor, np.zeros(n_features, np.float32))
+
+
+def scaled_rows(features: Features, rows: Ints, scaling: Scaling) -> Features:
+    """Copies of the given rows, scaled."""
+    scaled = np.empty((len(rows), features.shape[1]), np.float32)
+    scale_rows(read_only(features), rows, scaling, scaled)
+    return scaled
+
+
+class Units(NamedTuple):
+    """What a weight is multiplied by, feature by feature, and what stands for a missing value.
+
+    A linear model learns weights of standardised features but is given the features as they are: their means move all
+    scores alike and change no order, and their standard deviations can as well be divided into the weights.
+    """
+
+    factor: Floats
+    """One over the standard deviation; 0 for a feature that does not vary."""
+    missing: Features
+    """The mean."""
+
+
+def units_of(features: Features, standardize: bool, n_threads: int | None = None) -> Units:
+    """The units of these rows; factors of 1 if not standardised.
+
+    >>> import numpy as np
+    >>> from swaprank.models.scaling import units_of
+    >>> X = np.array([[1.0, 5.0], [3.0, 5.0], [np.nan, 5.0]], dtype=np.float32)
+    >>> units_of(X, standardize=True)
+    Units(factor=array([1., 0.]), missing=array([2., 5.], dtype=float32))
+    """
+    n_features = features.shape[1]
+    mean, deviation, varies = column_statistics(features, np.zeros(n_features, np.bool_), n_threads)
+    factor = np.ones(n_features)
+    if standardize:
+        # Standard deviations below single precision belong to features that vary by rounding alone.
+        varies &= deviation > np.finfo(np.float32).tiny
+        factor = np.divide(1.0, deviation, out=np.zeros(n_features), where=varies)
+    return Units(factor, mean.astype(np.float32))
+
+
+def fill(features: Features, missing: Features) -> Features:
+    """The features with missing values filled in; the very same memory where none is missing."""
+    for block in row_blocks(len(features), _FILL_ROWS):
+        if np.isnan(features[block]).any():
+            return np.where(np.isnan(features), missing, features)
+    return features

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from swaprank.errors import SwaprankError
-from swaprank.models.forest import Forest
+
+if TYPE_CHECKING:
+    from swaprank.models.forest import Forest
 
 
 def tree_text(forest: Forest, tree: int, feature_names: Sequence[str]) -> str:

@@ -7,22 +7,22 @@ from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Floats
+from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError, ParameterError, did_you_mean
+from swaprank.errors import DataError
 from swaprank.metrics.binding import bind_to_data
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.models.linear import LinearModel, linear_model_from_arrays
-from swaprank.models.units import units_of
-from swaprank.rankers.linear_base import check_flags, check_watched, held_weights, regularizations, watched_judge
-from swaprank.rankers.parameter_checks import check_parameters
-from swaprank.rankers.ranker import Callback, Ranker
-from swaprank.rankers.rounds import Measured, run_rounds
+from swaprank.models.linear import LinearModel
+from swaprank.models.scaling import units_of
+from swaprank.rankers.linear_fitting import center_weights, check_watched, regularizations, watched_judge
+from swaprank.rankers.parameter_checks import check_flags, check_parameters, check_word
+from swaprank.rankers.ranker import Ranker
+from swaprank.rankers.rounds import Callback, Measured, run_rounds
 from swaprank.smoothrank.architectures import Linear
 from swaprank.smoothrank.candidates import Judge, mean_known, query_folds
 from swaprank.smoothrank.ridge import STRENGTHS
-from swaprank.smoothrank.start import Fit, Lesson, fold_values, ridge_fit
+from swaprank.smoothrank.start import Fit, FitProblem, fold_values, ridge_fit
 
 TARGETS = ("gains", "labels")
 FOLDS = 10
@@ -97,21 +97,21 @@ class LinearRegressionRanker(Ranker):
         data: Dataset,
         valid: Mapping[str, Dataset],
         metrics: str | Metric | Sequence[str | Metric] | None,
-        base: Ranker | None,
+        base: Any,
         callbacks: Sequence[Callback],
     ) -> None:
         strengths = self._check()
         chosen = [self._metric()] if metrics is None else parse_metrics(metrics)
         shape = Linear(units_of(data.features, self.standardize))
-        held = held_weights(self.base_ranker if base is None else base, shape, data)
+        center = center_weights(base, shape, data)
         measured = Measured(valid, chosen, lambda other: np.zeros(len(other)), self.n_threads)
-        lesson = self._lesson(data, shape)
-        fit = ridge_fit(lesson, strengths, self.overweight, held)
+        problem = self._problem(data, shape)
+        fit = ridge_fit(problem, strengths, self.overweight, center)
         found: list[tuple[int, Floats, list[float]]] = []
 
         def one_round(number: int) -> None:
             every = fit(np.ones(data.n_queries, np.bool_))
-            values = self._values(data, shape, lesson, fit, every, measured, chosen[0])
+            values = self._values(data, shape, problem, fit, every, measured, chosen[0])
             at = int(np.argmax(values)) if values else 0
             found.append((at, every[at], values))
             for name, other in measured.sets.items():
@@ -125,13 +125,13 @@ class LinearRegressionRanker(Ranker):
         self.model_ = shape.model(weights)
         self.regularization_ = strengths[at]
         self.candidates_ = dict(zip(strengths, values, strict=True)) if values else {}
-        self.history_ = measured.history
+        self.history_, self.n_rounds_, self.best_round_ = measured.history, 1, 1
 
     def _values(
         self,
         data: Dataset,
         shape: Linear,
-        lesson: Lesson,
+        problem: FitProblem,
         fit: Fit,
         every: list[Floats],
         measured: Measured,
@@ -148,41 +148,24 @@ class LinearRegressionRanker(Ranker):
         if data.n_queries < 2:
             raise DataError("one query is too few to choose a regularization by; give a number, or a valid= set.")
         folds = query_folds(data.n_queries, self.n_folds or FOLDS, int(self.random_state))
-        judge = Judge(lesson.scorer, bind_to_data(metric, data))
+        judge = Judge(problem.scorer, bind_to_data(metric, data))
         return [float(value) for value in fold_values(fit, folds, judge, other, self.n_threads)]
 
-    def _lesson(self, data: Dataset, shape: Linear) -> Lesson:
+    def _problem(self, data: Dataset, shape: Linear) -> FitProblem:
         labels = np.array(data.by_query(data.labels))
         targets = labels if self.target == "labels" else self._metric().bind(labels, data.indptr).terms.gains
         weights = np.ones(len(data)) if data.sample_weight is None else np.array(data.by_query(data.sample_weight))
-        return Lesson(shape.scorer(data), targets, labels, np.array(data.indptr), weights, self.n_threads)
+        return FitProblem(shape.scorer(data), targets, labels, np.array(data.indptr), weights, self.n_threads)
 
     def _check(self) -> list[float]:
         check_parameters(self)
-        if self.target not in TARGETS:
-            raise ParameterError(f"there is no target '{self.target}'; {did_you_mean(str(self.target), TARGETS)}")
+        check_word("target", self.target, TARGETS)
         check_flags(self, "overweight", "standardize")
         return regularizations(self.regularization, STRENGTHS)
 
-    def predict(self, X: Any) -> Floats:
-        """Scores of a data set's or a matrix's rows, in the order in which they were given; larger is better.
+    def _fitted_values(self) -> dict[str, Any]:
+        return {"regularization": self.regularization_, "candidates": list(self.candidates_.items())}
 
-        Scores that a data set brings along (`base_score`) are added, as they were in training.
-        """
-        features = self._features_of(X)
-        return self._plus_base_score(self.model_.scores(features, self.n_threads), X)
-
-    @property
-    def size_(self) -> str:
-        """How large the model is, in words."""
-        return f"{len(self.coef_):,} weights"
-
-    def _saved(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        chosen = {"regularization": self.regularization_, "candidates": list(self.candidates_.items())}
-        return chosen, self.model_.arrays()
-
-    def _restore(self, meta: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
-        self.model_ = linear_model_from_arrays(arrays)
-        self.regularization_ = float(meta["regularization"])
-        self.candidates_ = {float(key): float(value) for key, value in meta["candidates"]}
-        self.n_features_in_ = len(self.model_.weights)
+    def _restore_values(self, values: Mapping[str, Any]) -> None:
+        self.regularization_ = float(values["regularization"])
+        self.candidates_ = {float(key): float(value) for key, value in values["candidates"]}

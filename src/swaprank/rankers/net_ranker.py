@@ -5,35 +5,33 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Bools, Floats
+from swaprank.arrays import Bools, Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.activations import ACTIVATIONS, Activation
 from swaprank.models.layers import make_layers, random_weights, weight_generator
-from swaprank.models.net import Net, net_arrays, net_from_arrays, net_meta, score
+from swaprank.models.net import Net
 from swaprank.models.scaling import fit_scaling
 from swaprank.nets.net_training import Trainer, Training, TrainingRules
 from swaprank.nets.optimizers import OPTIMIZERS, Optimizer, Stepper
 from swaprank.objectives.forces import BoundForces
-from swaprank.rankers.parameter_checks import Bounds, check_parameter, check_parameters
-from swaprank.rankers.ranker import Callback, Ranker, _as_dataset
-from swaprank.rankers.rounds import Measured, run_rounds
+from swaprank.rankers.base_model import base_model
+from swaprank.rankers.parameter_checks import Bounds, check_flags, check_parameter, check_parameters, check_word
+from swaprank.rankers.ranker import Ranker, as_dataset
+from swaprank.rankers.rounds import Callback, Measured, run_rounds
 
 
 class NetRanker(Ranker):
     """A feed-forward net, trained query by query."""
 
-    net_: Net
-    n_epochs_: int
-    """Epochs that were trained."""
-    best_epoch_: int
-    """The epoch whose weights the net has: the best one on the watched set, or the last one."""
+    round_name: ClassVar[str] = "epoch"
+    model_: Net
     hidden: Sequence[int]
     activation: Activation
     n_epochs: int
@@ -65,28 +63,27 @@ class NetRanker(Ranker):
         data: Dataset,
         valid: Mapping[str, Dataset],
         metrics: str | Metric | Sequence[str | Metric] | None,
-        base: Ranker | None,
+        base: Any,
         callbacks: Sequence[Callback],
     ) -> None:
         self._check_parameters()
         if self.early_stopping_rounds is not None and not valid:
             raise DataError("early_stopping_rounds needs a data set to watch: fit(train, valid=…).")
-        base = self.base_ranker if base is None else base
         net = self._new_net(data) if base is None else self._start_net(base, data)
         measured = Measured(
             valid,
             [self._metric()] if metrics is None else parse_metrics(metrics),
-            lambda other: self._plus_base_score(score(net, other.features, self.n_threads), other),
+            lambda other: self._plus_base_score(net.score(other.features, self.n_threads), other),
             self.n_threads,
         )
         if base is not None or data.base_score is not None:
             measured.measure_start()
         trainer = self._trainer(data, net, self._training_measure(data))
         kept, self.interrupted_ = self._train(trainer, measured, callbacks)
-        measured.cut(min([len(values) for values in measured.history.values()], default=0))
-        self.n_epochs_ = trainer.n_epochs
-        self.best_epoch_, weights = kept
-        self.net_ = Net(net.layers, net.scaling, weights)
+        measured.drop_partial_round()
+        self.n_rounds_ = trainer.n_epochs
+        self.best_round_, weights = kept
+        self.model_ = Net(net.layers, net.scaling, weights)
         self.history_ = measured.history
         self._stepper: Stepper | None = None
 
@@ -100,7 +97,7 @@ class NetRanker(Ranker):
             trainer.epoch(number)
             now = Net(net.layers, net.scaling, trainer.weights)
             for name, other in measured.sets.items():
-                measured.scores[name] = self._plus_base_score(score(now, other.features, self.n_threads), other)
+                measured.scores[name] = self._plus_base_score(now.score(other.features, self.n_threads), other)
 
         def keep() -> None:
             nonlocal kept
@@ -116,14 +113,12 @@ class NetRanker(Ranker):
 
         X, y, qid and sample_weight are those of `fit`. The learning rate is `learning_rate`, without decay.
         """
-        data = X if isinstance(X, Dataset) else _as_dataset(X, y, qid, sample_weight)
-        if isinstance(X, Dataset) and not (y is None and qid is None and sample_weight is None):
-            raise DataError("y, qid and sample_weight go with a feature matrix; a Dataset has its own.")
+        data = as_dataset(X, y, qid, sample_weight)
         self._check_parameters()
         begun = hasattr(self, "n_features_in_")
         if begun:
             self._features_of(data)
-            net = self.net_
+            net = self.model_
             self._check_shape(net, "the net so far")
         else:
             net = self._new_net(data) if self.base_ranker is None else self._start_net(self.base_ranker, data)
@@ -134,24 +129,15 @@ class NetRanker(Ranker):
             same = OPTIMIZERS[stepper.optimizer] == self.optimizer
             stepper = Stepper(stepper.optimizer, *kept) if same else None
         trainer = self._trainer(data, net, None, stepper)
-        number = self.n_epochs_ + 1 if begun else 1
+        number = self.n_rounds_ + 1 if begun else 1
         trainer.epoch(number)
         if not begun:
             self.history_, self.interrupted_ = {}, False
-            self.n_features_in_ = data.n_features
-            self.feature_names_in_ = np.array(data.feature_names, dtype=object)
-        self.net_ = Net(net.layers, net.scaling, trainer.weights)
-        self.n_epochs_ = self.best_epoch_ = number
+            self._set_features(data)
+        self.model_ = Net(net.layers, net.scaling, trainer.weights)
+        self.n_rounds_ = self.best_round_ = number
         self._stepper = trainer.stepper
         return self
-
-    def predict(self, X: Any) -> Floats:
-        """Scores of a data set's or a matrix's rows, in the order in which they were given; larger is better.
-
-        Scores that a data set brings along (`base_score`) are added, as they were in training.
-        """
-        features = self._features_of(X)
-        return self._plus_base_score(score(self.net_, features, self.n_threads), X)
 
     def predict_proba_pair(self, X: Any, i: Any, j: Any) -> Any:
         """The probability that row i ranks above row j: 1 / (1 + exp(-sigma (s_i - s_j))) [Burges2005, Eq. 2].
@@ -162,12 +148,6 @@ class NetRanker(Ranker):
 
         scores = self.predict(X)
         return expit(self.sigma * (scores[_rows(i, len(scores))] - scores[_rows(j, len(scores))]))
-
-    @property
-    def size_(self) -> str:
-        """How large the model is, in words."""
-        sizes = "-".join(str(n) for n in self.net_.layers.sizes)
-        return f"a net {sizes} of {len(self.net_.weights):,} weights"
 
     def _trainer(
         self,
@@ -195,15 +175,8 @@ class NetRanker(Ranker):
         return Net(layers, scaling, random_weights(layers, weight_generator(int(self.random_state))))
 
     def _start_net(self, base: Any, data: Dataset) -> Net:
-        if not isinstance(base, NetRanker) or not hasattr(base, "net_"):
-            kind = f"{type(base).__name__} that is not fitted" if isinstance(base, NetRanker) else type(base).__name__
-            raise ParameterError(
-                f"a base ranker must be a fitted RankNet or LambdaRank, found {kind}; to learn on top of any other "
-                "scores, give them to the data: Dataset(…, base_score=scores)."
-            )
-        net = base.net_
-        if net.n_features != data.n_features:
-            raise DataError(f"the base ranker has {net.n_features} features, but the data has {data.n_features}.")
+        expected = "a fitted net (for other scores to start from: Dataset(…, base_score=scores))"
+        net = base_model(base, Net, expected, data.n_features)
         self._check_shape(net, "the base ranker")
         if (net.scaling.logged != self._logged(data)).any():
             raise ParameterError(
@@ -213,9 +186,9 @@ class NetRanker(Ranker):
         return net
 
     def _check_shape(self, net: Net, whose: str) -> None:
-        if (net.hidden, net.layers.activation) != (tuple(self.hidden), ACTIVATIONS.index(self.activation)):
+        if (net.hidden, net.activation) != (tuple(self.hidden), self.activation):
             raise ParameterError(
-                f"{whose} has hidden={net.hidden} and activation='{ACTIVATIONS[net.layers.activation]}', found "
+                f"{whose} has hidden={net.hidden} and activation='{net.activation}', found "
                 f"hidden={tuple(self.hidden)} and activation='{self.activation}' here."
             )
 
@@ -247,27 +220,11 @@ class NetRanker(Ranker):
             )
         for n_units in self.hidden:
             check_parameter("hidden", n_units, Bounds(True, 1, 10**6))
-        if not isinstance(self.standardize, bool):
-            raise ParameterError(f"standardize must be True or False; found {self.standardize!r}.")
+        check_flags(self, "standardize")
         if isinstance(self.log_features, str) or not isinstance(self.log_features, bool | Sequence):
             raise ParameterError(
                 f"log_features must be True, False, or a tuple of features; found {self.log_features!r}."
             )
-
-    def _saved(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        meta = {"n_epochs": self.n_epochs_, "best_epoch": self.best_epoch_, "net": net_meta(self.net_)}
-        return meta, net_arrays(self.net_)
-
-    def _restore(self, meta: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
-        self.net_ = net_from_arrays(arrays, meta["net"])
-        self.n_epochs_, self.best_epoch_ = int(meta["n_epochs"]), int(meta["best_epoch"])
-        self.n_features_in_ = self.net_.n_features
-
-
-def check_word(name: str, value: Any, known: Sequence[str]) -> None:
-    """Refuse a word that is none of those known."""
-    if value not in known:
-        raise ParameterError(f"there is no {name} '{value}'; {did_you_mean(str(value), known)}")
 
 
 def _rows(rows: Any, n_rows: int) -> Any:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from swaprank.errors import ParameterError
+from swaprank.errors import ParameterError, did_you_mean
 
 
 class Bounds(NamedTuple):
@@ -69,3 +70,24 @@ def check_parameter(name: str, value: Any, bounds: Bounds) -> None:
     fits = numeric and not isinstance(value, bool) and bounds.low <= value <= bounds.high and np.isfinite(value)
     if not fits or (bounds.open_low and value == bounds.low):
         raise ParameterError(f"{name} must be {span}; found {value!r}.")
+
+
+def check_word(name: str, value: Any, known: Sequence[str]) -> None:
+    """Refuse a word that is none of those known."""
+    if value not in known:
+        raise ParameterError(f"there is no {name} '{value}'; {did_you_mean(str(value), known)}")
+
+
+def check_flags(ranker: Any, *names: str) -> None:
+    """Refuse what is neither True nor False."""
+    for name in names:
+        if not isinstance(getattr(ranker, name), bool):
+            raise ParameterError(f"{name} must be True or False; found {getattr(ranker, name)!r}.")
+
+
+def check_numbers(name: str, values: Any, bounds: Bounds) -> None:
+    """Refuse what is no tuple or list of numbers within bounds."""
+    if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray) or np.ndim(values) == 0:
+        raise ParameterError(f"{name} must be a tuple of numbers; found {values!r}.")
+    for value in values:
+        check_parameter(name, value, bounds)

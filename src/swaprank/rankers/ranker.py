@@ -4,40 +4,54 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from swaprank.arrays import AnyArray, Features, Floats
+from swaprank.arrays import Features, Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.features import as_features, read_only
 from swaprank.errors import DataError, MetricError
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import OWN_METRIC, Metric
 from swaprank.metrics.parse import metric as parse_metric
-from swaprank.rankers.rounds import Progress
-
-Callback = Callable[[Progress], object]
-"""Called after every round; training stops when it gives True."""
+from swaprank.models.model import Model
+from swaprank.rankers.rounds import Callback, History
+from swaprank.rankers.saving import save
 
 
 class Ranker(BaseEstimator):  # type: ignore[misc]
     """Learns to order the documents of a query; see the rankers themselves for their parameters."""
 
     kind: ClassVar[str]
-    """The name by which model files and the command line know it."""
+    """Its name in model files and on the command line."""
+    round_name: ClassVar[str] = "round"
+    """What a round of training is: a tree, an epoch, …"""
+    made_of_rankers: ClassVar[bool] = False
+    """Whether it combines fitted rankers, and so cannot be trained from data alone."""
+    learns_probabilities: ClassVar[bool] = False
+    """Whether differences of its scores are meant as log odds of one document being better than another."""
     metric: str | Metric
-    base_ranker: Any
+    base_ranker: Any = None
+    """A fitted ranker that training starts from."""
     n_threads: int | None
+    model_: Model
+    """What has been learned."""
     n_features_in_: int
     feature_names_in_: Any
-    history_: dict[str, list[float]]
-    """The measured metrics after every round, by "set metric"."""
+    history_: History
+    """What was measured after every round: history_[set][metric] is a list."""
+    n_rounds_: int
+    """Rounds that were trained."""
+    best_round_: int
+    """The round whose model was kept: the best on the watched set, or else the last; 0 is the start of training."""
     interrupted_: bool
-    """Whether training was ended by Ctrl-C."""
+    """Whether Ctrl-C ended training."""
+    members_: Sequence[Mapping[str, Any]] = ()
+    """Of an ensemble: the kind ("ranker") and the "parameters" of each member, and the "members" of nested ones."""
 
     def fit(
         self,
@@ -54,28 +68,25 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         """Learn from judged documents.
 
         Args:
-            X: A Dataset; or a feature matrix, with y and qid beside it.
-            y: Labels, one a row.
-            qid: Query ids, one a row.
+            X: A Dataset, or a feature matrix together with y and qid.
+            y: Labels, one per row.
+            qid: Query ids, one per row.
             sample_weight: How much each row counts.
-            valid: A data set, or several by name, measured after every round; the last one is watched for early
-                stopping.
-            metrics: What is measured there, the first being watched; what the ranker learns for if not given.
-            base: A fitted ranker to start from.
-            callbacks: Called after every round with its Progress; training stops when one gives True.
+            valid: A data set, or several by name, measured after every round. The last one is watched: the model of
+                the best round on it is kept, and early stopping goes by it.
+            metrics: What is measured there; the first is watched. By default the ranker's own metric.
+            base: A fitted ranker to start from; overrides the parameter base_ranker.
+            callbacks: Called after every round with its Progress; training stops when one returns True.
         """
-        data = X if isinstance(X, Dataset) else _as_dataset(X, y, qid, sample_weight)
-        if isinstance(X, Dataset) and not (y is None and qid is None and sample_weight is None):
-            raise DataError("y, qid and sample_weight go with a feature matrix; a Dataset has its own.")
+        data = as_dataset(X, y, qid, sample_weight)
         sets = {} if valid is None else {"valid": valid} if isinstance(valid, Dataset) else dict(valid)
         for name, other in sets.items():
             if other.n_features != data.n_features:
                 raise DataError(
-                    f"the set '{name}' has {other.n_features} features, but there are {data.n_features} to learn from."
+                    f"the set '{name}' has {other.n_features} features, but the training data has {data.n_features}."
                 )
-        self._fit(data, sets, metrics, base, callbacks)
-        self.n_features_in_ = data.n_features
-        self.feature_names_in_ = np.array(data.feature_names, dtype=object)
+        self._fit(data, sets, metrics, self.base_ranker if base is None else base, callbacks)
+        self._set_features(data)
         return self
 
     @abstractmethod
@@ -84,45 +95,44 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         data: Dataset,
         valid: Mapping[str, Dataset],
         metrics: str | Metric | Sequence[str | Metric] | None,
-        base: Ranker | None,
+        base: Any,
         callbacks: Sequence[Callback],
     ) -> None:
-        """Learn; the data is checked."""
+        """Learn from checked data, and set all attributes with a trailing underscore but those of the features."""
 
-    @abstractmethod
     def predict(self, X: Any) -> Floats:
-        """Scores of a data set's or a matrix's rows, in the order in which they were given; larger is better."""
+        """Scores of the rows of a data set or matrix, in the order in which they were given; larger is better.
+
+        The `base_score` of a data set is added, as in training.
+        """
+        return self._plus_base_score(self.model_.score(self._features_of(X), self.n_threads), X)
+
+    def contributions(self, X: Any) -> Floats:
+        """Each feature's share in each score, exactly (TreeSHAP for trees); the last column is the expected score."""
+        shares = self.model_.contributions(self._features_of(X), self.n_threads)
+        shares[:, -1] = self._plus_base_score(shares[:, -1], X)
+        return shares
 
     @property
-    @abstractmethod
     def size_(self) -> str:
         """How large the model is, in words."""
-
-    @abstractmethod
-    def _saved(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        """What was learned: plain values, and arrays."""
-
-    @abstractmethod
-    def _restore(self, meta: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
-        """Take over what `_saved` gave, after checking every part of it, and set n_features_in_."""
+        return self.model_.describe()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, which `swaprank.load` reads; the same model gives the same bytes."""
-        from swaprank.rankers.saving import save
-
         self._check_fitted()
         save(self, path)
 
     def score(self, X: Any, y: Any = None, *, qid: Any = None) -> float:
         """The mean of the ranker's metric on judged documents: a Dataset, or a feature matrix with y and qid."""
-        data = X if isinstance(X, Dataset) else _as_dataset(X, y, qid, None)
+        data = as_dataset(X, y, qid, None)
         bound = bind_metric(self._metric(), data)
         return bound.mean(data.by_query(self.predict(data)), n_threads=self.n_threads)
 
     def permutation_importances(
         self, data: Dataset, metric: str | Metric | None = None, *, n_repeats: int = 5, random_state: int = 0
     ) -> dict[str, float]:
-        """How much a metric falls when a feature's values are shuffled over the rows, the mean of some shuffles."""
+        """How much a metric falls when a feature's values are shuffled over the rows: the mean of several shuffles."""
         from swaprank.rankers.permutation import permutation_importances
 
         chosen = self._metric() if metric is None else parse_metric(metric)
@@ -132,8 +142,15 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         """A copy without what was learned; the base ranker keeps what it learned, for that is what it is for."""
         return type(self)(**self.get_params(deep=False))
 
+    def _fitted_values(self) -> dict[str, Any]:
+        """What was found beside the model, as plain values for a model file."""
+        return {}
+
+    def _restore_values(self, values: Mapping[str, Any]) -> None:
+        """Set again what `_fitted_values` gave."""
+
     def _metric(self) -> Metric:
-        """What is measured while training, if nothing else is asked for."""
+        """What is measured while training, unless the caller names metrics."""
         if isinstance(self.metric, str) and self.metric.endswith(OWN_METRIC):
             raise MetricError(
                 f"this model was trained for a metric of your own, '{self.metric.removesuffix(OWN_METRIC)}', which a "
@@ -145,8 +162,12 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         if not hasattr(self, "n_features_in_"):
             raise NotFittedError(f"this {type(self).__name__} has not been fitted: call fit first, or load a model.")
 
+    def _set_features(self, data: Dataset) -> None:
+        self.n_features_in_ = data.n_features
+        self.feature_names_in_ = np.array(data.feature_names, dtype=object)
+
     def _features_of(self, X: Any) -> Features:
-        """What is to be scored, as a checked matrix with the right number of features."""
+        """The feature matrix to score, checked to have the right number of features."""
         self._check_fitted()
         features = X.features if isinstance(X, Dataset) else as_features(X)
         if features.shape[1] != self.n_features_in_:
@@ -155,11 +176,16 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
     @staticmethod
     def _plus_base_score(scores: Floats, X: Any) -> Floats:
-        """Scores on top of those that the data brings along, as in training."""
+        """Scores plus those that the data set brings along."""
         return scores + X.base_score if isinstance(X, Dataset) and X.base_score is not None else scores
 
 
-def _as_dataset(X: Any, y: Any, qid: Any, sample_weight: Any) -> Dataset:
+def as_dataset(X: Any, y: Any, qid: Any, sample_weight: Any) -> Dataset:
+    """A Dataset as it is, or one made of X, y and qid."""
+    if isinstance(X, Dataset):
+        if not (y is None and qid is None and sample_weight is None):
+            raise DataError("y, qid and sample_weight belong to a feature matrix; a Dataset has its own.")
+        return X
     if y is None or qid is None:
         raise DataError("fit takes a Dataset, or X with y and qid: one label and one query id for every row.")
     return Dataset(X, y, qid=qid, sample_weight=sample_weight)

@@ -17,7 +17,8 @@ from swaprank.nets.net_training import TRAININGS, Training
 from swaprank.nets.optimizers import Optimizer
 from swaprank.objectives.forces import BoundForces
 from swaprank.objectives.ranknet_objective import RankNetObjective
-from swaprank.rankers.net_ranker import NetRanker, check_word
+from swaprank.rankers.net_ranker import NetRanker
+from swaprank.rankers.parameter_checks import check_word
 
 
 @final
@@ -49,6 +50,7 @@ class RankNet(NetRanker):
     """
 
     kind: ClassVar[str] = "ranknet"
+    learns_probabilities: ClassVar[bool] = True
 
     def __init__(
         self,

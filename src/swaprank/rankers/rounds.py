@@ -1,4 +1,9 @@
-"""Round after round: measure, remember the best, and know when to stop."""
+"""Round after round: measure, remember the best, and know when to stop.
+
+One rule decides which round's model is kept, for trees and nets alike: the best round on the watched set. The watched
+set is the last one given to `fit(valid=…)`, and what is watched is the first metric. If nothing is watched, the last
+round is kept. Round 0 is the model that training starts from, if there is one.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +18,18 @@ from swaprank.errors import DataError
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import BoundMetric, Metric
 
+History = dict[str, dict[str, list[float]]]
+"""What was measured after every round, by set and metric."""
+
 
 class Progress(NamedTuple):
-    """What a callback is told after a round.
+    """What a callback is called with after a round.
 
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_net((20, 10), n_features=5, random_state=0)
     >>> def stop_after_two(progress):
     ...     return progress.round == 2
-    >>> sr.LambdaMART(n_trees=10).fit(train, valid=vali, callbacks=[stop_after_two]).n_trees_
+    >>> len(sr.LambdaMART(n_trees=10).fit(train, valid=vali, callbacks=[stop_after_two]).history_["valid"]["ndcg@10"])
     2
     """
 
@@ -29,10 +37,24 @@ class Progress(NamedTuple):
     """From 1."""
     n_rounds: int
     """How many there will be at most."""
-    measured: Mapping[str, float]
-    """This round's metrics, by "set metric"."""
+    measured: Mapping[str, Mapping[str, float]]
+    """This round's metrics, by set and metric."""
     best_round: int
-    """The best so far, 0 being the start; this one where nothing is measured."""
+    """The best so far; 0 is the start. This round where nothing is watched."""
+
+
+Callback = Callable[[Progress], object]
+"""Called after every round; training stops when it returns True."""
+
+
+class Watched(NamedTuple):
+    """The set and the metric that choose the best round."""
+
+    set: str
+    metric: str
+
+    def __str__(self) -> str:
+        return f"{self.metric} on '{self.set}'"
 
 
 @final
@@ -49,40 +71,56 @@ class Measured:
         self.sets = dict(sets)
         self.n_threads = n_threads
         self.scores = {name: start(data) for name, data in sets.items()}
-        self.bound: dict[str, tuple[str, BoundMetric]] = {
-            f"{name} {metric}": (name, bind_metric(metric, data)) for name, data in sets.items() for metric in metrics
+        self.bound: dict[str, dict[str, BoundMetric]] = {
+            name: {str(metric): bind_metric(metric, data) for metric in metrics} for name, data in sets.items()
         }
-        self.history: dict[str, list[float]] = {key: [] for key in self.bound}
-        self.watched = f"{list(sets)[-1]} {metrics[0]}" if sets else None
-        self.in_vain: str | None = None
-        """What would be watched, if one order of its documents were better than another."""
-        if self.watched and self.bound[self.watched][1].terms.is_empty.all():
-            self.watched, self.in_vain = None, self.watched
+        self.history: History = {name: {metric: [] for metric in bound} for name, bound in self.bound.items()}
+        self.watched = Watched(list(sets)[-1], str(metrics[0])) if sets else None
+        self.unusable: Watched | None = None
+        """What would be watched if it were not the same for every order of its documents."""
+        if self.watched is not None and self.watched_metric.terms.is_empty.all():
+            self.watched, self.unusable = None, self.watched
         self.at_start = -np.inf
 
-    def measure(self) -> dict[str, float]:
-        """This round's metrics, also put into the history."""
-        now = {}
-        for key, (name, bound) in self.bound.items():
-            scores = self.sets[name].by_query(self.scores[name])
-            now[key] = bound.mean(scores, n_threads=self.n_threads)
-            self.history[key].append(now[key])
+    @property
+    def watched_metric(self) -> BoundMetric:
+        """The metric that is watched, bound to its set."""
+        assert self.watched is not None  # noqa: S101
+        return self.bound[self.watched.set][self.watched.metric]
+
+    def measure(self) -> dict[str, dict[str, float]]:
+        """This round's metrics, also added to the history."""
+        now = self._values()
+        for name, values in now.items():
+            for metric, value in values.items():
+                self.history[name][metric].append(value)
         return now
 
-    def measure_start(self) -> None:
-        """Remember the watched metric before the first round: training may make nothing better."""
-        if self.watched:
-            name, bound = self.bound[self.watched]
-            self.at_start = bound.mean(self.sets[name].by_query(self.scores[name]), n_threads=self.n_threads)
+    def _values(self) -> dict[str, dict[str, float]]:
+        scores = {name: self.sets[name].by_query(scores) for name, scores in self.scores.items()}
+        return {
+            name: {metric: each.mean(scores[name], n_threads=self.n_threads) for metric, each in bound.items()}
+            for name, bound in self.bound.items()
+        }
 
-    def cut(self, n_rounds: int) -> None:
-        """Forget what was measured beyond so many rounds: an interrupted one may be half measured."""
-        self.history = {key: values[:n_rounds] for key, values in self.history.items()}
+    def measure_start(self) -> None:
+        """Remember the watched metric before the first round: no round may be better than the start."""
+        if self.watched is not None:
+            scores = self.sets[self.watched.set].by_query(self.scores[self.watched.set])
+            self.at_start = self.watched_metric.mean(scores, n_threads=self.n_threads)
+
+    def drop_partial_round(self) -> None:
+        """Forget a round that was interrupted while it was measured."""
+        n_rounds = min((len(values) for of_set in self.history.values() for values in of_set.values()), default=0)
+        self.history = {
+            name: {metric: values[:n_rounds] for metric, values in of_set.items()}
+            for name, of_set in self.history.items()
+        }
 
     @property
     def best_round(self) -> int | None:
-        """The round, from 1, at which the watched metric was best, 0 being the start; None if nothing was measured."""
-        values = self.history[self.watched] if self.watched else []
+        """The round with the best watched metric, from 1; 0 is the start, None if nothing is watched or measured."""
+        values = self.history[self.watched.set][self.watched.metric] if self.watched is not None else []
         if not values:
             return None
         known = np.array([-np.inf if value != value else value for value in [self.at_start, *values]])
@@ -93,27 +131,27 @@ def run_rounds(
     n_rounds: int,
     one_round: Callable[[int], None],
     measured: Measured,
-    callbacks: Sequence[Callable[[Progress], object]],
+    callbacks: Sequence[Callback],
     patience: int | None,
     keep: Callable[[], None] | None = None,
 ) -> bool:
-    """Go round until there are enough, nothing improves, a callback says stop, or the user does (Ctrl-C).
+    """Run rounds until there are enough, nothing improves, a callback returns True, or the user presses Ctrl-C.
 
     Args:
         n_rounds: How many at most.
-        one_round: Learns, and brings the measured scores up to date; it is given the round's number, from 1.
+        one_round: Trains one round, given its number from 1, and updates the measured scores.
         measured: What is measured after every round.
-        callbacks: Told of every round.
+        callbacks: Called after every round.
         patience: Stop after so many rounds without a better one.
-        keep: Called after every round that is the best so far (every round, where nothing is measured).
+        keep: Called after every round that is the best so far (every round if nothing is watched).
 
     Returns:
         Whether the user interrupted it.
     """
-    if patience is not None and measured.in_vain:
+    if patience is not None and measured.unusable is not None:
         raise DataError(
-            f"early_stopping_rounds watches {measured.in_vain}, which is the same for every order: none of its queries "
-            "has documents that it would tell apart."
+            f"early_stopping_rounds watches {measured.unusable}, which is the same for every order: none of its "
+            "queries has documents that it would tell apart."
         )
     try:
         for number in range(1, n_rounds + 1):
@@ -122,8 +160,8 @@ def run_rounds(
             best = number if measured.best_round is None else measured.best_round
             if keep is not None and best == number:
                 keep()
-            told = Progress(number, n_rounds, now, best)
-            answers = [callback(told) for callback in callbacks]
+            progress = Progress(number, n_rounds, now, best)
+            answers = [callback(progress) for callback in callbacks]
             if any(answer is True for answer in answers):
                 break
             if patience is not None and number - best >= patience:

@@ -1,107 +1,68 @@
-"""Rankers to model files and back."""
+"""What is written when a model is saved.
+
+    kind         of the ranker: "lambdamart"
+    parameters   what the ranker was made with; a metric of the user's own only by its name
+    feature_names, history, rounds, interrupted
+    fitted       what was found beside the model, such as the regularization that was chosen
+    model        the model's plain values; its arrays follow (models/model.py: to_parts)
+
+model_files/container.py says how this becomes bytes, and registry.py reads it again.
+"""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from swaprank.errors import ModelFileError
 from swaprank.metrics.metric import OWN_METRIC, Metric
-from swaprank.model_files.container import ModelContent, read_model, write_model
+from swaprank.model_files.container import ModelContent, write_model
 from swaprank.version import __version__
 
 if TYPE_CHECKING:
     from swaprank.rankers.ranker import Ranker
 
+_NOT_SAVED = ("base_ranker", "members", "n_threads")
+"""The model has what these brought along, and how many threads trained it does not matter."""
+
 
 def content_of(ranker: Ranker) -> ModelContent:
-    """What a model file of the ranker holds: parameters, feature names, history and what was learned.
+    """The content of a ranker's model file.
 
     >>> import swaprank as sr
     >>> from swaprank.rankers.saving import content_of
     >>> (train,) = sr.datasets.random_net((20,), n_features=5, random_state=0)
-    >>> content_of(sr.MART(n_trees=2).fit(train)).kind
-    'mart'
+    >>> content = content_of(sr.MART(n_trees=2).fit(train))
+    >>> content.kind, content.meta["model"]["kind"]
+    ('mart', 'forest')
     """
-    parameters = ranker.get_params(deep=False)
-    # A metric of the user's own is code, which no model file holds: its name says so, and reads as no other metric's.
-    own = isinstance(parameters["metric"], Metric) and not parameters["metric"].names
-    parameters["metric"] = f"{parameters['metric']}{OWN_METRIC}" if own else str(parameters["metric"])
-    # What the base ranker knew is in the model already; how many threads trained it is nobody's business.
-    parameters["base_ranker"] = parameters["n_threads"] = None
-    learned, arrays = ranker._saved()
+    model, arrays = ranker.model_.to_parts()
     meta = {
         "swaprank": __version__,
-        "parameters": parameters,
+        "parameters": saved_parameters(ranker),
         "feature_names": [str(name) for name in ranker.feature_names_in_],
         "history": ranker.history_,
+        "rounds": {"trained": ranker.n_rounds_, "kept": ranker.best_round_},
         "interrupted": ranker.interrupted_,
-        **learned,
+        "fitted": ranker._fitted_values(),
+        "model": model,
     }
     return ModelContent(ranker.kind, meta, arrays)
 
 
-def ranker_of(content: ModelContent) -> Ranker:
-    """The ranker that a model file holds; whatever is wrong with its content is a ModelFileError.
-
-    >>> import swaprank as sr
-    >>> from swaprank.rankers.saving import content_of, ranker_of
-    >>> train, test = sr.datasets.random_net((20, 10), n_features=5, random_state=0)
-    >>> ranker = sr.MART(n_trees=2).fit(train)
-    >>> (ranker_of(content_of(ranker)).predict(test) == ranker.predict(test)).all()
-    np.True_
-    """
-    from swaprank.registry import RANKERS
-
-    if content.kind not in RANKERS:
-        raise ModelFileError(f"it holds a '{content.kind}', which this version of swaprank does not know.")
-    try:
-        return _restored(content)
-    except ModelFileError:
-        raise
-    except RecursionError:
-        raise ModelFileError("its rankers are nested too deeply.") from None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ModelFileError(f"its parameters are not valid ({type(error).__name__}: {error}).") from None
+def saved_parameters(ranker: Ranker) -> dict[str, Any]:
+    """The parameters of a ranker as plain values."""
+    given = ranker.get_params(deep=False)
+    return {name: _saved(value) for name, value in given.items() if name not in _NOT_SAVED}
 
 
 def save(ranker: Ranker, path: str | os.PathLike[str]) -> None:
-    """Parameters, feature names, history and what was learned, in one file."""
-    write_model(path, *content_of(ranker))
+    """Write a fitted ranker to one file; on any error, nothing."""
+    content = content_of(ranker)
+    write_model(path, content.kind, content.meta, content.arrays)
 
 
-def load(path: str | os.PathLike[str]) -> Ranker:
-    """Read a ranker from its model file; every index in it is checked.
-
-    >>> import tempfile, swaprank as sr
-    >>> train, test = sr.datasets.random_net((20, 10), n_features=5, random_state=0)
-    >>> ranker = sr.LambdaMART(n_trees=3).fit(train)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ranker.save(f"{folder}/model.swaprank")
-    ...     again = sr.load(f"{folder}/model.swaprank")
-    >>> (again.predict(test) == ranker.predict(test)).all()
-    np.True_
-    """
-    content = read_model(path)
-    try:
-        return ranker_of(content)
-    except ModelFileError as error:
-        raise ModelFileError(f"{path}: {error}") from None
-
-
-def _restored(content: ModelContent) -> Ranker:
-    from swaprank.registry import ranker_class
-
-    meta = content.meta
-    parameters = {key: tuple(value) if isinstance(value, list) else value for key, value in meta["parameters"].items()}
-    ranker = ranker_class(content.kind)(**parameters)
-    ranker._restore(meta, content.arrays)
-    names = meta["feature_names"]
-    if len(names) != ranker.n_features_in_ or not all(isinstance(name, str) for name in names):
-        raise ModelFileError(f"it has {len(names)} feature names, but the model has {ranker.n_features_in_} features.")
-    ranker.feature_names_in_ = np.array(names, dtype=object)
-    ranker.history_ = {str(key): [float(value) for value in values] for key, values in meta["history"].items()}
-    ranker.interrupted_ = bool(meta["interrupted"])
-    return ranker
+def _saved(parameter: Any) -> Any:
+    """A parameter as a plain value: a metric of the user's own is code, which no model file holds."""
+    if isinstance(parameter, Metric):
+        return str(parameter) if parameter.names else f"{parameter}{OWN_METRIC}"
+    return parameter

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Floats
+from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
 from swaprank.metrics.binding import bind_metric, bind_to_data
@@ -17,35 +17,16 @@ from swaprank.models.activations import ACTIVATIONS, Activation
 from swaprank.models.kernel_map import KERNELS, Kernel, fit_kernel_map
 from swaprank.models.layers import make_layers
 from swaprank.models.net import Net
-from swaprank.models.scaling import fit_scaling
-from swaprank.models.units import units_of
+from swaprank.models.scaling import fit_scaling, units_of
 from swaprank.objectives.smooth import SMOOTHINGS, Smoothing, SmoothObjective
-from swaprank.rankers.linear_base import (
-    base_net,
-    check_flags,
-    check_numbers,
-    check_watched,
-    held_weights,
-    regularizations,
-    watched_judge,
-)
-from swaprank.rankers.net_ranker import check_word
-from swaprank.rankers.parameter_checks import BOUNDS, Bounds, check_parameters
-from swaprank.rankers.ranker import Callback, Ranker
-from swaprank.rankers.rounds import Measured, run_rounds
-from swaprank.rankers.smoothrank_folds import RaceResult, later, race_folds
+from swaprank.rankers.base_model import base_model
+from swaprank.rankers.linear_fitting import center_weights, check_watched, regularizations, watched_judge
+from swaprank.rankers.parameter_checks import BOUNDS, Bounds, check_flags, check_numbers, check_parameters, check_word
+from swaprank.rankers.ranker import Ranker
+from swaprank.rankers.rounds import Callback, Measured, run_rounds
+from swaprank.rankers.smoothrank_folds import FoldValues, renumbered, try_folds
 from swaprank.smoothrank.annealing import OPTIMIZERS, Ascent, Optimizer
-from swaprank.smoothrank.architectures import (
-    Architecture,
-    Kernelised,
-    Layered,
-    Linear,
-    Model,
-    features_of,
-    model_from_parts,
-    model_parts,
-    model_scores,
-)
+from swaprank.smoothrank.architectures import Architecture, Kernelised, Layered, Linear
 from swaprank.smoothrank.candidates import (
     REGULARIZATIONS,
     Candidate,
@@ -57,72 +38,72 @@ from swaprank.smoothrank.candidates import (
     watched_values,
 )
 from swaprank.smoothrank.scorers import Scorer
-from swaprank.smoothrank.start import STARTS, Lesson, Start, calibrated, start_parameters
+from swaprank.smoothrank.start import STARTS, FitProblem, Start, calibrated, start_parameters
 from swaprank.threads import thread_count
 
-SIGMAS = tuple(2.0**power for power in range(6, -7, -1))
-"""The annealing of the paper [Chapelle2010, section 4.4.2]."""
+ANNEALING = tuple(2.0**power for power in range(6, -7, -1))
+"""The smoothing factors of the paper [Chapelle2010, section 4.4.2]."""
 
 FEATURES = ("linear", "kernel_pca")
 FOLDS, START_FOLDS = 5, 10
-"""Of cross-validation, if nobody says how many; a start is cheap and can have more."""
+"""Default numbers of folds; a start is cheap and can have more."""
 
 
 @final
 class SmoothRank(Ranker):
-    """Ascent of a smooth version of the metric, whose smoothing is taken away step by step [Chapelle2010].
+    """Gradient ascent on a smooth version of the metric, whose smoothing is reduced step by step [Chapelle2010].
 
-    "Is document i at rank j?" becomes a soft answer between 0 and 1, and with it every metric of gains at ranks becomes
-    smooth in the scores. At each sigma the smooth metric, minus regularization |w - w0|², is climbed from where the
-    larger sigma arrived, so that the ascent begins on an easy slope and ends on nearly the metric itself. It begins at,
-    and is held to, w0: a regression on the gains, in which relevant documents weigh as much in all as others. Weights
-    are those of features in units of their deviation, and scores are measured in the deviation of the gains, so that
-    sigma and the regularization mean the same for all data.
+    "Is document i at rank j?" gets a soft answer between 0 and 1, which makes every metric of gains at ranks smooth in
+    the scores. For each smoothing factor, the smooth metric minus regularization |w - w0|² is maximised from where the
+    larger factor ended, so that the ascent begins on an easy slope and ends on nearly the metric itself. It starts at,
+    and is regularised towards, w0: a regression on the gains in which relevant documents weigh as much in total as all
+    others. Weights are those of standardised features, and scores are measured in standard deviations of the gains, so
+    that smoothing factors and regularization mean the same for all data.
 
     Args:
         metric: What to learn for: NDCG, DCG, precision, recall, RBP, MAP, MRR, ERR, success, or a CumulativeMetric or
             CascadeMetric of your own. A larger cut-off than the one you report usually generalises better.
-        regularization: lambda, how strongly the weights are held to w0; a number, several to choose from, or "auto":
-            10^4 to 10^-5. They are chosen on the watched data set, or else by cross-validation over the queries.
-        start: w0: an "overweighted" ridge regression on the gains, as above; a plain "regression"; a "pairwise" fit, as
-            a ranking SVM; their strength is chosen by cross-validation. Or "zero": held to 0, and begun at the plain
-            regression.
-        sigmas: The steps of the annealing.
+        regularization: lambda, the strength of the pull towards w0: a number, several to choose from, or "auto" for
+            10^4 to 10^-5. Chosen on the watched data set, or by cross-validation over the queries if there is none.
+        start: w0. "overweighted": ridge regression on the gains, as above; "regression": without the weights;
+            "pairwise": like a ranking SVM. Their strength is chosen by cross-validation. "zero": w0 = 0, and the ascent
+            starts at the plain regression.
+        annealing: The smoothing factors (sigma in the paper), one per step.
         smoothing: "indicators"; or "ranks", for average precision [Chapelle2010, Eq. 9].
-        best_sigma: Keep the weights of the sigma with the best measured metric, and not those of the last.
-        optimizer: "cg", conjugate gradients, or "l-bfgs".
-        max_iterations: Of the optimizer, at each sigma.
-        n_folds: Choose by cross-validation in so many folds, on the watched data set as well if there is one; if None,
-            in 5 where none is watched, else on that alone.
-        standardize: Measure features in their deviations; else take them as they are.
-        features: "linear", or "kernel_pca": a kernel machine.
+        best_step: Keep the weights of the annealing step with the best measured metric instead of the last step.
+        optimizer: "cg" (conjugate gradients) or "l-bfgs".
+        max_iterations: Of the optimizer, per annealing step.
+        n_folds: Choose by cross-validation in so many folds, in addition to the watched data set if there is one. If
+            None: 5 folds if no set is watched, else the watched set alone.
+        standardize: Measure features in standard deviations; otherwise take them as they are.
+        features: "linear", or "kernel_pca" for a kernel machine.
         kernel: "rbf", exp(-gamma |x - z|²); or "polynomial", (gamma x'z + 1)^degree.
-        gamma: Of the kernel; one over the number of features that vary if None.
+        gamma: Of the kernel; if None, one over the number of features that vary.
         degree: Of the polynomial.
         n_landmarks: How many documents the kernel machine is made of.
         hidden: Units of each hidden layer, for a net instead of weighted sums.
         activation: Of the hidden units: "tanh", "sigmoid" or "relu".
-        base_ranker: A fitted linear ranker (or a net of the same shape, for a net) as w0.
-        random_state: Seed of folds, landmarks, ties and nets.
-        n_threads: All cores if None.
+        base_ranker: A fitted linear ranker (for a net, a net of the same shape) as w0.
+        random_state: Seed of folds, landmarks, tie order and nets.
+        n_threads: Threads; all cores if None.
 
     >>> import swaprank as sr
     >>> train, vali, test = sr.datasets.random_polynomial((60, 30, 30), n_features=8, random_state=0)
     >>> ranker = sr.SmoothRank(metric="ndcg", regularization=(1.0, 0.01)).fit(train, valid=vali)
-    >>> ranker.regularization_ in ranker.candidates_, len(ranker.history_["valid ndcg"])
+    >>> ranker.regularization_ in ranker.candidates_, len(ranker.history_["valid"]["ndcg"])
     (True, 13)
     >>> ranker.score(test) > 0.7
     True
     """
 
     kind: ClassVar[str] = "smoothrank"
-    model_: Model
+    round_name: ClassVar[str] = "step"
     regularization_: float
     """The one that was chosen, or given."""
-    sigma_: float
-    """The step of the annealing that the weights come from; infinite for the start."""
+    smoothing_factor_: float
+    """The smoothing factor of the annealing step that the weights come from; infinite for the start."""
     candidates_: dict[float, float]
-    """The metric by which each regularisation was judged; empty if there was nothing to choose."""
+    """The metric by which each regularization was judged; empty if there was nothing to choose."""
 
     def __init__(
         self,
@@ -130,9 +111,9 @@ class SmoothRank(Ranker):
         *,
         regularization: float | str | Sequence[float] = "auto",
         start: Start = "overweighted",
-        sigmas: Sequence[float] = SIGMAS,
+        annealing: Sequence[float] = ANNEALING,
         smoothing: Smoothing = "indicators",
-        best_sigma: bool = False,
+        best_step: bool = False,
         optimizer: Optimizer = "cg",
         max_iterations: int = 20,
         n_folds: int | None = None,
@@ -151,9 +132,9 @@ class SmoothRank(Ranker):
         self.metric = metric
         self.regularization = regularization
         self.start = start
-        self.sigmas = sigmas
+        self.annealing = annealing
         self.smoothing = smoothing
-        self.best_sigma = best_sigma
+        self.best_step = best_step
         self.optimizer = optimizer
         self.max_iterations = max_iterations
         self.n_folds = n_folds
@@ -171,64 +152,64 @@ class SmoothRank(Ranker):
 
     @property
     def coef_(self) -> Floats:
-        """The weight of every feature; of a kernel machine, of everything that its map gives."""
+        """The weight of every feature; of a kernel machine, of every output of its map."""
         if isinstance(self.model_, Net):
             raise AttributeError("a net has no coef_, but model_.weights.")
-        return self.model_.weights
+        weights: Floats = self.model_.weights  # type: ignore[attr-defined]
+        return weights
 
     def _fit(
         self,
         data: Dataset,
         valid: Mapping[str, Dataset],
         metrics: str | Metric | Sequence[str | Metric] | None,
-        base: Ranker | None,
+        base: Any,
         callbacks: Sequence[Callback],
     ) -> None:
         strengths = self._check()
         sets = self._sets(data, valid)
         watched = [self._metric()] if metrics is None else parse_metrics(metrics)
-        base = self.base_ranker if base is None else base
         smooth = SmoothObjective(self._metric(), smoothing=self.smoothing).bind(
             data, random_state=int(self.random_state), n_threads=self.n_threads
         )
         shape = self._architecture(data, base)
-        lesson = self._lesson(data, shape, smooth.terms.gains)
-        center, start = self._start(data, shape, lesson, base)
+        problem = self._problem(data, shape, smooth.terms.gains)
+        center, start = self._start(data, shape, problem, base)
         ascents = [
-            Ascent(lesson.scorer, smooth, center, strength, self.optimizer, int(self.max_iterations))
+            Ascent(problem.scorer, smooth, center, strength, self.optimizer, int(self.max_iterations))
             for strength in strengths
         ]
         measured = Measured(sets, watched, lambda other: np.zeros(len(other)), self.n_threads)
         if not valid:
-            measured.watched = measured.in_vain = None
-        scorers = {name: lesson.scorer if other is data else shape.scorer(other) for name, other in sets.items()}
-        sigmas, any_step, judged, interrupted = self._steps, self.best_sigma, {}, False
-        several = len(ascents) > 1 or self.best_sigma
+            measured.watched = measured.unusable = None
+        scorers = {name: problem.scorer if other is data else shape.scorer(other) for name, other in sets.items()}
+        steps, any_step, judged, interrupted = self._steps, self.best_step, {}, False
+        several = len(ascents) > 1 or self.best_step
         if several and valid and self.n_folds is None:
             check_watched(measured)
         elif several:
-            race = self._race(data, ascents, start, watched[0], watched_judge(measured, scorers), callbacks)
-            best, any_step, interrupted = choose(race.values, self.best_sigma), False, race.interrupted
-            # Whoever ended the search early wants no ascent to follow.
-            sigmas = sigmas[: best.n_steps] if race.values.shape[1] == len(sigmas) else ()
+            tried = self._try_folds(data, ascents, start, watched[0], watched_judge(measured, scorers), callbacks)
+            best, any_step, interrupted = choose(tried.values, self.best_step), False, tried.interrupted
+            # Whoever stopped the search early wants no ascent to follow.
+            steps = steps[: best.n_steps] if tried.values.shape[1] == len(steps) else ()
             judged, ascents = judgements(ascents, best), [ascents[best.candidate]]
-            callbacks = [later(callback, len(self._steps)) for callback in callbacks]
+            callbacks = [renumbered(callback, len(self._steps)) for callback in callbacks]
         candidates = [Candidate(ascent, start) for ascent in ascents]
-        if sigmas:
-            interrupted = self._anneal(candidates, sigmas, measured, scorers, callbacks)
+        if steps:
+            interrupted = self._anneal(candidates, steps, measured, scorers, callbacks)
         best = choose(watched_values(candidates, measured.watched), any_step or interrupted)
         chosen = candidates[best.candidate]
         self.model_ = shape.model(chosen.after(best.n_steps))
         self.regularization_ = chosen.ascent.regularization
-        self.sigma_ = float(sigmas[best.n_steps - 1]) if best.n_steps else float("inf")
+        self.smoothing_factor_ = float(steps[best.n_steps - 1]) if best.n_steps else float("inf")
         self.candidates_ = judged or judgements([each.ascent for each in candidates], best)
-        self.history_ = chosen.history
+        self.history_, self.n_rounds_, self.best_round_ = chosen.history, len(chosen.measured), best.n_steps
         self.interrupted_ = interrupted
 
     @property
     def _steps(self) -> tuple[float, ...]:
-        """The sigmas, which may be an array."""
-        return tuple(float(sigma) for sigma in self.sigmas)
+        """The smoothing factors, which may be an array."""
+        return tuple(float(factor) for factor in self.annealing)
 
     @property
     def _units(self) -> tuple[int, ...]:
@@ -245,34 +226,38 @@ class SmoothRank(Ranker):
     def _anneal(
         self,
         candidates: list[Candidate],
-        sigmas: Sequence[float],
+        steps: Sequence[float],
         measured: Measured,
         scorers: Mapping[str, Scorer],
         callbacks: Sequence[Callback],
     ) -> bool:
-        """Take all candidates down the sigmas, and measure them at each; whether the user ended it (Ctrl-C)."""
+        """Take all candidates through the annealing, and measure them after each step; whether Ctrl-C ended it."""
         n_threads = thread_count(self.n_threads)
-        smooth_key = f"train smooth {self._metric()}"
 
-        def measure(candidate: Candidate, sigma: float) -> dict[str, float]:
+        def measure(candidate: Candidate, factor: float) -> dict[str, dict[str, float]]:
             parameters = candidate.path[-1]
-            scores = {name: scorer.scores(parameters, n_threads) for name, scorer in scorers.items()}
-            now = {key: bound.mean(scores[name], n_threads=n_threads) for key, (name, bound) in measured.bound.items()}
-            return {smooth_key: candidate.ascent.smooth_mean(parameters, sigma), **now}
+            now = {}
+            for name, scorer in scorers.items():
+                scores = scorer.scores(parameters, n_threads)
+                now[name] = {
+                    metric: bound.mean(scores, n_threads=n_threads) for metric, bound in measured.bound[name].items()
+                }
+            now["train"][f"smooth {self._metric()}"] = candidate.ascent.smooth_mean(parameters, factor)
+            return now
 
         def one_round(number: int) -> None:
-            sigma = float(sigmas[number - 1])
-            step_all(candidates, sigma, n_threads)
-            for candidate, values in [(candidate, measure(candidate, sigma)) for candidate in candidates]:
+            factor = float(steps[number - 1])
+            step_all(candidates, factor, n_threads)
+            for candidate, values in [(candidate, measure(candidate, factor)) for candidate in candidates]:
                 candidate.measured.append(values)
             leader = candidates[choose(watched_values(candidates, measured.watched), any_step=False).candidate]
             for name, other in measured.sets.items():
                 scores = scorers[name].scores(leader.path[-1], n_threads)
                 measured.scores[name] = other.as_given(scores)
 
-        return run_rounds(len(sigmas), one_round, measured, callbacks, patience=None)
+        return run_rounds(len(steps), one_round, measured, callbacks, patience=None)
 
-    def _race(
+    def _try_folds(
         self,
         data: Dataset,
         ascents: list[Ascent],
@@ -280,20 +265,20 @@ class SmoothRank(Ranker):
         metric: Metric,
         other: Judge | None,
         callbacks: Sequence[Callback],
-    ) -> RaceResult:
+    ) -> FoldValues:
         """Cross-validation of the ascents."""
         folds = query_folds(data.n_queries, self.n_folds or FOLDS, int(self.random_state))
         if len(folds) < 2:
             raise DataError("one query is too few to choose a regularization by; give a number, or a valid= set.")
         judges = Judge(ascents[0].scorer, bind_to_data(metric, data)), other
         n_threads = thread_count(self.n_threads)
-        return race_folds(ascents, start, folds, self._steps, metric, judges, callbacks, n_threads)
+        return try_folds(ascents, start, folds, self._steps, metric, judges, callbacks, n_threads)
 
     def _architecture(self, data: Dataset, base: Any) -> Architecture:
         """What the parameters are."""
         if self._units:
             if base is not None:
-                net = base_net(base, self._units, self.activation, data)
+                net = self._base_net(base, data)
                 return Layered(net.layers, net.scaling)
             layers = make_layers(data.n_features, self._units, ACTIVATIONS.index(self.activation))
             logged = np.zeros(data.n_features, np.bool_)
@@ -312,11 +297,21 @@ class SmoothRank(Ranker):
         )
         return Kernelised(mapping)
 
-    def _lesson(self, data: Dataset, shape: Architecture, gains: Floats) -> Lesson:
-        """Gains in units of their deviation, which is thereby the unit of scores and of sigma."""
+    def _base_net(self, base: Any, data: Dataset) -> Net:
+        """A base ranker's net, which must have the shape that is wanted."""
+        net = base_model(base, Net, f"a fitted net for hidden={self._units}", data.n_features)
+        if (net.hidden, net.activation) != (self._units, self.activation):
+            raise ParameterError(
+                f"the base ranker has hidden={net.hidden} and activation='{net.activation}', found "
+                f"hidden={self._units} and activation='{self.activation}' here."
+            )
+        return net
+
+    def _problem(self, data: Dataset, shape: Architecture, gains: Floats) -> FitProblem:
+        """Gains in standard deviations, which are thereby the unit of scores and of the smoothing factors."""
         spread = float(gains.std())
         weights = np.ones(len(data)) if data.sample_weight is None else np.array(data.by_query(data.sample_weight))
-        return Lesson(
+        return FitProblem(
             shape.scorer(data),
             gains / spread if spread > 0 else gains,
             np.array(data.by_query(data.labels)),
@@ -325,63 +320,47 @@ class SmoothRank(Ranker):
             self.n_threads,
         )
 
-    def _start(self, data: Dataset, shape: Architecture, lesson: Lesson, base: Any) -> tuple[Floats, Floats]:
-        """What the parameters are held to, and where they begin."""
+    def _start(self, data: Dataset, shape: Architecture, problem: FitProblem, base: Any) -> tuple[Floats, Floats]:
+        """w0, and where the ascent starts."""
         if base is None:
             metric = bind_metric(self._metric(), data)
             first = shape.first_parameters(int(self.random_state))
             folds = query_folds(data.n_queries, START_FOLDS, int(self.random_state))
-            begin = start_parameters(self.start, lesson, first, metric, folds)
+            begin = start_parameters(self.start, problem, first, metric, folds)
         elif isinstance(shape, Layered):
-            begin = base_net(base, self._units, self.activation, data).weights.astype(np.float64)
+            begin = self._base_net(base, data).weights.astype(np.float64)
         elif isinstance(shape, Linear):
-            begin = held_weights(base, shape, data)
+            begin = center_weights(base, shape, data)
         else:
             raise ParameterError("features='kernel_pca' takes no base ranker.")
         if data.base_score is None and not isinstance(shape, Layered):
-            begin = calibrated(begin, lesson.scorer.scores(begin, self.n_threads), lesson.targets)
+            begin = calibrated(begin, problem.scorer.scores(begin, self.n_threads), problem.targets)
         return (np.zeros(len(begin)) if self.start == "zero" and base is None else begin), begin
 
     def _check(self) -> list[float]:
         check_parameters(self)
-        check_flags(self, "best_sigma", "standardize")
+        check_flags(self, "best_step", "standardize")
         for name, known in (
             ("start", STARTS), ("smoothing", SMOOTHINGS), ("optimizer", OPTIMIZERS), ("features", FEATURES),
             ("kernel", KERNELS), ("activation", ACTIVATIONS),
         ):  # fmt: skip
             check_word(name, getattr(self, name), known)
-        check_numbers("sigmas", self.sigmas, BOUNDS["sigma"])
+        check_numbers("annealing", self.annealing, BOUNDS["sigma"])
         check_numbers("hidden", self.hidden, Bounds(True, 1, 10**6))
-        if len(self.sigmas) == 0:
-            raise ParameterError("sigmas has no steps: it is empty.")
+        if len(self.annealing) == 0:
+            raise ParameterError("annealing has no steps: it is empty.")
         if self._units and self.features != "linear":
             raise ParameterError(f"hidden={self._units} and features='{self.features}' do not go together.")
         return regularizations(self.regularization, REGULARIZATIONS)
 
-    def predict(self, X: Any) -> Floats:
-        """Scores of a data set's or a matrix's rows, in the order in which they were given; larger is better.
-
-        Scores that a data set brings along (`base_score`) are added, as they were in training.
-        """
-        features = self._features_of(X)
-        return self._plus_base_score(model_scores(self.model_, features, self.n_threads), X)
-
-    @property
-    def size_(self) -> str:
-        """How large the model is, in words."""
-        return f"{len(self.model_.weights):,} weights"
-
-    def _saved(self) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-        meta, arrays = model_parts(self.model_)
-        chosen = {
+    def _fitted_values(self) -> dict[str, Any]:
+        return {
             "regularization": self.regularization_,
-            "sigma": self.sigma_,
+            "smoothing_factor": self.smoothing_factor_,
             "candidates": list(self.candidates_.items()),
         }
-        return {"model": meta, **chosen}, arrays
 
-    def _restore(self, meta: dict[str, Any], arrays: dict[str, AnyArray]) -> None:
-        self.model_ = model_from_parts(meta["model"], arrays)
-        self.regularization_, self.sigma_ = float(meta["regularization"]), float(meta["sigma"])
-        self.candidates_ = {float(key): float(value) for key, value in meta["candidates"]}
-        self.n_features_in_ = features_of(self.model_)
+    def _restore_values(self, values: Mapping[str, Any]) -> None:
+        self.regularization_ = float(values["regularization"])
+        self.smoothing_factor_ = float(values["smoothing_factor"])
+        self.candidates_ = {float(key): float(value) for key, value in values["candidates"]}

@@ -1,4 +1,4 @@
-"""Candidates of every fold side by side, down the sigmas: how SmoothRank chooses where it cannot watch."""
+"""Cross-validation of SmoothRank's regularizations: all candidates of all folds go through the annealing together."""
 
 from __future__ import annotations
 
@@ -9,53 +9,54 @@ import numpy as np
 
 from swaprank.arrays import Bools, Floats
 from swaprank.metrics.metric import Metric
-from swaprank.rankers.ranker import Callback
-from swaprank.rankers.rounds import Measured, run_rounds
+from swaprank.rankers.rounds import Callback, Measured, run_rounds
 from swaprank.smoothrank.annealing import Ascent
 from swaprank.smoothrank.candidates import Candidate, Judge, step_all, unseen_mean, without
 
 
-class RaceResult(NamedTuple):
-    """What each ascent reached after each step, and whether the user ended it (Ctrl-C)."""
+class FoldValues(NamedTuple):
+    """The cross-validated metric of each ascent after each step, and whether Ctrl-C ended it."""
 
     values: Floats
-    """Ascents x steps that were completed."""
+    """Ascents x completed steps."""
     interrupted: bool
 
 
-def race_folds(
+def try_folds(
     ascents: Sequence[Ascent],
     start: Floats,
     folds: Sequence[Bools],
-    sigmas: Sequence[float],
+    steps: Sequence[float],
     metric: Metric,
     judges: tuple[Judge, Judge | None],
     callbacks: Sequence[Callback],
     n_threads: int,
-) -> RaceResult:
-    """Take every ascent down the sigmas, once without each fold; judged by the training set, and by a watched one."""
+) -> FoldValues:
+    """Take every ascent through the annealing, once without each fold; judged on that fold, and on a watched set."""
     rows = [[Candidate(without(ascent, aside), start) for aside in folds] for ascent in ascents]
     means: list[list[float]] = []
 
     def one_round(number: int) -> None:
-        step_all([candidate for row in rows for candidate in row], float(sigmas[number - 1]), n_threads)
+        step_all([candidate for row in rows for candidate in row], float(steps[number - 1]), n_threads)
         means.append([unseen_mean([each.path[-1] for each in row], folds, *judges, n_threads) for row in rows])
 
-    def told(callback: Callback) -> Callback:
+    def with_folds(callback: Callback) -> Callback:
         # As many rounds follow: those of the ascent that is chosen.
         return lambda progress: callback(
-            progress._replace(n_rounds=2 * len(sigmas), measured={f"folds {metric}": max(means[-1])})
+            progress._replace(n_rounds=2 * len(steps), measured={"folds": {str(metric): max(means[-1])}})
         )
 
     nothing = Measured({}, [metric], lambda other: np.zeros(len(other)), n_threads)
-    interrupted = run_rounds(len(sigmas), one_round, nothing, [told(callback) for callback in callbacks], patience=None)
-    return RaceResult(np.array(means).reshape(-1, len(ascents)).T, interrupted)
+    interrupted = run_rounds(len(steps), one_round, nothing, [with_folds(each) for each in callbacks], patience=None)
+    return FoldValues(np.array(means).reshape(-1, len(ascents)).T, interrupted)
 
 
-def later(callback: Callback, n_rounds: int) -> Callback:
-    """A callback to which rounds are numbered on from so many that have been."""
-    return lambda told: callback(
-        told._replace(
-            round=told.round + n_rounds, n_rounds=told.n_rounds + n_rounds, best_round=told.best_round + n_rounds
+def renumbered(callback: Callback, n_rounds: int) -> Callback:
+    """A callback for which rounds are counted on from `n_rounds`."""
+    return lambda progress: callback(
+        progress._replace(
+            round=progress.round + n_rounds,
+            n_rounds=progress.n_rounds + n_rounds,
+            best_round=progress.best_round + n_rounds,
         )
     )

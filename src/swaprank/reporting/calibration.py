@@ -10,7 +10,6 @@ from scipy.special import expit
 from swaprank.arrays import Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.rankers.ranker import Ranker
-from swaprank.rankers.ranknet import RankNet
 from swaprank.reporting.data_samples import SEED
 from swaprank.reporting.markup import join, paragraph, table, tag
 from swaprank.reporting.plots import Axes, Line, bars, chart, dots, legend, line_path, stretched
@@ -136,7 +135,7 @@ def calibration_section(subject: Subject) -> Section:
 
 
 def _meaning(ranker: Ranker) -> str:
-    if isinstance(ranker, RankNet):
+    if ranker.learns_probabilities:
         return "RankNet learns 1 / (1 + exp(-sigma (s_i - s_j))) as the probability that i is better than j."
     return (
         f"{type(ranker).__name__} learns an order, not probabilities (RankNet does): what follows says how far its "

@@ -10,7 +10,6 @@ from swaprank.instruments.certificate import Certificate
 from swaprank.instruments.certify import certify
 from swaprank.metrics.metric import Metric
 from swaprank.rankers.ranker import Ranker
-from swaprank.rankers.tree_ranker import TreeRanker
 from swaprank.reporting.markup import Html, join, paragraph, table, tag
 from swaprank.reporting.plots import Axes, Line, chart, legend, level, line_path, lines, stretched, thinned
 from swaprank.reporting.scales import scale_of
@@ -39,8 +38,6 @@ def make_certificate(
         return wanted
     if wanted is False:
         return "It was not asked for."
-    if isinstance(ranker, TreeRanker) and ranker.n_trees_ == 0:
-        return "A forest without trees has nothing to be moved."
     if wanted is None and train is None:
         return "Only on its training data has a ranker reason to be at an optimum: name that with train=… (--train)."
     if wanted is None and train is not None and len(train) > UNASKED_DOCUMENTS:

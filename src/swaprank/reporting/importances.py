@@ -9,11 +9,8 @@ import numpy as np
 from swaprank.arrays import Features, Floats
 from swaprank.data.dataset import Dataset
 from swaprank.metrics.metric import Metric
-from swaprank.models.forest import split_gains
-from swaprank.models.linear import LinearModel
 from swaprank.rankers.permutation import permutation_importances
 from swaprank.rankers.ranker import Ranker
-from swaprank.rankers.tree_ranker import TreeRanker
 from swaprank.reporting.data_samples import query_sample
 from swaprank.reporting.effects import Effect, effect_of, frozen_predict
 from swaprank.reporting.markup import Html, details, join, paragraph, shortened, table, tag
@@ -27,21 +24,21 @@ _MOST_SCORED = 400_000
 """Rows scored to find out how much features matter."""
 
 
-class Importances(NamedTuple):
-    """A number a feature, the most important first, and what it says.
+class NamedImportances(NamedTuple):
+    """One number per feature, the most important first, and what the numbers mean.
 
-    >>> from swaprank.reporting.importances import Importances
-    >>> Importances({"age": 1.0}, "gain", "…").unit
+    >>> from swaprank.reporting.importances import NamedImportances
+    >>> NamedImportances({"age": 1.0}, "gain", "…").unit
     'gain'
     """
 
     values: dict[str, float]
     unit: str
-    words: str
+    meaning: str
 
 
-def importances_of(ranker: Ranker, data: Dataset, metric: Metric) -> Importances:
-    """The gain of a forest's splits, a linear model's weights, or what shuffling a feature costs any other ranker.
+def importances_of(ranker: Ranker, data: Dataset, metric: Metric) -> NamedImportances:
+    """What the model itself says of its features, or else how much shuffling each feature costs.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.importances import importances_of
@@ -49,26 +46,17 @@ def importances_of(ranker: Ranker, data: Dataset, metric: Metric) -> Importances
     >>> importances_of(sr.LinearRegressionRanker().fit(data), data, sr.metric("ndcg@10")).unit
     'weight × deviation'
     """
-    if isinstance(ranker, TreeRanker):
-        gains = split_gains(ranker.forest_)
-        return Importances(
-            _sorted(gains / (gains.sum() or 1.0), data),
-            "share of gain",
-            "How much the splits on each feature lowered the training loss.",
-        )
-    model = getattr(ranker, "model_", None)
-    if isinstance(model, LinearModel):
-        moved = _sorted(model.weights * _deviations(data), data)
-        words = "How far a score moves when a feature rises by one deviation of its values on this data."
-        return Importances(moved, "weight × deviation", words)
+    found = ranker.model_.importances(data.features)
+    if found is not None:
+        return NamedImportances(_sorted(found.values, data), found.unit, found.meaning)
     n_repeats = 3
     part = query_sample(data, max(500, _MOST_SCORED // (n_repeats * data.n_features)))
     falls = permutation_importances(_Frozen(ranker), part, metric, n_repeats, 0)
-    words = (
+    meaning = (
         f"How much {metric} falls when a feature's values are shuffled over the documents: the mean of {n_repeats} "
         f"shuffles on {part.n_queries:,} queries."
     )
-    return Importances(falls, f"fall of {metric}", words)
+    return NamedImportances(falls, f"fall of {metric}", meaning)
 
 
 def _sorted(values: Floats, data: Dataset) -> dict[str, float]:
@@ -127,14 +115,14 @@ def feature_title(name: str, most: int) -> str:
     return f"feature {name}" if name.isdecimal() else shortened(name, most)
 
 
-def _lead(found: Importances, used: list[str]) -> str:
+def _lead(found: NamedImportances, used: list[str]) -> str:
     n = len(found.values)
     if not used:
         return "No feature matters: the ranker gives every document the same score, or shuffling changes nothing."
-    return f"{len(used):,} of {n:,} features matter; first comes {feature_title(used[0], 60)}. {found.words}"
+    return f"{len(used):,} of {n:,} features matter; first comes {feature_title(used[0], 60)}. {found.meaning}"
 
 
-def _ranking(found: Importances) -> Html:
+def _ranking(found: NamedImportances) -> Html:
     """Bars beside names: a table, which needs no other words for those who cannot see it."""
     items = list(found.values.items())
     reach = max((abs(value) for _, value in items if np.isfinite(value)), default=0.0) or 1.0
@@ -186,13 +174,3 @@ def _effect_charts(curves: list[Effect]) -> list[Html]:
         marks = join([tag("g", *deciles), lines([line], axes, tips)])
         charts.append(chart(feature_title(curve.name, 36), alt, axes, marks, numbers=numbers, class_="small"))
     return charts
-
-
-def _deviations(data: Dataset) -> Floats:
-    """Of every feature, a column at a time: the matrix may be large."""
-    found = np.zeros(data.n_features)
-    for feature in range(data.n_features):
-        values = data.column(feature)
-        known = values[~np.isnan(values)].astype(np.float64)
-        found[feature] = known.std() if len(known) else 0.0
-    return found

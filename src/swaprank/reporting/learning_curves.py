@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
-from swaprank.errors import MetricError
+from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
-from swaprank.metrics.parse import metric as parse_metric
-from swaprank.models.forest_scoring import staged_scores
-from swaprank.rankers.net_ranker import NetRanker
 from swaprank.rankers.ranker import Ranker
-from swaprank.rankers.tree_ranker import TreeRanker
+from swaprank.rankers.rounds import History
 from swaprank.rendering.text_tables import decimals
 from swaprank.reporting.data_samples import query_sample
 from swaprank.reporting.markup import Html, join, paragraph, table, tag
@@ -42,37 +37,37 @@ def learning_section(subject: Subject) -> Section:
     True
     """
     ranker, charts = subject.ranker, []
+    unit = ranker.round_name
     staged = staged_line(ranker, subject.data, subject.metric)
     by_metric = curves(ranker.history_)
     if staged is not None:
         by_metric.setdefault(str(subject.metric), []).append(staged)
-    unit = "tree" if isinstance(ranker, TreeRanker) else "epoch" if isinstance(ranker, NetRanker) else "round"
-    # Model files sort their histories by name; what the page goes by comes first.
+    # Model files sort their histories by name; the page's own metric comes first.
     for metric, series in sorted(by_metric.items(), key=lambda item: item[0] != str(subject.metric)):
-        charts.append(_chart(metric, series[:_MOST_LINES], unit, kept_round(ranker)))
+        charts.append(_chart(metric, series[:_MOST_LINES], unit, _kept_round(ranker)))
     body = tag("div", *charts, class_="pair") if len(charts) > 1 else join(charts)
     return Section("learning", "Learning curves", join([paragraph(_words(subject, unit), class_="lead"), body]))
 
 
-def curves(history: Mapping[str, list[float]]) -> dict[str, list[Line]]:
-    """The lines of every metric out of "set metric"; a round counts from 1.
+def curves(history: History) -> dict[str, list[Line]]:
+    """One line per set for every metric; rounds count from 1.
 
     >>> from swaprank.reporting.learning_curves import curves
-    >>> {metric: [line.name for line in lines] for metric, lines in curves({"my set map": [0.1, 0.2]}).items()}
+    >>> {metric: [line.name for line in lines] for metric, lines in curves({"my set": {"map": [0.1, 0.2]}}).items()}
     {'map': ['my set']}
     """
     found: dict[str, list[Line]] = {}
-    for key, values in history.items():
-        if values:
-            name, metric = _split(key)
-            lines = found.setdefault(metric, [])
-            x = np.arange(1, len(values) + 1, dtype=np.float64)
-            lines.append(Line(name, x, np.array(values, dtype=np.float64), _STYLES[len(lines) % _MOST_LINES]))
+    for name, of_set in history.items():
+        for metric, values in of_set.items():
+            if values:
+                lines = found.setdefault(metric, [])
+                x = np.arange(1, len(values) + 1, dtype=np.float64)
+                lines.append(Line(name, x, np.array(values, dtype=np.float64), _STYLES[len(lines) % _MOST_LINES]))
     return found
 
 
 def staged_line(ranker: Ranker, data: Dataset, metric: Metric) -> Line | None:
-    """The metric on this data after some numbers of trees; None for what is no forest of two trees or more.
+    """The metric on this data after some numbers of trees; None for a model without stages.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.learning_curves import staged_line
@@ -82,58 +77,33 @@ def staged_line(ranker: Ranker, data: Dataset, metric: Metric) -> Line | None:
     >>> line.x.tolist(), line.y[-1] == ranker.score(test)
     ([1.0, 2.0, 3.0], np.True_)
     """
-    if not isinstance(ranker, TreeRanker) or ranker.n_trees_ < 2:
+    if ranker.model_.n_stages < 2:
         return None
     part = query_sample(data, _STAGED_DOCUMENTS)
-    stages = thinned(ranker.n_trees_, _STAGES) + 1
-    docid = None if part.docid is None else part.by_query(part.docid)
-    bound = metric.bind(np.ascontiguousarray(part.by_query(part.labels)), part.indptr, docid=docid)
-    scores = staged_scores(ranker.forest_, part.features, stages, ranker.n_threads)
+    stages = thinned(ranker.model_.n_stages, _STAGES) + 1
+    bound = bind_metric(metric, part)
+    scores = ranker.model_.staged_scores(part.features, stages, ranker.n_threads)
     base = 0.0 if part.base_score is None else part.base_score
     values = [bound.mean(part.by_query(row + base), n_threads=ranker.n_threads) for row in scores]
     name = _HERE if part is data else f"{_HERE}, {part.n_queries:,} queries"
     return Line(name, stages.astype(np.float64), np.array(values), "here")
 
 
-def kept_round(ranker: Ranker) -> int | None:
-    """The round that the model is of, where that is known.
-
-    >>> import swaprank as sr
-    >>> from swaprank.reporting.learning_curves import kept_round
-    >>> train, vali = sr.datasets.random_net((30, 20), n_features=5, random_state=0)
-    >>> kept_round(sr.LambdaMART(n_trees=3).fit(train, valid=vali))
-    3
-    """
-    if isinstance(ranker, TreeRanker):
-        return ranker.n_trees_
-    return ranker.best_epoch_ if isinstance(ranker, NetRanker) else None
-
-
-def _split(key: str) -> tuple[str, str]:
-    """A set's name may have spaces, and so may a metric's: the longest end that is a metric is one."""
-    words = key.split(" ")
-    for at in range(1, len(words)):
-        try:
-            parse_metric(" ".join(words[at:]))
-        except MetricError:
-            continue
-        return " ".join(words[:at]), " ".join(words[at:])
-    name, _, metric = key.partition(" ")
-    return name, metric or "measure"
+def _kept_round(ranker: Ranker) -> int:
+    """The round whose model was kept, on the axis of the chart: the stages of a forest count its base ranker's too."""
+    return ranker.model_.n_stages or ranker.best_round_
 
 
 def _words(subject: Subject, unit: str) -> str:
     ranker = subject.ranker
-    recorded = {key: values for key, values in ranker.history_.items() if values}
-    kept = kept_round(ranker)
-    if not recorded:
-        text = "No round was measured while it learned: fit(…, valid=…) records learning curves."
+    lengths = [len(values) for of_set in ranker.history_.values() for values in of_set.values()]
+    n_rounds = max(lengths, default=0)
+    if n_rounds == 0:
+        text = "No round was measured during training: fit(…, valid=…) records learning curves."
     else:
-        n_rounds = max(len(values) for values in recorded.values())
-        text = f"{n_rounds:,} {unit}{'s' if n_rounds > 1 else ''} measured while it learned."
-        if kept is not None:
-            text += f" The model is that of {unit} {kept:,}." if unit == "epoch" else f" The model keeps {kept:,}."
-    if isinstance(ranker, TreeRanker) and ranker.n_trees_ > 1:
+        text = f"{n_rounds:,} {unit}{'s' if n_rounds > 1 else ''} measured during training."
+        text += f" The model is that of {unit} {ranker.best_round_:,}."
+    if ranker.model_.n_stages > 1:
         text += f" The line of {_HERE} was measured now, stage by stage: no choice was made by it."
     return text
 

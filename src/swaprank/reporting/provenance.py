@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import platform
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -13,10 +14,9 @@ import numpy as np
 
 from swaprank.data.dataset import Dataset
 from swaprank.data.summary import Summary, summarize
-from swaprank.ensembles.ensemble_ranker import ComposedRanker
 from swaprank.metrics.metric import Metric
 from swaprank.rankers.ranker import Ranker
-from swaprank.reporting.learning_curves import curves
+from swaprank.registry import ranker_class
 from swaprank.reporting.markup import Html, details, join, paragraph, shortened, table, tag, text
 from swaprank.reporting.sources import FileTrace
 from swaprank.reporting.subject import Section
@@ -76,7 +76,7 @@ def _model_facts(ranker: Ranker, file: FileTrace | None) -> list[tuple[str, obje
         ("learned for", _value(ranker.metric)),
         ("features", f"{ranker.n_features_in_:,}"),
     ]
-    sets = sorted({line.name for lines in curves(ranker.history_).values() for line in lines})
+    sets = sorted(name for name, of_set in ranker.history_.items() if any(of_set.values()))
     if sets:
         facts.append(("measured on", ", ".join(sets)))
     if ranker.interrupted_:
@@ -140,21 +140,27 @@ def _names(names: list[str]) -> str:
 
 
 def _parameter_tables(ranker: Ranker) -> list[Html]:
-    """The ranker's own, and those of the rankers that it is made of."""
-    tables = [_parameters(ranker)]
-    if isinstance(ranker, ComposedRanker):
-        tables += [
-            details(f"Parameters of ranker {at}, {type(part).__name__}", *_parameter_tables(part))
-            for at, part in enumerate(ranker.rankers_, start=1)
-        ]
-    return tables
+    """The ranker's own, and those of the members of an ensemble."""
+    return [_parameters(type(ranker), ranker.get_params(deep=False)), *_member_tables(ranker.members_)]
 
 
-def _parameters(ranker: Ranker) -> Html:
-    defaults = {name: each.default for name, each in inspect.signature(type(ranker)).parameters.items()}
+def _member_tables(members: Sequence[Mapping[str, Any]]) -> list[Html]:
+    kinds = [ranker_class(member["ranker"]) for member in members]
+    return [
+        details(
+            f"Parameters of ranker {at}, {kind.__name__}",
+            _parameters(kind, member["parameters"]),
+            *_member_tables(member["members"]),
+        )
+        for at, (kind, member) in enumerate(zip(kinds, members, strict=True), start=1)
+    ]
+
+
+def _parameters(kind: type[Ranker], parameters: Mapping[str, Any]) -> Html:
+    defaults = {name: each.default for name, each in inspect.signature(kind).parameters.items()}
     changed, usual_ones = [], []
-    for name, value in sorted(ranker.get_params(deep=False).items()):
-        if name == "base_ranker":
+    for name, value in sorted(parameters.items()):
+        if name in ("base_ranker", "members"):
             continue
         written, usual = _value(value), _value(defaults[name])
         if written == usual:

@@ -12,8 +12,8 @@ from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
 from swaprank.model_files.container import read_model
 from swaprank.rankers.ranker import Ranker
-from swaprank.rankers.saving import load
 from swaprank.reading.read import read_matching
+from swaprank.registry import load
 
 
 class FileTrace(NamedTuple):

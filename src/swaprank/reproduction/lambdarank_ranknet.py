@@ -77,7 +77,7 @@ def _chosen_on_vali(
             restart_rounds=PLATEAU,
             random_state=random_state,
         ).fit(train, valid=vali)
-        value = max(ranker.history_["valid ndcg@10"])
+        value = max(ranker.history_["valid"]["ndcg@10"])
         if value > best:
             best, scores = value, ranker.predict(test)
     return scores

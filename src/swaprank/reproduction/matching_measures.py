@@ -94,7 +94,7 @@ def _train(
         ).fit(train, valid=vali)
         for rate in (QUICK_RATES if settings.quick else RATES)
     ]
-    net = max(nets, key=lambda net: max(net.history_[f"valid {name}"]))
+    net = max(nets, key=lambda net: max(net.history_["valid"][name]))
     # For reciprocal rank the paper counts only swaps that raise it [Donmez2009, Eq. 11]; ours learns from falls, too.
     pairs = effective_pairs(name, train, net.predict(train)).n_effective
     scores = net.predict(test)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from swaprank.rankers.smoothrank import SIGMAS, SmoothRank
+from swaprank.rankers.smoothrank import ANNEALING, SmoothRank
 from swaprank.rendering.text_tables import text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
 from swaprank.reproduction.smoothrank_data import described, folds_or_generated, strengths
@@ -22,15 +22,17 @@ def run(settings: Settings, tell: Tell) -> Outcome:
         ranker = SmoothRank(METRIC, regularization=strengths(settings), random_state=settings.random_state)
         # The last set is the one that lambda is chosen on.
         ranker.fit(parts.train, valid={"test": parts.test, "vali": parts.vali})
-        histories.append({name: ranker.history_[f"{name} {METRIC}"] for name in SETS})
+        histories.append({name: ranker.history_[name][METRIC] for name in SETS})
         tell(f"{number} of {len(folds)}: lambda {ranker.regularization_:g}, test {histories[-1]['test'][-1]:.4f}")
     means = {name: np.mean([history[name] for history in histories], axis=0) for name in SETS}
-    rows = [[f"2^{np.log2(sigma):g}", *(f"{means[name][at]:.4f}" for name in SETS)] for at, sigma in enumerate(SIGMAS)]
+    rows = [
+        [f"2^{np.log2(sigma):g}", *(f"{means[name][at]:.4f}" for name in SETS)] for at, sigma in enumerate(ANNEALING)
+    ]
     text = (
         f"[Chapelle2010, Figure 2]: {METRIC} after every step of sigma, mean of {described(settings, len(folds))}\n\n"
         f"{text_table(['sigma', *SETS], rows)}"
     )
-    lines = [Series(name, SIGMAS, means[name].tolist()) for name in SETS]
+    lines = [Series(name, ANNEALING, means[name].tolist()) for name in SETS]
     return Outcome(text, Chart("Annealing", "sigma", METRIC, lines, log_x=True))
 
 

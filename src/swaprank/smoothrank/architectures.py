@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Features, Floats
+from swaprank.arrays import Features, Floats
 from swaprank.data.dataset import Dataset
-from swaprank.errors import ModelFileError
-from swaprank.models.kernel_map import KernelMap, kernel_map_from_arrays
+from swaprank.models.kernel_machine import KernelMachine
+from swaprank.models.kernel_map import KernelMap
 from swaprank.models.layers import Layers, count_weights, random_weights, weight_generator
-from swaprank.models.linear import LinearModel, linear_model_from_arrays
-from swaprank.models.net import Net, net_arrays, net_from_arrays, net_meta, score
-from swaprank.models.projection import project
-from swaprank.models.scaling import Scaling
-from swaprank.models.units import Units, rows_by_query
+from swaprank.models.linear import LinearModel
+from swaprank.models.model import Model
+from swaprank.models.net import Net
+from swaprank.models.scaling import Scaling, Units, fill
 from swaprank.smoothrank.scorers import LinearScorer, NetScorer, Scorer
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class KernelModel:
-    """A linear model of a kernel map."""
-
-    map: KernelMap
-    weights: Floats
-
-    def scores(self, features: Features, n_threads: int | None = None) -> Floats:
-        """One score a row."""
-        return project(self.map(features), self.weights, n_threads)
-
-
-Model = LinearModel | KernelModel | Net
 
 
 class Architecture(ABC):
@@ -97,9 +79,9 @@ class Kernelised(Architecture):
         mapped = self.map(data.by_query(data.features))
         return LinearScorer(mapped, np.ones(self.n_parameters), base_of(data))
 
-    def model(self, parameters: Floats) -> KernelModel:
+    def model(self, parameters: Floats) -> KernelMachine:
         """See `Architecture`."""
-        return KernelModel(self.map, parameters)
+        return KernelMachine(self.map, parameters)
 
 
 @final
@@ -134,38 +116,7 @@ def base_of(data: Dataset) -> Floats | float:
     return 0.0 if data.base_score is None else np.array(data.by_query(data.base_score))
 
 
-def model_scores(model: Model, features: Features, n_threads: int | None) -> Floats:
-    """One score a row."""
-    return score(model, features, n_threads) if isinstance(model, Net) else model.scores(features, n_threads)
-
-
-def model_parts(model: Model) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """What a model file holds of it: plain values, and arrays."""
-    if isinstance(model, LinearModel):
-        return {"kind": "linear"}, model.arrays()
-    if isinstance(model, KernelModel):
-        return {"kind": "kernel", **model.map.meta()}, {"weights": model.weights, **model.map.arrays()}
-    return {"kind": "net", **net_meta(model)}, net_arrays(model)
-
-
-def model_from_parts(meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Model:
-    """The model again, every part of it checked."""
-    if meta["kind"] == "linear":
-        return linear_model_from_arrays(arrays)
-    if meta["kind"] == "net":
-        return net_from_arrays(arrays, meta)
-    if meta["kind"] != "kernel":
-        raise ModelFileError(f"it holds a model of the kind {meta['kind']!r}, which this version does not know.")
-    mapping = kernel_map_from_arrays(arrays, meta)
-    if "weights" not in arrays or arrays["weights"].shape != mapping.projection.shape[1:]:
-        raise ModelFileError(f"it needs {mapping.projection.shape[1]} weights for its kernel map.")
-    if not np.isfinite(arrays["weights"]).all():
-        raise ModelFileError("it has a weight that is not finite.")
-    return KernelModel(mapping, np.array(arrays["weights"], dtype=np.float64))
-
-
-def features_of(model: Model) -> int:
-    """How many features a document must have."""
-    if isinstance(model, LinearModel):
-        return len(model.weights)
-    return model.n_features if isinstance(model, Net) else len(model.map.units.factor)
+def rows_by_query(data: Dataset, missing: Features) -> Features:
+    """A data set's features query after query, missing values filled in; copied only if that is needed."""
+    features = data.features if data.order is None else data.features[data.order]
+    return fill(features, missing)

@@ -32,13 +32,16 @@ class Candidate:
     ascent: Ascent
     start: Floats
     path: list[Floats] = field(default_factory=list)
-    measured: list[dict[str, float]] = field(default_factory=list)
+    measured: list[dict[str, dict[str, float]]] = field(default_factory=list)
 
     @property
-    def history(self) -> dict[str, list[float]]:
-        """What was measured, by name."""
-        keys = self.measured[0] if self.measured else {}
-        return {key: [values[key] for values in self.measured] for key in keys}
+    def history(self) -> dict[str, dict[str, list[float]]]:
+        """What was measured, by set and metric."""
+        first = self.measured[0] if self.measured else {}
+        return {
+            name: {metric: [values[name][metric] for values in self.measured] for metric in first[name]}
+            for name in first
+        }
 
     def after(self, n_steps: int) -> Floats:
         """Where it stood after so many steps; 0 is the start."""
@@ -88,14 +91,14 @@ def mean_known(values: Floats) -> float:
     return float(known.mean()) if len(known) else -np.inf
 
 
-def watched_values(candidates: Sequence[Candidate], watched: str | None) -> Floats:
-    """What was watched, by candidate and step; zeros if nothing was, but for the last step, which is the best then."""
+def watched_values(candidates: Sequence[Candidate], watched: tuple[str, str] | None) -> Floats:
+    """The watched set's metric by candidate and step; if none is watched, 1 for the last step and 0 before."""
     n_steps = min(len(candidate.measured) for candidate in candidates)
     values = np.zeros((len(candidates), n_steps))
     values[:, -1:] = 1.0
     if watched:
         for row, candidate in enumerate(candidates):
-            values[row] = [measured[watched] for measured in candidate.measured[:n_steps]]
+            values[row] = [measured[watched[0]][watched[1]] for measured in candidate.measured[:n_steps]]
     return values
 
 

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import Features, Floats
+from swaprank.arrays import Features, Floats, row_blocks
 
 STRENGTHS = tuple(10.0 ** (power / 2) for power in range(6, -13, -1))
 """What "auto" chooses alpha from: 10^3 to 10^-6 in half decades, the strongest first."""
 
-_ROWS_AT_A_TIME = 8192
+_BLOCK_ROWS = 8192
 
 
 class Moments(NamedTuple):
@@ -46,8 +46,7 @@ def moments_of(features: Features, factor: Floats, origin: Floats, targets: Floa
     """
     d = features.shape[1]
     total = Moments(0.0, np.zeros(d), 0.0, np.zeros((d, d)), np.zeros(d))
-    for start in range(0, len(features), _ROWS_AT_A_TIME):
-        block = slice(start, start + _ROWS_AT_A_TIME)
+    for block in row_blocks(len(features), _BLOCK_ROWS):
         x = (features[block].astype(np.float64) - origin) * factor
         v, y = weights[block], targets[block]
         weighed = x * v[:, None]

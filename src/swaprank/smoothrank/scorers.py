@@ -11,12 +11,12 @@ import numpy as np
 from swaprank.arrays import Features, Floats, Ints
 from swaprank.data.features import read_only
 from swaprank.kernels import kernel
-from swaprank.models.layers import Layers, Reals, count_units
-from swaprank.models.net import score_rows
+from swaprank.models.layers import Layers, Reals
+from swaprank.models.net import score_matrix
 from swaprank.models.projection import project, pull_back
 from swaprank.models.propagation import backward, forward, rows_in_block
 from swaprank.models.scaling import Scaling, scale_rows
-from swaprank.threads import run_in_threads, thread_count
+from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 
 class Scorer(ABC):
@@ -100,16 +100,7 @@ class NetScorer(Scorer):
 
     def scores(self, parameters: Floats, n_threads: int | None = None) -> Floats:
         """See `Scorer`."""
-        scores = np.empty(len(self.rows))
-        n_block = min(rows_in_block(int(self.layers.sizes[0])), len(self.rows))
-
-        def work(first: int, last: int) -> None:
-            units = np.empty(n_block * count_units(self.layers))
-            rows, part = self.rows[first:last], scores[first:last]
-            score_rows(read_only(self.features), rows, self.scaling, self.layers, parameters, units, part)
-
-        run_in_threads(work, self._cuts(len(self.rows), n_threads))
-        return scores + self.base
+        return score_matrix(self.features, self.rows, self.scaling, self.layers, parameters, n_threads) + self.base
 
     def pull_back(self, parameters: Floats, grad: Floats, n_threads: int | None = None) -> Floats:
         """See `Scorer`."""
@@ -121,11 +112,6 @@ class NetScorer(Scorer):
                 read_only(self.features), self.rows, self.scaling, self.layers, parameters, grad, first, last, sums
             )
 
-        run_in_threads(work, self._cuts(n_blocks, n_threads))
+        run_in_threads(work, row_chunks(n_blocks, min(thread_count(n_threads), max(1, len(self.rows) // 4096))))
         total: Floats = sums.sum(axis=0)
         return total
-
-    def _cuts(self, n: int, n_threads: int | None) -> list[tuple[int, int]]:
-        n_chunks = max(1, min(thread_count(n_threads), n, len(self.rows) // 4096))
-        cuts = np.linspace(0, n, n_chunks + 1).astype(int).tolist()
-        return list(zip(cuts[:-1], cuts[1:], strict=True))

@@ -1,4 +1,4 @@
-"""Where an ascent begins, and what it is held to: a regression on the gains, or a pairwise fit.
+"""Where an ascent begins, and what it is center to: a regression on the gains, or a pairwise fit.
 
 [Chapelle2010, section 4.4.1]
 """
@@ -24,12 +24,12 @@ STARTS: tuple[Start, ...] = ("regression", "overweighted", "pairwise", "zero")
 
 _PAIR_STRENGTHS = STRENGTHS[2:-2:2]
 _NET_STRENGTH = 1e-4
-"""How strongly the weights of a net are held back in its start: many such fits, to choose, would take too long."""
+"""How strongly the weights of a net are center back in its start: many such fits, to choose, would take too long."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class FitProblem:
     """What a start is fitted to; all arrays query after query."""
 
     scorer: Scorer
@@ -51,48 +51,48 @@ Fit = Callable[[Bools], list[Floats]]
 """The parameters for each of some strengths, learned from the queries that are kept."""
 
 
-def ridge_fit(lesson: Lesson, strengths: Sequence[float], overweight: bool, held: Floats) -> Fit:
-    """Ridge regressions of the targets, minus the scores that documents have already; weights are drawn to `held`."""
-    scorer = lesson.scorer
+def ridge_fit(problem: FitProblem, strengths: Sequence[float], overweight: bool, center: Floats) -> Fit:
+    """Ridge regressions of the targets, minus the scores that documents have already; weights are drawn to `center`."""
+    scorer = problem.scorer
     if not isinstance(scorer, LinearScorer):
         raise TypeError("ridge regression is for linear scorers")
     origin = scorer.features.mean(axis=0, dtype=np.float64)
-    residual = lesson.targets - scorer.scores(held, lesson.n_threads)
+    residual = problem.targets - scorer.scores(center, problem.n_threads)
 
     def fit(queries: Bools) -> list[Floats]:
-        weights = lesson.kept(queries)
-        weights = overweighted(lesson.targets - lesson.targets.min(), weights) if overweight else weights
+        weights = problem.kept(queries)
+        weights = overweighted(problem.targets - problem.targets.min(), weights) if overweight else weights
         moments = moments_of(scorer.features, scorer.factor, origin, residual, weights)
-        return [held + away for away in ridge(moments, strengths)]
+        return [center + away for away in ridge(moments, strengths)]
 
     return fit
 
 
-def pairs_fit(lesson: Lesson, strengths: Sequence[float], start: Floats) -> Fit:
+def pairs_fit(problem: FitProblem, strengths: Sequence[float], start: Floats) -> Fit:
     """Pairwise fits; queries weigh the mean weight of their documents."""
 
     def fit(queries: Bools) -> list[Floats]:
-        weights = sum_by_query(lesson.kept(queries), lesson.indptr) / np.maximum(np.diff(lesson.indptr), 1)
+        weights = sum_by_query(problem.kept(queries), problem.indptr) / np.maximum(np.diff(problem.indptr), 1)
         found, at = [], start
         for strength in strengths:
-            at = fit_pairs(lesson.scorer, at, lesson.labels, lesson.indptr, weights, strength, lesson.n_threads)
+            at = fit_pairs(problem.scorer, at, problem.labels, problem.indptr, weights, strength, problem.n_threads)
             found.append(at)
         return found
 
     return fit
 
 
-def fit_squares(lesson: Lesson, start: Floats, strength: float) -> Floats:
+def fit_squares(problem: FitProblem, start: Floats, strength: float) -> Floats:
     """Any scorer's parameters with the least weighted variance of the errors, plus strength times their squares."""
     from scipy.optimize import minimize
 
-    shares = lesson.weights / max(lesson.weights.sum(), np.finfo(float).tiny)
+    shares = problem.weights / max(problem.weights.sum(), np.finfo(float).tiny)
 
     def cost(parameters: Floats) -> tuple[float, Floats]:
-        ahead = lesson.scorer.scores(parameters, lesson.n_threads) - lesson.targets
+        ahead = problem.scorer.scores(parameters, problem.n_threads) - problem.targets
         # The level of scores changes no order, and base scores may have any.
         ahead -= shares @ ahead
-        back = lesson.scorer.pull_back(parameters, 2.0 * shares * ahead, lesson.n_threads)
+        back = problem.scorer.pull_back(parameters, 2.0 * shares * ahead, problem.n_threads)
         return float(shares @ ahead**2 + strength * parameters @ parameters), back + 2.0 * strength * parameters
 
     result = minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": 200})
@@ -100,28 +100,28 @@ def fit_squares(lesson: Lesson, start: Floats, strength: float) -> Floats:
 
 
 def start_parameters(
-    start: Start, lesson: Lesson, first: Floats, metric: BoundMetric, folds: Sequence[Bools]
+    start: Start, problem: FitProblem, first: Floats, metric: BoundMetric, folds: Sequence[Bools]
 ) -> Floats:
     """The fit that `start` names; linear ones with the strength that is best for the metric over the folds."""
-    if not isinstance(lesson.scorer, LinearScorer):
+    if not isinstance(problem.scorer, LinearScorer):
         if start == "pairwise":
-            return pairs_fit(lesson, [_NET_STRENGTH], first)(np.ones(len(lesson.indptr) - 1, np.bool_))[0]
-        weights = overweighted(lesson.targets - lesson.targets.min(), lesson.weights)
+            return pairs_fit(problem, [_NET_STRENGTH], first)(np.ones(len(problem.indptr) - 1, np.bool_))[0]
+        weights = overweighted(problem.targets - problem.targets.min(), problem.weights)
         return fit_squares(
-            replace(lesson, weights=weights) if start == "overweighted" else lesson, first, _NET_STRENGTH
+            replace(problem, weights=weights) if start == "overweighted" else problem, first, _NET_STRENGTH
         )
     pairwise = start == "pairwise"
     strengths = _PAIR_STRENGTHS if pairwise else STRENGTHS
     fit = (
-        pairs_fit(lesson, strengths, first)
+        pairs_fit(problem, strengths, first)
         if pairwise
-        else ridge_fit(lesson, strengths, start == "overweighted", first)
+        else ridge_fit(problem, strengths, start == "overweighted", first)
     )
     at = strengths.index(1.0)
     if len(folds) > 1:
-        judge = Judge(lesson.scorer, metric)
-        at = int(np.argmax(fold_values(fit, folds, judge, None, lesson.n_threads)))
-    return fit(np.ones(len(lesson.indptr) - 1, np.bool_))[at]
+        judge = Judge(problem.scorer, metric)
+        at = int(np.argmax(fold_values(fit, folds, judge, None, problem.n_threads)))
+    return fit(np.ones(len(problem.indptr) - 1, np.bool_))[at]
 
 
 def fold_values(fit: Fit, folds: Sequence[Bools], judge: Judge, other: Judge | None, n_threads: int | None) -> Floats:

@@ -1,0 +1,108 @@
+"""Model files of format 1, written by swaprank 0.1 before rankers had a common model: brought to today's content."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from swaprank.arrays import AnyArray
+from swaprank.errors import MetricError
+from swaprank.metrics.parse import metric as parse_metric
+from swaprank.model_files.container import ModelContent
+
+_RENAMED = {"sigmas": "annealing", "best_sigma": "best_step", "loss": "objective"}
+"""Parameters that have another name today."""
+_DROPPED = ("base_ranker", "n_threads")
+
+
+def upgrade(content: ModelContent) -> ModelContent:
+    """The content that today's version writes for the same model."""
+    meta = content.meta
+    model, arrays = _model(content)
+    history = nested_history(meta["history"])
+    lengths = [len(values) for of_set in history.values() for values in of_set.values()]
+    kept = int(meta.get("best_epoch", len(arrays.get("tree_nodes", [0])) - 1))
+    return ModelContent(
+        content.kind,
+        {
+            "swaprank": meta["swaprank"],
+            "parameters": _parameters(meta),
+            "feature_names": meta["feature_names"],
+            "history": history,
+            "rounds": {"trained": max([int(meta.get("n_epochs", kept)), *lengths]), "kept": kept},
+            "interrupted": meta["interrupted"],
+            "fitted": {
+                **{name: meta[name] for name in ("regularization", "candidates") if name in meta},
+                **{name: meta[name] for name in ("alpha", "interval", "value", "alone", "line") if name in meta},
+                **({"smoothing_factor": meta["sigma"]} if "sigma" in meta else {}),
+                **({"members": _members(content)} if "parts" in meta else {}),
+            },
+            "model": model,
+        },
+        arrays,
+    )
+
+
+def _parameters(meta: dict[str, Any]) -> dict[str, Any]:
+    return {_RENAMED.get(name, name): value for name, value in meta["parameters"].items() if name not in _DROPPED}
+
+
+def _members(content: ModelContent) -> list[dict[str, Any]]:
+    """Kind and parameters of the rankers in an ensemble; the last part of a stack is its net."""
+    parts = [ModelContent(part["kind"], part["meta"], {}) for part in content.meta.get("parts", [])]
+    return [
+        {"ranker": part.kind, "parameters": _parameters(part.meta), "members": _members(part)}
+        for part in (parts if "alpha" in content.meta else parts[:-1])
+    ]
+
+
+def _model(content: ModelContent) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    """The model inside a ranker of format 1: its plain values and arrays."""
+    meta, arrays = content.meta, content.arrays
+    if "forest" in meta:
+        return {"kind": "forest", **meta["forest"]}, arrays
+    if "net" in meta:
+        return {"kind": "net", **meta["net"]}, arrays
+    if "parts" not in meta:
+        return meta.get("model", {"kind": "linear"}), arrays
+    models, own = [], {name: arrays[name] for name in ("center", "spread")}
+    for at, part in enumerate(meta["parts"]):
+        inner = {name: arrays[f"{at}/{name}"] for name in part["arrays"]}
+        model, used = _model(ModelContent(part["kind"], part["meta"], inner))
+        models.append(model)
+        own |= {f"{at}/{name}": array for name, array in used.items()}
+    if "alpha" in meta:
+        alpha, top = float(meta["alpha"]), len(models)
+        own |= {f"{top}/weights": np.array([alpha, 1.0 - alpha]), f"{top}/missing": np.zeros(2, np.float32)}
+        models.append({"kind": "linear"})
+    return {"kind": "ensemble", "models": models}, own
+
+
+def nested_history(history: dict[str, list[float]]) -> dict[str, dict[str, list[float]]]:
+    """History by set and metric, out of "set metric".
+
+    >>> from swaprank.model_files.format_1 import nested_history
+    >>> nested_history({"my set map": [0.1], "train smooth ndcg@5": [0.2]})
+    {'my set': {'map': [0.1]}, 'train': {'smooth ndcg@5': [0.2]}}
+    """
+    nested: dict[str, dict[str, list[float]]] = {}
+    for key, values in history.items():
+        name, metric = _split(key)
+        nested.setdefault(name, {})[metric] = values
+    return nested
+
+
+def _split(key: str) -> tuple[str, str]:
+    """The names of sets and metrics may have spaces: the longest end that is a metric is one."""
+    words = key.split(" ")
+    if words[:2] == ["train", "smooth"]:
+        return "train", " ".join(words[1:])
+    for at in range(1, len(words)):
+        try:
+            parse_metric(" ".join(words[at:]))
+        except MetricError:
+            continue
+        return " ".join(words[:at]), " ".join(words[at:])
+    name, _, metric = key.partition(" ")
+    return name, metric

@@ -1,0 +1,49 @@
+"""The model that training starts from: what `base_ranker` must be, for each kind of ranker."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+
+from swaprank.arrays import Floats
+from swaprank.errors import DataError, ParameterError
+from swaprank.models.model import Model
+from swaprank.rankers.ranker import Ranker
+
+AnyModel = TypeVar("AnyModel", bound=Model)
+
+
+def base_model(base: Any, kind: type[AnyModel], expected: str, n_features: int) -> AnyModel:
+    """The model of a base ranker, which must be fitted, of a kind and for so many features."""
+    model = getattr(base, "model_", None) if isinstance(base, Ranker) else None
+    if not isinstance(model, kind):
+        unfitted = isinstance(base, Ranker) and model is None
+        found = f"{type(base).__name__} that is not fitted" if unfitted else type(base).__name__
+        raise ParameterError(f"base_ranker must be {expected}, found {found}.")
+    check_features(model.n_features, n_features)
+    return model
+
+
+def base_weights(base: Any, n_features: int) -> Floats:
+    """The weights of the features in a linear base ranker: one of ours, or any fitted estimator with coef_."""
+    if isinstance(base, Ranker):
+        model = base_model(base, Model, "a fitted linear ranker", n_features)  # type: ignore[type-abstract]
+        try:
+            weights = model.feature_weights()
+        except ParameterError as error:
+            raise ParameterError(f"base_ranker must be a fitted linear ranker: {error}") from None
+    elif hasattr(base, "coef_"):
+        weights = np.ravel(np.asarray(base.coef_, dtype=np.float64))
+    else:
+        raise ParameterError(f"base_ranker must be a fitted linear ranker, with coef_; found {type(base).__name__}.")
+    if not np.isfinite(weights).all():
+        raise DataError("the base ranker has a weight that is not finite.")
+    check_features(len(weights), n_features)
+    return weights
+
+
+def check_features(found: int, n_features: int) -> None:
+    """Refuse a base ranker of other features."""
+    if found != n_features:
+        raise DataError(f"the base ranker has {found} features, but the data has {n_features}.")
