@@ -117,7 +117,7 @@ def report_experiment(folder: Path) -> None:
 
 
 def report_long() -> None:
-    sr.SmoothRank(regularization=(1.0, 0.1), sigmas=(1.0,)).fit(judged(5, 40, 64), valid=judged(3, 40, 64))
+    sr.SmoothRank(regularization=(1.0, 0.1), annealing=(1.0,)).fit(judged(5, 40, 64), valid=judged(3, 40, 64))
     data, vali = judged(100, 1000, 64), judged(30, 1000, 64, seed=1)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     wall, processor = time.perf_counter(), time.process_time()

@@ -71,7 +71,7 @@ def trained(metric: str | sr.Metric, log: pd.DataFrame, label: str, n_trees: int
     begun = time.process_time()
     ranker.fit(train, valid=vali)
     spent = 1000 * (time.process_time() - begun)
-    tried = len(ranker.history_[f"valid {metric}"])
+    tried = len(ranker.history_["valid"][f"{metric}"])
     print(
         f"for {metric!s:9} {tried:4} trees tried, {ranker.n_trees_:4} kept; {spent / tried:.1f} ms of all cores a tree"
     )

@@ -57,6 +57,7 @@ from .rankers.lambdamart import LambdaMART as LambdaMART
 from .rankers.lambdarank import LambdaRank as LambdaRank
 from .rankers.linear_regression import LinearRegressionRanker as LinearRegressionRanker
 from .rankers.mart import MART as MART
+from .rankers.ranker import Ranker as Ranker
 from .rankers.ranknet import RankNet as RankNet
 from .rankers.rounds import Progress as Progress
 from .rankers.smoothrank import SmoothRank as SmoothRank

@@ -51,7 +51,7 @@ def test_training_goes_on_from_a_model(folder: Path) -> None:
     for name, base in (("first", ()), ("second", ("--base", "first.swaprank"))):
         trained = swaprank("train", "train.txt", *SETTINGS, *base, "-o", f"{name}.swaprank", folder=folder)
         assert trained.returncode == 0, trained.stderr
-    assert sr.load(folder / "second.swaprank").forest_.n_trees == 24
+    assert sr.load(folder / "second.swaprank").model_.n_stages == 24
 
 
 def test_a_sparse_file_gets_the_features_of_the_model(folder: Path) -> None:
@@ -185,7 +185,7 @@ def test_what_was_trained_as_json(here: Here, folder: Path) -> None:
     told = json.loads(here(*arguments, folder=folder).out)
     ranker, vali = sr.load(folder / "json.swaprank"), sr.read(folder / "vali.txt")
     assert told["valid"]["value"] == pytest.approx(ranker.score(vali))
-    assert told["valid"]["best"] == max(ranker.history_["valid ndcg@10"])
+    assert told["valid"]["best"] == max(ranker.history_["valid"]["ndcg@10"])
     assert (told["model"], told["config"], told["n_documents"]) == ("json.swaprank", "json.toml", 600)
 
 

@@ -3,6 +3,7 @@
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ from swaprank.arrays import Floats
 from swaprank.ensembles.step_function import StepFunction, settle, sweep
 from swaprank.metrics.metric import BoundMetric
 from swaprank.model_files.container import ModelContent, read_model, write_model
-from swaprank.rankers.saving import content_of, ranker_of
+from swaprank.rankers.saving import content_of
+from swaprank.registry import ranker_of
 
 METRICS = [
     "ndcg", "ndcg@2", "ndcg@2(ties=input)", "ndcg(empty=skip)", "p@2", "rbp", "map", "map@2", "mrr", "err",
@@ -256,18 +258,25 @@ def test_damaged_files_are_refused(
     vali, _, mart, linear = parts
     path = tmp_path / "model.swaprank"
     sr.combine(mart, linear, vali).save(path)
-    kind, meta, arrays = read_model(path)
+    kind, meta, arrays, _ = read_model(path)
+    models = meta["model"]["models"]
+
+    def with_models(*damaged: Any) -> dict[str, Any]:
+        return {**meta, "model": {**meta["model"], "models": list(damaged)}}
+
     damaged = [
-        ({**meta, "alpha": float("nan")}, arrays, "not finite"),
-        ({**meta, "parts": meta["parts"][:1]}, arrays, "two rankers, found 1"),
-        ({**meta, "parts": []}, arrays, "two rankers, found 0"),
-        ({**meta, "parts": [1, 2]}, arrays, "its ranker 0 is not valid"),
+        ({**meta, "fitted": {**meta["fitted"], "alpha": float("nan")}}, arrays, "not finite"),
+        ({**meta, "fitted": {}}, arrays, "KeyError: 'members'"),
+        (with_models(models[0]), arrays, "two members or more and a model on top; found 1"),
+        (with_models(), arrays, "found 0 models"),
+        (with_models(1, 2), arrays, "TypeError"),
         (meta, {**arrays, "spread": np.zeros(2)}, "above 0"),
         (meta, {**arrays, "center": np.zeros(3)}, "2 finite values of center"),
-        (meta, {name: array for name, array in arrays.items() if name != "1/weights"}, "lacks some of its arrays"),
-        ({**meta, "parts": [{**meta["parts"][0], "kind": "guess"}, meta["parts"][1]]}, arrays, "holds a 'guess'"),
-        ({**meta, "parts": [{**meta["parts"][0], "meta": {}}, meta["parts"][1]]}, arrays, "KeyError: 'parameters'"),
+        (meta, {name: array for name, array in arrays.items() if name != "1/weights"}, "no weights"),
+        (with_models({**models[0], "kind": "guess"}, *models[1:]), arrays, "of the kind 'guess'"),
+        (with_models({}, *models[1:]), arrays, "KeyError: 'kind'"),
         (meta, {**arrays, "0/left": arrays["0/left"] + 1000}, "no leaf"),
+        (meta, {**arrays, "2/weights": np.array([1.0]), "2/missing": np.zeros(1)}, "2 members, but its top takes 1"),
     ]
     for bad_meta, bad_arrays, message in damaged:
         write_model(path, kind, bad_meta, bad_arrays)
@@ -279,9 +288,11 @@ def test_rankers_within_rankers_without_end_are_refused(
     parts: tuple[sr.Dataset, sr.Dataset, sr.MART, sr.LinearRegressionRanker], tmp_path: Path
 ) -> None:
     vali, _, mart, linear = parts
-    kind, meta, arrays = content_of(sr.combine(mart, linear, vali))
+    kind, meta, arrays, _ = content_of(sr.combine(mart, linear, vali))
+    model = meta["model"]
     for _ in range(500):
-        meta = {**meta, "parts": [{"kind": kind, "meta": meta, "arrays": []}]}
+        model = {"kind": "ensemble", "models": [model]}
+    meta = {**meta, "model": model}
     with pytest.raises(sr.ModelFileError, match="nested too deeply"):
         ranker_of(ModelContent(kind, meta, arrays))
     with pytest.raises(sr.ModelFileError, match="nested so deeply"):
@@ -292,11 +303,11 @@ def test_what_cannot_be_combined_is_refused(
     parts: tuple[sr.Dataset, sr.Dataset, sr.MART, sr.LinearRegressionRanker],
 ) -> None:
     vali, _, mart, linear = parts
-    with pytest.raises(sr.ParameterError, match="only rankers can be composed, found list"):
+    with pytest.raises(sr.ParameterError, match="members must be rankers, found list"):
         sr.combine(mart, [1.0], vali)  # type: ignore[arg-type]
     with pytest.raises(sr.ParameterError, match="takes two rankers, found 3"):
-        sr.Combination(base_ranker=(mart, linear, mart)).fit(vali)
-    with pytest.raises(sr.ParameterError, match="must have 2 or more fitted rankers, found None"):
+        sr.Combination(members=(mart, linear, mart)).fit(vali)
+    with pytest.raises(sr.ParameterError, match="must be 2 or more fitted rankers, found None"):
         sr.Combination().fit(vali)
     with pytest.raises(ValueError, match="has not been fitted"):
         sr.combine(mart, sr.MART(), vali)
@@ -305,4 +316,4 @@ def test_what_cannot_be_combined_is_refused(
     with pytest.raises(sr.DataError, match="no query has a relevant document"):
         sr.combine(mart, linear, sr.Dataset(vali.features[:3], [0, 0, 0], qid=[1, 1, 1]))
     with pytest.raises(sr.DataError, match="a combination has no rounds"):
-        sr.Combination(base_ranker=(mart, linear)).fit(vali, valid=vali)
+        sr.Combination(members=(mart, linear)).fit(vali, valid=vali)

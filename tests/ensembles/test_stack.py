@@ -22,7 +22,7 @@ def test_a_stack_is_a_weighted_sum_of_scaled_scores_at_least_as_good_as_its_part
     vali, test, rankers = parts
     stacked = sr.stack(rankers, vali, "ndcg@5")
     scores = np.stack([ranker.predict(test) for ranker in rankers])
-    expected = stacked.weights_ @ stacked.scale_.apply(scores)
+    expected = stacked.weights_ @ stacked.model_.scale.apply(scores)
     np.testing.assert_allclose(stacked.predict(test), expected, rtol=1e-4, atol=1e-5)
     ndcg = sr.metric("ndcg@5").bind(vali.labels, vali.indptr)
     assert stacked.score(vali) >= max(ndcg.mean(ranker.predict(vali)) for ranker in rankers)
@@ -34,7 +34,7 @@ def test_rows_in_any_order(parts: tuple[sr.Dataset, sr.Dataset, list[Ranker]]) -
     qid = np.repeat(vali.qids, np.diff(vali.indptr))
     moved = sr.Dataset(vali.features[shuffle], vali.labels[shuffle], qid=qid[shuffle])
     stacked = sr.stack(rankers, moved, "ndcg@5", valid=test, hidden=(3,), n_epochs=5, early_stopping_rounds=3)
-    assert len(stacked.history_["valid ndcg@5"]) <= 5
+    assert len(stacked.history_["valid"]["ndcg@5"]) <= 5
     assert stacked.score(moved) > 0.5
 
 
@@ -48,9 +48,10 @@ def test_a_saved_stack_is_the_same(parts: tuple[sr.Dataset, sr.Dataset, list[Ran
     assert_array_equal(again.predict(test), stacked.predict(test))
     again.save(tmp_path / "twin.swaprank")
     assert (tmp_path / "twin.swaprank").read_bytes() == path.read_bytes()
-    kind, meta, arrays = read_model(path)
-    for damaged in (meta["parts"][1:], meta["parts"][:3], meta["parts"][2:]):
-        write_model(path, kind, {**meta, "parts": damaged}, arrays)
+    kind, meta, arrays, _ = read_model(path)
+    models = meta["model"]["models"]
+    for damaged in (models[1:], models[:3], models[2:], [], [1, 2, 3]):
+        write_model(path, kind, {**meta, "model": {**meta["model"], "models": damaged}}, arrays)
         with pytest.raises(sr.ModelFileError):
             sr.load(path)
 

@@ -11,7 +11,7 @@ import swaprank as sr
 from swaprank.experiments import optuna_study
 from swaprank.experiments.ranker_parameters import trainable_rankers
 from swaprank.experiments.tuning_ranges import FIXED, RANGES, Choice, as_range, ranges_of
-from swaprank.rankers.ranker import Callback
+from swaprank.rankers.rounds import Callback
 from swaprank.registry import ranker_class
 
 TRAIN, VALI = sr.datasets.random_net((40, 30), n_features=5, n_documents=10, levels=3, random_state=0)

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import swaprank as sr
 from swaprank.instruments.certify import count_directions
 from swaprank.instruments.directions import random_direction
-from swaprank.models.movable import movable
+from swaprank.models.perturbation import Perturbation
 from swaprank.rankers.ranker import Ranker
 
 
@@ -30,13 +30,18 @@ RANKERS: dict[str, Ranker] = {
     "net": sr.LambdaRank("ndcg", hidden=(5,), n_epochs=3, log_features=(1,)),
     "deep net": sr.RankNet((4, 3), activation="relu", n_epochs=3),
     "regression": sr.LinearRegressionRanker(regularization=0.1),
-    "smooth": sr.SmoothRank("ndcg", regularization=0.1, sigmas=(1.0,), max_iterations=5),
+    "smooth": sr.SmoothRank("ndcg", regularization=0.1, annealing=(1.0,), max_iterations=5),
     "kernel": sr.SmoothRank(
-        "ndcg", regularization=0.1, sigmas=(1.0,), max_iterations=5, features="kernel_pca", n_landmarks=10
+        "ndcg", regularization=0.1, annealing=(1.0,), max_iterations=5, features="kernel_pca", n_landmarks=10
     ),
-    "smooth net": sr.SmoothRank("ndcg", regularization=0.1, sigmas=(1.0,), max_iterations=5, hidden=(3,)),
+    "smooth net": sr.SmoothRank("ndcg", regularization=0.1, annealing=(1.0,), max_iterations=5, hidden=(3,)),
     "forest": sr.LambdaMART("ndcg", n_trees=4, n_leaves=5, min_docs_in_leaf=3),
 }
+
+
+def perturbed(ranker: Ranker, data: sr.Dataset) -> Perturbation:
+    rows = np.arange(len(data)) if data.order is None else np.array(data.order)
+    return ranker.model_.perturb(data.features, rows, np.zeros(len(data)))
 
 
 def one_chunk(directions: Sequence[Sequence[float]]) -> list[tuple[int, np.ndarray]]:
@@ -46,13 +51,13 @@ def one_chunk(directions: Sequence[Sequence[float]]) -> list[tuple[int, np.ndarr
 @pytest.mark.parametrize("name", RANKERS)
 def test_scores_along_a_direction_are_those_of_the_moved_ranker(name: str) -> None:
     data = mixed_up()
-    parameters = movable(RANKERS[name].fit(data), data)
+    parameters = perturbed(RANKERS[name].fit(data), data)
     steps = (0.001, 0.5)
     directions = [random_direction(parameters.n_parameters, (0, 0, at)).tolist() for at in range(2)]
     seen = set()
-    for direction, step, scores in parameters.along(24, 60, iter(one_chunk(directions)), steps):
+    for direction, step, scores in parameters.scores_along(24, 60, iter(one_chunk(directions)), steps):
         moved = parameters.moved(steps[step] * np.array(directions[direction]))
-        expected = data.by_query(moved.predict(data))[24:60]
+        expected = data.by_query(moved.score(data.features))[24:60]
         # The means of features move all scores alike.
         assert_allclose(scores - scores.mean(), expected - expected.mean(), rtol=1e-4, atol=1e-4)
         seen.add((direction, step))
@@ -66,11 +71,11 @@ def test_curves_are_the_metrics_of_moved_rankers(name: str) -> None:
     found = sr.certify(ranker, data, "ndcg@5", epsilon=0.5, steps=(0.3, 2.0), n_weights=2)
     assert found.n_directions == 7
     assert found.value == pytest.approx(ranker.set_params(metric="ndcg@5").score(data))
-    parameters = movable(ranker, data)
+    parameters = perturbed(ranker, data)
     bound = sr.metric("ndcg@5").bind(data.by_query(data.labels), data.indptr)
 
     def after(way: np.ndarray) -> float:
-        return bound.mean(data.by_query(parameters.moved(way).predict(data)))
+        return bound.mean(data.by_query(parameters.moved(way).score(data.features)))
 
     for at in range(7):
         way = random_direction(parameters.n_parameters, (0, 0, at))
@@ -140,9 +145,10 @@ def test_the_direction_that_it_names_improves_the_ranker() -> None:
     assert len(found.steps) == 20
     at = int(found.curves.max(axis=1).argmax())
     step = found.steps[found.curves[at].argmax()]
-    moved = movable(ranker, data).moved(step * found.direction).set_params(metric="ndcg")
-    assert moved.score(data) == pytest.approx(found.curves.max(), abs=1e-6)
-    assert moved.score(data) > found.value
+    moved = perturbed(ranker, data).moved(step * found.direction)
+    value = sr.metric("ndcg").mean(data.by_query(data.labels), data.by_query(moved.score(data.features)), data.indptr)
+    assert value == pytest.approx(found.curves.max(), abs=1e-6)
+    assert value > found.value
 
 
 def test_lists_that_have_no_order_and_features_that_say_nothing() -> None:

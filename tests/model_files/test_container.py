@@ -121,9 +121,9 @@ def test_nonsense_with_a_right_checksum_is_found(
 
 def test_a_newer_format_is_named(reading: Reading) -> None:
     with pytest.raises(
-        ModelFileError, match="written by a newer swaprank: it has format 2, and this one reads up to 1"
+        ModelFileError, match="written by a newer swaprank: it has format 3, and this one reads up to 2"
     ):
-        reading(packed(b"whatever comes", version=2))
+        reading(packed(b"whatever comes", version=3))
 
 
 @pytest.mark.parametrize(

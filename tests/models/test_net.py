@@ -7,7 +7,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.models.layers import count_weights, make_layers
-from swaprank.models.net import Net, net_arrays, net_from_arrays, net_meta, score
+from swaprank.models.net import Net
 from swaprank.models.scaling import fit_scaling
 from tests.models.naive_net import naive_scores
 
@@ -23,22 +23,22 @@ def made(n_features: int = 3, hidden: tuple[int, ...] = (2,)) -> Net:
 def test_scores_are_those_of_numpy_for_any_number_of_threads(n_rows: int) -> None:
     net = made(hidden=(5, 4))
     X = np.random.default_rng(1).normal(size=(n_rows, 3)).astype(np.float32)
-    one = score(net, X, n_threads=1)
+    one = net.score(X, n_threads=1)
     scaled = ((X - net.scaling.mean) * net.scaling.factor).astype(float)
     np.testing.assert_allclose(one, naive_scores(net.layers, net.weights.astype(float), scaled), rtol=1e-3, atol=1e-5)
     for n_threads in (2, 5):
-        np.testing.assert_array_equal(score(net, X, n_threads), one)
-    np.testing.assert_array_equal(score(net, X[::-1].copy(), n_threads=1)[::-1], one)
+        np.testing.assert_array_equal(net.score(X, n_threads), one)
+    np.testing.assert_array_equal(net.score(X[::-1].copy(), n_threads=1)[::-1], one)
 
 
 @pytest.mark.parametrize("hidden", [(), (2,), (3, 4)])
 def test_a_net_comes_back_from_its_arrays(hidden: tuple[int, ...]) -> None:
     net = made(hidden=hidden)
-    again = net_from_arrays(net_arrays(net), net_meta(net))
+    again = Net.from_parts(*net.to_parts())
     assert again.hidden == hidden
     assert again.n_features == 3
-    for name, array in net_arrays(net).items():
-        np.testing.assert_array_equal(net_arrays(again)[name], array)
+    for name, array in net.to_parts().arrays.items():
+        np.testing.assert_array_equal(again.to_parts().arrays[name], array)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +60,6 @@ def test_a_net_comes_back_from_its_arrays(hidden: tuple[int, ...]) -> None:
 )
 def test_nonsense_from_a_file_is_refused(arrays: dict[str, Any], meta: dict[str, Any], message: str) -> None:
     net = made()
-    parts = {name: array for name, array in (net_arrays(net) | arrays).items() if array is not None}
+    parts = {name: array for name, array in (net.to_parts().arrays | arrays).items() if array is not None}
     with pytest.raises(sr.ModelFileError, match=message):
-        net_from_arrays(parts, net_meta(net) | meta)
+        Net.from_parts(net.to_parts().meta | meta, parts)

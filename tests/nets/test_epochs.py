@@ -10,7 +10,7 @@ import pytest
 import swaprank as sr
 from swaprank.arrays import Floats
 from swaprank.models.layers import count_weights, make_layers
-from swaprank.models.net import Net, score
+from swaprank.models.net import Net
 from swaprank.models.scaling import fit_scaling
 from swaprank.nets.net_training import Trainer, Training, TrainingRules
 from swaprank.objectives.forces import BoundForces
@@ -148,7 +148,7 @@ def test_lists_longer_than_a_block_learn_the_same() -> None:
     net = random_net(data, (3,), seed=1)
     first, second = (trained(data, ranknet(data), net, training=way, rate=1e-4) for way in ("factored", "pairs"))
     np.testing.assert_array_equal(first.scores, second.scores)
-    np.testing.assert_array_equal(first.scores, score(net, data.features))
+    np.testing.assert_array_equal(first.scores, net.score(data.features))
     np.testing.assert_allclose(net.weights - first.weights, net.weights - second.weights, rtol=1e-2, atol=2e-6)
 
 

@@ -45,7 +45,7 @@ def test_first_trees_are_lightgbms(metric: str) -> None:
     )  # fmt: skip
     for number, tree in enumerate(booster.dump_model()["tree_info"]):
         theirs = sorted((f, np.floor(t)) for f, t in splits_of(tree["tree_structure"]))
-        nodes = slice(*ours.forest_.tree_nodes[number : number + 2])
-        mine = sorted(zip(ours.forest_.feature[nodes], np.floor(ours.forest_.threshold[nodes]), strict=True))
+        nodes = slice(*ours.model_.tree_nodes[number : number + 2])
+        mine = sorted(zip(ours.model_.feature[nodes], np.floor(ours.model_.threshold[nodes]), strict=True))
         assert mine == theirs
     np.testing.assert_allclose(ours.predict(X), booster.predict(X), atol=1e-5)

@@ -35,7 +35,7 @@ def test_regression_chooses_shrinks_and_saves(tmp_path: Path) -> None:
     ranker = sr.LinearRegressionRanker(overweight=True).fit(TRAIN, valid=VALI, callbacks=[told.append])
     assert len(told) == 1
     assert ranker.candidates_[ranker.regularization_] == max(ranker.candidates_.values())
-    assert ranker.history_["valid ndcg@10"] == [max(ranker.candidates_.values())]
+    assert ranker.history_["valid"]["ndcg@10"] == [max(ranker.candidates_.values())]
     assert sr.LinearRegressionRanker(n_folds=4).fit(TRAIN, valid=VALI).candidates_ != ranker.candidates_
     held = sr.LinearRegressionRanker(regularization=1e9).fit(TRAIN, base=ranker)
     np.testing.assert_allclose(held.coef_, ranker.coef_, rtol=1e-4)
@@ -82,12 +82,24 @@ def test_a_linear_net_is_a_base_on_the_command_line(tmp_path: Path, ranker: str)
 @pytest.mark.parametrize(
     ("base", "found"),
     [
-        (sr.LambdaRank(hidden=(3,), n_epochs=1).fit(TRAIN), "LambdaRank with hidden=(3,)"),
-        (sr.LambdaRank(hidden=(), n_epochs=1, log_features=True).fit(TRAIN), "LambdaRank of features' logarithms"),
-        (small(features="kernel_pca", n_landmarks=6, sigmas=(1.0,)).fit(TRAIN), "SmoothRank of a kernel machine"),
-        (small(hidden=(2,), sigmas=(1.0,)).fit(TRAIN), "SmoothRank with hidden=(2,)"),
-        (sr.LinearRegressionRanker(), "LinearRegressionRanker that is not fitted"),
-        (sr.MART(n_trees=1).fit(TRAIN), "MART"),
+        (
+            sr.LambdaRank(hidden=(3,), n_epochs=1).fit(TRAIN),
+            ": the model is not linear in the features, but a net with hidden layers (3,).",
+        ),
+        (
+            sr.LambdaRank(hidden=(), n_epochs=1, log_features=True).fit(TRAIN),
+            ": the model is not linear in the features, but a net with logarithms of features.",
+        ),
+        (
+            small(features="kernel_pca", n_landmarks=6, annealing=(1.0,)).fit(TRAIN),
+            ": the model is not linear in the features, but a kernel machine of 6 weights.",
+        ),
+        (
+            small(hidden=(2,), annealing=(1.0,)).fit(TRAIN),
+            ": the model is not linear in the features, but a net with hidden layers (2,).",
+        ),
+        (sr.LinearRegressionRanker(), ", found LinearRegressionRanker that is not fitted."),
+        (sr.MART(n_trees=1).fit(TRAIN), ": the model is not linear in the features, but 1 trees."),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -95,7 +107,7 @@ def test_only_linear_rankers_are_linear_bases(base: Any, found: str) -> None:
     for ranker in (sr.LinearRegressionRanker(regularization=1.0), small()):
         with pytest.raises(sr.ParameterError) as caught:
             ranker.fit(TRAIN, base=base)
-        assert str(caught.value) == f"a base ranker must be a fitted linear one; found {found}."
+        assert str(caught.value) == f"base_ranker must be a fitted linear ranker{found}"
 
 
 def test_a_failed_fit_leaves_the_regression_as_it_was() -> None:
@@ -110,9 +122,9 @@ def test_a_failed_fit_leaves_the_regression_as_it_was() -> None:
     assert (ranker.regularization_, ranker.candidates_, ranker.predict(TEST).tolist()) == before
 
 
-@pytest.mark.parametrize("ranker", [sr.LinearRegressionRanker(), small(regularization="auto"), small(best_sigma=True)])
+@pytest.mark.parametrize("ranker", [sr.LinearRegressionRanker(), small(regularization="auto"), small(best_step=True)])
 def test_nothing_is_chosen_by_a_metric_that_is_the_same_for_every_order(ranker: Any) -> None:
-    with pytest.raises(sr.DataError, match=r"nothing to choose by: 'valid ndcg.*' is the same for every order"):
+    with pytest.raises(sr.DataError, match=r"nothing to choose by: ndcg.* on 'valid' is the same for every order"):
         ranker.fit(TRAIN, valid=HOPELESS)
     with pytest.raises(sr.DataError, match=r"ndcg.* is the same for every order: no query has"):
         ranker.fit(HOPELESS)

@@ -49,7 +49,7 @@ def test_standardising_makes_units_of_measurement_unimportant() -> None:
     plain, other = (small().fit(X, TRAIN.labels, qid=QID) for X in (TRAIN.features, TRAIN.features * factors))
     np.testing.assert_array_equal(plain.predict(TEST), other.predict(TEST.features * factors))
     raw = small(standardize=False).fit(TRAIN)
-    assert (raw.net_.scaling.factor == 1).all()
+    assert (raw.model_.scaling.factor == 1).all()
     assert measured(raw) > 0.6
 
 
@@ -123,8 +123,8 @@ def test_scikit_learn_conventions() -> None:
         ({"log_features": "hits"}, "log_features must be True, False, or a tuple of features; found 'hits'."),
         ({"metric": "ndgc"}, "there is no metric 'ndgc'; did you mean 'ndcg'?"),
         ({"early_stopping_rounds": 5}, "early_stopping_rounds needs a data set to watch: fit(train, valid=…)."),
-        ({"base_ranker": 3}, "a base ranker must be a fitted RankNet or LambdaRank, found int; to learn on top of any "
-                             "other scores, give them to the data: Dataset(…, base_score=scores)."),
+        ({"base_ranker": 3}, "base_ranker must be a fitted net (for other scores to start from: "
+                             "Dataset(…, base_score=scores)), found int."),
     ],
 )  # fmt: skip
 def test_bad_parameters_get_a_clear_error(parameters: dict[str, Any], message: str) -> None:

@@ -40,7 +40,7 @@ def test_every_construction_learns(construction: str) -> None:
 def test_every_shape_learns(kind: type[Any], hidden: tuple[int, ...], activation: str) -> None:
     ranker = kind(hidden=hidden, activation=activation, learning_rate=0.01, n_epochs=10).fit(TRAIN)
     assert measured(ranker) > 0.75
-    assert ranker.net_.hidden == hidden
+    assert ranker.model_.hidden == hidden
 
 
 @pytest.mark.parametrize(("optimizer", "rate"), [("sgd", 0.05), ("momentum", 0.005), ("adam", 0.005)])
@@ -61,7 +61,7 @@ def test_the_generating_architecture_learns_a_thousand_vectors_without_error() -
     # [Burges2005, section 5.1]: 50 features, ten hidden units, 20 lists of 50 documents.
     (train,) = sr.datasets.random_net((20,), random_state=1)
     ranker = sr.RankNet((10,), metric="pairwise", sigma=3.0, learning_rate=0.01, decay=0.99, n_epochs=1000)
-    ranker.fit(train, valid=train, callbacks=[lambda told: told.measured["valid pairwise"] == 1.0])
+    ranker.fit(train, valid=train, callbacks=[lambda told: told.measured["valid"]["pairwise"] == 1.0])
     assert measured(ranker, "pairwise", train) == 1.0
 
 
@@ -73,7 +73,7 @@ def test_model_is_identical_for_any_thread_count_and_run(tmp_path: Path) -> None
         files.append((tmp_path / f"{at}.swaprank").read_bytes())
     assert len(set(files)) == 1
     other = small(random_state=1).fit(TRAIN)
-    assert not np.allclose(other.net_.weights, small().fit(TRAIN).net_.weights)
+    assert not np.allclose(other.model_.weights, small().fit(TRAIN).model_.weights)
 
 
 def test_rows_in_any_order_learn_and_score_the_same() -> None:
@@ -91,16 +91,19 @@ def test_rows_in_any_order_learn_and_score_the_same() -> None:
 def test_the_best_epoch_on_the_watched_set_is_kept(kind: type[Any]) -> None:
     ranker = kind(hidden=(20,), n_epochs=40, learning_rate=0.03, decay=1.0)
     ranker.fit(TRAIN, valid={"train": TRAIN, "vali": VALI}, metrics=["ndcg@10", "map"])
-    assert list(ranker.history_) == ["train ndcg@10", "train map", "vali ndcg@10", "vali map"]
-    watched = ranker.history_["vali ndcg@10"]
-    assert ranker.best_epoch_ == int(np.argmax(watched)) + 1
-    assert ranker.best_epoch_ < ranker.n_epochs_ == len(watched) == 40
+    assert {name: list(of_set) for name, of_set in ranker.history_.items()} == {
+        "train": ["ndcg@10", "map"],
+        "vali": ["ndcg@10", "map"],
+    }
+    watched = ranker.history_["vali"]["ndcg@10"]
+    assert ranker.best_round_ == int(np.argmax(watched)) + 1
+    assert ranker.best_round_ < ranker.n_rounds_ == len(watched) == 40
     assert measured(ranker, data=VALI) == max(watched)
 
 
 def test_the_last_epoch_is_kept_where_nothing_is_watched() -> None:
     ranker = small(n_epochs=7).fit(TRAIN)
-    assert ranker.best_epoch_ == ranker.n_epochs_ == 7
+    assert ranker.best_round_ == ranker.n_rounds_ == 7
     assert ranker.history_ == {}
 
 
@@ -108,17 +111,19 @@ def test_a_watched_set_that_says_nothing_chooses_nothing() -> None:
     nothing = sr.Dataset(VALI.features, np.zeros(len(VALI)), qid=np.repeat(VALI.qids, np.diff(VALI.indptr)))
     for metric in ("ndcg@10(empty=skip)", "ndcg@10"):
         ranker = small(n_epochs=4).fit(TRAIN, valid=nothing, metrics=metric)
-        assert ranker.best_epoch_ == 4
-        np.testing.assert_array_equal(ranker.net_.weights, small(n_epochs=4).fit(TRAIN).net_.weights)
+        assert ranker.best_round_ == 4
+        np.testing.assert_array_equal(ranker.model_.weights, small(n_epochs=4).fit(TRAIN).model_.weights)
     for impatient in (small(early_stopping_rounds=2), sr.LambdaMART(n_trees=5, early_stopping_rounds=2)):
-        with pytest.raises(sr.DataError, match=r"early_stopping_rounds watches valid ndcg@10, .* same for every order"):
+        with pytest.raises(
+            sr.DataError, match=r"early_stopping_rounds watches ndcg@10 on 'valid', .* same for every order"
+        ):
             impatient.fit(TRAIN, valid=nothing)
     assert sr.LambdaMART(n_trees=5).fit(TRAIN, valid=nothing).n_trees_ == 5
 
 
 def test_early_stopping() -> None:
     ranker = small(n_epochs=1000, learning_rate=0.03, early_stopping_rounds=5).fit(TRAIN, valid=VALI)
-    assert ranker.n_epochs_ == ranker.best_epoch_ + 5 < 1000
+    assert ranker.n_rounds_ == ranker.best_round_ + 5 < 1000
 
 
 def test_a_callback_sees_every_epoch_and_can_stop() -> None:
@@ -130,7 +135,7 @@ def test_a_callback_sees_every_epoch_and_can_stop() -> None:
 
     ranker = small().fit(TRAIN, valid=VALI, callbacks=[look])
     assert [told.round for told in seen] == [1, 2, 3, 4]
-    assert ranker.n_epochs_ == 4
+    assert ranker.n_rounds_ == 4
 
 
 def test_ctrl_c_keeps_the_best_epoch_so_far() -> None:
@@ -140,8 +145,8 @@ def test_ctrl_c_keeps_the_best_epoch_so_far() -> None:
 
     ranker = small(n_epochs=1000).fit(TRAIN, valid=VALI, callbacks=[interrupt])
     assert ranker.interrupted_
-    assert ranker.n_epochs_ == len(ranker.history_["valid ndcg@10"]) == 6
-    assert measured(ranker, data=VALI) == max(ranker.history_["valid ndcg@10"])
+    assert ranker.n_rounds_ == len(ranker.history_["valid"]["ndcg@10"]) == 6
+    assert measured(ranker, data=VALI) == max(ranker.history_["valid"]["ndcg@10"])
 
 
 def test_ctrl_c_at_any_moment_leaves_a_net() -> None:
@@ -154,7 +159,7 @@ def test_ctrl_c_at_any_moment_leaves_a_net() -> None:
             continue  # Before the first epoch there is nothing to keep.
         assert ranker.interrupted_
         assert np.isfinite(ranker.predict(TEST)).all()
-        assert len({len(values) for values in ranker.history_.values()}) == 1
+        assert len({len(values) for of_set in ranker.history_.values() for values in of_set.values()}) == 1
 
 
 def test_the_learning_rate_falls_when_the_training_measure_does() -> None:
@@ -163,24 +168,26 @@ def test_the_learning_rate_falls_when_the_training_measure_does() -> None:
         small(optimizer="sgd", learning_rate=1.0, n_epochs=60, decay=decay).fit(TRAIN, valid={"train": TRAIN})
         for decay in (1.0, 0.5)
     )
-    late = {name: np.std(ranker.history_["train ndcg@10"][-10:]) for name, ranker in (("wild", wild), ("tamed", tamed))}
+    late = {
+        name: np.std(ranker.history_["train"]["ndcg@10"][-10:]) for name, ranker in (("wild", wild), ("tamed", tamed))
+    }
     assert late["tamed"] < late["wild"] / 5
 
 
 def test_a_plateau_begins_anew_and_the_best_is_kept() -> None:
     steps = {"optimizer": "sgd", "learning_rate": 1e-30, "n_epochs": 12}
     constant = small(**steps).fit(TRAIN, valid=TRAIN)
-    assert len(set(constant.history_["valid ndcg@10"])) == 1
+    assert len(set(constant.history_["valid"]["ndcg@10"])) == 1
     restarted = small(**steps, restart_rounds=3).fit(TRAIN, valid=TRAIN)
     # Nothing is learned: what changes are the beginnings, of epochs 1 to 4, 5 to 8 and 9 to 12.
-    values = restarted.history_["valid ndcg@10"]
+    values = restarted.history_["valid"]["ndcg@10"]
     assert [len(set(values[a : a + 4])) for a in (0, 4, 8)] == [1, 1, 1]
     assert len(set(values)) == 3
-    assert values[0] == constant.history_["valid ndcg@10"][0]
+    assert values[0] == constant.history_["valid"]["ndcg@10"][0]
     assert measured(restarted, data=TRAIN) == max(values)
     unwatched = small(**steps, restart_rounds=3).fit(TRAIN)
     assert measured(unwatched, data=TRAIN) == pytest.approx(max(values))
-    assert unwatched.n_epochs_ == 12
+    assert unwatched.n_rounds_ == 12
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -190,11 +197,11 @@ def test_partial_fit_is_one_more_epoch(kind: type[Any]) -> None:
     parts = kind(**parameters)
     for _ in range(3):
         assert parts.partial_fit(TRAIN) is parts
-    np.testing.assert_array_equal(parts.net_.weights, whole.net_.weights)
-    assert parts.n_epochs_ == 3
+    np.testing.assert_array_equal(parts.model_.weights, whole.model_.weights)
+    assert parts.n_rounds_ == 3
     parts.partial_fit(VALI.features, VALI.labels, qid=np.repeat(VALI.qids, np.diff(VALI.indptr)))
-    assert not np.array_equal(parts.net_.weights, whole.net_.weights)
-    np.testing.assert_array_equal(parts.net_.scaling.mean, whole.net_.scaling.mean)
+    assert not np.array_equal(parts.model_.weights, whole.model_.weights)
+    np.testing.assert_array_equal(parts.model_.scaling.mean, whole.model_.scaling.mean)
     parts.set_params(optimizer="sgd").partial_fit(TRAIN)
     with pytest.raises(sr.DataError, match="a Dataset has its own"):
         parts.partial_fit(TRAIN, TRAIN.labels)
@@ -224,16 +231,16 @@ def test_training_goes_on_from_another_net(kind: type[Any]) -> None:
     more = kind(hidden=(5,), n_epochs=5, base_ranker=base).fit(VALI)
     assert measured(more) > 0.85
     assert clone(more).base_ranker is base
-    weights = base.net_.weights.copy()
-    assert not np.array_equal(more.net_.weights, weights)
-    np.testing.assert_array_equal(base.net_.weights, weights)
+    weights = base.model_.weights.copy()
+    assert not np.array_equal(more.model_.weights, weights)
+    np.testing.assert_array_equal(base.model_.weights, weights)
 
 
 def test_a_base_that_cannot_be_bettered_is_kept() -> None:
     base = small(n_epochs=40).fit(TRAIN)
     upside_down = sr.Dataset(TRAIN.features, 4 - TRAIN.labels, qid=QID)
     more = small(n_epochs=30, early_stopping_rounds=3).fit(upside_down, valid=TEST, base=base)
-    assert more.best_epoch_ == 0
+    assert more.best_round_ == 0
     np.testing.assert_array_equal(more.predict(TEST), base.predict(TEST))
 
 
@@ -246,7 +253,7 @@ def test_base_scores_are_started_from_and_added(kind: type[Any]) -> None:
     assert not np.allclose(
         ranker.predict(TRAIN.features), kind(hidden=(5,), n_epochs=3).fit(TRAIN).predict(TRAIN.features), atol=0.01
     )
-    assert measured(ranker, data=data) == max(ranker.history_["valid ndcg@10"])
+    assert measured(ranker, data=data) == max(ranker.history_["valid"]["ndcg@10"])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -294,9 +301,9 @@ def test_save_and_load(tmp_path: Path, kind: type[Any]) -> None:
     np.testing.assert_array_equal(ranker.predict(TEST), again.predict(TEST))
     assert again.get_params() == ranker.get_params()
     assert again.history_ == ranker.history_
-    assert (again.n_epochs_, again.best_epoch_) == (ranker.n_epochs_, ranker.best_epoch_)
+    assert (again.n_rounds_, again.best_round_) == (ranker.n_rounds_, ranker.best_round_)
     again.save(tmp_path / "again.swaprank")
     assert (tmp_path / "model.swaprank").read_bytes() == (tmp_path / "again.swaprank").read_bytes()
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(ranker)).predict(TEST), ranker.predict(TEST))
     again.partial_fit(TRAIN)
-    assert again.n_epochs_ == 4
+    assert again.n_rounds_ == 4

@@ -15,7 +15,7 @@ import swaprank as sr
 from tests.rankers.smoothrank_data import TEST, TRAIN, VALI, ndcg, qid_of, small
 
 SMOOTH = (8.0, 1.0)
-"""At smaller sigmas there are many maxima side by side, and rounding decides which of them is found."""
+"""At smaller smoothing factors there are many maxima side by side, and rounding decides which of them is found."""
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_every_metric_of_gains_at_ranks_can_be_learned(metric: str | sr.Metric) 
     ranker = small(metric=metric).fit(TRAIN)
     chance = sr.evaluate(TEST, np.zeros(len(TEST)), metric).results[0].mean
     assert sr.evaluate(TEST, ranker.predict(TEST), metric).results[0].mean > chance * 1.05
-    assert ranker.history_[f"train smooth {metric}"][-1] > chance
+    assert ranker.history_["train"][f"smooth {metric}"][-1] > chance
 
 
 def test_training_climbs_the_metric_beyond_the_regression() -> None:
@@ -61,9 +61,9 @@ def test_units_of_gains_and_features_change_no_order() -> None:
     linear, thousand = (
         sr.CumulativeMetric(gain=gain, name="own") for gain in (lambda label: label, lambda label: 1000 * label)
     )
-    expected = small(metric=linear, sigmas=SMOOTH).fit(TRAIN).predict(TEST)
-    by_gain = small(metric=thousand, sigmas=SMOOTH).fit(TRAIN).predict(TEST)
-    by_feature = small(metric=linear, sigmas=SMOOTH).fit(scaled).predict(TEST.features * factor)
+    expected = small(metric=linear, annealing=SMOOTH).fit(TRAIN).predict(TEST)
+    by_gain = small(metric=thousand, annealing=SMOOTH).fit(TRAIN).predict(TEST)
+    by_feature = small(metric=linear, annealing=SMOOTH).fit(scaled).predict(TEST.features * factor)
     for scores in (by_gain, by_feature):
         assert np.corrcoef(scores, expected)[0, 1] > 0.999
 
@@ -101,7 +101,7 @@ def test_save_and_load(tmp_path: Path, parameters: dict[str, Any]) -> None:
     assert isinstance(again, sr.SmoothRank)
     np.testing.assert_array_equal(ranker.predict(TEST), again.predict(TEST))
     assert again.get_params() == ranker.get_params()
-    assert (again.history_, again.sigma_) == (ranker.history_, ranker.sigma_)
+    assert (again.history_, again.smoothing_factor_) == (ranker.history_, ranker.smoothing_factor_)
     assert again.candidates_ == ranker.candidates_
     again.save(tmp_path / "again.swaprank")
     assert (tmp_path / "model.swaprank").read_bytes() == (tmp_path / "again.swaprank").read_bytes()
@@ -125,7 +125,7 @@ def test_a_net_goes_on_from_a_net() -> None:
     first = sr.RankNet(hidden=(4,), n_epochs=5).fit(TRAIN)
     ranker = small(hidden=(4,), regularization=1e9).fit(TRAIN, base=first)
     np.testing.assert_allclose(ranker.predict(TEST), first.predict(TEST), atol=1e-4)
-    with pytest.raises(sr.ParameterError, match=r"for hidden=\(4,\) a base ranker must be a fitted net"):
+    with pytest.raises(sr.ParameterError, match=r"base_ranker must be a fitted net for hidden=\(4,\)"):
         small(hidden=(4,)).fit(TRAIN, base=small().fit(TRAIN))
     found = r"the base ranker has hidden=\(4,\) and activation='tanh', found hidden="
     with pytest.raises(sr.ParameterError, match=found + r"\(5,\) and activation='tanh' here"):
@@ -161,13 +161,13 @@ def test_the_level_of_base_scores_does_not_matter(parameters: dict[str, Any], st
 @pytest.mark.parametrize(
     ("parameters", "array"),
     [
-        ({"sigmas": (8.0, 1.0)}, {"sigmas": np.array([8.0, 1.0])}),
+        ({"annealing": (8.0, 1.0)}, {"annealing": np.array([8.0, 1.0])}),
         ({"hidden": (3, 2)}, {"hidden": np.array([3, 2])}),
         ({"regularization": (1.0, 0.1)}, {"regularization": np.array([0.1, 1.0])}),
-        ({"sigmas": (8.0, 1.0), "n_folds": 2, "best_sigma": True},
-         {"sigmas": np.array([8, 1]), "n_folds": 2, "best_sigma": True}),
+        ({"annealing": (8.0, 1.0), "n_folds": 2, "best_step": True},
+         {"annealing": np.array([8, 1]), "n_folds": 2, "best_step": True}),
     ],
-    ids=["sigmas", "hidden", "regularization", "folds"],
+    ids=["annealing", "hidden", "regularization", "folds"],
 )  # fmt: skip
 def test_arrays_do_as_parameters(tmp_path: Path, parameters: dict[str, Any], array: dict[str, Any]) -> None:
     expected, found = small(**parameters).fit(TRAIN, valid=VALI), small(**array).fit(TRAIN, valid=VALI)
@@ -197,8 +197,8 @@ def test_rows_in_any_order_learn_and_score_the_same() -> None:
     order = np.random.default_rng(0).permutation(len(TRAIN))
     missing = TRAIN.features.copy()
     missing[::7, 2] = np.nan
-    grouped = small(sigmas=SMOOTH).fit(missing, TRAIN.labels, qid=qid_of(TRAIN))
-    scattered = small(sigmas=SMOOTH).fit(missing[order], TRAIN.labels[order], qid=qid_of(TRAIN)[order])
+    grouped = small(annealing=SMOOTH).fit(missing, TRAIN.labels, qid=qid_of(TRAIN))
+    scattered = small(annealing=SMOOTH).fit(missing[order], TRAIN.labels[order], qid=qid_of(TRAIN)[order])
     assert np.corrcoef(grouped.coef_, scattered.coef_)[0, 1] > 0.99
     np.testing.assert_array_equal(grouped.predict(missing[order]), grouped.predict(missing)[order])
     assert np.isfinite(grouped.predict(missing)).all()
@@ -273,20 +273,20 @@ def test_scikit_learn_conventions() -> None:
         ({"regularization": -1}, "regularization must be a number from 0; found -1."),
         ({"regularization": "best"}, "regularization must be a number from 0, several, or 'auto'; found 'best'."),
         ({"regularization": ()}, "regularization has nothing to choose from: it is empty."),
-        ({"sigmas": (1.0, 0.0)}, "sigmas must be a number above 0; found 0.0."),
-        ({"sigmas": ()}, "sigmas has no steps: it is empty."),
-        ({"sigmas": 3}, "sigmas must be a tuple of numbers; found 3."),
-        ({"sigmas": np.array(3.0)}, "sigmas must be a tuple of numbers; found array(3.)."),
-        ({"sigmas": np.ones((1, 1))}, "sigmas must be a number above 0; found array([1.])."),
+        ({"annealing": (1.0, 0.0)}, "annealing must be a number above 0; found 0.0."),
+        ({"annealing": ()}, "annealing has no steps: it is empty."),
+        ({"annealing": 3}, "annealing must be a tuple of numbers; found 3."),
+        ({"annealing": np.array(3.0)}, "annealing must be a tuple of numbers; found array(3.)."),
+        ({"annealing": np.ones((1, 1))}, "annealing must be a number above 0; found array([1.])."),
         ({"regularization": np.ones((1, 1))}, "regularization must be a number from 0; found array([1.])."),
         ({"start": "regresion"}, "there is no start 'regresion'; did you mean 'regression'?"),
         ({"optimizer": "bfgs"}, "there is no optimizer 'bfgs'; did you mean 'l-bfgs'?"),
         ({"features": "kernelpca"}, "there is no features 'kernelpca'; did you mean 'kernel_pca'?"),
-        ({"best_sigma": 1}, "best_sigma must be True or False; found 1."),
+        ({"best_step": 1}, "best_step must be True or False; found 1."),
         ({"max_iterations": 0}, "max_iterations must be a whole number from 1 to 1e+07; found 0."),
         ({"hidden": (3,), "features": "kernel_pca"}, "hidden=(3,) and features='kernel_pca' do not go together."),
         ({"hidden": (0,)}, "hidden must be a whole number from 1 to 1e+06; found 0."),
-        ({"base_ranker": 3}, "a base ranker must be a fitted linear one, with coef_; found int."),
+        ({"base_ranker": 3}, "base_ranker must be a fitted linear ranker, with coef_; found int."),
         (
             {"base_ranker": LinearRegression().fit(np.eye(2), [0, 1])},
             "the base ranker has 2 features, but the data has 6.",

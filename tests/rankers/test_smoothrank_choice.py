@@ -15,11 +15,14 @@ from tests.rankers.smoothrank_data import SHORT, TEST, TRAIN, VALI, ndcg, small
 
 def test_history_along_sigma() -> None:
     ranker = small().fit(TRAIN, valid={"vali": VALI, "test": TEST}, metrics=["ndcg@5", "map"])
-    names = [f"{name} {metric}" for name in ("train", "vali", "test") for metric in ("ndcg@5", "map")]
-    assert list(ranker.history_) == ["train smooth ndcg", *names]
-    assert {len(values) for values in ranker.history_.values()} == {3}
-    assert sr.evaluate(TEST, ranker.predict(TEST), "map").results[0].mean == ranker.history_["test map"][-1]
-    assert ranker.sigma_ == SHORT[-1]
+    assert {name: set(of_set) for name, of_set in ranker.history_.items()} == {
+        "train": {"smooth ndcg", "ndcg@5", "map"},
+        "vali": {"ndcg@5", "map"},
+        "test": {"ndcg@5", "map"},
+    }
+    assert {len(values) for of_set in ranker.history_.values() for values in of_set.values()} == {3}
+    assert sr.evaluate(TEST, ranker.predict(TEST), "map").results[0].mean == ranker.history_["test"]["map"][-1]
+    assert ranker.smoothing_factor_ == SHORT[-1]
     assert ranker.candidates_ == {}
 
 
@@ -28,9 +31,9 @@ def test_the_regularization_is_chosen_on_the_watched_set() -> None:
     ranker = small(regularization=strengths).fit(TRAIN, valid=VALI)
     assert list(ranker.candidates_) == list(strengths)
     for strength, value in ranker.candidates_.items():
-        assert small(regularization=strength).fit(TRAIN, valid=VALI).history_["valid ndcg"][-1] == value
+        assert small(regularization=strength).fit(TRAIN, valid=VALI).history_["valid"]["ndcg"][-1] == value
     assert ranker.regularization_ == max(strengths, key=ranker.candidates_.__getitem__)
-    assert ranker.history_["valid ndcg"][-1] == max(ranker.candidates_.values())
+    assert ranker.history_["valid"]["ndcg"][-1] == max(ranker.candidates_.values())
 
 
 def test_the_regularization_is_chosen_by_cross_validation_where_nothing_is_watched() -> None:
@@ -43,25 +46,28 @@ def test_the_regularization_is_chosen_by_cross_validation_where_nothing_is_watch
     )  # fmt: skip
     assert [each.round for each in told] == [1, 2, 3, 4, 5, 6]
     assert {each.n_rounds for each in told} == {6}
-    assert list(told[0].measured) == ["folds ndcg"]
-    assert told[2].measured["folds ndcg"] == max(ranker.candidates_.values())
+    assert {name: list(of_set) for name, of_set in told[0].measured.items()} == {"folds": ["ndcg"]}
+    assert told[2].measured["folds"]["ndcg"] == max(ranker.candidates_.values())
 
 
 def test_with_folds_and_a_watched_set_both_judge() -> None:
     alone = small(regularization=(1.0, 0.01), n_folds=3).fit(TRAIN)
     both = small(regularization=(1.0, 0.01), n_folds=3).fit(TRAIN, valid=VALI)
     assert alone.candidates_ != both.candidates_
-    assert list(both.history_) == ["train smooth ndcg", "train ndcg", "valid ndcg"]
+    assert {name: set(of_set) for name, of_set in both.history_.items()} == {
+        "train": {"smooth ndcg", "ndcg"},
+        "valid": {"ndcg"},
+    }
 
 
 def test_the_best_sigma_is_kept_if_asked_for() -> None:
-    ranker = small(best_sigma=True, sigmas=(8.0, 1.0, 1e-3)).fit(TRAIN, valid=VALI)
-    values = ranker.history_["valid ndcg"]
+    ranker = small(best_step=True, annealing=(8.0, 1.0, 1e-3)).fit(TRAIN, valid=VALI)
+    values = ranker.history_["valid"]["ndcg"]
     assert len(values) == 3
-    assert ranker.sigma_ == (8.0, 1.0, 1e-3)[int(np.argmax(values))]
+    assert ranker.smoothing_factor_ == (8.0, 1.0, 1e-3)[int(np.argmax(values))]
     assert ndcg(ranker, VALI) == pytest.approx(max(values))
-    by_folds = small(best_sigma=True, n_folds=3).fit(TRAIN)
-    assert by_folds.sigma_ == SHORT[len(by_folds.history_["train ndcg"]) - 1]
+    by_folds = small(best_step=True, n_folds=3).fit(TRAIN)
+    assert by_folds.smoothing_factor_ == SHORT[len(by_folds.history_["train"]["ndcg"]) - 1]
 
 
 def test_a_callback_sees_every_sigma_and_can_stop() -> None:
@@ -73,10 +79,10 @@ def test_a_callback_sees_every_sigma_and_can_stop() -> None:
 
     ranker = small(regularization=(1.0, 0.01)).fit(TRAIN, valid=VALI, callbacks=[look])
     assert [(told.round, told.n_rounds) for told in seen] == [(1, 3), (2, 3)]
-    assert ranker.sigma_ == SHORT[1]
-    assert seen[-1].measured["valid ndcg"] == max(ranker.candidates_.values())
+    assert ranker.smoothing_factor_ == SHORT[1]
+    assert seen[-1].measured["valid"]["ndcg"] == max(ranker.candidates_.values())
     stopped = small(regularization=(1.0, 0.01)).fit(TRAIN, callbacks=[lambda told: told.round == 2])
-    assert stopped.sigma_ == np.inf  # in the search by folds: no ascent of all queries follows
+    assert stopped.smoothing_factor_ == np.inf  # in the search by folds: no ascent of all queries follows
     assert ndcg(stopped) > 0.6
 
 
@@ -88,8 +94,8 @@ def test_ctrl_c_keeps_the_best_weights_so_far(regularization: Any) -> None:
 
     ranker = small(regularization=regularization).fit(TRAIN, valid=VALI, callbacks=[interrupt])
     assert ranker.interrupted_
-    assert ranker.sigma_ in SHORT[:2]
-    assert ndcg(ranker, VALI) == max(ranker.history_["valid ndcg"])
+    assert ranker.smoothing_factor_ in SHORT[:2]
+    assert ndcg(ranker, VALI) == max(ranker.history_["valid"]["ndcg"])
 
 
 def test_ctrl_c_at_any_moment_neither_hangs_nor_loses_the_start() -> None:
@@ -108,10 +114,10 @@ def test_ctrl_c_at_any_moment_neither_hangs_nor_loses_the_start() -> None:
 def test_the_last_set_is_watched_also_if_it_is_the_training_set() -> None:
     strengths = (100.0, 0.01, 1e-4)
     ranker = small(regularization=strengths).fit(TRAIN, valid={"vali": VALI, "train": TRAIN})
-    assert list(ranker.history_) == ["train smooth ndcg", "vali ndcg", "train ndcg"]
-    assert ranker.history_["train ndcg"][-1] == max(ranker.candidates_.values()) == ndcg(ranker, TRAIN)
+    assert list(ranker.history_) == ["vali", "train"]
+    assert ranker.history_["train"]["ndcg"][-1] == max(ranker.candidates_.values()) == ndcg(ranker, TRAIN)
     first = small(regularization=strengths).fit(TRAIN, valid={"train": TRAIN, "vali": VALI})
-    assert first.history_["vali ndcg"][-1] == max(first.candidates_.values()) == ndcg(first, VALI)
+    assert first.history_["vali"]["ndcg"][-1] == max(first.candidates_.values()) == ndcg(first, VALI)
     with pytest.raises(sr.DataError, match="'train' is the name of the data that is learned from"):
         small().fit(TRAIN, valid={"train": VALI})
 

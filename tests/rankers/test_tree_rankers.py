@@ -68,17 +68,20 @@ def test_rows_in_any_order_learn_and_score_the_same() -> None:
 def test_history_and_early_stopping() -> None:
     ranker = small(n_trees=400, learning_rate=0.5, early_stopping_rounds=5)
     ranker.fit(TRAIN, valid={"train": TRAIN, "vali": VALI}, metrics=["ndcg@10", "map"])
-    assert list(ranker.history_) == ["train ndcg@10", "train map", "vali ndcg@10", "vali map"]
-    watched = ranker.history_["vali ndcg@10"]
-    assert ranker.n_trees_ == ranker.best_n_trees_ == int(np.argmax(watched)) + 1
-    assert len(watched) == ranker.n_trees_ + 5 < 400
+    assert {name: list(of_set) for name, of_set in ranker.history_.items()} == {
+        "train": ["ndcg@10", "map"],
+        "vali": ["ndcg@10", "map"],
+    }
+    watched = ranker.history_["vali"]["ndcg@10"]
+    assert ranker.n_trees_ == ranker.best_round_ == int(np.argmax(watched)) + 1
+    assert len(watched) == ranker.n_rounds_ == ranker.n_trees_ + 5 < 400
     assert ndcg(ranker, VALI) == pytest.approx(max(watched))
 
 
 def test_history_is_what_staged_scores_say() -> None:
     ranker = small().fit(TRAIN, valid=VALI)
     stages = [sr.evaluate(VALI, scores, "ndcg@10").results[0].mean for _, scores in ranker.staged_predict(VALI)]
-    assert stages == pytest.approx(ranker.history_["valid ndcg@10"])
+    assert stages == pytest.approx(ranker.history_["valid"]["ndcg@10"][: ranker.n_trees_])
     np.testing.assert_array_equal(ranker.predict(TEST, n_trees=5), dict(ranker.staged_predict(TEST))[5])
     assert (ranker.predict(TEST, n_trees=0) == 0).all()
 
@@ -93,7 +96,7 @@ def test_a_callback_sees_every_round_and_can_stop() -> None:
     ranker = small().fit(TRAIN, valid=VALI, callbacks=[look])
     assert [told.round for told in seen] == [1, 2, 3, 4]
     assert ranker.n_trees_ == 4
-    assert seen[-1].measured["valid ndcg@10"] == ranker.history_["valid ndcg@10"][-1]
+    assert seen[-1].measured["valid"]["ndcg@10"] == ranker.history_["valid"]["ndcg@10"][-1]
 
 
 def test_ctrl_c_keeps_the_best_forest_so_far() -> None:
@@ -104,7 +107,7 @@ def test_ctrl_c_keeps_the_best_forest_so_far() -> None:
     ranker = small(n_trees=1000).fit(TRAIN, valid=VALI, callbacks=[interrupt])
     assert ranker.interrupted_
     assert 1 <= ranker.n_trees_ <= 6
-    assert ranker.n_trees_ == ranker.best_n_trees_
+    assert ranker.n_trees_ == ranker.best_round_
     assert ndcg(ranker) > 0.5
 
 
@@ -143,7 +146,7 @@ def test_contributions_and_importances() -> None:
     ranker = small().fit(TRAIN)
     np.testing.assert_allclose(ranker.contributions(TEST).sum(axis=1), ranker.predict(TEST), atol=1e-9)
     assert set(ranker.importances()) == set(TRAIN.feature_names)
-    assert sum(ranker.importances("splits").values()) == len(ranker.forest_.feature)
+    assert sum(ranker.importances("splits").values()) == len(ranker.model_.feature)
     falls = ranker.permutation_importances(TEST, n_repeats=2)
     assert max(falls.values()) > 0.01
     assert list(falls.values()) == sorted(falls.values(), reverse=True)
@@ -227,7 +230,7 @@ def test_scikit_learn_conventions() -> None:
         ({"normalize": "no"}, "normalize must be True or False; found 'no'."),
         ({"max_depth": 0}, "max_depth must be a whole number from 1, or None; found 0."),
         ({"metric": "ndgc"}, "there is no metric 'ndgc'; did you mean 'ndcg'?"),
-        ({"base_ranker": 3}, "a base ranker must be a fitted LambdaMART or MART, found int."),
+        ({"base_ranker": 3}, "base_ranker must be a fitted LambdaMART or MART, found int."),
         ({"early_stopping_rounds": 5}, "early_stopping_rounds needs a data set to watch: fit(train, valid=…)."),
     ],
 )
@@ -270,8 +273,8 @@ def test_scores_that_start_out_wrong_do_not_explode() -> None:
     for wrong in (10.0, 50.0, 1000.0):
         data = sr.Dataset(TRAIN.features, TRAIN.labels, qid=qid, base_score=-wrong * TRAIN.labels)
         ranker = small(n_trees=5).fit(data)
-        assert np.abs(ranker.forest_.leaf_value).max() <= 0.1 * 100 + 1e-9
-        assert len(ranker.forest_.feature) > 0
+        assert np.abs(ranker.model_.leaf_value).max() <= 0.1 * 100 + 1e-9
+        assert len(ranker.model_.feature) > 0
 
 
 def test_a_base_that_cannot_be_bettered_is_kept() -> None:
@@ -279,7 +282,7 @@ def test_a_base_that_cannot_be_bettered_is_kept() -> None:
     base = small(n_trees=30, min_docs_in_leaf=1).fit(perfect)
     upside_down = sr.Dataset(perfect.features, 4 - perfect.labels, qid=np.repeat(VALI.qids, np.diff(VALI.indptr)))
     more = small(n_trees=30, early_stopping_rounds=3).fit(upside_down, valid=perfect, base=base)
-    assert more.n_trees_ == more.best_n_trees_ == 30
+    assert (more.n_trees_, more.best_round_) == (30, 20)
 
 
 def test_a_failed_fit_leaves_the_model_as_it_was() -> None:

@@ -149,7 +149,7 @@ RANKERS: dict[str, Any] = {
     "linear": lambda: sr.LinearRegressionRanker().fit(TRAIN, valid=VALI),
     "ranknet": lambda: sr.RankNet(hidden=(3,), n_epochs=2).fit(TRAIN, valid=VALI),
     "lambdarank": lambda: sr.LambdaRank(hidden=(), n_epochs=2, sigma=2.0).fit(TRAIN),
-    "smoothrank": lambda: sr.SmoothRank(sigmas=(1.0,), max_iterations=3).fit(TRAIN),
+    "smoothrank": lambda: sr.SmoothRank(annealing=(1.0,), max_iterations=3).fit(TRAIN),
     "constant": lambda: sr.LambdaMART(n_trees=0).fit(TRAIN),
     "combination": lambda: sr.combine(sr.MART(n_trees=3).fit(TRAIN), RANKERS["linear"](), VALI),
     "own metric": lambda: sr.LambdaMART(
@@ -273,7 +273,7 @@ def test_any_names_leave_the_page_well_formed(names: list[str], title: str) -> N
 def test_large_data_makes_no_large_page() -> None:
     (data,) = sr.datasets.random_net((4000,), n_features=300, n_documents=10, random_state=1)
     ranker = sr.LambdaMART(n_trees=3).fit(data.subset(slice(0, 50)))
-    ranker.history_ = {f"set{at} ndcg@10": list(np.linspace(0, 1, 5000)) for at in range(5)}
+    ranker.history_ = {f"set{at}": {"ndcg@10": np.linspace(0, 1, 5000).tolist()} for at in range(5)}
     made = sr.report(ranker, data)
     check(made.html)
     assert len(made.html.encode()) < 1_500_000

@@ -119,8 +119,13 @@ def test_a_forest_is_measured_at_its_stages() -> None:
         assert value == sr.evaluate(TEST, scores, "map")["map"].mean
 
 
-def test_histories_are_split_into_sets_and_metrics() -> None:
-    history = {"a b ndcg@10(gain=linear, ties=input)": [0.1], "c map": [0.2, 0.3], "odd thing": [0.5], "empty map": []}
+def test_every_metric_has_a_line_per_set() -> None:
+    history: dict[str, dict[str, list[float]]] = {
+        "a b": {"ndcg@10(gain=linear, ties=input)": [0.1]},
+        "c": {"map": [0.2, 0.3]},
+        "odd": {"thing": [0.5]},
+        "empty": {"map": []},
+    }
     found = {metric: [(line.name, line.y.tolist()) for line in lines] for metric, lines in curves(history).items()}
     assert found == {
         "ndcg@10(gain=linear, ties=input)": [("a b", [0.1])],

@@ -12,12 +12,11 @@ from swaprank.arrays import Features, Floats
 from swaprank.errors import ModelFileError
 from swaprank.models.kernel_map import fit_kernel_map, kernel_map_from_arrays
 from swaprank.models.layers import make_layers, random_weights
-from swaprank.models.linear import LinearModel, linear_model_from_arrays
+from swaprank.models.linear import LinearModel
 from swaprank.models.projection import project, pull_back
-from swaprank.models.scaling import fit_scaling
-from swaprank.models.scaling import fill, units_of
-from swaprank.smoothrank.architectures import rows_by_query
+from swaprank.models.scaling import fill, fit_scaling, units_of
 from swaprank.objectives.ranknet_objective import by_descending_label
+from swaprank.smoothrank.architectures import rows_by_query
 from swaprank.smoothrank.candidates import choose, query_folds
 from swaprank.smoothrank.conjugate_gradients import conjugate_gradients
 from swaprank.smoothrank.ranking_svm import fit_pairs, hinge_queries
@@ -201,10 +200,10 @@ def test_damaged_models_are_refused() -> None:
         kernel_map_from_arrays(mapping.arrays(), mapping.meta() | {"kernel": "tanh"})
     with pytest.raises(ModelFileError, match="gamma"):
         kernel_map_from_arrays(mapping.arrays(), mapping.meta() | {"gamma": -1.0})
-    arrays = LinearModel(np.zeros(3), np.zeros(3, np.float32)).arrays()
+    meta, arrays = LinearModel(np.zeros(3), np.zeros(3, np.float32)).to_parts()
     for bad in ({"weights": np.zeros(2)}, {"missing": np.full(3, np.inf)}, {"weights": np.zeros((3, 1))}):
         with pytest.raises(ModelFileError):
-            linear_model_from_arrays(arrays | bad)
+            LinearModel.from_parts(meta, arrays | bad)
 
 
 def test_missing_values_are_means() -> None:

@@ -57,7 +57,7 @@ class LambdaMART(TreeRanker):
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_net((100, 50), n_features=10, random_state=0)
     >>> ranker = sr.LambdaMART(metric="ndcg@10", n_trees=30, n_leaves=15).fit(train, valid=vali)
-    >>> ranker.history_["valid ndcg@10"][-1] > ranker.history_["valid ndcg@10"][0] > 0.6
+    >>> ranker.history_["valid"]["ndcg@10"][-1] > ranker.history_["valid"]["ndcg@10"][0] > 0.6
     True
     >>> ranker.predict(vali).shape
     (2500,)

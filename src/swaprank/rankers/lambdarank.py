@@ -54,7 +54,7 @@ class LambdaRank(NetRanker):
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_net((100, 50), n_features=10, random_state=0)
     >>> ranker = sr.LambdaRank("ndcg@10", hidden=(10,), n_epochs=20).fit(train, valid=vali)
-    >>> max(ranker.history_["valid ndcg@10"]) > 0.9
+    >>> max(ranker.history_["valid"]["ndcg@10"]) > 0.9
     True
     >>> ranker.predict(vali).shape
     (2500,)

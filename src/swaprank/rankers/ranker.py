@@ -24,7 +24,14 @@ from swaprank.rankers.saving import save
 
 
 class Ranker(BaseEstimator):  # type: ignore[misc]
-    """Learns to order the documents of a query; see the rankers themselves for their parameters."""
+    """Learns to order the documents of a query; see the rankers themselves for their parameters.
+
+    >>> import swaprank as sr
+    >>> (data,) = sr.datasets.random_net((20,), n_features=3, random_state=0)
+    >>> ranker = sr.MART(n_trees=2).fit(data)
+    >>> isinstance(ranker, sr.Ranker), ranker.model_.describe()
+    (True, '2 trees')
+    """
 
     kind: ClassVar[str]
     """Its name in model files and on the command line."""
@@ -105,11 +112,13 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
         The `base_score` of a data set is added, as in training.
         """
-        return self._plus_base_score(self.model_.score(self._features_of(X), self.n_threads), X)
+        features = self._features_of(X)
+        return self._plus_base_score(self.model_.score(features, self.n_threads), X)
 
     def contributions(self, X: Any) -> Floats:
         """Each feature's share in each score, exactly (TreeSHAP for trees); the last column is the expected score."""
-        shares = self.model_.contributions(self._features_of(X), self.n_threads)
+        features = self._features_of(X)
+        shares = self.model_.contributions(features, self.n_threads)
         shares[:, -1] = self._plus_base_score(shares[:, -1], X)
         return shares
 

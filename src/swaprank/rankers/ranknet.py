@@ -43,7 +43,7 @@ class RankNet(NetRanker):
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_net((100, 50), n_features=10, random_state=0)
     >>> ranker = sr.RankNet(hidden=(10,), n_epochs=20).fit(train, valid=vali)
-    >>> max(ranker.history_["valid ndcg@10"]) > 0.9
+    >>> max(ranker.history_["valid"]["ndcg@10"]) > 0.9
     True
     >>> ranker.predict_proba_pair(vali, 3, 4).round(2) + ranker.predict_proba_pair(vali, 4, 3).round(2)
     np.float64(1.0)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from swaprank.errors import ModelFileError
 from swaprank.model_files.container import read_model, write_model
 from swaprank.models.forest import Forest
-from swaprank.models.forest_arrays import forest_arrays, forest_from_arrays, forest_meta
 from swaprank.models.forest_scoring import score
 from tests.models.random_forests import naive_scores, random_documents, random_forest
 
@@ -20,9 +19,9 @@ FOREST = random_forest(np.random.default_rng(0), [4, 1, 9])
 
 
 def through_a_file(path: Path, forest: Forest) -> Forest:
-    write_model(path, "forest", forest_meta(forest), forest_arrays(forest))
+    write_model(path, "forest", *forest.to_parts())
     found = read_model(path)
-    return forest_from_arrays(found.arrays, found.meta)
+    return Forest.from_parts(found.meta, found.arrays)
 
 
 def test_a_forest_comes_back_and_scores_the_same(tmp_path: Path) -> None:
@@ -44,11 +43,11 @@ def test_an_empty_forest_comes_back(tmp_path: Path) -> None:
     value=st.integers(-12, 12) | st.integers(-(2**31), 2**31 - 1),
 )
 def test_a_tampered_index_is_found_or_harmless(name: str, at: int, value: int) -> None:
-    arrays = {key: array.copy() for key, array in forest_arrays(FOREST).items()}
+    arrays = {key: array.copy() for key, array in FOREST.to_parts().arrays.items()}
     assume(at < len(arrays[name]) and arrays[name][at] != value)
     arrays[name][at] = value
     try:
-        forest = forest_from_arrays(arrays, forest_meta(FOREST))
+        forest = Forest.from_parts(FOREST.to_parts().meta, arrays)
     except ModelFileError:
         return
     # Any feature and, where no node stands above the leaf to disagree, any count will do.
@@ -59,14 +58,14 @@ def test_a_tampered_index_is_found_or_harmless(name: str, at: int, value: int) -
 
 @pytest.mark.parametrize("name", ["n_features", "base_score", "left", "leaf_value"])
 def test_a_missing_part_is_named(name: str) -> None:
-    arrays, meta = forest_arrays(FOREST), forest_meta(FOREST)
+    meta, arrays = FOREST.to_parts()
     arrays.pop(name, None)
     meta.pop(name, None)
     with pytest.raises(ModelFileError, match=f"the forest has no {name}"):
-        forest_from_arrays(arrays, meta)
+        Forest.from_parts(meta, arrays)
 
 
 @pytest.mark.parametrize(("name", "value"), [("n_features", "5"), ("n_features", 2), ("base_score", None)])
 def test_wrong_parameters_are_refused(name: str, value: object) -> None:
     with pytest.raises(ModelFileError, match="the forest's"):
-        forest_from_arrays(forest_arrays(FOREST), forest_meta(FOREST) | {name: value})
+        Forest.from_parts(FOREST.to_parts().meta | {name: value}, FOREST.to_parts().arrays)

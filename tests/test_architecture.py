@@ -1,0 +1,102 @@
+"""Imports between packages point one way, lazy ones included; a file name says where one is."""
+
+import ast
+from collections import Counter
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import swaprank as sr
+
+SOURCE = Path(sr.__path__[0])
+MODULES = {path: ast.parse(path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+
+
+def room(module: str) -> str:
+    """The package or root module that a module is in: "metrics" of swaprank.metrics.parse."""
+    return module.split(".")[1]
+
+
+def imported(path: Path, tree: ast.Module) -> set[str]:
+    """All modules of ours that a file names: imports anywhere in it, and dotted names in texts, as registries have."""
+    found = set()
+    typing_only = {
+        id(each)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for each in ast.walk(node)
+    }
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if id(node) in typing_only or id(node) in docstrings:
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " not in node.value:
+            found.add(node.value)
+    return {name for name in found if name.startswith("swaprank.")}
+
+
+def package_graph() -> dict[str, set[str]]:
+    rooms = {path.stem if path.parent == SOURCE else path.relative_to(SOURCE).parts[0] for path in MODULES} - {
+        "__init__"
+    }
+    graph: dict[str, set[str]] = {name: set() for name in rooms}
+    for path, tree in MODULES.items():
+        here = path.stem if path.parent == SOURCE else path.relative_to(SOURCE).parts[0]
+        if here in rooms:
+            graph[here] |= {room(name) for name in imported(path, tree)} & rooms - {here}
+    return graph
+
+
+ORDER = (
+    "version", "errors", "arrays", "seeds", "threads", "kernels", "files", "data", "rendering", "reading", "metrics",
+    "objectives", "models", "trees", "nets", "smoothrank", "model_files", "rankers", "ensembles", "registry",
+    "evaluation", "instruments", "torch", "reporting", "experiments", "reproduction", "cli", "__main__",
+)  # fmt: skip
+"""From left to right: every package imports only what stands before it. CONTRIBUTING.md shows the same map."""
+
+
+def test_imports_between_packages_point_one_way() -> None:
+    graph = package_graph()
+    TopologicalSorter(graph).prepare()  # raises CycleError
+    assert set(graph) == set(ORDER)
+    wrong = {
+        name: sorted(after for after in needs if ORDER.index(after) > ORDER.index(name))
+        for name, needs in graph.items()
+    }
+    assert {name: after for name, after in wrong.items() if after} == {}
+
+
+def test_no_file_name_occurs_twice() -> None:
+    counts = Counter(path.stem for path in MODULES if path.stem != "__init__")
+    assert [name for name, n in counts.items() if n > 1] == []
+
+
+def test_nobody_outside_asks_which_class_a_ranker_or_model_is() -> None:
+    classes = {
+        node.name
+        for path, tree in MODULES.items()
+        if path.parent.name in ("rankers", "ensembles", "models")
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and node.name != "Ranker"
+    }
+    for path, tree in MODULES.items():
+        if path.parent.name in ("rankers", "ensembles", "models", "smoothrank"):
+            continue
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id in ("isinstance", "issubclass")
+            ):
+                asked = {each.id for each in ast.walk(node.args[1]) if isinstance(each, ast.Name)}
+                assert not asked & classes, f"{path.name}, line {node.lineno}: {ast.unparse(node)}"
