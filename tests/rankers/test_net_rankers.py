@@ -152,8 +152,8 @@ def test_ctrl_c_keeps_the_best_epoch_so_far() -> None:
 def test_ctrl_c_at_any_moment_leaves_a_net() -> None:
     for moment in (0.005, 0.02, 0.05):
         timer = threading.Timer(moment, signal.raise_signal, [signal.SIGINT])
-        timer.start()
         try:
+            timer.start()
             ranker = small(n_epochs=3000).fit(TRAIN, valid={"a": VALI, "b": TEST})
         except KeyboardInterrupt:
             continue  # Before the first epoch there is nothing to keep.

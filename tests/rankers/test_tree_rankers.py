@@ -259,8 +259,8 @@ def test_bad_requests_get_a_clear_error() -> None:
 def test_ctrl_c_at_any_moment_neither_hangs_nor_loses_the_trees() -> None:
     for moment in (0.01, 0.05, 0.11, 0.2):
         timer = threading.Timer(moment, signal.raise_signal, [signal.SIGINT])
-        timer.start()
         try:
+            timer.start()
             ranker = small(n_trees=100_000, n_threads=4).fit(TRAIN)
         except KeyboardInterrupt:
             continue  # Before the first round there is nothing to keep.

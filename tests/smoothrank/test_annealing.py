@@ -100,8 +100,8 @@ def test_ctrl_c_leaves_all_candidates_at_the_same_step(n_threads: int) -> None:
     candidates = [Candidate(ascent(start, strength, max_iterations=10**6), start) for strength in (1e-9, 1e-12)]
     step_all([replace(each, ascent=replace(each.ascent, max_iterations=1)) for each in candidates], 1.0, n_threads)
     timer = threading.Timer(0.05, signal.raise_signal, [signal.SIGINT])
-    timer.start()
     try:
+        timer.start()
         for _ in range(10_000):
             step_all(candidates, 1e-4, n_threads)
     except KeyboardInterrupt:
