@@ -183,12 +183,12 @@ def test_any_number_of_threads_and_the_seed() -> None:
 def test_progress_is_told_and_queries_may_be_left_out() -> None:
     data = sr.Dataset(np.random.default_rng(0).normal(size=(40, 2)), [0, 1] * 10 + [0] * 20, qid=np.arange(40) // 4)
     ranker = sr.LinearRegressionRanker(regularization=0.1).fit(data)
-    told: list[tuple[int, int]] = []
+    calls: list[tuple[int, int]] = []
     found = sr.certify(
-        ranker, data, "ndcg(empty=skip)", epsilon=0.5, n_weights=0, progress=lambda done, n: told.append((done, n))
+        ranker, data, "ndcg(empty=skip)", epsilon=0.5, n_weights=0, progress=lambda done, n: calls.append((done, n))
     )
     assert found.n_queries == 5
-    assert told[-1][0] == told[-1][1]
+    assert calls[-1][0] == calls[-1][1]
     assert "One parameter at a time" not in str(found)
 
 

@@ -27,9 +27,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(name: str, settings: Settings) -> Outcome:
-    told: list[str] = []
-    outcome = experiment(name).run(settings, told.append)
-    assert told
+    messages: list[str] = []
+    outcome = experiment(name).run(settings, messages.append)
+    assert messages
     return outcome
 
 

@@ -42,8 +42,8 @@ def run(settings: Settings, tell: Tell) -> Outcome:
     of = f"of {last.n_directions}"
     header = ["net", "measure", "weights", "value", f"rise, 0.1 to 1, {of}", "0.001 to 0.01", "alone, of 20", "highest"]
     text = (
-        f"[Donmez2009]: of 459 directions, none raises the measure of a trained net, and some that of a random net. Here: "
-        f"{train.n_queries:,} queries, {last.n_directions} directions\n\n{text_table(header, rows, left=3)}"
+        f"[Donmez2009]: of 459 directions, none raises the measure of a trained net, and some that of a random net. "
+        f"Here: {train.n_queries:,} queries, {last.n_directions} directions\n\n{text_table(header, rows, left=3)}"
     )
     lines = [
         *_lines("trained", found["two layers, ndcg, trained"]),

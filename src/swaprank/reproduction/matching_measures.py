@@ -59,8 +59,8 @@ def run(settings: Settings, tell: Tell) -> Outcome:
         if hidden:
             lines = [_line(name, SPARSE[-1], [*found.values(), equal[SPARSE[-1]]]) for name in METRICS]
     text = (
-        f"[Donmez2009, Tables 3 and 4, Figure 5]: training for NDCG and MAP is best for these measures; for NDCG@10 and "
-        f"MRR only if all learn from equally few pairs. {test.n_queries:,} test queries; * marks the best; p: "
+        f"[Donmez2009, Tables 3 and 4, Figure 5]: training for NDCG and MAP is best for these measures; for NDCG@10 "
+        f"and MRR only if all learn from equally few pairs. {test.n_queries:,} test queries; * marks the best; p: "
         f"against the net trained for the tested measure\n\n" + "\n\n".join(parts)
     )
     chart = Chart("MRR by pairs with a lambda", "pairs with a lambda per epoch", "MRR on test", lines, log_x=True)
