@@ -1,4 +1,4 @@
-"""Moved parameters against models with those parameters, and what the certificate says of them."""
+"""Moved parameters give the same scores as models with those parameters; certificates state the right result."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from swaprank.rankers.ranker import Ranker
 
 
 def mixed_up() -> sr.Dataset:
-    """Rows of all queries in any order, features on different scales, some of them missing, base scores."""
+    """Shuffled rows, features on different scales, missing values, base scores."""
     (data,) = sr.datasets.random_net((30,), n_features=4, n_documents=12, random_state=0)
     rng = np.random.default_rng(0)
     order = rng.permutation(len(data))
@@ -104,9 +104,9 @@ def test_459_directions_and_the_statement_in_words() -> None:
 )
 @pytest.mark.parametrize("hidden", [(), (10,)])
 def test_a_random_net_fails_and_a_trained_one_passes(metric: str, n_queries: int, hidden: tuple[int, ...]) -> None:
-    """[Donmez2009], in small: its 300 features and 50 documents, but fewer queries, and 44 directions.
+    """A small version of [Donmez2009]: 300 features and 50 documents, but fewer queries, and 44 directions.
 
-    MRR takes more queries: of 500 it is nearly perfect, and a single query then makes the difference.
+    MRR needs more queries: on 500 it is nearly perfect, so that a single query decides the result.
     """
     (train,) = sr.datasets.random_polynomial(
         (n_queries,), n_features=300, levels=(0.6, 0.2, 0.12, 0.06, 0.02), random_state=0
@@ -146,7 +146,7 @@ def test_the_direction_that_it_names_improves_the_ranker() -> None:
 
 
 def test_lists_that_have_no_order_and_features_that_say_nothing() -> None:
-    """One document, no relevant document, all documents alike: none of them can rise."""
+    """Queries with one document, without a relevant document, or with equal documents cannot rise."""
     X = np.array([[1.0, 2.0], [3.0, 1.0], [2.0, 5.0], [7.0, 7.0], [7.0, 7.0]])
     data = sr.Dataset(X, [2, 0, 0, 1, 0], qid=[1, 2, 2, 3, 3])
     found = sr.certify(

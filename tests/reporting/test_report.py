@@ -1,4 +1,4 @@
-"""The page says what was measured, of every kind of ranker, and nothing breaks it."""
+"""The page shows the right numbers for every kind of ranker, and stays well formed for any data."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ def made(forest: sr.LambdaMART) -> sr.Report:
 
 
 def check(html: str) -> Page:
-    """Well formed, whole, self-contained, and said in words wherever it is drawn."""
+    """Check that a page is well formed, complete and self-contained, and that every drawing has a text description."""
     page = read_page(html)
     assert [anchor for anchor in page.ids if anchor in SECTIONS] == SECTIONS
     for tag, attributes in page.elements:

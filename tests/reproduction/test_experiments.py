@@ -1,4 +1,4 @@
-"""Experiments: their parts against what is known, and the command that runs them."""
+"""Experiments: their parts, and the command that runs them."""
 
 from collections.abc import Callable
 

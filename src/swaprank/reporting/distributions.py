@@ -99,7 +99,7 @@ def _ridges(scores: Floats, groups: list[tuple[str, Ints]]) -> Html:
 
 
 def _smooth(counts: Ints) -> Floats:
-    """Counts smoothed with their neighbours and scaled to a maximum of 1, whatever the number of documents."""
+    """Counts smoothed with their neighbours and scaled to a maximum of 1."""
     padded = np.pad(counts.astype(np.float64), 1)
     smooth: Floats = (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4
     return smooth / max(float(smooth.max()), 1e-300)

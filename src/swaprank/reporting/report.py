@@ -114,8 +114,7 @@ def report(
     True
     """
     if path is not None:
-        given = (ranker, data, baseline, train)
-        writable_target(path, [each for each in given if isinstance(each, str | os.PathLike)])
+        writable_target(path, [each for each in (ranker, data, baseline, train) if isinstance(each, str | os.PathLike)])
     if baseline is not None and baseline_feature is not None:
         raise ParameterError("give a baseline or a baseline_feature, not both.")
     steps = _Steps(progress)
@@ -126,30 +125,14 @@ def report(
     steps.begin("scoring and comparing")
     subject = _subject(inputs, metrics, convention, baseline, baseline_feature)
     steps.begin("certifying")
-    certificate = make_certificate(
-        subject.ranker, inputs.train and inputs.train.data, subject.data, subject.metric, certify
-    )
+    train_data = None if inputs.train is None else inputs.train.data
+    found = make_certificate(subject.ranker, train_data, subject.data, subject.metric, certify)
     certified_on = "data of its own" if isinstance(certify, Certificate) else (inputs.train or inputs.test).name
-    sections = steps.run(
-        ("measures", lambda: measures_section(subject)),
-        ("learning curves", lambda: learning_section(subject)),
-        ("query by query", lambda: win_loss_section(subject)),
-        ("ranked lists", lambda: ranked_section(subject, qids)),
-        ("features", lambda: features_section(subject)),
-        ("calibration", lambda: calibration_section(subject)),
-        ("distributions", lambda: distributions_section(subject)),
-        ("certificate", lambda: certificate_section(certificate, certified_on)),
-        ("provenance", lambda: provenance_section(inputs.ranker, inputs.model_file, inputs.sources)),
-    )
-    html = make_page(
-        title or _title(subject, inputs),
-        _subtitle(subject),
-        tiles(subject),
-        sections,
-        f"Made by swaprank {__version__}.",
-    )
-    found = certificate if isinstance(certificate, Certificate) else None
-    made = Report(str(html), subject.comparison, subject.evaluation, found)
+    sections = steps.run(_sections(inputs, subject, qids, found, certified_on))
+    heading, footer = title or _title(subject, inputs), f"Made by swaprank {__version__}."
+    html = str(make_page(heading, _subtitle(subject), tiles(subject), sections, footer))
+    certificate = found if isinstance(found, Certificate) else None
+    made = Report(html, subject.comparison, subject.evaluation, certificate)
     if path is not None:
         made.save(path)
     return made
@@ -195,6 +178,23 @@ def _subject(
     return make_subject(inputs.ranker, data, chosen, against, _model_name(inputs.ranker, inputs.model_file))
 
 
+def _sections(
+    inputs: _Inputs, subject: Subject, qids: Sequence[Any], certificate: Certificate | str, certified_on: str
+) -> dict[str, Callable[[], Section]]:
+    """All sections in order: the name of the step, and the function that makes the section."""
+    return {
+        "measures": lambda: measures_section(subject),
+        "learning curves": lambda: learning_section(subject),
+        "query by query": lambda: win_loss_section(subject),
+        "ranked lists": lambda: ranked_section(subject, qids),
+        "features": lambda: features_section(subject),
+        "calibration": lambda: calibration_section(subject),
+        "distributions": lambda: distributions_section(subject),
+        "certificate": lambda: certificate_section(certificate, certified_on),
+        "provenance": lambda: provenance_section(inputs.ranker, inputs.model_file, inputs.sources),
+    }
+
+
 class _Steps:
     """Counts the steps of a report and passes them to the progress callback."""
 
@@ -208,9 +208,9 @@ class _Steps:
             self.progress(name, self.done, self.n_steps)
         self.done += 1
 
-    def run(self, *makers: tuple[str, Callable[[], Section]]) -> list[Section]:
+    def run(self, makers: dict[str, Callable[[], Section]]) -> list[Section]:
         made = []
-        for name, make in makers:
+        for name, make in makers.items():
             self.begin(name)
             made.append(make())
         return made
