@@ -60,7 +60,7 @@ def package_graph() -> dict[str, set[str]]:
 ORDER = (
     "version", "errors", "arrays", "seeds", "threads", "kernels", "files", "data", "rendering", "reading", "metrics",
     "objectives", "models", "trees", "nets", "smoothrank", "model_files", "rankers", "ensembles", "registry",
-    "evaluation", "instruments", "torch", "reporting", "experiments", "reproduction", "cli", "__main__",
+    "evaluation", "instruments", "torch", "experiments", "reporting", "reproduction", "cli", "__main__",
 )  # fmt: skip
 """From left to right: every package imports only what stands before it. CONTRIBUTING.md shows the same map."""
 

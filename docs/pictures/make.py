@@ -1,7 +1,11 @@
-"""Draw the pictures of docs/lambdamart.md from the library itself: `python docs/pictures/make.py`."""
+"""Draw the pictures of the documentation with the library: `python docs/pictures/make.py [OHSUMED]`.
+
+OHSUMED is the folder of that data set. Without it, annealing.svg is not drawn again.
+"""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,15 +13,20 @@ import numpy as np
 import swaprank as sr
 from swaprank.arrays import Floats
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective
+from swaprank.reproduction import smoothrank_annealing, smoothrank_line
+from swaprank.reproduction.experiment import Chart, Series, Settings
+from swaprank.reproduction.experiment_figures import draw_chart
 
 HERE = Path(__file__).parent
 INK, UP, DOWN, PALE = "#333", "#1a7f5a", "#b3452c", "#ddd"
+CELL = 20
 
 
-def svg(width: int, height: int, parts: list[str]) -> str:
+def write_svg(name: str, width: int, height: int, parts: list[str]) -> None:
     style = f'font-family="sans-serif" font-size="13" fill="{INK}"'
-    body = "\n".join(parts)
-    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" {style}>\n{body}\n</svg>\n'
+    body = "\n".join(['<rect width="100%" height="100%" fill="white"/>', *parts])
+    text = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" {style}>\n{body}\n</svg>\n'
+    (HERE / name).write_text(text)
 
 
 def forces(metric: str, labels: Floats, scores: Floats) -> Floats:
@@ -29,11 +38,11 @@ def forces(metric: str, labels: Floats, scores: Floats) -> Floats:
 
 
 def draw_forces() -> None:
-    """One ranked list; a bar for the force on each document, up or down, for three objectives."""
+    """One ranked list with a bar for the force on each document, for three objectives (docs/lambdamart.md)."""
     labels = np.array([0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0], dtype=float)
     scores = np.linspace(1.5, -1.5, len(labels))
     columns = [("RankNet (pairwise)", "pairwise"), ("NDCG", "ndcg"), ("MRR", "mrr")]
-    parts = ['<rect width="100%" height="100%" fill="white"/>']
+    parts = []
     for c, (title, metric) in enumerate(columns):
         left = 20 + 200 * c
         parts.append(f'<text x="{left}" y="24" font-weight="bold">{title}</text>')
@@ -51,33 +60,65 @@ def draw_forces() -> None:
     parts.append(
         f'<text x="20" y="404" fill="{INK}">relevant documents green; forces: up to the right, down to the left</text>'
     )
-    (HERE / "forces.svg").write_text(svg(620, 410, parts))
+    write_svg("forces.svg", 620, 410, parts)
 
 
 def draw_learning() -> None:
-    """NDCG@10 after every tree, on what is learned from and on what is not."""
+    """NDCG@10 after every tree on training and validation data (docs/lambdamart.md)."""
     train, vali = sr.datasets.random_polynomial((400, 200), n_features=20, levels=5, random_state=1)
     ranker = sr.LambdaMART(metric="ndcg@10", n_trees=150, n_leaves=15, learning_rate=0.1)
     ranker.fit(train, valid={"train": train, "valid": vali})
-    curves = {name: ranker.history_[f"{name} ndcg@10"] for name in ("train", "valid")}
-    low, high = 0.3, 1.0
-    parts = ['<rect width="100%" height="100%" fill="white"/>']
-    for value in np.arange(low, high + 0.01, 0.1):
-        y = 280 - 250 * (value - low) / (high - low)
-        parts.append(f'<line x1="50" y1="{y:.1f}" x2="560" y2="{y:.1f}" stroke="{PALE}"/>')
-        parts.append(f'<text x="18" y="{y + 4:.1f}">{value:.1f}</text>')
-    for name, color in (("train", UP), ("valid", DOWN)):
-        points = [
-            f"{50 + 500 * t / 150:.1f},{280 - 250 * (v - low) / (high - low):.1f}"
-            for t, v in enumerate(curves[name], 1)
-        ]
-        parts.append(f'<polyline points="{" ".join(points)}" fill="none" stroke="{color}" stroke-width="2.5"/>')
-        end = 280 - 250 * (curves[name][-1] - low) / (high - low)
-        parts.append(f'<text x="558" y="{end + 4:.1f}" fill="{color}">{name}</text>')
-    parts.append('<text x="250" y="310">trees</text><text x="50" y="20">NDCG@10</text>')
-    (HERE / "learning.svg").write_text(svg(620, 320, parts))
+    trees = list(range(1, 151))
+    lines = [Series(name, trees, ranker.history_[f"{name} ndcg@10"]) for name in ("train", "valid")]
+    draw_chart(Chart("NDCG@10 after every tree", "trees", "NDCG@10", lines), HERE / "learning.svg")
+
+
+def draw_instruments() -> None:
+    """The pictures of docs/instruments.md."""
+    train, vali, test = sr.datasets.random_polynomial((1000, 200, 100), n_features=20, levels=5, random_state=0)
+    for name, n_epochs in (("random", 0), ("trained", 60)):
+        net = sr.LambdaRank("ndcg", hidden=(10,), n_epochs=n_epochs, random_state=1).fit(train)
+        sr.certify(net, train, n_weights=0).draw(HERE / f"certify-{name}.svg")
+    linear = sr.LambdaRank("ndcg@10", hidden=(), n_epochs=30, random_state=1).fit(train)
+    forest = sr.LambdaMART("ndcg@10", n_trees=10, n_leaves=10).fit(train)
+    sr.combine(linear, forest, vali, "ndcg@10").draw(HERE / "combine.svg")
+    sr.explain_query(linear, test, test.qids[0]).draw(HERE / "explain.svg", n_documents=20)
+
+
+def draw_indicators() -> None:
+    """The share of each of eight documents in each rank, and the soft gains, for three sigmas (docs/smoothrank.md)."""
+    scores = np.array([2.6, 1.9, 1.5, 1.3, 0.6, 0.2, -0.7, -1.2])
+    gains = np.array([0.0, 1, 0, 1, 0, 0, 1, 0])
+    n, parts = len(scores), list[str]()
+    for c, sigma in enumerate((0.02, 0.5, 20.0)):
+        left, top = 20 + 210 * c, 40
+        e = np.exp(-((scores[:, None] - scores) ** 2) / sigma)
+        shares = e / e.sum(axis=0)
+        parts.append(f'<text x="{left}" y="24" font-weight="bold">sigma {sigma:g}</text>')
+        for i in range(n):
+            color = UP if gains[i] else INK
+            parts += [
+                f'<rect x="{left + CELL * j}" y="{top + CELL * i}" width="{CELL - 2}" height="{CELL - 2}" '
+                f'fill="{color}" fill-opacity="{max(0.04, shares[i, j]):.2f}"/>'
+                for j in range(n)
+            ]
+        floor = top + CELL * n + 70
+        for j, soft in enumerate(gains @ shares):
+            parts.append(
+                f'<rect x="{left + CELL * j}" y="{floor - 60 * soft:.1f}" width="{CELL - 2}" '
+                f'height="{60 * soft:.1f}" fill="{UP}"/>'
+            )
+        parts.append(f'<line x1="{left}" y1="{floor}" x2="{left + CELL * n}" y2="{floor}" stroke="{INK}"/>')
+    legend = "rows: documents, relevant ones green; columns: ranks; below: the soft gain at each rank"
+    parts.append(f'<text x="20" y="296">{legend}</text>')
+    write_svg("soft_ranks.svg", 640, 306, parts)
 
 
 if __name__ == "__main__":
     draw_forces()
     draw_learning()
+    draw_instruments()
+    draw_indicators()
+    draw_chart(smoothrank_line.run(Settings(), print).chart, HERE / "smoothing_line.svg")
+    for folder in sys.argv[1:2]:
+        draw_chart(smoothrank_annealing.run(Settings(data=Path(folder)), print).chart, HERE / "annealing.svg")

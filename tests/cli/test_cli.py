@@ -227,7 +227,7 @@ def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
 def test_figures_that_cannot_be_drawn_are_refused_before_the_work() -> None:
     ended = swaprank("reproduce", "ranknet-table1", "--figure", "table.bmp")
     assert ended.returncode == 2
-    assert "figures end in .svg, .png or .pdf" in ended.stderr
+    assert "must end in .svg, .png or .pdf" in ended.stderr
 
 
 def test_experiments_are_listed_as_json() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import swaprank as sr
-from swaprank.experiments import demonstration
+from swaprank.reproduction import demonstration
 
 
 def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:

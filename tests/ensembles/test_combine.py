@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.ensembles.step_function import StepFunction, settle, sweep
+from swaprank.ensembles.step_function import StepFunction, measured_optimum, sweep
 from swaprank.metrics.metric import BoundMetric
 from swaprank.model_files.container import ModelContent, read_model, write_model
 from swaprank.rankers.saving import content_of
@@ -62,7 +62,7 @@ def assert_exact(bound: BoundMetric, a: list[int], b: list[int]) -> None:
     if np.isnan(expected).all():
         return
     assert_allclose([steps(float(alpha)) for alpha in alphas], expected, atol=1e-12)
-    best = settle(steps.best(-np.inf, np.inf), lambda alpha: bound.mean(mixed(Fraction(alpha), a, b)))
+    best = measured_optimum(steps.best(-np.inf, np.inf), lambda alpha: bound.mean(mixed(Fraction(alpha), a, b)))
     assert best.value == pytest.approx(expected.max(), abs=1e-12)
     assert steps.best(-np.inf, np.inf).value == pytest.approx(best.value, abs=1e-12)
 
@@ -230,7 +230,7 @@ def test_the_step_function_can_be_drawn(
     assert (tmp_path / "steps.svg").read_text().startswith("<?xml")
     assert (tmp_path / "steps.svg").stat().st_size < 100_000
     both.save(tmp_path / "both.swaprank")
-    with pytest.raises(sr.DataError, match="has no step function: combine anew"):
+    with pytest.raises(sr.DataError, match="has no step function to draw: call combine again"):
         sr.load(tmp_path / "both.swaprank").draw(tmp_path / "steps.svg")
 
 

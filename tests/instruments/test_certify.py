@@ -1,4 +1,4 @@
-"""Moved parameters against models with those parameters, and what the certificate says of them."""
+"""Moved parameters give the same scores as models with those parameters; certificates state the right result."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from swaprank.rankers.ranker import Ranker
 
 
 def mixed_up() -> sr.Dataset:
-    """Rows of all queries in any order, features on different scales, some of them missing, base scores."""
+    """Shuffled rows, features on different scales, missing values, base scores."""
     (data,) = sr.datasets.random_net((30,), n_features=4, n_documents=12, random_state=0)
     rng = np.random.default_rng(0)
     order = rng.permutation(len(data))
@@ -91,7 +91,7 @@ def test_459_directions_and_the_statement_in_words() -> None:
     data = mixed_up()
     failed = sr.certify(sr.RankNet((), n_epochs=0).fit(data), data, "ndcg", epsilon=0.05)
     assert not failed.passed
-    assert f"{failed.n_rising} of 90 raise it" in str(failed)
+    assert f"{failed.n_rising} of 90 random directions raise it" in str(failed)
     assert "Not a local optimum: direction" in failed.verdict()
     at = int(failed.curves.max(axis=1).argmax())
     assert_array_equal(failed.direction, random_direction(4, (0, 0, at)))
@@ -101,7 +101,7 @@ def test_459_directions_and_the_statement_in_words() -> None:
     assert passed.value > failed.value
     assert list(passed.values) == sorted(passed.values)
     assert passed.ranker.set_params(metric="ndcg").score(data) == pytest.approx(passed.value)
-    assert "A local optimum, with 99% confidence: if 5% of all directions" in str(passed)
+    assert "A local optimum, with 99% confidence: if at least 5% of all directions" in str(passed)
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def test_459_directions_and_the_statement_in_words() -> None:
 )
 @pytest.mark.parametrize("hidden", [(), (10,)])
 def test_a_random_net_fails_and_a_trained_one_passes(metric: str, n_queries: int, hidden: tuple[int, ...]) -> None:
-    """[Donmez2009], in small: its 300 features and 50 documents, but fewer queries, and 44 directions.
+    """A small version of [Donmez2009]: 300 features and 50 documents, but fewer queries, and 44 directions.
 
-    MRR takes more queries: of 500 it is nearly perfect, and a single query then makes the difference.
+    MRR needs more queries: on 500 it is nearly perfect, so that a single query decides the result.
     """
     (train,) = sr.datasets.random_polynomial(
         (n_queries,), n_features=300, levels=(0.6, 0.2, 0.12, 0.06, 0.02), random_state=0
@@ -152,7 +152,7 @@ def test_the_direction_that_it_names_improves_the_ranker() -> None:
 
 
 def test_lists_that_have_no_order_and_features_that_say_nothing() -> None:
-    """One document, no relevant document, all documents alike: none of them can rise."""
+    """Queries with one document, without a relevant document, or with equal documents cannot rise."""
     X = np.array([[1.0, 2.0], [3.0, 1.0], [2.0, 5.0], [7.0, 7.0], [7.0, 7.0]])
     data = sr.Dataset(X, [2, 0, 0, 1, 0], qid=[1, 2, 2, 3, 3])
     found = sr.certify(
@@ -189,20 +189,20 @@ def test_any_number_of_threads_and_the_seed() -> None:
 def test_progress_is_told_and_queries_may_be_left_out() -> None:
     data = sr.Dataset(np.random.default_rng(0).normal(size=(40, 2)), [0, 1] * 10 + [0] * 20, qid=np.arange(40) // 4)
     ranker = sr.LinearRegressionRanker(regularization=0.1).fit(data)
-    told: list[tuple[int, int]] = []
+    calls: list[tuple[int, int]] = []
     found = sr.certify(
-        ranker, data, "ndcg(empty=skip)", epsilon=0.5, n_weights=0, progress=lambda done, n: told.append((done, n))
+        ranker, data, "ndcg(empty=skip)", epsilon=0.5, n_weights=0, progress=lambda done, n: calls.append((done, n))
     )
     assert found.n_queries == 5
-    assert told[-1][0] == told[-1][1]
-    assert "alone" not in str(found)
+    assert calls[-1][0] == calls[-1][1]
+    assert "One parameter at a time" not in str(found)
 
 
 def test_a_ranker_whose_weights_do_not_matter_is_not_praised() -> None:
     data = sr.Dataset(np.ones((6, 2)), [0, 1, 2, 0, 1, 2], qid=[1, 1, 1, 2, 2, 2])
     found = sr.certify(sr.LambdaRank(hidden=(), n_epochs=1).fit(data), data, "ndcg", epsilon=0.5)
     assert found.passed
-    assert "Nothing that was tried changes ndcg" in str(found)
+    assert "No tested step changes ndcg" in str(found)
 
 
 def test_what_cannot_be_certified_is_refused() -> None:
@@ -217,7 +217,7 @@ def test_what_cannot_be_certified_is_refused() -> None:
         sr.certify(ranker, data, steps=(0.0, 1.0))
     with pytest.raises(sr.ParameterError, match="there are no steps 'fin'; did you mean 'fine'"):
         sr.certify(ranker, data, steps="fin")
-    with pytest.raises(sr.ParameterError, match="epsilon must lie below 1"):
+    with pytest.raises(sr.ParameterError, match="epsilon must be below 1"):
         sr.certify(ranker, data, epsilon=1.0)
     with pytest.raises(sr.ParameterError, match="delta must be a number above 0"):
         sr.certify(ranker, data, delta=0)

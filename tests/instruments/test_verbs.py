@@ -73,8 +73,8 @@ def test_small_experiments_print_tables_and_charts(name: str, monkeypatch: pytes
     monkeypatch.setattr(matching_measures, "QUICK_SIZES", (20, 40))
     monkeypatch.setattr(matching_measures, "QUICK_TESTED", 30)
     monkeypatch.setattr(construction_comparison, "QUICK_QUERIES", (30, 30))
-    told: list[str] = []
-    outcome = experiment(name).run(Settings(quick=True), told.append)
-    assert len(told) >= {"local-optimality": 16, "matching-measures": 16, "constructions": 20}[name]
+    messages: list[str] = []
+    outcome = experiment(name).run(Settings(quick=True), messages.append)
+    assert len(messages) >= {"local-optimality": 16, "matching-measures": 16, "constructions": 20}[name]
     assert "[Donmez2009" in outcome.text
     assert len(outcome.chart.series) == {"local-optimality": 8, "matching-measures": 4, "constructions": 5}[name]

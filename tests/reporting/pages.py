@@ -1,4 +1,4 @@
-"""Pages read strictly: every element closed where it was opened, every text kept."""
+"""A strict HTML reader: every element must be closed where it was opened."""
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -51,7 +51,7 @@ class _Reader(HTMLParser):
 
 
 def read_page(html: str) -> Page:
-    """The page's content; fails if it is not well formed."""
+    """The content of a page; fails if it is not well formed."""
     reader = _Reader()
     reader.feed(html)
     reader.close()

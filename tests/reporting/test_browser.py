@@ -1,4 +1,4 @@
-"""The page in a real browser: nothing complains, everything is drawn, it fits a phone, and the keyboard reaches it."""
+"""The page in a real browser: no errors, all charts visible, readable on a phone, usable with the keyboard."""
 
 import shutil
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ def show(browser: Any, page: Path, width: int, *, dark: bool = False) -> None:
     size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     browser.get(page.as_uri())
-    # What a test before this one chose must not count.
+    # Forget the theme that an earlier test has chosen.
     browser.execute_script("localStorage.clear()")
     browser.get(page.as_uri())
 
@@ -134,7 +134,7 @@ def test_pointing_shows_a_tip_as_text(browser: Any, page: Path) -> None:
     assert not tip.is_displayed()
     webdriver.ActionChains(browser).move_to_element(mark).perform()
     assert tip.is_displayed()
-    # Another dot may lie above this one; either way a query is named, with its markup as text.
+    # Another dot may cover this one. In any case the tooltip names a query, with its markup as text.
     assert "query <b>" in tip.text
     point_at_nothing(browser)
     assert not tip.is_displayed()
@@ -179,7 +179,7 @@ return poor;
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_text_has_enough_contrast(browser: Any, page: Path, dark: bool) -> None:
-    """4.5 to 1 (WCAG AA), of every text against what is painted behind it."""
+    """Every text has a contrast of at least 4.5 to 1 with its background (WCAG AA)."""
     show(browser, page, 1280, dark=dark)
     assert browser.execute_script(CONTRASTS) == []
 

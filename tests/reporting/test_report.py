@@ -1,4 +1,4 @@
-"""The page says what was measured, of every kind of ranker, and nothing breaks it."""
+"""The page shows the right numbers for every kind of ranker, and stays well formed for any data."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ def made(forest: sr.LambdaMART) -> sr.Report:
 
 
 def check(html: str) -> Page:
-    """Well formed, whole, self-contained, and said in words wherever it is drawn."""
+    """Check that a page is well formed, complete and self-contained, and that every drawing has a text description."""
     page = read_page(html)
     assert [anchor for anchor in page.ids if anchor in SECTIONS] == SECTIONS
     for tag, attributes in page.elements:
@@ -168,7 +168,7 @@ def test_every_kind_of_ranker_has_a_page(kind: str, tmp_path: Path) -> None:
     assert f"swaprank {sr.__version__}" in again.text
     if kind == "combination":
         assert "Parameters of ranker 2, LinearRegressionRanker" in page.text
-        assert "There is none: " in page.text
+        assert "There is no certificate: " in page.text
     if kind == "ranknet":
         assert "as the probability that i is better than j" in page.text
 
@@ -215,7 +215,7 @@ def test_odd_data_has_a_page(kind: str, learner: str) -> None:
     for ours, theirs in zip(made.evaluation, expected, strict=True):
         np.testing.assert_array_equal(ours.per_query, theirs.per_query)
     if kind == "all labels zero":
-        assert "No query has documents of different labels." in page.text
+        assert "No query has documents with different labels." in page.text
     if kind in ("one query", "one document"):
         assert "too few queries to compare" in page.text
 
@@ -308,10 +308,10 @@ def test_certificates_are_made_when_asked_for(forest: sr.LambdaMART, made: sr.Re
 
 
 def test_progress_tells_every_step(forest: sr.LambdaMART) -> None:
-    told: list[tuple[str, int, int]] = []
-    sr.report(forest, TEST, progress=lambda *step: told.append(step))
-    assert [done for _, done, _ in told] == list(range(12))
-    assert {total for *_, total in told} == {12}
+    calls: list[tuple[str, int, int]] = []
+    sr.report(forest, TEST, progress=lambda *step: calls.append(step))
+    assert [done for _, done, _ in calls] == list(range(12))
+    assert {total for *_, total in calls} == {12}
 
 
 def test_bad_input_is_named(forest: sr.LambdaMART) -> None:

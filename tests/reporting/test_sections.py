@@ -1,4 +1,4 @@
-"""What the sections compute, against naive twins."""
+"""The numbers in the sections equal those of naive implementations."""
 
 import numpy as np
 import pytest
@@ -34,10 +34,10 @@ def test_pairs_are_all_pairs_of_different_labels() -> None:
             for j in rows[at + 1 :]:
                 if data.labels[i] != data.labels[j]:
                     better, worse = (i, j) if data.labels[i] > data.labels[j] else (j, i)
-                    ahead = scores[better] - scores[worse]
-                    expected.append((abs(ahead), 0.5 if ahead == 0 else float(ahead > 0)))
-    ahead, right = scored_pairs(data, scores)
-    assert sorted(zip(ahead.tolist(), right.tolist(), strict=True)) == sorted(expected)
+                    margin = scores[better] - scores[worse]
+                    expected.append((abs(margin), 0.5 if margin == 0 else float(margin > 0)))
+    margins, correct = scored_pairs(data, scores)
+    assert sorted(zip(margins.tolist(), correct.tolist(), strict=True)) == sorted(expected)
 
 
 def test_drawn_pairs_are_like_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,28 +52,28 @@ def test_drawn_pairs_are_like_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_reliability_is_the_mean_of_every_bin() -> None:
     rng = np.random.default_rng(1)
-    ahead, right = rng.exponential(2, 500), rng.integers(0, 2, 500).astype(float)
-    found = reliability(ahead, right)
-    p = expit(ahead)
+    margins, correct = rng.exponential(2, 500), rng.integers(0, 2, 500).astype(float)
+    found = reliability(margins, correct)
+    p = expit(margins)
     for at in range(10):
         inside = (p >= 0.5 + at / 20) & ((p < 0.5 + (at + 1) / 20) | (at == 9))
         assert found.counts[at] == inside.sum()
         assert found.predicted[at] == pytest.approx(p[inside].mean())
-        assert found.observed[at] == pytest.approx(right[inside].mean())
+        assert found.observed[at] == pytest.approx(correct[inside].mean())
     gaps = np.abs(found.predicted - found.observed)
     assert found.error == pytest.approx((gaps * found.counts).sum() / 500)
 
 
 def test_probabilities_that_are_right_are_on_the_diagonal() -> None:
     rng = np.random.default_rng(2)
-    ahead = rng.exponential(2, 100_000)
-    right = (rng.random(100_000) < expit(0.7 * ahead)).astype(float)
-    sigma = best_sigma(ahead, right)
+    margins = rng.exponential(2, 100_000)
+    correct = (rng.random(100_000) < expit(0.7 * margins)).astype(float)
+    sigma = best_sigma(margins, correct)
     assert sigma == pytest.approx(0.7, abs=0.02)
-    assert reliability(sigma * ahead, right).error < 0.01
-    twin = minimize_scalar(lambda s: np.logaddexp(0, s * ahead).mean() - (right * s * ahead).mean(), (0.1, 2.0))
+    assert reliability(sigma * margins, correct).error < 0.01
+    twin = minimize_scalar(lambda s: np.logaddexp(0, s * margins).mean() - (correct * s * margins).mean(), (0.1, 2.0))
     assert sigma == pytest.approx(float(twin.x), rel=1e-4)
-    assert best_sigma(ahead, 1 - right) == 0.0
+    assert best_sigma(margins, 1 - correct) == 0.0
 
 
 def test_an_effect_is_the_mean_over_documents() -> None:

@@ -72,11 +72,17 @@ def test_the_record_of_the_training_is_told_if_it_is_of_this_model(folder: Path)
         result = {{digest = "{digest}"}}"""
     )
     text = read_page(sr.report(model, folder / "test.txt").html).text
-    for fact in ("learned froma&b.txt", "12,345 documents", "digest 0123456789abcdef…", "watched7", "numpy 1.2.3"):
+    for fact in (
+        "training dataa&b.txt",
+        "12,345 documents",
+        "digest 0123456789abcdef…",
+        "validation data7",
+        "numpy 1.2.3",
+    ):
         assert fact in text
     for other in (record.read_text().replace(digest, "another"), "[[not toml", "\0", "result = 3"):
         record.write_text(other)
-        assert "learned from" not in read_page(sr.report(model, folder / "test.txt").html).text
+        assert "a&b.txt" not in read_page(sr.report(model, folder / "test.txt").html).text
     record.unlink()
 
 

@@ -1,4 +1,4 @@
-"""Experiments: their parts against what is known, and the command that runs them."""
+"""Experiments: their parts, and the command that runs them."""
 
 from collections.abc import Callable
 
@@ -44,10 +44,10 @@ def test_experiments_are_listed_and_unknown_ones_refused() -> None:
 def test_a_quick_experiment_prints_the_paper_beside_ours(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranknet_tables, "TIE_SIZES", (100, 500))
     monkeypatch.setattr(ranknet_tables, "TABLE_2", {False: (0.595, 0.670), True: (0.596, 0.669)})
-    told: list[str] = []
+    messages: list[str] = []
     run: Callable[..., Outcome] = experiment(name).run
-    outcome = run(Settings(quick=True), told.append)
-    assert len(told) == 4
+    outcome = run(Settings(quick=True), messages.append)
+    assert len(messages) == 4
     assert "paper" in outcome.text
     assert "0.670" in outcome.text
     assert [len(series.y) for series in outcome.chart.series] == [2, 2, 2, 2]

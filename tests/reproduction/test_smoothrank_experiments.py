@@ -1,4 +1,4 @@
-"""SmoothRank's experiments, on small folders of folds and on generated data."""
+"""The SmoothRank experiments on small folders of folds and on generated data."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ from tests.cli.test_cli import swaprank
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two folds, as LETOR has five."""
+    """A folder of two folds in the layout of LETOR."""
     place = tmp_path_factory.mktemp("folds")
     for number in (1, 2):
         fold = place / f"Fold{number}"
@@ -27,9 +27,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(name: str, settings: Settings) -> Outcome:
-    told: list[str] = []
-    outcome = experiment(name).run(settings, told.append)
-    assert told
+    messages: list[str] = []
+    outcome = experiment(name).run(settings, messages.append)
+    assert messages
     return outcome
 
 

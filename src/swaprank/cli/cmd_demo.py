@@ -22,7 +22,7 @@ def demo(
     seed: Seed = 0,
 ) -> None:
     """Train five rankers on generated data, compare them, certify one, combine two, and write a report."""
-    from swaprank.experiments import demonstration
+    from swaprank.reproduction import demonstration
 
     say(f"Documents of an imaginary search engine, in {folder}:\n")
     parts = demonstration.make_data(folder, seed)

@@ -35,7 +35,7 @@ def reproduce(
     from swaprank.rendering.figures import check_drawing
     from swaprank.rendering.json_values import json_text
     from swaprank.reproduction.experiment import Settings, outcome_values
-    from swaprank.reproduction.experiment_figures import draw
+    from swaprank.reproduction.experiment_figures import draw_chart
     from swaprank.reproduction.experiment_names import EXPERIMENTS, experiment
 
     if name is None:
@@ -54,6 +54,6 @@ def reproduce(
     outcome = chosen.run(Settings(quick, seed, data), note)
     show(json_text(outcome_values(chosen, outcome)) if json else outcome.text)
     if figure is not None:
-        draw(outcome.chart, figure)
+        draw_chart(outcome.chart, figure)
         if not json:
             say(f"\n{figure}")

@@ -11,7 +11,7 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.ensembles.ensemble_ranker import EnsembleRanker, fit_scale
-from swaprank.ensembles.step_function import Optimum, StepFunction, settle, sweep
+from swaprank.ensembles.step_function import Optimum, StepFunction, measured_optimum, sweep
 from swaprank.errors import DataError, ModelFileError, ParameterError
 from swaprank.metrics.binding import bind_to_data
 from swaprank.metrics.metric import BoundMetric, Metric
@@ -108,7 +108,9 @@ class Combination(EnsembleRanker):
     def _optimum(
         self, steps: StepFunction, bound: BoundMetric, a: Floats, b: Floats, low: float, high: float
     ) -> Optimum:
-        found = settle(steps.best(low, high), lambda alpha: bound.mean(_mix(alpha, a, b), n_threads=self.n_threads))
+        found = measured_optimum(
+            steps.best(low, high), lambda alpha: bound.mean(_mix(alpha, a, b), n_threads=self.n_threads)
+        )
         for alpha, alone in ((1.0, self.alone_[0]), (0.0, self.alone_[1])):
             if alone > found.value + _BETTER:
                 found = Optimum(alpha, alone, alpha, alpha)
@@ -135,7 +137,7 @@ class Combination(EnsembleRanker):
 
     def draw(self, path: str | Path) -> None:
         """Draw the metric at every alpha into a file (.svg, .png, .pdf); a loaded combination has no such figure."""
-        from swaprank.instruments.instrument_figures import draw_combination
+        from swaprank.ensembles.combination_figure import draw_combination
 
         self._check_fitted()
         draw_combination(self, Path(path))

@@ -1,10 +1,10 @@
-"""Every change of a metric while one ranker's scores turn into another's: kernels.
+"""Kernels that find every change of a metric while alpha mixes the scores of two rankers.
 
-    s_i(alpha) = alpha a_i + (1 - alpha) b_i = b_i - alpha c_i,  c = b - a        a straight line a document
+    s_i(alpha) = alpha a_i + (1 - alpha) b_i = b_i - alpha c_i,  c = b - a        one straight line per document
 
-Two lines cross once, at alpha = (b_i - b_j) / (c_i - c_j), or never. At alpha = -infinity documents stand by
-descending c; from there on every crossing moves two documents by one place, and no sorting is needed any more.
-Documents whose lines are the same are tied at every alpha. They make one block, which moves as a whole.
+Two lines cross once, at alpha = (b_i - b_j) / (c_i - c_j), or never. At alpha = -infinity documents are ranked by
+descending c. From there on every crossing swaps two neighbours, so that no further sorting is needed.
+Documents with the same line are tied at every alpha. They form one block, which moves as a whole.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ def sweep_queries(
     tie_order: Ints,
     b: Floats,
     c: Floats,
-    ties_apart: bool,
+    break_ties: bool,
     longest: int,
     first: int,
     last: int,
     starts: Floats,
 ) -> tuple[Floats, Floats]:
-    """The alphas at which the metric of a query from first to last changes, and by how much; query after query.
+    """The alphas at which the metrics of the queries first to last change, and the changes, grouped by query.
 
-    starts[q] becomes the metric at alpha = -infinity.
+    Writes the metric at alpha = -infinity to starts[query].
     """
     order, blocks = np.empty(longest, np.int64), np.empty(longest + 1, np.int64)
     scratch, gathered = np.empty(longest, np.int64), np.empty(longest)
     n_pairs = longest * (longest - 1) // 2
     crossings, sequence, merged = np.empty(n_pairs), np.empty(n_pairs, np.int64), np.empty(n_pairs, np.int64)
-    ahead, behind = np.empty(n_pairs, np.int64), np.empty(n_pairs, np.int64)
+    upper, lower = np.empty(n_pairs, np.int64), np.empty(n_pairs, np.int64)
     alphas, changes, count = np.empty(1024), np.empty(1024), 0
     for query in range(first, last):
         start = indptr[query]
@@ -48,18 +48,18 @@ def sweep_queries(
             order[r] = tie_order[start + r]
         rank_documents(b, order[:n], scratch, gathered)
         rank_documents(c, order[:n], scratch, gathered)
-        n_blocks = _same_lines(b, c, order[:n], ties_apart, blocks)
+        n_blocks = _find_blocks(b, c, order[:n], break_ties, blocks)
         n_crossings = 0
         if terms.divisors[query] != np.inf:
-            n_crossings = _cross(b, c, order, blocks, n_blocks, crossings, ahead, behind)
+            n_crossings = _find_crossings(b, c, order, blocks, n_blocks, crossings, upper, lower)
         for e in range(n_crossings):
             sequence[e] = e
-        # Crossings gathered in the sequence 0, 1, 2, … are what they were: no second array is needed.
+        # The sequence is 0, 1, 2, …: gathering the crossings in it leaves them unchanged and needs no second array.
         rank_documents(crossings, sequence[:n_crossings], merged, crossings)
         if count + n_crossings > len(alphas):
-            alphas, changes = _longer(alphas, count, n_crossings), _longer(changes, count, n_crossings)
-        starts[query], n_changes = _walk(
-            terms, query, order[:n], blocks[: n_blocks + 1], crossings, sequence[:n_crossings], ahead, behind,
+            alphas, changes = _grown(alphas, count, n_crossings), _grown(changes, count, n_crossings)
+        starts[query], n_changes = _sweep_query(
+            terms, query, order[:n], blocks[: n_blocks + 1], crossings, sequence[:n_crossings], upper, lower,
             alphas[count:], changes[count:],
         )  # fmt: skip
         count += n_changes
@@ -67,20 +67,20 @@ def sweep_queries(
 
 
 @kernel
-def _longer(values: Floats, count: int, more: int) -> Floats:
-    longer = np.empty(max(2 * len(values), count + more))
+def _grown(values: Floats, count: int, more: int) -> Floats:
+    grown = np.empty(max(2 * len(values), count + more))
     for at in range(count):
-        longer[at] = values[at]
-    return longer
+        grown[at] = values[at]
+    return grown
 
 
 @kernel
-def _same_lines(b: Floats, c: Floats, order: Ints, ties_apart: bool, blocks: Ints) -> int:
-    """Where each block of equal lines begins in `order`, and last where all end; gives the number of blocks."""
+def _find_blocks(b: Floats, c: Floats, order: Ints, break_ties: bool, blocks: Ints) -> int:
+    """Write where each block of equal lines starts in `order`, and where the last ends; return their number."""
     n_blocks = 0
     for r in range(len(order)):
         i, j = order[r], order[r - 1]
-        if r == 0 or ties_apart or b[i] != b[j] or c[i] != c[j]:
+        if r == 0 or break_ties or b[i] != b[j] or c[i] != c[j]:
             blocks[n_blocks] = r
             n_blocks += 1
     blocks[n_blocks] = len(order)
@@ -88,12 +88,12 @@ def _same_lines(b: Floats, c: Floats, order: Ints, ties_apart: bool, blocks: Int
 
 
 @kernel
-def _cross(
-    b: Floats, c: Floats, order: Ints, blocks: Ints, n_blocks: int, crossings: Floats, ahead: Ints, behind: Ints
+def _find_crossings(
+    b: Floats, c: Floats, order: Ints, blocks: Ints, n_blocks: int, crossings: Floats, upper: Ints, lower: Ints
 ) -> int:
-    """Minus the alpha at which each pair of blocks crosses, who is ahead before, and who behind; gives their number.
+    """Write -alpha of the crossing of each pair of blocks, the upper and the lower block before it; return the count.
 
-    Negative, because documents are ranked by descending numbers and alphas are wanted rising.
+    The sign is negative because sorting is descending and alphas must ascend.
     """
     count = 0
     for p in range(n_blocks):
@@ -102,28 +102,28 @@ def _cross(
             j = order[blocks[q]]
             if c[i] > c[j]:
                 crossings[count] = (b[j] - b[i]) / (c[i] - c[j])
-                ahead[count], behind[count] = p, q
+                upper[count], lower[count] = p, q
                 count += 1
     return count
 
 
 @kernel
-def _walk(
+def _sweep_query(
     terms: MetricTerms,
     query: int,
     order: Ints,
     blocks: Ints,
     crossings: Floats,
     sequence: Ints,
-    ahead: Ints,
-    behind: Ints,
+    upper: Ints,
+    lower: Ints,
     alphas: Floats,
     changes: Floats,
 ) -> tuple[float, int]:
-    """One query's metric at the start, and the number of its changes, which are written.
+    """Write the changes of one query's metric; return its value at alpha = -infinity and the number of changes.
 
-    A place is the number of documents before a block. Where rounding puts crossings of three lines in one point into an
-    impossible sequence, places are wrong between them, and right again after them: nothing has to be mended.
+    The place of a block is the number of documents above it. If three lines cross in one point, rounding may sort the
+    crossings into an impossible sequence. Places are then wrong between these crossings, but correct after them.
     """
     n, n_blocks = len(order), len(blocks) - 1
     gains = np.empty(n)
@@ -140,47 +140,53 @@ def _walk(
         discounted[r + 1] = discounted[r] + (terms.discounts[r] if r < len(terms.discounts) else 0.0)
     ranked, work = np.empty(n), np.empty((WORK_ROWS, n + 1))
     ends, places, scratch = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-    begun = _value(terms, query, gains, blocks, place, by_place, ranked, ends, work, places, scratch)
-    quick = terms.family == CUMULATIVE or terms.family == PAIRWISE
-    value, change, count, felt = begun, 0.0, 0, False
+    start_value = _current_value(terms, query, gains, blocks, place, by_place, ranked, ends, work, places, scratch)
+    incremental = terms.family == CUMULATIVE or terms.family == PAIRWISE
+    value, change, count, may_change = start_value, 0.0, 0, False
     for e in range(len(sequence)):
-        p, q = ahead[sequence[e]], behind[sequence[e]]
+        p, q = upper[sequence[e]], lower[sequence[e]]
         was_p, was_q = place[p], place[q]
         place[p] += sizes[q]
         place[q] -= sizes[p]
         top = min(min(was_p, was_q), min(place[p], place[q]))
         if terms.family == CUMULATIVE and top < terms.depth:
-            change += means[p] * (_worth(discounted, place[p], sizes[p]) - _worth(discounted, was_p, sizes[p]))
-            change += means[q] * (_worth(discounted, place[q], sizes[q]) - _worth(discounted, was_q, sizes[q]))
+            change += means[p] * _moved_discounts(discounted, was_p, place[p], sizes[p])
+            change += means[q] * _moved_discounts(discounted, was_q, place[q], sizes[q])
         elif terms.family == PAIRWISE:
             change += _pairs_won(gains[blocks[q] : blocks[q + 1]], gains[blocks[p] : blocks[p + 1]])
         differ = sizes[p] > 1 or sizes[q] > 1 or gains[blocks[p]] != gains[blocks[q]]
-        felt = felt or (differ and top < terms.depth)
+        may_change = may_change or (differ and top < terms.depth)
         alpha = -crossings[sequence[e]]
-        if not felt or (e + 1 < len(sequence) and -crossings[sequence[e + 1]] == alpha):
+        if not may_change or (e + 1 < len(sequence) and -crossings[sequence[e + 1]] == alpha):
             continue
-        if quick:
+        if incremental:
             change /= terms.divisors[query]
         else:
-            now = _value(terms, query, gains, blocks, place, by_place, ranked, ends, work, places, scratch)
+            now = _current_value(terms, query, gains, blocks, place, by_place, ranked, ends, work, places, scratch)
             value, change = now, now - value
         if change != 0.0:
             alphas[count], changes[count] = alpha, change
             count += 1
-        change, felt = 0.0, False
-    return begun, count
+        change, may_change = 0.0, False
+    return start_value, count
 
 
 @kernel
-def _worth(discounted: Floats, place: int, size: int) -> float:
-    """The discounts of a block's places, added up."""
+def _moved_discounts(discounted: Floats, before: int, after: int, size: int) -> float:
+    """The change of the sum of a block's discounts when it moves from one place to another."""
+    return _discount_sum(discounted, after, size) - _discount_sum(discounted, before, size)
+
+
+@kernel
+def _discount_sum(discounted: Floats, place: int, size: int) -> float:
+    """The sum of the discounts of a block's places."""
     low = max(0, min(place, len(discounted) - 1))
     return float(discounted[max(0, min(place + size, len(discounted) - 1))] - discounted[low])
 
 
 @kernel
 def _pairs_won(rising: Floats, falling: Floats) -> float:
-    """Pairs in the right order after one block has passed another, less those before."""
+    """The change in the number of correctly ordered pairs when one block passes another."""
     won = 0.0
     for i in range(len(rising)):
         for j in range(len(falling)):
@@ -189,7 +195,7 @@ def _pairs_won(rising: Floats, falling: Floats) -> float:
 
 
 @kernel
-def _value(
+def _current_value(
     terms: MetricTerms,
     query: int,
     gains: Floats,
@@ -202,7 +208,7 @@ def _value(
     places: Ints,
     scratch: Ints,
 ) -> float:
-    """The metric with the blocks where they are now; `by_place` is brought up to date by insertion."""
+    """The metric with the blocks at their current places; updates `by_place` by insertion sort."""
     for at in range(1, len(by_place)):
         moved, to = by_place[at], at
         while to > 0 and place[by_place[to - 1]] > place[moved]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -130,6 +131,24 @@ def write_record(run: TrainingRun, ranker: Ranker, facts: Mapping[str, Mapping[s
     """
     with replacing(run.record) as stream:
         stream.write(f"{FIRST_LINE}\n{toml_text(_record(run, ranker, facts, model_digest))}\n".encode())
+
+
+def read_record(model: str | os.PathLike[str], digest: str) -> dict[str, Any] | None:
+    r"""The record next to a model file; None if there is none, or if it belongs to a model with another digest.
+
+    >>> import pathlib, tempfile
+    >>> from swaprank.experiments.training_run import read_record
+    >>> model = pathlib.Path(tempfile.mkdtemp()) / "model.swaprank"
+    >>> _ = model.with_suffix(".toml").write_text("train = 'a.txt'\n[result]\ndigest = 'e3b0'")
+    >>> read_record(model, "e3b0")["train"], read_record(model, "77aa")
+    ('a.txt', None)
+    """
+    try:
+        record = tomllib.loads(Path(model).with_suffix(".toml").read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    result = record.get("result")
+    return record if isinstance(result, dict) and result.get("digest") == digest else None
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:

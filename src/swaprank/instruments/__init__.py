@@ -1,1 +1,1 @@
-"""Looking at lambdas and rankers: what they are the gradient of, what they learn from, what they reached."""
+"""Tests and explanations of trained rankers: local optimality, effective pairs, lambdas of a query."""

@@ -1,4 +1,4 @@
-"""What a test of local optimality found, in numbers and in words."""
+"""The result of a test of local optimality."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from swaprank.arrays import Bools, Floats, Ints
 from swaprank.rankers.ranker import Ranker
 
 RISE = 1e-12
-"""Sums in another order differ by less."""
+"""Smaller differences may come from rounding."""
 
 
 class Certificate(NamedTuple):
-    """What happens to a metric when a ranker's parameters are moved; `str()` puts it into words.
+    """How a metric changes when a ranker's parameters are moved; `str()` summarizes it.
 
     >>> import swaprank as sr
     >>> (train,) = sr.datasets.random_net((50,), n_features=5, random_state=0)
@@ -24,90 +24,112 @@ class Certificate(NamedTuple):
     """
 
     ranker: Ranker
-    """What was certified: a better ranker than the one given, if that was polished."""
+    """The certified ranker. With polish=True this is the improved ranker, not the given one."""
     metric: str
     parameters: str
-    """What was moved, in words."""
+    """Which parameters were moved."""
     n_queries: int
     epsilon: float
     delta: float
     value: float
-    """The metric where the ranker is."""
+    """The metric of the ranker."""
     steps: Floats
     curves: Floats
     """The metric, directions x steps."""
     weights: Ints
-    """Which parameters were varied alone."""
+    """Which parameters were varied one at a time."""
     weight_curves: Floats
     """The metric, parameters x (up, down) x steps."""
     direction: Floats
-    """The direction that rises highest, or falls least."""
+    """The direction that reaches the highest value."""
     values: tuple[float, ...]
-    """The metric before each round of polishing, and last `value`."""
+    """The metric before each round of polishing; the last one is `value`."""
 
     @property
     def n_directions(self) -> int:
-        """Directions that were tried."""
+        """Number of tested directions."""
         return len(self.curves)
 
     @property
     def rises(self) -> Bools:
-        """Whether each direction ever rises."""
+        """Whether each direction raises the metric at any step."""
         return np.asarray(self.curves.max(axis=1) > self.value + RISE)
 
     @property
     def n_rising(self) -> int:
-        """Directions that ever rise."""
+        """Number of directions that raise the metric at any step."""
         return int(self.rises.sum())
 
     @property
     def n_weights_rising(self) -> int:
-        """Parameters that, varied alone, ever raise the metric: where its gradient has not vanished."""
+        """Number of parameters that raise the metric when varied alone; its gradient has not vanished there."""
         return int((self.weight_curves > self.value + RISE).any(axis=(1, 2)).sum())
 
     @property
     def passed(self) -> bool:
-        """Whether no direction ever rises."""
+        """Whether no direction raises the metric."""
         return self.n_rising == 0
+
+    @property
+    def highest(self) -> int:
+        """The number of the direction that reaches the highest value."""
+        return highest_curve(self.curves)
+
+    def from_zero(self) -> tuple[Floats, Floats]:
+        """Steps and curves to draw: as `steps` and `curves`, but beginning with step 0."""
+        start = np.full((self.n_directions, 1), self.value)
+        return np.append(0.0, self.steps), np.hstack((start, self.curves))
 
     def __str__(self) -> str:
         low, high = f"{self.steps.min():g}", f"{self.steps.max():g}"
         lines = [
-            f"{self.metric} is {self.value:.6f} over {self.n_queries:,} queries; moved were {self.parameters}, "
-            f"by steps of {low} to {high}.",
-            f"Together, in random directions: {self.n_rising:,} of {self.n_directions:,} raise it.",
+            f"{self.metric} is {self.value:.6f} over {self.n_queries:,} queries. Moved: {self.parameters}, by steps of "
+            f"{low} to {high}.",
+            f"All parameters together: {self.n_rising:,} of {self.n_directions:,} random directions raise it.",
         ]
         if len(self.weights):
-            lines.append(f"Each alone, up and down: {self.n_weights_rising:,} of {len(self.weights):,} raise it.")
+            lines.append(f"One parameter at a time: {self.n_weights_rising:,} of {len(self.weights):,} raise it.")
         if len(self.values) > 1:
             lines.append(f"Polished in {len(self.values) - 1} rounds, from {self.values[0]:.6f}.")
         return "\n".join([*lines, self.verdict()])
 
     def verdict(self) -> str:
-        """The confidence statement, in words."""
+        """The result of the test as text, with its confidence."""
         if (self.curves == self.value).all():
             return (
-                f"Nothing that was tried changes {self.metric}: a local optimum by the letter, but the test says "
-                "nothing of a ranker whose parameters do not matter."
+                f"No tested step changes {self.metric}. This is formally a local optimum, but the test says nothing "
+                "about a ranker whose parameters have no effect."
             )
         if self.passed:
-            words = (
-                f"A local optimum, with {100 * (1 - self.delta):g}% confidence: if {100 * self.epsilon:g}% of all "
-                f"directions or more raised {self.metric} at one of these steps, one of {self.n_directions:,} would "
-                f"have done so with a probability of at least {100 * (1 - self.delta):g}%."
+            confidence = f"{100 * (1 - self.delta):g}%"
+            text = (
+                f"A local optimum, with {confidence} confidence: if at least {100 * self.epsilon:g}% of all directions "
+                f"raised {self.metric} at one of these steps, the test of {self.n_directions:,} directions would have "
+                f"found one with a probability of at least {confidence}."
             )
             if not self.n_weights_rising:
-                return words
-            return f"{words} But some parameters raise it alone, which random directions have missed."
-        at = int(self.curves.max(axis=1).argmax())
-        step = self.steps[self.curves[at].argmax()]
+                return text
+            return f"{text} However, some parameters raise it alone; the random directions missed them."
+        curve = self.curves[self.highest]
         return (
-            f"Not a local optimum: direction {at} raises {self.metric} to {self.curves[at].max():.6f} at a step of "
-            f"{step:g} (certificate.direction has it; polish=True, or --polish, follows it)."
+            f"Not a local optimum: direction {self.highest} raises {self.metric} to {curve.max():.6f} at step "
+            f"{self.steps[curve.argmax()]:g}. This direction is certificate.direction; polish=True (--polish) follows "
+            "it."
         )
 
     def draw(self, path: str | Path, n_directions: int = 4) -> None:
-        """Draw the metric along some directions into a file, as [Donmez2009, Figures 1 to 4 and 6]."""
+        """Draw the metric along some directions into a file, as in [Donmez2009, Figures 1 to 4 and 6]."""
         from swaprank.instruments.instrument_figures import draw_certificate
 
         draw_certificate(self, Path(path), n_directions)
+
+
+def highest_curve(curves: Floats) -> int:
+    """The number of the curve that reaches the highest value.
+
+    >>> import numpy as np
+    >>> from swaprank.instruments.certificate import highest_curve
+    >>> highest_curve(np.array([[0.1, 0.4], [0.5, 0.2]]))
+    1
+    """
+    return int(curves.max(axis=1).argmax())

@@ -1,4 +1,4 @@
-"""Is a ranker at a local optimum of a metric? Move its parameters, and see whether the metric ever rises."""
+"""Tests whether a ranker is at a local optimum of a metric: moves its parameters and measures the metric."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError, did_you_mean
-from swaprank.instruments.certificate import RISE, Certificate
-from swaprank.instruments.directions import Moves, Progress, axis, random_direction
+from swaprank.instruments.certificate import RISE, Certificate, highest_curve
+from swaprank.instruments.directions import MetricAlongDirections, Progress, axis, random_direction
 from swaprank.metrics.binding import bind_to_data
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metric as parse_metric
@@ -25,9 +25,9 @@ from swaprank.threads import thread_count
 
 _WIDE, _FINE = (tuple(step / parts for step in range(1, 11)) for parts in (10, 1000))
 STEPS = {"wide": _WIDE, "fine": _FINE, "both": (*_FINE, *_WIDE)}
-"""Both ranges of [Donmez2009, section 5]."""
+"""The two ranges of [Donmez2009, section 5]."""
 _MOST_ROUNDS = 50
-"""Of polishing."""
+"""Upper limit of polishing rounds."""
 
 
 def certify(
@@ -46,27 +46,26 @@ def certify(
 ) -> Certificate:
     """Test whether a ranker's parameters are a local optimum of a metric on its training data [Donmez2009, section 5].
 
-    All parameters are moved together along ln(delta) / ln(1 - epsilon) random directions, 459 by default, and the
-    metric is measured at every step. If it never rises, then fewer than epsilon of all directions rise, with a
-    confidence of 1 - delta. Then some weights are varied alone, up and down, which is the paper's test of a vanishing
-    gradient.
+    The test moves all parameters together along ln(delta) / ln(1 - epsilon) random directions, 459 by default, and
+    measures the metric at every step. If the metric never rises, fewer than epsilon of all directions raise it, with
+    confidence 1 - delta. A second test varies single parameters up and down: the paper's test of a vanishing gradient.
 
-    Parameters are: weights of features in units of their deviation, a net's weights and biases, what a kernel machine
-    weighs, or a forest's leaf values, whose splits stay as they are.
+    The parameters are the feature weights of a linear ranker in units of standard deviations, the weights and biases
+    of a net, the coefficients of a kernel model, or the leaf values of a forest; the splits of a forest stay fixed.
 
     Args:
         ranker: A fitted net, linear ranker, SmoothRank or forest.
-        data: The judged documents it has learned from; on any other data it has no reason to be at an optimum.
-        metric: Of what; what the ranker learned for if None.
-        epsilon: The share of rising directions that is to be ruled out.
-        delta: How probable it may be that such a share is overlooked.
-        steps: How far to go in each direction, in the parameters' own units: "wide" (the paper's 0.1 to 1), "fine" (its
-            0.001 to 0.01), "both", or numbers of your own.
-        n_weights: How many parameters are varied alone, drawn at random; all if None.
-        polish: Follow what rises, again and again, and certify the better ranker.
-        random_state: Seed of directions and weights.
-        n_threads: All cores if None.
-        progress: Called with how many blocks of documents are done, and how many there are.
+        data: The training data of the ranker. On other data there is no reason to expect an optimum.
+        metric: The metric to test. If None, the metric that the ranker was trained for.
+        epsilon: The share of rising directions to rule out.
+        delta: The probability of missing such a share.
+        steps: Step sizes along each direction, in units of the parameters: "wide" (0.1 to 1 as in the paper), "fine"
+            (0.001 to 0.01 as in the paper), "both", or a sequence of numbers.
+        n_weights: How many randomly chosen parameters to vary alone. If None, all.
+        polish: Move the ranker along rising directions until none rises, and certify the improved ranker.
+        random_state: Seed of the directions and of the parameters that are varied alone.
+        n_threads: If None, all cores.
+        progress: Called with the number of finished blocks of documents and the number of all blocks.
 
     >>> import swaprank as sr
     >>> (train,) = sr.datasets.random_net((100,), n_features=5, random_state=0)
@@ -78,24 +77,25 @@ def certify(
     >>> better.passed, better.value > certificate.value + 0.05
     (True, True)
     """
-    asked = _checked(epsilon, delta, n_weights, polish, random_state)
-    reach = _checked_steps(steps)
+    settings = _checked_settings(epsilon, delta, n_weights, polish, random_state)
+    sizes = _checked_steps(steps)
     bound = bind_to_data(ranker._metric() if metric is None else parse_metric(metric), data)
 
     rows = np.arange(len(data)) if data.order is None else np.array(data.order)
     base = np.zeros(len(data)) if data.base_score is None else np.array(data.by_query(data.base_score))
 
-    def moves_of(model: Model) -> Moves:
-        return Moves(model.perturb(data.features, rows, base), bound, reach, thread_count(n_threads), progress)
+    def measure(model: Model) -> MetricAlongDirections:
+        parameters = model.perturb(data.features, rows, base)
+        return MetricAlongDirections(parameters, bound, sizes, thread_count(n_threads), progress)
 
     ranker._check_fitted()
-    moves = moves_of(ranker.model_)
-    certificate = _examine(ranker, moves, asked)
-    return _polished(moves, certificate, asked, moves_of) if polish else certificate
+    measured = measure(ranker.model_)
+    certificate = _test(ranker, measured, settings)
+    return _polish(measured, certificate, settings, measure) if polish else certificate
 
 
 def count_directions(epsilon: float, delta: float) -> int:
-    """How many directions must not rise to rule out, with confidence 1 - delta, that a share of epsilon does.
+    """The number of directions that rules out a share of epsilon rising ones with confidence 1 - delta.
 
     >>> from swaprank.instruments.certify import count_directions
     >>> count_directions(0.01, 0.01)
@@ -104,96 +104,99 @@ def count_directions(epsilon: float, delta: float) -> int:
     return math.ceil(math.log(delta) / math.log1p(-epsilon))
 
 
-class _Asked(NamedTuple):
-    """What is to be found out in a round."""
+class _Settings(NamedTuple):
+    """The settings of one test."""
 
     epsilon: float
     delta: float
     n_weights: int | None
     seed: tuple[int, int]
-    """Of everything, and the number of the round."""
+    """random_state and the number of the polishing round."""
 
-    def next_round(self) -> _Asked:
+    def next_round(self) -> _Settings:
         return self._replace(seed=(self.seed[0], self.seed[1] + 1))
 
 
-def _examine(ranker: Ranker, moves: Moves, asked: _Asked) -> Certificate:
-    n_parameters, n_directions = moves.parameters.n_parameters, count_directions(asked.epsilon, asked.delta)
-    curves = moves.curves(n_directions, lambda at: random_direction(n_parameters, (*asked.seed, at)))
+def _test(ranker: Ranker, measured: MetricAlongDirections, settings: _Settings) -> Certificate:
+    n_parameters, n_directions = measured.parameters.n_parameters, count_directions(settings.epsilon, settings.delta)
+    curves = measured.curves(n_directions, lambda at: random_direction(n_parameters, (*settings.seed, at)))
     varied = np.arange(n_parameters)
-    if asked.n_weights is not None and asked.n_weights < n_parameters:
-        drawn = random_generator([*asked.seed, n_directions]).choice(n_parameters, asked.n_weights, replace=False)
-        varied = np.sort(drawn)
-    alone = moves.curves(2 * len(varied), lambda at: axis(n_parameters, varied[at // 2], at))
+    if settings.n_weights is not None and settings.n_weights < n_parameters:
+        rng = random_generator([*settings.seed, n_directions])
+        varied = np.sort(rng.choice(n_parameters, settings.n_weights, replace=False))
+    alone = measured.curves(2 * len(varied), lambda at: axis(n_parameters, varied[at // 2], at))
     return Certificate(
         ranker=ranker,
-        metric=str(moves.bound.metric),
-        parameters=moves.parameters.description,
-        n_queries=int(moves.counted.sum()),
-        epsilon=asked.epsilon,
-        delta=asked.delta,
-        value=moves.value,
-        steps=moves.steps,
+        metric=str(measured.bound.metric),
+        parameters=measured.parameters.description,
+        n_queries=int(measured.counted.sum()),
+        epsilon=settings.epsilon,
+        delta=settings.delta,
+        value=measured.value,
+        steps=measured.steps,
         curves=curves,
         weights=varied,
-        weight_curves=alone.reshape(len(varied), 2, len(moves.steps)),
-        direction=random_direction(n_parameters, (*asked.seed, int(curves.max(axis=1).argmax()))),
-        values=(moves.value,),
+        weight_curves=alone.reshape(len(varied), 2, len(measured.steps)),
+        direction=random_direction(n_parameters, (*settings.seed, highest_curve(curves))),
+        values=(measured.value,),
     )
 
 
-def _polished(moves: Moves, certificate: Certificate, asked: _Asked, moves_of: Callable[[Model], Moves]) -> Certificate:
-    """The certificate of the ranker at which nothing rises any more, or of the last of many rounds."""
+def _polish(
+    measured: MetricAlongDirections,
+    certificate: Certificate,
+    settings: _Settings,
+    measure: Callable[[Model], MetricAlongDirections],
+) -> Certificate:
+    """Move the ranker upwards until no direction rises or the rounds are used up, and certify it."""
     values = [certificate.value]
     while len(values) < _MOST_ROUNDS:
-        better = _follow(moves, certificate, asked)
+        better = _best_move(measured, certificate, settings)
         if better is None:
             break
-        moves = moves_of(better)
-        # What rose by a hair may have fallen where weights are kept in single precision.
-        if moves.value <= certificate.value + RISE:
+        measured = measure(better)
+        # A tiny rise may get lost when weights are rounded to single precision.
+        if measured.value <= certificate.value + RISE:
             break
-        asked = asked.next_round()
+        settings = settings.next_round()
         better_ranker = copy(certificate.ranker)
         better_ranker.model_ = better
-        certificate = _examine(better_ranker, moves, asked)
+        certificate = _test(better_ranker, measured, settings)
         values.append(certificate.value)
     return certificate._replace(values=tuple(values))
 
 
-def _follow(moves: Moves, found: Certificate, asked: _Asked) -> Model | None:
-    """The model moved to the best place that was found, or that the directions together point to; None if none rises.
+def _best_move(measured: MetricAlongDirections, found: Certificate, settings: _Settings) -> Model | None:
+    """The model moved to the highest value that was found, also along the estimated gradients; None if none rises.
 
-    What all directions gained or lost at a step, each times its direction, adds up to about the slope.
+    The gradient at a step size is estimated as the sum of all directions, each weighted by its change of the metric.
     """
     if found.passed and found.n_weights_rising == 0:
         return None
-    n_parameters = moves.parameters.n_parameters
-    slopes = np.zeros((len(moves.steps), n_parameters))
+    n_parameters = measured.parameters.n_parameters
+    gradients = np.zeros((len(measured.steps), n_parameters))
     for at, curve in enumerate(found.curves):
-        slopes += np.outer(curve - found.value, random_direction(n_parameters, (*asked.seed, at)))
-    ways = [way / np.linalg.norm(way) for way in slopes if way.any()]
-    best, curve = found.direction, found.curves[found.curves.max(axis=1).argmax()]
-    for way, along in zip(ways, moves.curves(len(ways), lambda at: ways[at]), strict=True):
-        if along.max() > curve.max():
-            best, curve = way, along
-    if len(found.weights):
+        gradients += np.outer(curve - found.value, random_direction(n_parameters, (*settings.seed, at)))
+    ways = [gradient / np.linalg.norm(gradient) for gradient in gradients if gradient.any()]
+    moves = [(found.direction, found.curves[found.highest])]
+    moves += zip(ways, measured.curves(len(ways), lambda at: ways[at]), strict=True)
+    direction, curve = max(moves, key=lambda move: move[1].max())
+    if found.weight_curves.max(initial=-np.inf) > curve.max():
         weight, side, _ = np.unravel_index(found.weight_curves.argmax(), found.weight_curves.shape)
-        if found.weight_curves.max() > curve.max():
-            best, curve = axis(n_parameters, found.weights[weight], int(side)), found.weight_curves[weight, side]
-    return moves.parameters.moved(moves.steps[curve.argmax()] * best)
+        direction, curve = axis(n_parameters, found.weights[weight], int(side)), found.weight_curves[weight, side]
+    return measured.parameters.moved(measured.steps[curve.argmax()] * direction)
 
 
-def _checked(epsilon: Any, delta: Any, n_weights: Any, polish: Any, random_state: Any) -> _Asked:
+def _checked_settings(epsilon: Any, delta: Any, n_weights: Any, polish: Any, random_state: Any) -> _Settings:
     for name, value in (("epsilon", epsilon), ("delta", delta)):
         check_parameter(name, value, Bounds(False, 0, 1, open_low=True))
         if value == 1:
-            raise ParameterError(f"{name} must lie below 1.")
+            raise ParameterError(f"{name} must be below 1.")
     check_parameter("n_weights", n_weights, Bounds(True, 0, 2**62, optional=True))
     check_parameter("random_state", random_state, Bounds(True, 0, 2**63 - 1))
     if not isinstance(polish, bool):
         raise ParameterError(f"polish must be True or False; found {polish!r}.")
-    return _Asked(float(epsilon), float(delta), n_weights, (int(random_state), 0))
+    return _Settings(float(epsilon), float(delta), n_weights, (int(random_state), 0))
 
 
 def _checked_steps(steps: Any) -> Floats:
@@ -202,9 +205,9 @@ def _checked_steps(steps: Any) -> Floats:
             raise ParameterError(f"there are no steps '{steps}'; {did_you_mean(steps, STEPS)}")
         return np.array(STEPS[steps])
     try:
-        reach = np.array(steps, dtype=np.float64)
+        sizes = np.array(steps, dtype=np.float64)
     except (TypeError, ValueError):
-        reach = np.empty(0)
-    if reach.ndim != 1 or len(reach) == 0 or not (np.isfinite(reach).all() and (reach > 0).all()):
+        sizes = np.empty(0)
+    if sizes.ndim != 1 or len(sizes) == 0 or not (np.isfinite(sizes).all() and (sizes > 0).all()):
         raise ParameterError(f"steps must be wide, fine, both or numbers above 0, such as (0.1, 0.2); found {steps!r}.")
-    return reach
+    return sizes

@@ -1,4 +1,4 @@
-"""A metric along directions in which a ranker's parameters are moved: block by block of documents, in threads."""
+"""Measures a metric while a ranker's parameters move along directions, block by block of documents, in threads."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import final
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
+from swaprank.data.grouping import query_of_row
 from swaprank.errors import MetricError
 from swaprank.metrics.measuring import measure_queries
 from swaprank.metrics.metric import BoundMetric
@@ -16,17 +17,17 @@ from swaprank.models.perturbation import Perturbation
 from swaprank.threads import run_in_threads
 
 _BLOCK_DOCUMENTS = 32_768
-"""Documents that are scored together: all their scores along all directions are never in memory at once."""
+"""Documents that are scored together. This bounds the memory that scores along all directions take."""
 _CHUNK_VALUES = 2_000_000
-"""Parameters of the directions that are drawn together."""
+"""Upper limit of direction components that are in memory at once."""
 
 Progress = Callable[[int, int], object]
-"""Called with how many blocks of documents are done, and how many there are."""
+"""Called with the number of finished blocks of documents and the number of all blocks."""
 
 
 @final
-class Moves:
-    """A ranker's metric at every step along directions that are drawn when it is their turn."""
+class MetricAlongDirections:
+    """The metric of a ranker at every step along any number of directions; directions are drawn on demand."""
 
     def __init__(
         self, parameters: Perturbation, bound: BoundMetric, steps: Floats, n_threads: int, progress: Progress | None
@@ -36,13 +37,13 @@ class Moves:
         self.value = bound.mean(parameters.start, n_threads=n_threads)
         self.counted = ~np.isnan(bound.terms.base)
         self._blocks = _query_blocks(bound.indptr)
-        self._ties_apart = bound.metric.ties != "expected"
-        # Where nobody asks in which order tied documents came, those that were best come first: they are likely to be
-        # the best after a step, too, and are then found in half the time.
-        self._tie_order = bound.tie_order if self._ties_apart else _ranked(parameters.start, bound.indptr)
+        self._break_ties = bound.metric.ties != "expected"
+        # If the metric does not depend on the tie order, start from the current ranking: a small step changes it
+        # little, and sorting an almost sorted list takes half the time.
+        self._tie_order = bound.tie_order if self._break_ties else _ranked(parameters.start, bound.indptr)
 
     def curves(self, n_directions: int, draw: Callable[[int], Floats]) -> Floats:
-        """The mean metric, directions x steps; `draw` gives a direction by its number."""
+        """The mean metric, directions x steps; `draw` returns a direction by its number."""
         totals = np.zeros((len(self._blocks), n_directions, len(self.steps)))
         numbers, done = iter(range(len(self._blocks))), iter(range(1, len(self._blocks) + 1))
 
@@ -54,7 +55,7 @@ class Moves:
                     self.progress(next(done), len(self._blocks))
 
         run_in_threads(work, [()] * min(self.n_threads, len(self._blocks)))
-        # Block after block: the same sums for any number of threads.
+        # Blocks are added in a fixed order, so that the sums do not depend on the number of threads.
         curves: Floats = totals.sum(axis=0) / self.counted.sum()
         if not np.isfinite(curves).all():
             raise MetricError(
@@ -70,10 +71,10 @@ class Moves:
         longest = longest_list(bound.indptr[first : last + 1])
         kept = np.flatnonzero(self.counted[first:last]) + first
         for direction, step, moved in self.parameters.scores_along(start, stop, chunks, self.steps.tolist()):
-            # trec_eval keeps scores in single precision: what is equal there is a tie.
+            # trec_eval stores scores in single precision: scores that are equal there are tied.
             scores[start:stop] = moved.astype(np.float32) if bound.metric.ties == "docid" else moved
             measure_queries(
-                bound.terms, bound.indptr, self._tie_order, scores, self._ties_apart, longest, first, last, values
+                bound.terms, bound.indptr, self._tie_order, scores, self._break_ties, longest, first, last, values
             )
             out[direction, step] = values[kept].sum()
 
@@ -84,7 +85,7 @@ class Moves:
 
 
 def random_direction(n: int, seed: Sequence[int]) -> Floats:
-    """A direction drawn evenly from the unit sphere, always the same for a seed.
+    """A direction drawn uniformly from the unit sphere; a seed always gives the same one.
 
     >>> import numpy as np
     >>> from swaprank.instruments.directions import random_direction
@@ -97,7 +98,7 @@ def random_direction(n: int, seed: Sequence[int]) -> Floats:
 
 
 def axis(n: int, at: int, side: int) -> Floats:
-    """One parameter's own direction: up if `side` is even, down if it is odd.
+    """The direction of one parameter: up if `side` is even, down if it is odd.
 
     >>> from swaprank.instruments.directions import axis
     >>> axis(3, at=1, side=1).tolist()
@@ -109,13 +110,12 @@ def axis(n: int, at: int, side: int) -> Floats:
 
 
 def _ranked(scores: Floats, indptr: Ints) -> Ints:
-    """Positions, query after query, the best of each query first."""
-    query = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    return np.lexsort((-scores, query)).astype(np.int64)
+    """Positions sorted by query, then by descending score."""
+    return np.lexsort((-scores, query_of_row(indptr))).astype(np.int64)
 
 
 def _query_blocks(indptr: Ints) -> list[tuple[int, int]]:
-    """Ranges of queries with about as many documents, whatever the number of threads."""
+    """Ranges of queries with similar numbers of documents; they do not depend on the number of threads."""
     n_blocks = max(1, min(len(indptr) - 1, max(8, int(indptr[-1]) // _BLOCK_DOCUMENTS), int(indptr[-1]) // 1024))
     cuts = np.unique(np.searchsorted(indptr, np.linspace(0, indptr[-1], n_blocks + 1)))
     cuts[-1] = len(indptr) - 1

@@ -1,4 +1,4 @@
-"""One query's ranked list, and what pushes its documents up and down: the picture of [Burges2010, Figure 1]."""
+"""Explains the ranked list of one query by the lambdas on its documents, as in [Burges2010, Figure 1]."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from scipy.special import expit
 from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, did_you_mean
+from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import seeded_tie_order
 from swaprank.metrics.parse import metric as parse_metric
@@ -20,13 +21,13 @@ from swaprank.rankers.ranker import Ranker
 from swaprank.rendering.text_tables import text_table
 
 _ARROW = 10
-"""The longest arrow, in characters."""
+"""Length of the longest arrow, in characters."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class QueryExplanation:
-    """The documents of one query in rank order; `print` shows them with their forces as arrows.
+    """The documents of one query in rank order with the forces on them; `print` shows the forces as arrows.
 
     >>> import swaprank as sr
     >>> (data,) = sr.datasets.random_net((5,), n_features=3, random_state=0)
@@ -39,34 +40,34 @@ class QueryExplanation:
     value: float
     """The metric of this query."""
     rows: Ints
-    """The rows of the data set, the best document first; what follows is in this order, too."""
+    """Rows of the data set in rank order. All arrays below have the same order."""
     docids: AnyArray | None
     labels: Floats
     scores: Floats
     swap_gains: Floats
-    """What the metric would gain if the documents at two ranks traded places."""
+    """[i, j]: the change of the metric if the documents at ranks i and j swap places."""
     pair_forces: Floats
-    """[i, j]: how hard the pair pushes the document at rank i up, and so the one at rank j down."""
+    """[i, j]: the force of the pair that pushes the document at rank i up and the one at rank j down."""
 
     @property
     def forces(self) -> Floats:
-        """The lambda on each document: upwards if above 0."""
+        """The lambda on each document; positive values push upwards."""
         total: Floats = self.pair_forces.sum(axis=1)
         return total
 
     def hardest_pairs(self, n: int = 5) -> list[tuple[int, int, float]]:
-        """(rank that is pushed up, rank that is pushed down, force), ranks from 1, the hardest first."""
+        """The n pairs with the largest forces as (rank pushed up, rank pushed down, force); ranks count from 1."""
         return _largest(self.pair_forces, n)
 
     def best_swaps(self, n: int = 5) -> list[tuple[int, int, float]]:
-        """(rank, lower rank, what the metric would gain), ranks from 1, the best first."""
+        """The n swaps with the largest gains as (rank, lower rank, gain of the metric); ranks count from 1."""
         return _largest(np.triu(self.swap_gains), n)
 
     def __str__(self) -> str:
         return self.to_text()
 
     def to_text(self, n_documents: int = 20, n_pairs: int = 5) -> str:
-        """The first documents, and the pairs that push hardest, for people to read."""
+        """A table of the first documents, the pairs with the largest forces and the best swaps."""
         forces, shown = self.forces, min(n_documents, len(self.rows))
         longest = max(float(np.abs(forces).max()), 1e-300)
         names = self.rows if self.docids is None else self.docids
@@ -97,7 +98,7 @@ class QueryExplanation:
         return "\n".join(lines)
 
     def draw(self, path: str | Path, n_documents: int = 30) -> None:
-        """Draw the list with its forces as arrows into a file (.svg, .png, .pdf)."""
+        """Draw the list with the forces as arrows into a file (.svg, .png, .pdf)."""
         from swaprank.instruments.instrument_figures import draw_explanation
 
         draw_explanation(self, Path(path), n_documents)
@@ -106,18 +107,17 @@ class QueryExplanation:
 def explain_query(
     ranker: Ranker, data: Dataset, qid: Any, metric: str | Metric | None = None, *, sigma: float = 1.0
 ) -> QueryExplanation:
-    """Show how a ranker orders one query, and where LambdaRank would push its documents.
+    """Show how a ranker orders one query, and in which direction LambdaRank would push each document.
 
-    A pair's force is sigma |dZ| / (1 + exp(sigma (s_i - s_j))), as in the paper [Burges2010, section 4]. Documents with
-    the same score stand as the metric's convention says, or, if that is their expected value, in an order that is
-    drawn; swaps are of that order.
+    The force of a pair is sigma |dZ| / (1 + exp(sigma (s_i - s_j))) [Burges2010, section 4]. Tied documents are ordered
+    by the convention of the metric. If that is the expected value over the ties, they are in a seeded random order.
 
     Args:
         ranker: A fitted ranker.
-        data: Has the query.
-        qid: Its id.
-        metric: What the forces are for; what the ranker learned for if None.
-        sigma: How steep the forces are in the difference of scores.
+        data: The data set that contains the query.
+        qid: The id of the query.
+        metric: The metric of the swaps and forces. If None, the metric that the ranker was trained for.
+        sigma: The factor of score differences in the force of a pair.
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[3.0], [2.0], [1.0]], [0, 1, 2], qid=[7, 7, 7])
@@ -136,27 +136,24 @@ def explain_query(
     1 over 3                 0.0237                     -0.5000
     """
     check_parameter("sigma", sigma, Bounds(False, 0, np.inf, open_low=True))
-    query = _query_number(data, qid)
-    chosen = ranker._metric() if metric is None else parse_metric(metric)
-    rows = np.asarray(data.rows(query))
+    query = query_number(data, qid)
     part = data.subset([query])
-    here, labels = ranker.predict(part), part.labels
-    docids = None if data.docid is None else data.docid[rows]
-    value = chosen.per_query(labels, here, [0, len(rows)], docid=docids)[0]
-    arranged = seeded_tie_order(np.array([0, len(rows)]), 0)
-    if chosen.ties != "expected":
-        arranged = chosen.bind(labels, [0, len(rows)], docid=docids).tie_order
-    order = arranged[np.argsort(-here[arranged], kind="stable")]
-    gains, scores, labels = chosen.swap_gains(labels[order]), here[order], labels[order]
+    bound = bind_metric(ranker._metric() if metric is None else parse_metric(metric), part)
+    scores, labels = ranker.predict(part), part.labels
+    value = bound.mean(scores)
+    ties = seeded_tie_order(part.indptr, 0) if bound.metric.ties == "expected" else bound.tie_order
+    order = ties[np.argsort(-scores[ties], kind="stable")]
+    scores, labels = scores[order], labels[order]
+    gains = bound.metric.swap_gains(labels)
     better = np.sign(labels[:, None] - labels)
-    ahead = sigma * (scores[:, None] - scores)
-    forces = better * sigma * np.abs(gains) * expit(-better * ahead)
+    difference = sigma * (scores[:, None] - scores)
+    forces = better * sigma * np.abs(gains) * expit(-better * difference)
     return QueryExplanation(
-        qid=data.qids[query].item() if hasattr(data.qids[query], "item") else data.qids[query],
-        metric=str(chosen),
-        value=float(value),
-        rows=rows[order],
-        docids=None if docids is None else docids[order],
+        qid=data.qids.tolist()[query],
+        metric=str(bound.metric),
+        value=value,
+        rows=np.asarray(data.rows(query))[order],
+        docids=None if part.docid is None else part.docid[order],
         labels=labels,
         scores=scores,
         swap_gains=gains,
@@ -164,7 +161,14 @@ def explain_query(
     )
 
 
-def _query_number(data: Dataset, qid: Any) -> int:
+def query_number(data: Dataset, qid: Any) -> int:
+    """The position of a query in `data.qids`; raises DataError if the data has no such query.
+
+    >>> import swaprank as sr
+    >>> from swaprank.instruments.explain import query_number
+    >>> query_number(sr.Dataset([[1.0], [2.0]], [1, 0], qid=["shoes", "hats"]), "hats")
+    1
+    """
     known = [str(known) for known in data.qids.tolist()]
     if str(qid) not in known:
         advice = did_you_mean(str(qid), known) if len(known) <= 100 else f"there are {len(known):,} others."
@@ -179,7 +183,7 @@ def _largest(values: Floats, n: int) -> list[tuple[int, int, float]]:
 
 
 def _arrow(share: float) -> str:
-    """Plain characters, for any terminal."""
+    """An arrow of ASCII characters."""
     length = round(abs(share) * _ARROW)
     arrow = "=" * (length - 1) + ("> up" if share > 0 else "> down") if length else ""
     return arrow.ljust(_ARROW + len(" down"))

@@ -1,4 +1,8 @@
-"""Figures as files: what every drawing of ours begins and ends with; Matplotlib draws."""
+"""Figure files drawn by Matplotlib.
+
+Matplotlib draws the files that people put into papers (SVG, PNG, PDF); `reporting/plots.py` writes the charts of the
+HTML report as SVG by itself, because the report needs no extra package, has tooltips, and follows light and dark mode.
+"""
 
 from __future__ import annotations
 
@@ -13,34 +17,41 @@ ENDINGS = (".svg", ".png", ".pdf")
 
 
 def check_drawing(path: Path | None = None) -> None:
-    """Refuse to go on without what draws, or to a file that cannot be drawn: to be asked before long work.
+    """Raise if Matplotlib is missing or the file cannot be written. Call it before long work.
 
     >>> from pathlib import Path
     >>> from swaprank.rendering.figures import check_drawing
     >>> check_drawing(Path("metric.bmp"))
     Traceback (most recent call last):
-    swaprank.errors.ParameterError: metric.bmp: figures end in .svg, .png or .pdf.
+    swaprank.errors.ParameterError: metric.bmp: the name of a figure must end in .svg, .png or .pdf.
     """
     if path is not None:
         if path.suffix.lower() not in ENDINGS:
-            raise ParameterError(f"{path}: figures end in .svg, .png or .pdf.")
+            raise ParameterError(f"{path}: the name of a figure must end in .svg, .png or .pdf.")
         writable_target(path)
     if find_spec("matplotlib") is None:
         raise MissingExtraError('drawing needs Matplotlib: pip install "swaprank[plots]".')
 
 
-def new_figure(width: float = 7.0, height: float = 4.5) -> tuple[Any, Any]:
-    """An empty figure, and its axes."""
+def new_axes(width: float = 7.0, height: float = 4.5) -> Any:
+    """The axes of a new, empty figure."""
     check_drawing()
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots()
+    return Figure(figsize=(width, height), layout="constrained").subplots()
 
 
-def save_figure(figure: Any, path: Path) -> None:
-    """Write a figure, in the format that the name ends in: the same figure gives the same bytes."""
+def save_chart(axes: Any, path: Path, title: str, x_label: str, y_label: str) -> None:
+    """Add titles, grid and legend to a chart, and save it."""
+    axes.set(title=title, xlabel=x_label, ylabel=y_label)
+    axes.grid(visible=True, alpha=0.3)
+    axes.legend()
+    save_figure(axes, path)
+
+
+def save_figure(axes: Any, path: Path) -> None:
+    """Write the figure of the axes in the format of the file name; the same figure gives the same bytes."""
     from matplotlib import rc_context
 
     with rc_context({"svg.hashsalt": "swaprank", "svg.fonttype": "none"}):
-        figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
+        axes.figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)

@@ -1,1 +1,1 @@
-"""One page about one ranker: what it is worth, where, why, and what it was made of."""
+"""The report of a ranker: one HTML page of measures, charts and provenance."""

@@ -1,4 +1,4 @@
-"""What a ranker has to beat: another ranker, or one feature alone."""
+"""Baselines of a report: another ranker, or a single feature."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, did_you_mean
+from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.reporting.data_samples import query_sample
 
 _MOST_VALUES = 4_000_000
-"""Feature values that are looked at to find the best feature."""
+"""Upper limit of feature values that are read to find the best feature."""
 
 
 class Baseline(NamedTuple):
-    """A name and one score a row.
+    """A name and one score per row.
 
     >>> import numpy as np
     >>> from swaprank.reporting.baseline import Baseline
@@ -30,7 +31,7 @@ class Baseline(NamedTuple):
 
 
 def feature_baseline(data: Dataset, feature: str) -> Baseline:
-    """Documents in the order of one feature, the largest first; or the smallest, if there is a minus before its name.
+    """Rank by one feature, largest first, or smallest first if its name begins with a minus.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.baseline import feature_baseline
@@ -47,7 +48,7 @@ def feature_baseline(data: Dataset, feature: str) -> Baseline:
 
 
 def best_feature(data: Dataset, metric: Metric) -> Baseline:
-    """The feature, upwards or downwards, that alone has the best metric on the data, or on a part of it if it is large.
+    """The single feature, ascending or descending, with the best metric on the data, or on a sample of large data.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.baseline import best_feature
@@ -56,19 +57,18 @@ def best_feature(data: Dataset, metric: Metric) -> Baseline:
     'feature price, smallest first'
     """
     part = query_sample(data, max(1000, _MOST_VALUES // data.n_features))
-    docid = None if part.docid is None else part.by_query(part.docid)
-    bound = metric.bind(np.ascontiguousarray(part.by_query(part.labels)), part.indptr, docid=docid)
-    best, value = data.feature_names[0], -np.inf
+    bound = bind_metric(metric, part)
+    best, best_value = data.feature_names[0], -np.inf
     for feature, name in enumerate(data.feature_names):
-        for sign, written in ((1, name), (-1, f"-{name}")):
-            found = bound.mean(part.by_query(feature_scores(part, feature, sign)))
-            if found > value + 1e-12:
-                best, value = written, found
+        for sign, signed in ((1, name), (-1, f"-{name}")):
+            value = bound.mean(part.by_query(feature_scores(part, feature, sign)))
+            if value > best_value + 1e-12:
+                best, best_value = signed, value
     return feature_baseline(data, best)
 
 
 def feature_scores(data: Dataset, feature: int, sign: int) -> Floats:
-    """A feature as scores; what is missing comes last.
+    """A feature as scores; missing values come last.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.baseline import feature_scores

@@ -1,8 +1,8 @@
-"""Whether differences of scores can be read as probabilities: 1 / (1 + exp(-sigma (s_i - s_j))) [Burges2005, Eq. 2]."""
+"""The calibration section: score differences as probabilities 1 / (1 + exp(-sigma (s_i - s_j))) [Burges2005, Eq. 2]."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -11,7 +11,7 @@ from swaprank.arrays import Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.rankers.ranker import Ranker
 from swaprank.reporting.data_samples import SEED
-from swaprank.reporting.markup import join, paragraph, table, tag
+from swaprank.reporting.markup import Html, join, paragraph, table, tag
 from swaprank.reporting.plots import Axes, Line, bars, chart, dots, legend, line_path, stretched
 from swaprank.reporting.scales import Scale, scale_of
 from swaprank.reporting.subject import Section, Subject
@@ -19,11 +19,11 @@ from swaprank.reporting.subject import Section, Subject
 MOST_PAIRS = 200_000
 _BINS = 10
 _LEAST_PAIRS = 20
-"""Fewer in a bin say nothing, and are not drawn."""
+"""Bins with fewer pairs are too noisy to draw."""
 
 
 class Reliability(NamedTuple):
-    """Pairs in bins of the probability that the document which scores higher is the better one.
+    """Pairs binned by the predicted probability that the document with the higher score is the better one.
 
     >>> import numpy as np
     >>> from swaprank.reporting.calibration import reliability
@@ -34,58 +34,58 @@ class Reliability(NamedTuple):
 
     counts: Ints
     predicted: Floats
-    """The mean probability of a bin's pairs; NaN for an empty bin."""
+    """The mean predicted probability of each bin; NaN for an empty bin."""
     observed: Floats
-    """How often the higher one was better."""
+    """The observed frequency with which the higher document is better."""
 
     @property
     def error(self) -> float:
-        """How far the two are apart, on average over all pairs (expected calibration error)."""
+        """The expected calibration error: mean |predicted - observed|, weighted by pairs."""
         filled = self.counts > 0
         gaps = np.abs(self.predicted[filled] - self.observed[filled])
         return float((gaps * self.counts[filled]).sum() / max(self.counts.sum(), 1))
 
 
 def scored_pairs(data: Dataset, scores: Floats) -> tuple[Floats, Floats]:
-    """Of pairs with different labels: how much higher one scores, and whether it is the better one (0.5 if tied).
+    """Score differences of pairs with different labels, and whether the higher document is better (0.5 if tied).
 
-    All pairs of all queries, or as many drawn evenly from them as there may be.
+    Uses all pairs of all queries, or a uniform sample of MOST_PAIRS of them.
 
     >>> import numpy as np, swaprank as sr
     >>> from swaprank.reporting.calibration import scored_pairs
     >>> data = sr.Dataset([[0], [0], [0]], [0, 2, 2], qid=[1, 1, 1])
-    >>> ahead, right = scored_pairs(data, np.array([1.0, 3.0, 0.5]))
-    >>> ahead.tolist(), right.tolist()
+    >>> margins, correct = scored_pairs(data, np.array([1.0, 3.0, 0.5]))
+    >>> margins.tolist(), correct.tolist()
     ([2.0, 0.5], [1.0, 0.0])
     """
     labels, ranked = data.by_query(data.labels), data.by_query(scores)
     i, j = _pairs(data.indptr)
     differ = labels[i] != labels[j]
     i, j = i[differ], j[differ]
-    ahead = ranked[i] - ranked[j]
-    right = np.where(ahead == 0, 0.5, (ahead > 0) == (labels[i] > labels[j]))
-    return np.abs(ahead), right.astype(np.float64)
+    differences = ranked[i] - ranked[j]
+    correct = np.where(differences == 0, 0.5, (differences > 0) == (labels[i] > labels[j]))
+    return np.abs(differences), correct.astype(np.float64)
 
 
-def reliability(ahead: Floats, right: Floats) -> Reliability:
-    """Predicted against observed; `ahead` is sigma times the difference of scores.
+def reliability(margins: Floats, correct: Floats) -> Reliability:
+    """Predicted and observed probabilities; `margins` are score differences times sigma.
 
     >>> import numpy as np
     >>> from swaprank.reporting.calibration import reliability
     >>> reliability(np.zeros(4), np.full(4, 0.5)).error
     0.0
     """
-    p = expit(ahead)
+    p = expit(margins)
     bins = np.minimum((2 * _BINS * (p - 0.5)).astype(np.int64), _BINS - 1)
     counts = np.bincount(bins, minlength=_BINS)
     with np.errstate(invalid="ignore"):
         predicted = np.bincount(bins, p, minlength=_BINS) / counts
-        observed = np.bincount(bins, right, minlength=_BINS) / counts
+        observed = np.bincount(bins, correct, minlength=_BINS) / counts
     return Reliability(counts, predicted, observed)
 
 
-def best_sigma(ahead: Floats, right: Floats) -> float:
-    """The factor of the scores for which what was observed is most probable; 0 if the order is no better than chance.
+def best_sigma(margins: Floats, correct: Floats) -> float:
+    """The sigma with the highest likelihood of the observed pairs; 0 if the order is no better than chance.
 
     >>> import numpy as np
     >>> from swaprank.reporting.calibration import best_sigma
@@ -94,21 +94,21 @@ def best_sigma(ahead: Floats, right: Floats) -> float:
     """
     from scipy.optimize import minimize_scalar
 
-    size = float(ahead.mean())
-    if size <= 0 or right.mean() <= 0.5:
+    size = float(margins.mean())
+    if size <= 0 or correct.mean() <= 0.5:
         return 0.0
-    unit = ahead / size
+    unit = margins / size
 
     def loss(log_factor: float) -> float:
         margin = np.exp(log_factor) * unit
-        return float((np.logaddexp(0.0, margin) - right * margin).mean())
+        return float((np.logaddexp(0.0, margin) - correct * margin).mean())
 
     found = minimize_scalar(loss, bounds=(-8.0, 8.0), method="bounded", options={"xatol": 1e-9})
     return float(np.exp(found.x) / size)
 
 
 def calibration_section(subject: Subject) -> Section:
-    """A reliability diagram, as the scores are and with the factor that fits best.
+    """A reliability diagram for the sigma of the ranker and for the best sigma.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.calibration import calibration_section
@@ -119,34 +119,35 @@ def calibration_section(subject: Subject) -> Section:
     True
     """
     title = "Calibration of pairs"
-    ahead, right = scored_pairs(subject.data, subject.scores)
-    if not len(ahead):
-        return Section("calibration", title, paragraph("No query has documents of different labels.", class_="lead"))
+    margins, correct = scored_pairs(subject.data, subject.scores)
+    if not len(margins):
+        return Section("calibration", title, paragraph("No query has documents with different labels.", class_="lead"))
     sigma = float(getattr(subject.ranker, "sigma", 1.0))
-    fitted = best_sigma(ahead, right)
-    now, then = reliability(sigma * ahead, right), reliability(fitted * ahead, right)
+    fitted = best_sigma(margins, correct)
+    now, best = reliability(sigma * margins, correct), reliability(fitted * margins, correct)
     words = (
-        f"Of {len(ahead):,} pairs with different labels, the better document scores higher in "
-        f"{100 * right.mean():.1f}%. {_meaning(subject.ranker)} With sigma = {sigma:g}, probability and frequency are "
-        f"{now.error:.3f} apart on average; with {fitted:.3g}, the factor that fits these pairs best, {then.error:.3f}."
+        f"In {100 * correct.mean():.1f}% of {len(margins):,} pairs with different labels, the better document has the "
+        f"higher score. {_meaning(subject.ranker)} The mean difference between predicted probability and observed "
+        f"frequency is {now.error:.3f} with sigma = {sigma:g}, and {best.error:.3f} with sigma = {fitted:.3g}, which "
+        "fits these pairs best."
     )
-    parts = tag("div", _diagram(now, then, sigma, fitted), _counts(now, sigma), class_="pair")
+    parts = tag("div", _diagram(now, best, sigma, fitted), _counts(now, sigma), class_="pair")
     return Section("calibration", title, join([paragraph(words, class_="lead"), parts]))
 
 
 def _meaning(ranker: Ranker) -> str:
     if ranker.learns_probabilities:
-        return "RankNet learns 1 / (1 + exp(-sigma (s_i - s_j))) as the probability that i is better than j."
+        return "RankNet models 1 / (1 + exp(-sigma (s_i - s_j))) as the probability that i is better than j."
     return (
-        f"{type(ranker).__name__} learns an order, not probabilities (RankNet does): what follows says how far its "
-        "scores may nevertheless be read as 1 / (1 + exp(-sigma (s_i - s_j)))."
+        f"{type(ranker).__name__} is trained for the order, not for probabilities as RankNet is. This section tests "
+        "whether its scores still give good probabilities 1 / (1 + exp(-sigma (s_i - s_j)))."
     )
 
 
-def _diagram(now: Reliability, then: Reliability, sigma: float, fitted: float) -> Any:
-    axes = Axes(Scale(0.5, 1.0), _down_to(now, then), "predicted probability", "observed share")
+def _diagram(now: Reliability, best: Reliability, sigma: float, fitted: float) -> Html:
+    axes = Axes(Scale(0.5, 1.0), _y_scale(now, best), "predicted probability", "observed share")
     series, marks = [], []
-    for name, found, style in ((f"sigma {sigma:g}", now, "s0"), (f"sigma {fitted:.3g}, fitted", then, "s2")):
+    for name, found, style in ((f"sigma {sigma:g}", now, "s0"), (f"sigma {fitted:.3g}, fitted", best, "s2")):
         kept = found.counts >= _LEAST_PAIRS
         x, y = found.predicted[kept], found.observed[kept]
         tips = [
@@ -155,7 +156,7 @@ def _diagram(now: Reliability, then: Reliability, sigma: float, fitted: float) -
         ]
         series.append(Line(name, x, y, style))
         marks.append(dots(x, y, axes, tips, [style] * len(x), 4.5))
-    # The fitted line is drawn first, under the one that is asked about.
+    # The line of the ranker's own sigma is drawn on top.
     drawn = stretched(*(line_path(line.x, line.y, axes, f"line {line.style}") for line in series[::-1]))
     ends = (0.5, 1.0)
     diagonal = stretched(line_path(np.array(ends), np.array(ends), axes, "rule"))
@@ -167,7 +168,7 @@ def _diagram(now: Reliability, then: Reliability, sigma: float, fitted: float) -
     return chart(
         "Reliability",
         f"Reliability diagram of pairwise probabilities: mean distance from the diagonal {now.error:.3f}, with the "
-        f"fitted sigma {then.error:.3f}.",
+        f"fitted sigma {best.error:.3f}.",
         axes,
         join([diagonal, drawn, *marks[::-1]]),
         legend=legend((line.style, line.name) for line in series),
@@ -176,14 +177,14 @@ def _diagram(now: Reliability, then: Reliability, sigma: float, fitted: float) -
     )
 
 
-def _down_to(*found: Reliability) -> Scale:
-    """From 0.5 to 1, or from further below where the order is worse than chance."""
+def _y_scale(*found: Reliability) -> Scale:
+    """From 0.5 to 1, or from a lower value if the order is worse than chance."""
     seen = np.concatenate([each.observed[each.counts >= _LEAST_PAIRS] for each in found])
     low = float(seen.min()) if len(seen) else 0.5
     return Scale(min(0.5, max(0.0, np.floor(10 * low) / 10)), 1.0)
 
 
-def _counts(now: Reliability, sigma: float) -> Any:
+def _counts(now: Reliability, sigma: float) -> Html:
     edges = np.linspace(0.5, 1.0, _BINS + 1)
     shares = now.counts / max(now.counts.sum(), 1)
     axes = Axes(Scale(0.5, 1.0), scale_of(shares, include=(0.0,)), "predicted probability", "share of pairs")
@@ -192,7 +193,7 @@ def _counts(now: Reliability, sigma: float) -> Any:
         for low, high, n, share in zip(edges[:-1], edges[1:], now.counts, shares, strict=True)
     ]
     return chart(
-        f"How sure it is (sigma {sigma:g})",
+        f"Predicted probabilities (sigma {sigma:g})",
         f"Histogram of the predicted probabilities of {now.counts.sum():,} pairs; most lie "
         f"near {edges[:-1][now.counts.argmax()] + 0.025:.2f}.",
         axes,
@@ -203,13 +204,13 @@ def _counts(now: Reliability, sigma: float) -> Any:
 
 def _pairs(indptr: Ints) -> tuple[Ints, Ints]:
     lengths = np.diff(indptr)
-    squares = lengths.astype(np.float64) * (lengths - 1) / 2
-    if squares.sum() <= MOST_PAIRS:
+    n_pairs = lengths.astype(np.float64) * (lengths - 1) / 2
+    if n_pairs.sum() <= MOST_PAIRS:
         found = [np.add(np.triu_indices(n, 1), start) for n, start in zip(lengths, indptr[:-1], strict=True)]
         i, j = np.concatenate(found, axis=1)
         return i, j
     rng = np.random.default_rng(SEED)
-    query = rng.choice(len(lengths), MOST_PAIRS, p=squares / squares.sum())
+    query = rng.choice(len(lengths), MOST_PAIRS, p=n_pairs / n_pairs.sum())
     n = lengths[query]
     first = rng.integers(n)
     second = (first + 1 + rng.integers(n - 1)) % n

@@ -1,4 +1,4 @@
-"""Whether training came to an end: the certificate of local optimality, and the curves it rests on."""
+"""The certificate section: the test of local optimality and its curves."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from swaprank.reporting.scales import scale_of
 from swaprank.reporting.subject import Section
 
 UNASKED_DOCUMENTS = 3_000
-"""Training data that is certified without being asked for: it takes about a second."""
+"""Training data up to this size is certified by default, which takes about a second."""
 _FAINT_LINES = 60
 
 
 def make_certificate(
     ranker: Ranker, train: Dataset | None, data: Dataset, metric: Metric, wanted: Certificate | bool | None
 ) -> Certificate | str:
-    """The certificate, or why there is none.
+    """The certificate, or the reason why there is none.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.certification import make_certificate
@@ -32,48 +32,46 @@ def make_certificate(
     >>> make_certificate(ranker, train, train, sr.metric("ndcg@10"), None).n_directions
     459
     >>> make_certificate(ranker, None, train, sr.metric("ndcg@10"), False)
-    'It was not asked for.'
+    'No certificate was requested.'
     """
     if isinstance(wanted, Certificate):
         return wanted
     if wanted is False:
-        return "It was not asked for."
+        return "No certificate was requested."
     if wanted is None and train is None:
-        return "Only on its training data has a ranker reason to be at an optimum: name that with train=… (--train)."
+        return "A ranker can only be expected at an optimum on its training data: give it with train=… (--train)."
     if wanted is None and train is not None and len(train) > UNASKED_DOCUMENTS:
-        return (
-            f"It was not asked for, and {len(train):,} documents take long: ask for it with certify=True (--certify)."
-        )
+        return f"The test takes long on {len(train):,} documents: request it with certify=True (--certify)."
     try:
         return certify(ranker, data if train is None else train, metric)
     except (DataError, ParameterError) as error:
         if wanted:
             raise
-        return f"There is none: {error}"
+        return f"There is no certificate: {error}"
 
 
 def certificate_section(found: Certificate | str, on: str) -> Section:
-    """The verdict in words, and the metric along the directions that were tried.
+    """The verdict, and the metric along the tested directions.
 
     >>> from swaprank.reporting.certification import certificate_section
-    >>> certificate_section("It was not asked for.", "").title
+    >>> certificate_section("No certificate was requested.", "").title
     'Certificate'
     """
     if isinstance(found, str):
         return Section("certificate", "Certificate", paragraph(found, class_="lead"))
     word, style = ("passed", "up") if found.passed else ("not passed", "down")
     facts = [
-        ["directions that rise", f"{found.n_rising:,} of {found.n_directions:,}"],
-        ["parameters that rise alone", f"{found.n_weights_rising:,} of {len(found.weights):,}"],
-        ["moved were", found.parameters],
+        ["directions that raise it", f"{found.n_rising:,} of {found.n_directions:,}"],
+        ["parameters that raise it alone", f"{found.n_weights_rising:,} of {len(found.weights):,}"],
+        ["moved", found.parameters],
         ["steps", f"{found.steps.min():g} to {found.steps.max():g}"],
         [str(found.metric), f"{found.value:.6f} over {found.n_queries:,} queries"],
-        ["on", on],
+        ["data", on],
     ]
     words = paragraph(tag("span", word, class_=f"badge {style}"), " ", found.verdict(), class_="lead")
     side = table(["", ""], facts, class_="data facts")
     note = paragraph(
-        "It is a test of the training, not of the ranker: a model that stopped early, as it often should, fails it.",
+        "This tests the training, not the quality of the ranker: early stopping is often right, but fails the test.",
         class_="note",
     )
     body = join([words, tag("div", _chart(found), tag("div", side, note), class_="pair")])
@@ -81,9 +79,7 @@ def certificate_section(found: Certificate | str, on: str) -> Section:
 
 
 def _chart(found: Certificate) -> Html:
-    best = int(found.curves.max(axis=1).argmax())
-    steps = np.concatenate(([0.0], found.steps))
-    curves = np.column_stack((np.full(found.n_directions, found.value), found.curves))
+    best, (steps, curves) = found.highest, found.from_zero()
     drawn = thinned(found.n_directions, _FAINT_LINES)
     axes = Axes(
         scale_of(steps, pad=0.0),
@@ -92,7 +88,7 @@ def _chart(found: Certificate) -> Html:
         str(found.metric),
     )
     faint = stretched(*(line_path(steps, curves[at], axes, "faint") for at in drawn.tolist()))
-    highest = Line("the highest direction", steps, curves[best], "s0")
+    highest = Line("highest direction", steps, curves[best], "s0")
     tips = [
         (float(step), f"step {step:g}\nhighest direction {value:.4f}\nall: {low:.4f} to {high:.4f}")
         for step, value, low, high in zip(steps, curves[best], curves.min(axis=0), curves.max(axis=0), strict=True)
@@ -107,7 +103,7 @@ def _chart(found: Certificate) -> Html:
         f"the highest reaches {curves[best].max():.4f}.",
         axes,
         join([faint, level(axes, found.value), lines([highest], axes, tips)]),
-        legend=legend([("s0", "the highest"), ("tie", f"{len(drawn)} others")]),
-        numbers=table(["step", "highest direction", "lowest of all", "highest of all"], rows, left=0),
+        legend=legend([("s0", "highest"), ("tie", f"{len(drawn)} others")]),
+        numbers=table(["step", "highest direction", "minimum", "maximum"], rows, left=0),
         class_="tall",
     )

@@ -1,4 +1,4 @@
-"""Parts of large data that are large enough to look at."""
+"""Samples of large data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SEED = 0
 
 
 def query_sample(data: Dataset, n_documents: int) -> Dataset:
-    """Whole queries drawn at random, of about so many documents; all of them if there are no more.
+    """A random sample of whole queries with about this many documents, or all data if it is not larger.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.data_samples import query_sample
@@ -29,7 +29,7 @@ def query_sample(data: Dataset, n_documents: int) -> Dataset:
 
 
 def row_sample(n_rows: int, most: int) -> Ints:
-    """Rows drawn at random, so many at most, in rising order.
+    """At most `most` random rows, in ascending order.
 
     >>> from swaprank.reporting.data_samples import row_sample
     >>> len(row_sample(100, 7)), len(row_sample(5, 7))
@@ -41,7 +41,7 @@ def row_sample(n_rows: int, most: int) -> Ints:
 
 
 def _thinned(data: Dataset, n_documents: int) -> Dataset:
-    """One list may be longer than all that is wanted."""
+    """A random sample of rows, for data whose single lists are longer than the sample."""
     rows = row_sample(len(data), n_documents)
     return Dataset(
         data.features[rows],

@@ -1,4 +1,4 @@
-"""What scores and labels are like: how well the scores tell the labels apart, how many there are of each."""
+"""The section on distributions: scores by label, labels, and list lengths."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from swaprank.arrays import Floats, Ints
 from swaprank.reporting.markup import Html, join, paragraph, table, tag
-from swaprank.reporting.plots import Axes, bars, chart
+from swaprank.reporting.plots import Axes, bars, chart, line_path, stretched
 from swaprank.reporting.scales import Scale, scale_of
 from swaprank.reporting.subject import Section, Subject
 
@@ -16,7 +16,7 @@ _LENGTH_BINS = 30
 
 
 def distributions_section(subject: Subject) -> Section:
-    """Scores by label, labels, and lengths of lists.
+    """Scores by label, labels, and list lengths.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.distributions import distributions_section
@@ -30,15 +30,15 @@ def distributions_section(subject: Subject) -> Section:
     groups = label_groups(data.labels)
     below = tag("div", _labels(groups, len(data)), _lengths(np.diff(data.indptr)), class_="pair")
     words = (
-        "How the scores of documents lie, label by label: the further apart the hills, the better they tell labels. "
-        "A score compares documents of one query only, so that hills may overlap although every list is in order."
+        "The distribution of scores for each label: the less the curves overlap, the better scores separate labels. "
+        "Scores are only comparable within a query, so that curves may overlap although every list is in order."
     )
     body = join([paragraph(words, class_="lead"), _ridges(subject.scores, groups), below])
     return Section("distributions", "Scores and labels", body)
 
 
 def label_groups(labels: Floats) -> list[tuple[str, Ints]]:
-    """Labels with the rows that have them, the largest first; many different ones in groups of neighbours.
+    """Labels with their rows, largest label first; if there are many labels, ranges of labels.
 
     >>> import numpy as np
     >>> from swaprank.reporting.distributions import label_groups
@@ -73,19 +73,21 @@ def _ridges(scores: Floats, groups: list[tuple[str, Ints]]) -> Html:
         [(float(n - 1 - at), name) for at, (name, _) in enumerate(groups)],
     )
     marks, rows_of_table = [], []
-    middles = (edges[:-1] + edges[1:]) / 2
+    across = np.concatenate(([x.low], (edges[:-1] + edges[1:]) / 2, [x.high]))
     for at, ((name, rows), hill) in enumerate(zip(groups, hills, strict=True)):
-        floor, height = n - 1 - at, 0.9 * hill
-        path = _hill(middles, height, floor, axes)
+        floor, shade = n - 1 - at, round(4 * (n - 1 - at) / max(n - 1, 1))
+        outline = np.concatenate(([floor], floor + 0.9 * hill, [floor]))
+        area = stretched(line_path(across, outline, axes, f"hill g{shade}"))
         quartiles = np.quantile(scores[rows], [0.25, 0.5, 0.75])
-        half = f"half of them {quartiles[0]:.4g} to {quartiles[2]:.4g}"
-        tip = f"label {name}\n{len(rows):,} documents\nmedian score {quartiles[1]:.4g}\n{half}"
+        middle_half = f"middle half {quartiles[0]:.4g} to {quartiles[2]:.4g}"
+        tip = f"label {name}\n{len(rows):,} documents\nmedian score {quartiles[1]:.4g}\n{middle_half}"
         place = axes.x.across(float(np.clip(quartiles[1], x.low, x.high)))
         median = tag("line", x1=place, x2=place, y1=axes.y.down(floor), y2=axes.y.down(floor + 0.3), class_="median")
-        shade = round(4 * (n - 1 - at) / max(n - 1, 1))
-        marks.append(tag("g", _stretched_hill(path, shade), median, class_="mark hill", data_tip=tip))
+        marks.append(tag("g", area, median, class_="mark hill", data_tip=tip))
         rows_of_table.append([name, f"{len(rows):,}", *(f"{value:.4g}" for value in quartiles)])
-    alt = "Hills of the scores, one a label; medians: " + ", ".join(f"label {row[0]} {row[3]}" for row in rows_of_table)
+    alt = "Density curves of the scores, one per label; medians: " + ", ".join(
+        f"label {row[0]} {row[3]}" for row in rows_of_table
+    )
     return chart(
         "Scores by label",
         alt,
@@ -97,31 +99,10 @@ def _ridges(scores: Floats, groups: list[tuple[str, Ints]]) -> Html:
 
 
 def _smooth(counts: Ints) -> Floats:
-    """Each count with some of its neighbours', the highest being 1: labels are more or less frequent, hills are not."""
+    """Counts smoothed with their neighbours and scaled to a maximum of 1."""
     padded = np.pad(counts.astype(np.float64), 1)
     smooth: Floats = (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4
     return smooth / max(float(smooth.max()), 1e-300)
-
-
-def _hill(middles: Floats, height: Floats, floor: float, axes: Axes) -> str:
-    points = [
-        f"{1000 * axes.x.share(at):.1f} {1000 * (1 - axes.y.share(floor + up)):.1f}"
-        for at, up in zip(middles.tolist(), height.tolist(), strict=True)
-    ]
-    ground = f"{1000 * (1 - axes.y.share(floor)):.1f}"
-    return f"M0 {ground}L{'L'.join(points)}L1000 {ground}Z"
-
-
-def _stretched_hill(path: str, shade: int) -> Html:
-    return tag(
-        "svg",
-        tag("path", d=path, class_=f"hill g{shade}"),
-        viewBox="0 0 1000 1000",
-        preserveAspectRatio="none",
-        width="100%",
-        height="100%",
-        class_="stretched",
-    )
 
 
 def _labels(groups: list[tuple[str, Ints]], n_documents: int) -> Html:
@@ -146,9 +127,6 @@ def _lengths(lengths: Ints) -> Html:
     width = max(1, -(-(high - low + 1) // _LENGTH_BINS))
     edges: Floats = np.arange(low, high + width + 1, width, dtype=np.float64) - 0.5
     counts = np.histogram(lengths, edges)[0].astype(np.float64)
-    axes = Axes(
-        Scale(float(edges[0]), float(edges[-1])), scale_of(counts, include=(0.0,)), "documents of a query", "queries"
-    )
     tips = [
         f"{start + 0.5:,.0f}{f' to {start + width - 0.5:,.0f}' if width > 1 else ''} documents\n{count:,.0f} queries"
         for start, count in zip(edges[:-1].tolist(), counts.tolist(), strict=True)
@@ -156,5 +134,6 @@ def _lengths(lengths: Ints) -> Html:
     middle = int(np.median(lengths))
     alt = f"Histogram of the number of documents of {len(lengths):,} queries: {low:,} to {high:,}, median {middle:,}."
     ticks = [(float(at), f"{at:,}") for at in sorted({low, middle, high})]
-    axes = Axes(axes.x, axes.y, axes.x_title, axes.y_title, ticks)
+    x, y = Scale(float(edges[0]), float(edges[-1])), scale_of(counts, include=(0.0,))
+    axes = Axes(x, y, "documents of a query", "queries", ticks)
     return chart("List lengths", alt, axes, bars(edges, counts, axes, tips, ["s0"] * len(counts), 0.1), class_="medium")

@@ -1,4 +1,4 @@
-"""Effect curves: how the mean score follows one feature while all others stay as they are (partial dependence)."""
+"""Effect curves (partial dependence): the mean score as a function of one feature."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from swaprank.arrays import Features, Floats
 from swaprank.data.dataset import Dataset
+from swaprank.data.features import read_only
 from swaprank.rankers.ranker import Ranker
 from swaprank.reporting.data_samples import row_sample
 
@@ -26,14 +27,14 @@ class Effect(NamedTuple):
     name: str
     grid: Floats
     scores: Floats
-    """The mean score there, less the mean score of the documents as they are."""
+    """The mean score at each value of the grid, minus the mean score of the unchanged documents."""
     deciles: Floats
     missing: float | None
-    """The same where the feature is missing; None if it never is."""
+    """The same for a missing value; None if the feature is never missing."""
 
 
 def effect_of(ranker: Ranker, data: Dataset, feature: int) -> Effect:
-    """The curve of one feature between its first and last hundredth, on a sample of documents.
+    """The curve of one feature from its 1% to its 99% quantile, on a sample of documents.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.effects import effect_of
@@ -50,19 +51,19 @@ def effect_of(ranker: Ranker, data: Dataset, feature: int) -> Effect:
     if not len(known):
         return Effect(data.feature_names[feature], np.empty(0), np.empty(0), np.empty(0), None)
     grid = _grid(known)
-    asked = grid if len(known) == len(values) else np.append(grid, np.nan)
-    rows = np.tile(sample, (len(asked), 1))
-    rows[:, feature] = np.repeat(asked, len(sample)).astype(np.float32)
-    means = frozen_predict(ranker, rows).reshape(len(asked), len(sample)).mean(axis=1)
+    points = grid if len(known) == len(values) else np.append(grid, np.nan)
+    rows = np.tile(sample, (len(points), 1))
+    rows[:, feature] = np.repeat(points, len(sample)).astype(np.float32)
+    means = frozen_predict(ranker, rows).reshape(len(points), len(sample)).mean(axis=1)
     means -= frozen_predict(ranker, sample).mean()
     deciles = np.quantile(known, np.linspace(0.1, 0.9, 9))
     inside = deciles[(deciles >= grid[0]) & (deciles <= grid[-1])].astype(np.float64)
-    missing = float(means[-1]) if len(asked) > len(grid) else None
+    missing = float(means[-1]) if len(points) > len(grid) else None
     return Effect(data.feature_names[feature], grid, means[: len(grid)], inside, missing)
 
 
 def frozen_predict(ranker: Ranker, rows: Features) -> Floats:
-    """Scores of rows that are read-only, as those of a data set are: kernels are compiled for such already.
+    """Scores of read-only rows: data sets are read-only too, so that no kernel is compiled again.
 
     >>> import numpy as np, swaprank as sr
     >>> from swaprank.reporting.effects import frozen_predict
@@ -70,13 +71,11 @@ def frozen_predict(ranker: Ranker, rows: Features) -> Floats:
     >>> frozen_predict(sr.LinearRegressionRanker().fit(data), np.zeros((1, 4), np.float32)).shape
     (1,)
     """
-    view = rows.view()
-    view.flags.writeable = False
-    return ranker.predict(view)
+    return ranker.predict(read_only(rows))
 
 
 def _grid(known: Features) -> Floats:
-    """Values that occur, where most documents are, and some in between that are evenly apart."""
+    """All values if there are few, else quantiles and evenly spaced values."""
     distinct = np.unique(known[row_sample(len(known), 100_000)].astype(np.float64))
     if len(distinct) <= _VALUES:
         return distinct

@@ -1,4 +1,4 @@
-"""HTML that cannot be broken by what is put into it: whatever is not markup already is escaped on its way in."""
+"""Builds HTML; every value that is not markup already is escaped."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _VOID = frozenset({"br", "hr", "link", "meta"})
 _FORBIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
 )
-"""Control characters, halves of characters, and those that turn the direction of all text after them."""
+"""Control characters, surrogates, non-characters, and marks that change the direction of the text after them."""
 
 
 @final
 class Html(str):
-    """Markup, which is not escaped again.
+    """Markup, which is not escaped.
 
     >>> from swaprank.reporting.markup import Html, tag
     >>> tag("p", "a < b, ", Html("<b>really</b>"))
@@ -27,7 +27,7 @@ class Html(str):
 
 
 def text(value: object) -> Html:
-    """Anything as text for a page; characters that no page may hold become a replacement sign.
+    """A value as escaped text; forbidden characters become the replacement character.
 
     >>> from swaprank.reporting.markup import text
     >>> text('<script>"x"')
@@ -37,7 +37,7 @@ def text(value: object) -> Html:
 
 
 def tag(name: str, /, *children: object, **attributes: object) -> Html:
-    """An element; attributes that are None are left out, `class_` is class, and `data_tip` is data-tip.
+    """An element. Attributes that are None are left out; `class_` becomes class, and `data_tip` data-tip.
 
     >>> from swaprank.reporting.markup import tag
     >>> tag("a", "x & y", href="#top", class_=None)
@@ -54,7 +54,7 @@ def tag(name: str, /, *children: object, **attributes: object) -> Html:
 
 
 def join(parts: Iterable[object]) -> Html:
-    """Parts one after the other.
+    """Concatenated parts.
 
     >>> from swaprank.reporting.markup import join, tag
     >>> join([tag("b", 1), " & 2"])
@@ -64,7 +64,7 @@ def join(parts: Iterable[object]) -> Html:
 
 
 def shortened(value: object, most: int) -> str:
-    """A text of so many characters at most, cut in its middle, for names differ most often at their ends.
+    """A text cut in its middle to at most `most` characters, because names differ most often at their ends.
 
     >>> from swaprank.reporting.markup import shortened
     >>> shortened("document-000000000017", 12)
@@ -78,32 +78,31 @@ def shortened(value: object, most: int) -> str:
 
 
 def table(header: Sequence[object], rows: Iterable[Sequence[object]], left: int = 1, class_: str = "data") -> Html:
-    """A table in a box of its own that scrolls sideways; the first `left` columns flush left, the others right.
+    """A table in a box that scrolls sideways. The first `left` columns are aligned left, the others right.
 
     >>> from swaprank.reporting.markup import table
     >>> "<td>0.5</td>" in table(["measure", "mean"], [["map", 0.5]])
     True
     """
 
-    def cells(row: Sequence[object], name: str) -> Html:
-        scope = "col" if name == "th" else None
-        return join(
-            tag(
-                "th" if at == 0 and left else name,
-                cell,
-                class_="l" if at < left else None,
-                scope=scope if name == "th" else "row" if at == 0 and left else None,
-            )
-            for at, cell in enumerate(row)
+    def cells(row: Sequence[object], first: str | None, others: str | None) -> Html:
+        """A row; cells with a scope are headers."""
+        scopes = [first if at == 0 else others for at in range(len(row))]
+        return tag(
+            "tr",
+            *(
+                tag("th" if scope else "td", cell, class_="l" if at < left else None, scope=scope)
+                for at, (cell, scope) in enumerate(zip(row, scopes, strict=True))
+            ),
         )
 
-    head = tag("thead", tag("tr", cells(header, "th")))
-    body = tag("tbody", join(tag("tr", cells(row, "td")) for row in rows))
+    head = tag("thead", cells(header, "col", "col"))
+    body = tag("tbody", *(cells(row, "row" if left else None, None) for row in rows))
     return tag("div", tag("table", head, body, class_=class_), class_="scroll", tabindex=0, role="group")
 
 
 def details(summary: str, *content: object) -> Html:
-    """What is shown when it is asked for.
+    """Content that is shown on request.
 
     >>> from swaprank.reporting.markup import details
     >>> details("More", "than this")

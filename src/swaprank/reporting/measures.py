@@ -1,4 +1,4 @@
-"""The headline: how good the ranker is, how sure that is, and how much better than the baseline."""
+"""The headline numbers and the measures section: means, intervals and differences from the baseline."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from swaprank.reporting.subject import Section, Subject
 
 
 def tiles(subject: Subject) -> Html:
-    """The few numbers that everybody asks for first.
+    """The most important numbers, at the top of the page.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.measures import tiles
@@ -24,10 +24,9 @@ def tiles(subject: Subject) -> Html:
     4
     """
     result, difference, data = subject.result, subject.difference, subject.data
-    low, high = result.interval
     return tag(
         "div",
-        _tile(str(result.metric), decimals(result.mean), f"95% interval {decimals(low)} to {decimals(high)}", "first"),
+        _tile(str(result.metric), decimals(result.mean), f"95% interval {_interval(result)}", "first"),
         _tile(
             f"against {subject.baseline}",
             decimals(difference.difference, signed=True),
@@ -47,7 +46,7 @@ def tiles(subject: Subject) -> Html:
 
 
 def measures_section(subject: Subject) -> Section:
-    """Every metric with its interval beside the baseline's, and its conventions in words.
+    """Every metric with its interval, the baseline, and a description of its conventions.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.measures import measures_section
@@ -82,10 +81,10 @@ def measures_section(subject: Subject) -> Section:
                 tag("span", subject.name, class_="key-dot s0"),
                 " ",
                 tag("span", subject.baseline, class_="key-dot base"),
-                f" Lines are 95% intervals; p is of the paired randomisation test{corrected}.",
+                f" Lines are 95% intervals. p: paired randomisation test{corrected}.",
                 class_="note",
             ),
-            details("What these measures mean here", conventions),
+            details("Definitions of these measures", conventions),
         ]
     )
     return Section("measures", "Measures", body)
@@ -104,7 +103,9 @@ def _tile(label: str, value: str, below: object, class_: str) -> Html:
 
 def _convention(result: MetricResult) -> Html:
     left_out = f" {result.n_left_out:,} queries are left out." if result.n_left_out else ""
-    counts = f"{result.n_queries:,} queries; {result.n_without_relevant:,} cannot do well in any order.{left_out}"
+    counts = (
+        f"{result.n_queries:,} queries, {result.n_without_relevant:,} of them without {result.metric.needs}.{left_out}"
+    )
     return join([tag("dt", str(result.metric)), tag("dd", f"{result.metric.describe()}. {counts}")])
 
 
@@ -129,27 +130,19 @@ def _colored(difference: Difference) -> Html:
 
 
 def _split_bar(difference: Difference) -> Html:
-    """Wins, ties and losses side by side."""
+    """A bar of wins, ties and losses."""
     counts = (difference.wins, difference.ties, difference.losses)
     total, done, parts = max(sum(counts), 1), 0, []
     for count, style in zip(counts, ("up", "tie", "down"), strict=True):
-        parts.append(
-            tag(
-                "rect",
-                x=percent(done / total),
-                width=percent(count / total),
-                y=0,
-                height="100%",
-                class_=f"fill {style}",
-            )
-        )
+        place = {"x": percent(done / total), "width": percent(count / total), "y": 0, "height": "100%"}
+        parts.append(tag("rect", **place, class_=f"fill {style}"))
         done += count
     alt = f"{counts[0]} wins, {counts[1]} ties, {counts[2]} losses"
     return tag("svg", *parts, class_="split", role="img", aria_label=alt)
 
 
 def _common_scale(pairs: list[tuple[MetricResult, MetricResult]]) -> Scale | None:
-    """From 0 to 1, where no metric has more: intervals may be longer, and are cut. None if each needs its own."""
+    """From 0 to 1 if all means are in this range (intervals are clipped), or None: each metric needs its own scale."""
     means = [result.mean for pair in pairs for result in pair]
     return Scale(0.0, 1.0) if all(np.isnan(mean) or 0 <= mean <= 1 for mean in means) else None
 
@@ -162,7 +155,7 @@ def _ruler(scale: Scale | None) -> Html:
 
 
 def _picture(ours: MetricResult, theirs: MetricResult, common: Scale | None) -> Html:
-    """Both means with their intervals on one line."""
+    """Both means with their intervals on one scale."""
     ends = [ours.mean, theirs.mean, *ours.interval, *theirs.interval]
     scale = scale_of(ends) if common is None else common
     parts = [tag("line", x1="0%", x2="100%", y1="50%", y2="50%", class_="grid")]

@@ -1,4 +1,4 @@
-"""Sections to one HTML file that needs no other: style, script and drawings are in it, and it asks nobody for more."""
+"""One self-contained HTML file from sections: style, script and drawings are in the file."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import hashlib
 from collections.abc import Sequence
 from importlib.resources import files
 
-from swaprank.reporting.markup import Html, join, tag
+from swaprank.reporting.markup import Html, tag
 from swaprank.reporting.subject import Section
 
 
-def make_page(title: str, below: object, summary: object, sections: Sequence[Section], footer: str) -> Html:
+def make_page(title: str, subtitle: object, summary: object, sections: Sequence[Section], footer: str) -> Html:
     """The whole page.
 
     >>> from swaprank.reporting.markup import Html
@@ -37,7 +37,7 @@ def make_page(title: str, below: object, summary: object, sections: Sequence[Sec
         "body",
         tag("a", "Skip to the content", href="#content", class_="skip"),
         _arrow_heads(),
-        _top(title, below),
+        _top(title, subtitle),
         tag("div", _navigation(sections), _main(summary, sections), class_="frame"),
         tag("footer", footer),
         tag("div", id="tip", role="status", aria_live="polite", hidden=""),
@@ -46,7 +46,7 @@ def make_page(title: str, below: object, summary: object, sections: Sequence[Sec
     return Html(f"<!doctype html>\n{tag('html', head, body, lang='en')}\n")
 
 
-def _top(title: str, below: object) -> Html:
+def _top(title: str, subtitle: object) -> Html:
     brand = tag("div", tag("span", "swaprank", class_="brand"), " report", class_="brand-line")
     toggle = tag(
         "button",
@@ -55,7 +55,7 @@ def _top(title: str, below: object) -> Html:
         type="button",
         aria_label="Switch between light and dark",
     )
-    heading = tag("div", tag("h1", tag("bdi", title)), tag("p", below, class_="below"), class_="heading")
+    heading = tag("div", tag("h1", tag("bdi", title)), tag("p", subtitle, class_="below"), class_="heading")
     return tag("header", tag("div", brand, toggle, class_="bar"), heading, class_="top")
 
 
@@ -101,7 +101,7 @@ def _part(name: str) -> Html:
 
 
 def _policy(style: str, script: str) -> str:
-    """Nothing but this style and this script: whatever a name smuggles in does not run, and nothing is fetched."""
+    """A content security policy with which only this style and this script run, and nothing is fetched."""
 
     def digest(content: str) -> str:
         return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
@@ -110,10 +110,10 @@ def _policy(style: str, script: str) -> str:
 
 
 def notebook_frame(page: str) -> Html:
-    """The page in a frame of its own, for notebooks.
+    """The page in an iframe, for notebooks.
 
     >>> from swaprank.reporting.page import notebook_frame
     >>> notebook_frame("<p>")
     '<iframe srcdoc="&lt;p&gt;" width="100%" height="720" sandbox="allow-scripts"></iframe>'
     """
-    return join([tag("iframe", srcdoc=str(page), width="100%", height=720, sandbox="allow-scripts")])
+    return tag("iframe", srcdoc=str(page), width="100%", height=720, sandbox="allow-scripts")

@@ -1,7 +1,7 @@
-"""Charts as SVG that fits any width: places are percentages, so that text and dots keep their size on a phone.
+"""SVG charts of any width: positions are percentages, so that text and dots keep their size on a phone.
 
-Lines and areas have no percentages in SVG. They are drawn in an inner picture of 1000 x 1000 that is stretched, with
-strokes that are not. Whatever has a `data-tip` can be pointed at, and stepped through with the arrow keys.
+SVG paths cannot use percentages. Lines and areas are drawn in a nested picture of 1000 x 1000 that is stretched, while
+stroke widths stay fixed. Elements with a `data-tip` have a tooltip, and the arrow keys step through them.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from swaprank.reporting.markup import Html, details, join, tag
 from swaprank.reporting.scales import Scale, percent, written
 
 MOST_ZONES = 120
-"""Places of a line chart that can be pointed at."""
+"""Upper limit of tooltips in a line chart."""
 MOST_POINTS = 400
-"""Of one line: more are not to be seen."""
+"""Upper limit of points of one line."""
 
 
 @final
 @dataclass(frozen=True)
 class Line:
-    """One line of a chart, in one of the styles s0, s1, … of the style sheet.
+    """A line of a chart; its style is a class of the style sheet (s0, s1, …).
 
     >>> import numpy as np
     >>> from swaprank.reporting.plots import Line
@@ -42,7 +42,7 @@ class Line:
 @final
 @dataclass(frozen=True)
 class Axes:
-    """What a chart is drawn on.
+    """The axes of a chart.
 
     >>> from swaprank.reporting.plots import Axes
     >>> from swaprank.reporting.scales import Scale
@@ -55,14 +55,14 @@ class Axes:
     x_title: str
     y_title: str
     x_ticks: Sequence[tuple[float, str]] | None = None
-    """Places and what is written there; round numbers if None."""
+    """Positions and labels. If None, round numbers."""
     y_ticks: Sequence[tuple[float, str]] | None = None
 
 
 def chart(
     title: str, alt: str, axes: Axes, marks: object, *, legend: object = "", numbers: object = "", class_: str = ""
 ) -> Html:
-    """A figure: title, legend, the drawing with its axes, and on request its numbers as a table.
+    """A figure: title, legend, axes, marks, and a table of numbers that is shown on request.
 
     >>> from swaprank.reporting.plots import Axes, chart
     >>> from swaprank.reporting.scales import Scale
@@ -84,7 +84,7 @@ def chart(
 
 
 def legend(entries: Iterable[tuple[str, str]]) -> Html:
-    """Names with the style of their marks.
+    """A legend from pairs of style and name.
 
     >>> from swaprank.reporting.plots import legend
     >>> "valid" in legend([("s0", "valid")])
@@ -92,25 +92,13 @@ def legend(entries: Iterable[tuple[str, str]]) -> Html:
     """
     return tag(
         "ul",
-        join(
-            tag(
-                "li",
-                tag(
-                    "svg",
-                    tag("rect", class_=f"{style} fill", width="100%", height="100%"),
-                    class_="key",
-                    aria_hidden="true",
-                ),
-                name,
-            )
-            for style, name in entries
-        ),
+        *(tag("li", fill_bar(1.0, style, "key"), name) for style, name in entries),
         class_="legend",
     )
 
 
 def stretched(*content: object) -> Html:
-    """The inner picture for lines and areas, in thousandths.
+    """A stretched picture of 1000 x 1000 for lines and areas.
 
     >>> from swaprank.reporting.plots import stretched
     >>> stretched()[:4]
@@ -128,7 +116,7 @@ def stretched(*content: object) -> Html:
 
 
 def line_path(x: Floats, y: Floats, axes: Axes, class_: str) -> Html:
-    """A line through points, broken where one is missing.
+    """A line through points with gaps at missing values.
 
     >>> import numpy as np
     >>> from swaprank.reporting.plots import Axes, line_path
@@ -147,7 +135,7 @@ def line_path(x: Floats, y: Floats, axes: Axes, class_: str) -> Html:
 
 
 def lines(series: Sequence[Line], axes: Axes, tips: Sequence[tuple[float, str]]) -> Html:
-    """Lines with places to point at: x and what is said there.
+    """Lines with tooltips at some x.
 
     >>> import numpy as np
     >>> from swaprank.reporting.plots import Axes, Line, lines
@@ -156,14 +144,16 @@ def lines(series: Sequence[Line], axes: Axes, tips: Sequence[tuple[float, str]])
     >>> lines([line], Axes(Scale(0, 1), Scale(0, 1), "x", "y"), [(0.0, "first")]).count("data-tip")
     1
     """
-    drawn = join(line_path(each.x, each.y, axes, f"line {each.style}") for each in series)
-    return join([stretched(drawn), *_dots_of_one(series, axes), *_zones(series, axes, tips)])
+    drawn = stretched(*(line_path(each.x, each.y, axes, f"line {each.style}") for each in series))
+    # A path of one point is invisible.
+    points = [_dots_at(each, each.x, axes) for each in series if len(each.x) == 1]
+    return join([drawn, *points, *_zones(series, axes, tips)])
 
 
 def bars(
     edges: Floats, values: Floats, axes: Axes, tips: Sequence[str], classes: Sequence[str], gap: float = 0.0
 ) -> Html:
-    """Upright bars from 0, each with its tip and style, apart by a share of their width.
+    """Vertical bars from 0, each with a tooltip and a style; `gap` is a share of the width of a bar.
 
     >>> import numpy as np
     >>> from swaprank.reporting.plots import Axes, bars
@@ -190,7 +180,7 @@ def bars(
 
 
 def dots(x: Floats, y: Floats, axes: Axes, tips: Sequence[str], classes: Sequence[str], radius: float = 3.5) -> Html:
-    """Points, each with its tip and style.
+    """Points, each with a tooltip and a style.
 
     >>> import numpy as np
     >>> from swaprank.reporting.plots import Axes, dots
@@ -204,8 +194,19 @@ def dots(x: Floats, y: Floats, axes: Axes, tips: Sequence[str], classes: Sequenc
     )
 
 
+def fill_bar(share: float, style: str, class_: str = "side") -> Html:
+    """A horizontal bar in text or in a table cell.
+
+    >>> from swaprank.reporting.plots import fill_bar
+    >>> 'width="50.00%"' in fill_bar(0.5, "up")
+    True
+    """
+    bar = tag("rect", width=percent(share), height="100%", class_=f"fill {style}")
+    return tag("svg", bar, class_=class_, aria_hidden="true")
+
+
 def zone(left: float, right: float) -> Html:
-    """An unseen stripe from top to bottom, to point at.
+    """An invisible full-height area that has the tooltip of its element.
 
     >>> from swaprank.reporting.plots import zone
     >>> 'width="50.00%"' in zone(0.25, 0.75)
@@ -215,7 +216,7 @@ def zone(left: float, right: float) -> Html:
 
 
 def level(axes: Axes, value: float, class_: str = "rule") -> Html:
-    """A line from left to right.
+    """A horizontal line.
 
     >>> from swaprank.reporting.plots import Axes, level
     >>> from swaprank.reporting.scales import Scale
@@ -227,7 +228,7 @@ def level(axes: Axes, value: float, class_: str = "rule") -> Html:
 
 
 def upright(axes: Axes, value: float, label: str = "", class_: str = "rule") -> Html:
-    """A line from top to bottom, with a word at its top.
+    """A vertical line with an optional label at its top.
 
     >>> from swaprank.reporting.plots import Axes, upright
     >>> from swaprank.reporting.scales import Scale
@@ -235,13 +236,15 @@ def upright(axes: Axes, value: float, label: str = "", class_: str = "rule") -> 
     True
     """
     share = axes.x.share(value)
-    place, anchor = percent(share), "end" if share > 0.5 else "start"
-    word = tag("text", label, x=place, y=0, dx=-6 if share > 0.5 else 6, dy=12, text_anchor=anchor, class_="word")
-    return join([tag("line", x1=place, x2=place, y1="0%", y2="100%", class_=class_), word if label else ""])
+    place, line = percent(share), tag("line", x1=percent(share), x2=percent(share), y1="0%", y2="100%", class_=class_)
+    if not label:
+        return line
+    anchor, dx = ("end", -6) if share > 0.5 else ("start", 6)
+    return join([line, tag("text", label, x=place, y=0, dx=dx, dy=12, text_anchor=anchor, class_="word")])
 
 
 def thinned(n: int, most: int) -> Ints:
-    """So many of n positions at most, evenly apart, the first and the last among them.
+    """At most `most` of n positions, evenly spaced, including the first and the last.
 
     >>> from swaprank.reporting.plots import thinned
     >>> thinned(10, 4).tolist()
@@ -253,21 +256,20 @@ def thinned(n: int, most: int) -> Ints:
 
 def _grid(axes: Axes) -> Html:
     marks = []
-    for value, label in _ticks(axes.y, axes.y_ticks, 4):
-        place = axes.y.down(value)
-        marks.append(tag("line", x1="0%", x2="100%", y1=place, y2=place, class_="grid"))
-        marks.append(tag("text", label, x="0%", y=place, dx=-8, dy="0.32em", text_anchor="end"))
-    for value, label in _ticks(axes.x, axes.x_ticks, 4):
+    for value, label in _ticks(axes.y, axes.y_ticks):
+        marks.append(level(axes, value, "grid"))
+        marks.append(tag("text", label, x="0%", y=axes.y.down(value), dx=-8, dy="0.32em", text_anchor="end"))
+    for value, label in _ticks(axes.x, axes.x_ticks):
         share = axes.x.share(value)
         anchor = "start" if share < 0.04 else "end" if share > 0.96 else "middle"
         marks.append(tag("text", label, x=percent(share), y="100%", dy=18, text_anchor=anchor))
     return tag("g", *marks, class_="axes", aria_hidden="true")
 
 
-def _ticks(scale: Scale, given: Sequence[tuple[float, str]] | None, about: int) -> Sequence[tuple[float, str]]:
+def _ticks(scale: Scale, given: Sequence[tuple[float, str]] | None) -> Sequence[tuple[float, str]]:
     if given is not None:
         return given
-    ticks = scale.ticks(about)
+    ticks = scale.ticks()
     return list(zip(ticks, written(ticks), strict=True))
 
 
@@ -275,19 +277,13 @@ def _thousandths(share: float) -> str:
     return f"{1000 * share:.1f}".removesuffix(".0")
 
 
-def _dots_of_one(series: Sequence[Line], axes: Axes) -> list[Html]:
-    """A line of one point is none: it is drawn as a dot."""
-    return [
-        tag(
-            "circle",
-            cx=axes.x.across(float(line.x[0])),
-            cy=axes.y.down(float(line.y[0])),
-            r=4,
-            class_=f"dot {line.style}",
-        )
-        for line in series
-        if len(line.x) == 1 and np.isfinite(line.y[0])
-    ]
+def _dots_at(line: Line, x: Floats, axes: Axes) -> Html:
+    """The points of a line at some x, without tooltips."""
+    at = np.isin(line.x, x) & np.isfinite(line.y)
+    points = zip(line.x[at].tolist(), line.y[at].tolist(), strict=True)
+    return join(
+        tag("circle", cx=axes.x.across(x), cy=axes.y.down(y), r=4, class_=f"dot {line.style}") for x, y in points
+    )
 
 
 def _zones(series: Sequence[Line], axes: Axes, tips: Sequence[tuple[float, str]]) -> list[Html]:
@@ -296,13 +292,8 @@ def _zones(series: Sequence[Line], axes: Axes, tips: Sequence[tuple[float, str]]
     shares = [axes.x.share(x) for x, _ in tips]
     middles = [(a + b) / 2 for a, b in zip(shares[:-1], shares[1:], strict=True)]
     marks = []
-    for left, right, share, (x, tip) in zip([0.0, *middles], [*middles, 1.0], shares, tips, strict=True):
-        place = percent(share)
-        cross = tag("line", x1=place, x2=place, y1="0%", y2="100%", class_="cross")
-        points = [
-            tag("circle", cx=place, cy=axes.y.down(float(line.y[at])), r=4, class_=f"dot {line.style}")
-            for line in series
-            if len(at := np.flatnonzero(line.x == x)) and np.isfinite(line.y[(at := at[0])])
-        ]
+    for left, right, (x, tip) in zip([0.0, *middles], [*middles, 1.0], tips, strict=True):
+        points = [_dots_at(line, np.array([x]), axes) for line in series]
+        cross = upright(axes, x, class_="cross")
         marks.append(tag("g", zone(left, right), cross, *points, class_="mark hidden", data_tip=tip))
     return marks

@@ -1,4 +1,4 @@
-"""What was trained on what, with which parameters and versions."""
+"""The provenance section: model, parameters, data and software versions."""
 
 from __future__ import annotations
 
@@ -6,123 +6,144 @@ import inspect
 import platform
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from swaprank.data.dataset import Dataset
-from swaprank.data.summary import Summary, summarize
+from swaprank.data.summary import summarize
+from swaprank.experiments.fingerprints import versions
 from swaprank.metrics.metric import Metric
 from swaprank.rankers.ranker import Ranker
 from swaprank.registry import ranker_class
 from swaprank.reporting.markup import Html, details, join, paragraph, shortened, table, tag, text
-from swaprank.reporting.sources import FileTrace
+from swaprank.reporting.sources import FileInfo
 from swaprank.reporting.subject import Section
-from swaprank.version import __version__
 
-_PACKAGES = ("numpy", "numba", "scipy", "scikit-learn")
 _LONGEST = 200
+"""Characters of a parameter's value that are shown."""
+
+Facts = list[tuple[str, object]]
 
 
-def provenance_section(
-    ranker: Ranker,
-    model_file: FileTrace | None,
-    sets: list[tuple[str, Dataset, FileTrace | None]],
-) -> Section:
+class DataSource(NamedTuple):
+    """A data set, its role in the report, and its file if it was read from one.
+
+    >>> import swaprank as sr
+    >>> from swaprank.reporting.provenance import DataSource
+    >>> DataSource("Training data", sr.Dataset([[1.0]], [1], qid=[1]), None).name
+    'training data'
+    """
+
+    title: str
+    data: Dataset
+    file: FileInfo | None
+
+    @property
+    def name(self) -> str:
+        """The file name, or the role."""
+        return self.title.lower() if self.file is None else self.file.name
+
+
+def provenance_section(ranker: Ranker, model_file: FileInfo | None, sources: list[DataSource]) -> Section:
     """The ranker with all its parameters, the data, and the software.
 
     >>> import swaprank as sr
-    >>> from swaprank.reporting.provenance import provenance_section
+    >>> from swaprank.reporting.provenance import DataSource, provenance_section
     >>> (data,) = sr.datasets.random_net((20,), n_features=3, n_documents=10, random_state=0)
-    >>> "n_trees" in provenance_section(sr.MART(n_trees=2).fit(data), None, [("Data", data, None)]).body
+    >>> "n_trees" in provenance_section(sr.MART(n_trees=2).fit(data), None, [DataSource("Data", data, None)]).body
     True
     """
-    data = [] if model_file is None or model_file.record is None else [_training(model_file.record)]
-    data += [tag("div", tag("h3", title), _facts(_data_facts(summarize(each), file))) for title, each, file in sets]
+    parts = [_facts("Model", _model_facts(ranker, model_file))]
+    if model_file is not None and model_file.record is not None:
+        parts.append(_facts("Training", _training_facts(model_file.record)))
+    parts += [_facts(source.title, _data_facts(source)) for source in sources]
     body = join(
         [
-            tag(
-                "div",
-                tag("div", tag("h3", "Model"), _facts(_model_facts(ranker, model_file))),
-                *data,
-                class_="trio" if len(data) > 1 else "pair",
-            ),
+            tag("div", *parts, class_="trio" if len(parts) > 2 else "pair"),
             tag("h3", "Parameters"),
             *_parameter_tables(ranker),
-            tag("h3", "Software"),
-            _facts(_software()),
+            _facts("Software", _software()),
         ]
     )
     return Section("provenance", "Provenance", body)
 
 
-def _facts(facts: list[tuple[str, object]]) -> Html:
-    return tag("dl", join(join([tag("dt", name), tag("dd", value)]) for name, value in facts), class_="facts")
+def _facts(title: str, facts: Facts) -> Html:
+    entries = [join([tag("dt", name), tag("dd", value)]) for name, value in facts]
+    return tag("div", tag("h3", title), tag("dl", *entries, class_="facts"))
 
 
-def _file_facts(file: FileTrace | None) -> list[tuple[str, object]]:
+def _file_facts(file: FileInfo | None) -> Facts:
     if file is None:
         return []
-    digest = tag("code", file.sha256[:16], title=file.sha256)
-    return [("file", tag("bdi", file.name)), ("file size", f"{file.n_bytes:,} bytes"), ("SHA-256", join([digest, "…"]))]
+    return [
+        ("file", tag("bdi", file.name)),
+        ("file size", f"{file.n_bytes:,} bytes"),
+        ("SHA-256", _short_digest(file.sha256)),
+    ]
 
 
-def _model_facts(ranker: Ranker, file: FileTrace | None) -> list[tuple[str, object]]:
-    facts: list[tuple[str, object]] = [
+def _short_digest(digest: str) -> Html:
+    return join([tag("code", digest[:16], title=digest), "…"])
+
+
+def _model_facts(ranker: Ranker, file: FileInfo | None) -> Facts:
+    facts: Facts = [
         ("ranker", type(ranker).__name__),
         ("size", ranker.size_),
-        ("learned for", _value(ranker.metric)),
+        ("trained for", _value(ranker.metric)),
         ("features", f"{ranker.n_features_in_:,}"),
     ]
     sets = sorted(name for name, of_set in ranker.history_.items() if any(of_set.values()))
     if sets:
         facts.append(("measured on", ", ".join(sets)))
     if ranker.interrupted_:
-        facts.append(("interrupted", "yes: this is the best model until then"))
+        facts.append(("interrupted", "yes: this is the best model up to then"))
     if file is not None:
         facts += _file_facts(file)
         facts.append(("written by", f"swaprank {file.swaprank}" if file.swaprank else "an unknown version"))
     return facts
 
 
-def _training(record: dict[str, Any]) -> Html:
-    """What the record of a training run says: which data, and which versions then."""
-    facts: list[tuple[str, object]] = []
-    for role, words in (("train", "learned from"), ("valid", "watched"), ("base", "began with")):
+def _training_facts(record: dict[str, Any]) -> Facts:
+    """Data and software versions from the record of a training run."""
+    facts: Facts = []
+    for role, name in (("train", "training data"), ("valid", "validation data"), ("base", "started from")):
         if role in record:
-            facts.append((words, tag("bdi", Path(str(record[role])).name)))
-            facts += [("", _fact(name, value)) for name, value in _inner(_inner(record, "data"), role).items()]
-    then = _inner(record, "versions")
-    if then:
-        facts.append(("with", ", ".join(f"{name} {value}" for name, value in then.items())))
-    return tag("div", tag("h3", "Training"), _facts(facts))
+            facts.append((name, tag("bdi", Path(str(record[role])).name)))
+            facts += [("", _fact(key, value)) for key, value in _table(_table(record, "data"), role).items()]
+    packages = _table(record, "versions")
+    if packages:
+        facts.append(("versions", ", ".join(f"{name} {value}" for name, value in packages.items())))
+    return facts
 
 
-def _inner(record: dict[str, Any], name: str) -> dict[str, Any]:
-    """A table of a record, which people may have edited."""
+def _table(record: dict[str, Any], name: str) -> dict[str, Any]:
+    """A table of a record; empty if it is missing or not a table, because people may edit records."""
     found = record.get(name)
     return found if isinstance(found, dict) else {}
 
 
 def _fact(name: str, value: Any) -> Html:
     if name == "digest":
-        return join(["digest ", tag("code", str(value)[:16], title=str(value)), "…"])
+        return join(["digest ", _short_digest(str(value))])
     return text(f"{value:,} {name}" if isinstance(value, int) else f"{name} {value}")
 
 
-def _data_facts(summary: Summary, file: FileTrace | None) -> list[tuple[str, object]]:
-    lengths = summary.list_lengths
-    low, high = summary.label_range
-    facts: list[tuple[str, object]] = [
-        *_file_facts(file),
+def _data_facts(source: DataSource) -> Facts:
+    summary = summarize(source.data)
+    lengths, (low, high) = summary.list_lengths, summary.label_range
+    facts: Facts = [
+        *_file_facts(source.file),
         ("documents", f"{summary.n_documents:,}"),
         ("queries", f"{summary.n_queries:,}"),
         ("list length", f"{lengths['min']:g} to {lengths['max']:g}, median {lengths['median']:g}"),
         ("labels", f"{low:g} to {high:g}"),
         ("queries without a relevant document", f"{summary.n_without_relevant:,}"),
-        ("queries with one label only", f"{summary.n_one_label:,}"),
+        ("queries with only one label", f"{summary.n_one_label:,}"),
     ]
     for name, found in (
         ("missing values", list(summary.missing)),
@@ -158,22 +179,22 @@ def _member_tables(members: Sequence[Mapping[str, Any]]) -> list[Html]:
 
 def _parameters(kind: type[Ranker], parameters: Mapping[str, Any]) -> Html:
     defaults = {name: each.default for name, each in inspect.signature(kind).parameters.items()}
-    changed, usual_ones = [], []
+    changed, unchanged = [], []
     for name, value in sorted(parameters.items()):
         if name in ("base_ranker", "members"):
             continue
-        written, usual = _value(value), _value(defaults[name])
-        if written == usual:
-            usual_ones.append([name, written])
+        shown, default = _value(value), _value(defaults[name])
+        if shown == default:
+            unchanged.append([name, shown])
         else:
-            changed.append([name, tag("b", written), usual])
-    shown = table(["Parameter", "Value", "Default"], changed, left=3, class_="data parameters")
+            changed.append([name, tag("b", shown), default])
+    parts = [table(["Parameter", "Value", "Default"], changed, left=3, class_="data parameters")]
     if not changed:
-        shown = paragraph("All are as they are by default.", class_="note")
-    if not usual_ones:
-        return shown
-    others = table(["Parameter", "Value"], usual_ones, left=2, class_="data parameters")
-    return join([shown, details(f"{len(usual_ones)} parameters as they are by default", others)])
+        parts = [paragraph("All parameters have their default values.", class_="note")]
+    if unchanged:
+        others = table(["Parameter", "Value"], unchanged, left=2, class_="data parameters")
+        parts.append(details(f"{len(unchanged)} parameters with default values", others))
+    return join(parts)
 
 
 def _value(value: Any) -> str:
@@ -186,20 +207,10 @@ def _value(value: Any) -> str:
     return shortened(value if isinstance(value, str) else repr(value), _LONGEST)
 
 
-def _software() -> list[tuple[str, object]]:
-    made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    packages = [(name, _version(name)) for name in _PACKAGES]
+def _software() -> Facts:
     return [
-        ("made", made),
-        ("swaprank", __version__),
-        ("Python", platform.python_version()),
-        *packages,
+        ("made", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")),
+        *versions().items(),
+        ("scikit-learn", version("scikit-learn")),
         ("system", f"{platform.system()} {platform.machine()}"),
     ]
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "unknown"

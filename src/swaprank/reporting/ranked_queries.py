@@ -1,4 +1,4 @@
-"""Ranked lists of some queries, with what pushes each document up or down: the lambdas as arrows."""
+"""The section of ranked lists: some queries with the lambda on each document as an arrow."""
 
 from __future__ import annotations
 
@@ -8,24 +8,22 @@ from typing import Any
 import numpy as np
 
 from swaprank.arrays import Ints
-from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError, did_you_mean
 from swaprank.instruments.explain import QueryExplanation, explain_query
 from swaprank.rendering.text_tables import decimals
 from swaprank.reporting.markup import Html, join, paragraph, shortened, tag
 from swaprank.reporting.subject import Section, Subject
 
 MOST_DOCUMENTS = 1_000
-"""Of a list that is chosen without being asked for: every pair of its documents is looked at."""
+"""Longest list that is chosen by default; the cost grows with the number of its pairs."""
 _SHOWN, _SHOWN_BELOW = 12, 4
 _LONGEST = 2.0
-"""The longest arrow, in rows."""
+"""Length of the longest arrow, in rows."""
 _LANE = 15
-"""Between arrows that would touch, in pixels."""
+"""Distance of neighbouring arrows, in pixels."""
 
 
 def ranked_section(subject: Subject, qids: Sequence[Any]) -> Section:
-    """The lists of the queries asked for; else those of the best, the median and the worst one.
+    """The lists of the given queries, or of the best, the median and the worst query.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.ranked_queries import ranked_section
@@ -37,13 +35,13 @@ def ranked_section(subject: Subject, qids: Sequence[Any]) -> Section:
     """
     chosen = [("", qid) for qid in qids] or typical_queries(subject)
     words = (
-        "Documents in the order that the ranker gives them. An arrow is the lambda on a document: how hard, and which "
-        f"way, all pairs it is in would push it to raise {subject.metric}. Long arrows mark what it has not learned."
+        "Documents in the order of the ranker. An arrow is the lambda on a document: the force, up or down, with which "
+        f"all its pairs push it to raise {subject.metric}. Long arrows mark errors of the ranker."
     )
     if not chosen:
-        words = "No query has documents of different worth: every order of them is as good as any other."
+        words = "No query has documents with different labels: every order is equally good."
     explained = [(word, explain_query(subject.ranker, subject.data, qid, subject.metric)) for word, qid in chosen]
-    # One measure for all arrows: a list in good order shows short ones.
+    # All lists share one scale, so that a well ordered list has short arrows.
     longest = max([float(np.abs(each.forces).max()) for _, each in explained], default=0.0)
     lists = [_list(each, word, max(longest, 1e-300)) for word, each in explained]
     style = "lists" if subject.data.docid is None else "lists named"
@@ -51,22 +49,8 @@ def ranked_section(subject: Subject, qids: Sequence[Any]) -> Section:
     return Section("lists", "Ranked lists", body)
 
 
-def check_qids(data: Dataset, qids: Sequence[Any]) -> None:
-    """Refuse queries that the data does not have, before any long work.
-
-    >>> import swaprank as sr
-    >>> from swaprank.reporting.ranked_queries import check_qids
-    >>> check_qids(sr.Dataset([[1.0]], [1], qid=["shoes"]), ["shoes"])
-    """
-    known = {str(known) for known in data.qids.tolist()}
-    for qid in qids:
-        if str(qid) not in known:
-            advice = did_you_mean(str(qid), known) if len(known) <= 100 else f"there are {len(known):,} others."
-            raise DataError(f"there is no query {qid!r}; {advice}")
-
-
 def typical_queries(subject: Subject) -> list[tuple[str, Any]]:
-    """The best, the median and the worst query of those whose order matters and whose lists are not too long.
+    """The best, the median and the worst query among those with different labels and lists that are not too long.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.ranked_queries import typical_queries
@@ -80,10 +64,10 @@ def typical_queries(subject: Subject) -> list[tuple[str, Any]]:
     labels = data.by_query(data.labels)
     lowest = np.minimum.reduceat(labels, data.indptr[:-1])
     highest = np.maximum.reduceat(labels, data.indptr[:-1])
-    # A user's own function may be asked anew for every swap.
+    # A custom metric may be evaluated for every swap.
     most = MOST_DOCUMENTS if subject.metric.names else MOST_DOCUMENTS // 10
-    open_ones = np.flatnonzero((lowest < highest) & ~np.isnan(values) & (np.diff(data.indptr) <= most))
-    order = open_ones[np.argsort(-values[open_ones], kind="stable")]
+    eligible = np.flatnonzero((lowest < highest) & ~np.isnan(values) & (np.diff(data.indptr) <= most))
+    order = eligible[np.argsort(-values[eligible], kind="stable")]
     if not len(order):
         return []
     places = {"best": 0, "median": len(order) // 2, "worst": len(order) - 1}
@@ -94,7 +78,7 @@ def typical_queries(subject: Subject) -> list[tuple[str, Any]]:
 
 
 def shown_ranks(explanation: QueryExplanation) -> Ints:
-    """The first documents, and of those below some that are pushed hardest; ranks from 0.
+    """Ranks, from 0, of the first documents and of the largest forces below them.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.ranked_queries import shown_ranks
@@ -125,7 +109,7 @@ def _list(explanation: QueryExplanation, word: str, longest: float) -> Html:
     columns = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in ("#", "Label", names, "Score", "λ"))))
     more = paragraph(f"… and {left_out:,} more", class_="note") if left_out else ""
     swaps = [f"{i} with {j} ({gain:+.4f})" for i, j, gain in explanation.best_swaps(3)]
-    best = paragraph("Trading these ranks would gain most: ", ", ".join(swaps), ".", class_="note") if swaps else ""
+    best = paragraph("Swaps of ranks with the largest gains: ", ", ".join(swaps), ".", class_="note") if swaps else ""
     return tag(
         "article",
         head,
@@ -170,7 +154,7 @@ def _row(explanation: QueryExplanation, rank: int | None) -> Html:
 
 
 def _arrows(entries: list[int | None], forces: Any, longest: float) -> Html:
-    """Upright arrows beside the rows, in as many lanes as keep them from touching."""
+    """Vertical arrows next to the rows, in as many lanes as needed to keep them from overlapping."""
     ends: list[float] = []
     marks = []
     for row, rank in enumerate(entries):

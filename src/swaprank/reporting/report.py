@@ -1,4 +1,4 @@
-"""A ranker on judged documents, as one page that works offline."""
+"""The report of a ranker: one HTML page that works offline."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 from swaprank.data.dataset import Dataset
 from swaprank.errors import MetricError, ParameterError
@@ -14,6 +14,7 @@ from swaprank.evaluation.compare import Comparison
 from swaprank.evaluation.evaluate import Evaluation, evaluate
 from swaprank.files import replacing, writable_target
 from swaprank.instruments.certificate import Certificate
+from swaprank.instruments.explain import query_number
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.ranker import Ranker
@@ -23,27 +24,27 @@ from swaprank.reporting.certification import certificate_section, make_certifica
 from swaprank.reporting.distributions import distributions_section
 from swaprank.reporting.importances import features_section
 from swaprank.reporting.learning_curves import learning_section
-from swaprank.reporting.markup import join, tag
+from swaprank.reporting.markup import Html, join, tag
 from swaprank.reporting.measures import measures_section, tiles
 from swaprank.reporting.page import make_page, notebook_frame
-from swaprank.reporting.provenance import provenance_section
-from swaprank.reporting.ranked_queries import check_qids, ranked_section
-from swaprank.reporting.sources import FileTrace, data_from, ranker_from
+from swaprank.reporting.provenance import DataSource, provenance_section
+from swaprank.reporting.ranked_queries import ranked_section
+from swaprank.reporting.sources import AnyPath, FileInfo, data_from, ranker_from
 from swaprank.reporting.subject import Section, Subject, make_subject
 from swaprank.reporting.win_loss import win_loss_section
 from swaprank.version import __version__
 
 USUAL_METRICS = ("ndcg@10", "map", "mrr", "err")
-"""Shown beside what the ranker learned for, if none are asked for."""
+"""Default metrics, after the metric that the ranker was trained for."""
 
-Step = Callable[[str, int, int], object]
-"""Told what is begun, how many steps are done, and how many there are."""
+Progress = Callable[[str, int, int], object]
+"""Called before every step with its name, the number of finished steps, and the number of all steps."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Report:
-    """A page, and the numbers that it was made from; a notebook shows it.
+    """A report page and the numbers in it; notebooks display it.
 
     >>> import swaprank as sr
     >>> train, test = sr.datasets.random_net((30, 20), n_features=4, n_documents=10, random_state=0)
@@ -55,11 +56,11 @@ class Report:
     html: str
     comparison: Comparison
     evaluation: Evaluation
-    """Of the ranker; the baseline's is in the comparison."""
+    """The evaluation of the ranker; that of the baseline is in `comparison`."""
     certificate: Certificate | None
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page, or, on any error, nothing."""
+    def save(self, path: AnyPath) -> None:
+        """Write the page; on an error no file is left behind."""
         with replacing(path) as stream:
             stream.write(self.html.encode())
 
@@ -84,26 +85,26 @@ def report(
     train: Dataset | str | os.PathLike[str] | None = None,
     certify: Certificate | bool | None = None,
     title: str | None = None,
-    progress: Step | None = None,
+    progress: Progress | None = None,
 ) -> Report:
-    """Show all there is to know of a ranker on one page: one file that works offline, prints, and reads on a phone.
+    """Write a report of a ranker: one HTML file that works offline, on phones and in print.
 
     Args:
         ranker: A fitted ranker, or a model file.
-        data: Judged documents that it has not learned from, or a file of them.
-        path: Where to write the page; `Report.save` writes it later.
-        metrics: What is measured; the page goes by the first. What the ranker learned for, NDCG@10, MAP, MRR and ERR
-            if None.
-        convention: What the names of metrics mean.
+        data: Test data (a data set or a file) that the ranker was not trained on.
+        path: Where to write the page. If None, nothing is written; `Report.save` writes it later.
+        metrics: The metrics to report; charts show the first one. If None: the metric that the ranker was trained for,
+            NDCG@10, MAP, MRR and ERR.
+        convention: The convention of metric names.
         baseline: A ranker or a model file to compare with.
-        baseline_feature: A feature to compare with instead; "-price" ranks by the smallest price first. If neither is
-            given, the feature that alone does best on this data.
-        qids: Queries whose ranked lists are shown; if none, those of the best, the median and the worst one.
-        train: What the ranker learned from, if it is to be described, and certified.
-        certify: A certificate to show, or whether to make one: on `train`, else on the data itself. If None, one is
-            made for small training data.
-        title: The page's; the ranker's kind and the data's name if None.
-        progress: Called before every step with what is begun, the steps done, and how many there are.
+        baseline_feature: A feature to compare with instead; "-price" ranks the smallest price first. If neither is
+            given, the baseline is the single feature that ranks this data best.
+        qids: Queries whose ranked lists are shown. If empty: the best, the median and the worst query.
+        train: The training data of the ranker, to describe it and to certify the ranker on it.
+        certify: A certificate to show, or whether to make one on `train`, or on `data` if there is no `train`. If None,
+            one is made if the training data is given and small.
+        title: The title of the page. If None, the type of the ranker and the name of the data.
+        progress: Called before every step with its name, the number of finished steps, and the number of all steps.
 
     >>> import swaprank as sr
     >>> train, test = sr.datasets.random_net((30, 20), n_features=4, n_documents=10, random_state=0)
@@ -113,106 +114,134 @@ def report(
     True
     """
     if path is not None:
-        given = (ranker, data, baseline, train)
-        writable_target(path, [each for each in given if isinstance(each, str | os.PathLike)])
+        writable_target(path, [each for each in (ranker, data, baseline, train) if isinstance(each, str | os.PathLike)])
     if baseline is not None and baseline_feature is not None:
         raise ParameterError("give a baseline or a baseline_feature, not both.")
-    told = _Told(progress)
-    told("reading")
-    model, model_file = ranker_from(ranker)
-    judged, data_file = data_from(data, model)
-    learned, train_file = (None, None) if train is None else data_from(train, model)
-    check_qids(judged, qids)
-    told("scoring and comparing")
-    measured = _metrics(model, judged, metrics, convention)
-    against = _baseline(judged, measured[0], baseline, baseline_feature)
-    subject = make_subject(model, judged, measured, against, _model_name(model, model_file))
-    told("certifying")
-    found = make_certificate(model, learned, judged, subject.metric, certify)
-    sets = [("Data", judged, data_file)]
-    if learned is not None:
-        sets.append(("Training data", learned, train_file))
-    on = "data of its own" if isinstance(certify, Certificate) else _set_name(sets[-1][2], sets[-1][0].lower())
-    makers: list[tuple[str, Callable[[], Section]]] = [
-        ("measures", lambda: measures_section(subject)),
-        ("learning curves", lambda: learning_section(subject)),
-        ("query by query", lambda: win_loss_section(subject)),
-        ("ranked lists", lambda: ranked_section(subject, qids)),
-        ("features", lambda: features_section(subject)),
-        ("calibration", lambda: calibration_section(subject)),
-        ("distributions", lambda: distributions_section(subject)),
-        ("certificate", lambda: certificate_section(found, on)),
-        ("provenance", lambda: provenance_section(model, model_file, sets)),
-    ]
-    sections = [told.run(*maker) for maker in makers]
-    heading = title or f"{subject.name} on {_set_name(data_file, f'{judged.n_queries:,} queries')}"
-    html = make_page(heading, _below(subject), tiles(subject), sections, f"Made by swaprank {__version__}.")
-    made = Report(str(html), subject.comparison, subject.evaluation, found if isinstance(found, Certificate) else None)
+    steps = _Steps(progress)
+    steps.begin("reading")
+    inputs = _read(ranker, data, train)
+    for qid in qids:
+        query_number(inputs.test.data, qid)
+    steps.begin("scoring and comparing")
+    subject = _subject(inputs, metrics, convention, baseline, baseline_feature)
+    steps.begin("certifying")
+    train_data = None if inputs.train is None else inputs.train.data
+    found = make_certificate(subject.ranker, train_data, subject.data, subject.metric, certify)
+    certified_on = "data of its own" if isinstance(certify, Certificate) else (inputs.train or inputs.test).name
+    sections = steps.run(_sections(inputs, subject, qids, found, certified_on))
+    heading, footer = title or _title(subject, inputs), f"Made by swaprank {__version__}."
+    html = str(make_page(heading, _subtitle(subject), tiles(subject), sections, footer))
+    certificate = found if isinstance(found, Certificate) else None
+    made = Report(html, subject.comparison, subject.evaluation, certificate)
     if path is not None:
         made.save(path)
     return made
 
 
-class _Told:
-    """Counts the steps that are begun."""
+class _Inputs(NamedTuple):
+    """The ranker and the data of a report, with the files that they come from."""
+
+    ranker: Ranker
+    model_file: FileInfo | None
+    test: DataSource
+    train: DataSource | None
+
+    @property
+    def sources(self) -> list[DataSource]:
+        return [self.test] if self.train is None else [self.test, self.train]
+
+
+def _read(ranker: Ranker | AnyPath, data: Dataset | AnyPath, train: Dataset | AnyPath | None) -> _Inputs:
+    model, file = ranker_from(ranker)
+    test = DataSource("Data", *data_from(data, model))
+    return _Inputs(model, file, test, None if train is None else DataSource("Training data", *data_from(train, model)))
+
+
+def _subject(
+    inputs: _Inputs,
+    metrics: str | Metric | Iterable[str | Metric] | None,
+    convention: str,
+    baseline: Ranker | AnyPath | None,
+    baseline_feature: str | None,
+) -> Subject:
+    data = inputs.test.data
+    chosen = (
+        _default_metrics(inputs.ranker, data, convention) if metrics is None else parse_metrics(metrics, convention)
+    )
+    if baseline_feature is not None:
+        against = feature_baseline(data, baseline_feature)
+    elif baseline is None:
+        against = best_feature(data, chosen[0])
+    else:
+        other, file = ranker_from(baseline)
+        against = Baseline(_model_name(other, file), other.predict(data_from(data, other)[0]))
+    return make_subject(inputs.ranker, data, chosen, against, _model_name(inputs.ranker, inputs.model_file))
+
+
+def _sections(
+    inputs: _Inputs, subject: Subject, qids: Sequence[Any], certificate: Certificate | str, certified_on: str
+) -> dict[str, Callable[[], Section]]:
+    """All sections in order: the name of the step, and the function that makes the section."""
+    return {
+        "measures": lambda: measures_section(subject),
+        "learning curves": lambda: learning_section(subject),
+        "query by query": lambda: win_loss_section(subject),
+        "ranked lists": lambda: ranked_section(subject, qids),
+        "features": lambda: features_section(subject),
+        "calibration": lambda: calibration_section(subject),
+        "distributions": lambda: distributions_section(subject),
+        "certificate": lambda: certificate_section(certificate, certified_on),
+        "provenance": lambda: provenance_section(inputs.ranker, inputs.model_file, inputs.sources),
+    }
+
+
+class _Steps:
+    """Counts the steps of a report and passes them to the progress callback."""
 
     n_steps = 12
 
-    def __init__(self, progress: Step | None) -> None:
+    def __init__(self, progress: Progress | None) -> None:
         self.progress, self.done = progress, 0
 
-    def __call__(self, what: str) -> None:
+    def begin(self, name: str) -> None:
         if self.progress is not None:
-            self.progress(what, self.done, self.n_steps)
+            self.progress(name, self.done, self.n_steps)
         self.done += 1
 
-    def run(self, what: str, make: Callable[[], Section]) -> Section:
-        self(what)
-        return make()
+    def run(self, makers: dict[str, Callable[[], Section]]) -> list[Section]:
+        made = []
+        for name, make in makers.items():
+            self.begin(name)
+            made.append(make())
+        return made
 
 
-def _metrics(
-    ranker: Ranker, data: Dataset, asked: str | Metric | Iterable[str | Metric] | None, convention: str
-) -> list[Metric]:
-    if asked is not None:
-        return parse_metrics(asked, convention)
-    own = ranker.metric
-    chosen: list[Metric] = []
-    for metric in (own, *USUAL_METRICS):
+def _default_metrics(ranker: Ranker, data: Dataset, convention: str) -> list[Metric]:
+    chosen: dict[str, Metric] = {}
+    for metric in (ranker.metric, *USUAL_METRICS):
         try:
             (parsed,) = parse_metrics(metric, convention)
-            # Some labels are none for some metrics, and a metric of the user's own is not in a model file.
+            # Skip metrics that refuse these labels, and custom metrics, which model files do not contain.
             evaluate(data, data.labels, parsed)
         except MetricError:
             continue
-        if str(parsed) not in map(str, chosen):
-            chosen.append(parsed)
+        chosen.setdefault(str(parsed), parsed)
     if not chosen:
-        raise MetricError("none of the usual metrics can be measured on these labels: name some with metrics.")
-    return chosen
+        raise MetricError("none of the default metrics accepts these labels: choose others with metrics.")
+    return list(chosen.values())
 
 
-def _baseline(
-    data: Dataset, metric: Metric, baseline: Ranker | str | os.PathLike[str] | None, feature: str | None
-) -> Baseline:
-    if feature is not None:
-        return feature_baseline(data, feature)
-    if baseline is None:
-        return best_feature(data, metric)
-    ranker, file = ranker_from(baseline)
-    return Baseline(_model_name(ranker, file), ranker.predict(data_from(data, ranker)[0]))
-
-
-def _model_name(ranker: Ranker, file: FileTrace | None) -> str:
+def _model_name(ranker: Ranker, file: FileInfo | None) -> str:
     return type(ranker).__name__ if file is None else Path(file.name).stem
 
 
-def _set_name(file: FileTrace | None, otherwise: str) -> str:
-    return otherwise if file is None else file.name
+def _title(subject: Subject, inputs: _Inputs) -> str:
+    file = inputs.test.file
+    return f"{subject.name} on {file.name if file else f'{subject.data.n_queries:,} queries'}"
 
 
-def _below(subject: Subject) -> Any:
+def _subtitle(subject: Subject) -> Html:
     ranker = subject.ranker
     kind = tag("b", type(ranker).__name__)
-    learned = str(ranker.metric) if isinstance(ranker.metric, Metric) else ranker.metric
-    return join([kind, f", {ranker.size_}, learned for {learned}; compared with ", tag("bdi", subject.baseline), "."])
+    words = f", {ranker.size_}, trained for {ranker.metric}; compared with "
+    return join([kind, words, tag("bdi", subject.baseline), "."])

@@ -1,4 +1,4 @@
-"""Numbers to places on an axis, and the round numbers to write beside it."""
+"""Maps numbers to positions on an axis, and chooses its ticks."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ class Scale:
     high: float
 
     def share(self, value: float) -> float:
-        """How far along the axis a value lies, from 0 to 1."""
+        """The position of a value on the axis, from 0 to 1."""
         return (value - self.low) / (self.high - self.low)
 
     def across(self, value: float) -> str:
-        """How far from the left, as SVG writes it."""
+        """The distance from the left, as an SVG percentage."""
         return percent(self.share(value))
 
     def down(self, value: float) -> str:
-        """How far from the top, if the axis goes up."""
+        """The distance from the top of an upward axis, as an SVG percentage."""
         return percent(1 - self.share(value))
 
     def ticks(self, about: int = 4) -> list[float]:
-        """Round numbers along the axis, about so many steps apart."""
+        """Round numbers on the axis, with about this many steps."""
         step = round_step((self.high - self.low) / about)
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         return [float(f"{number * step:.12g}") for number in range(first, last + 1)]
 
 
 def percent(share: float) -> str:
-    """A share of the whole, as SVG writes it.
+    """A share as an SVG percentage.
 
     >>> from swaprank.reporting.scales import percent
     >>> percent(0.12345)
@@ -55,7 +55,7 @@ def percent(share: float) -> str:
 
 
 def round_step(least: float) -> float:
-    """The next step of 1, 2, 2.5 or 5 times a power of ten.
+    """The smallest step of 1, 2, 2.5 or 5 times a power of ten that is not below `least`.
 
     >>> from swaprank.reporting.scales import round_step
     >>> round_step(0.13), round_step(2.2)
@@ -66,7 +66,7 @@ def round_step(least: float) -> float:
 
 
 def scale_of(values: Any, *, include: tuple[float, ...] = (), pad: float = 0.05) -> Scale:
-    """An axis that all finite values fit on, with some room at its ends; the included ones need no room.
+    """A scale for all finite values with padding at both ends; there is no padding beyond a value of `include`.
 
     >>> from swaprank.reporting.scales import scale_of
     >>> scale_of([1.0, 2.0], include=(0.0,))
@@ -86,7 +86,7 @@ def scale_of(values: Any, *, include: tuple[float, ...] = (), pad: float = 0.05)
 
 
 def written(ticks: list[float]) -> list[str]:
-    """Ticks with as many digits as tell them apart.
+    """Tick labels with as many digits as needed to distinguish them.
 
     >>> from swaprank.reporting.scales import written
     >>> written([0.0, 0.05, 0.1]), written([0.0, 20000.0])

@@ -1,40 +1,41 @@
-"""Rankers and data as they are given: objects, or files that leave a trace of where they came from."""
+"""Rankers and data sets given as objects or as files, with the name, size and hash of each file."""
 
 from __future__ import annotations
 
-import hashlib
 import os
-import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
+from swaprank.experiments.training_run import file_digest, read_record
 from swaprank.model_files.container import read_model
 from swaprank.rankers.ranker import Ranker
 from swaprank.reading.read import read_matching
 from swaprank.registry import load
 
+AnyPath = str | os.PathLike[str]
 
-class FileTrace(NamedTuple):
-    """What tells a file from any other.
 
-    >>> from swaprank.reporting.sources import FileTrace
-    >>> FileTrace("model.swaprank", 10, "e3b0…", "0.1.0").name
+class FileInfo(NamedTuple):
+    """Facts about a file.
+
+    >>> from swaprank.reporting.sources import FileInfo
+    >>> FileInfo("model.swaprank", 10, "e3b0…", "0.1.0").name
     'model.swaprank'
     """
 
     name: str
     n_bytes: int
     sha256: str
-    swaprank: str | None
-    """The version that wrote it, if it is a model."""
+    swaprank: str | None = None
+    """The version of swaprank that wrote it; only for model files."""
     record: dict[str, Any] | None = None
-    """How it was trained, if it is a model and that is known."""
+    """The record of the training run; only for model files that have one."""
 
 
-def ranker_from(given: Ranker | str | os.PathLike[str]) -> tuple[Ranker, FileTrace | None]:
-    """A fitted ranker, or one from its model file.
+def ranker_from(given: Ranker | AnyPath) -> tuple[Ranker, FileInfo | None]:
+    """A fitted ranker, or the ranker of a model file.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.sources import ranker_from
@@ -49,12 +50,13 @@ def ranker_from(given: Ranker | str | os.PathLike[str]) -> tuple[Ranker, FileTra
         raise ParameterError(f"expected a fitted ranker or a model file, found {type(given).__name__}.")
     ranker = load(given)
     version = read_model(given).meta.get("swaprank")
-    file = trace(given, None if version is None else str(version))
-    return ranker, file._replace(record=training_record(given, file.sha256))
+    file = file_info(given)
+    record = read_record(given, file.sha256)
+    return ranker, file._replace(swaprank=None if version is None else str(version), record=record)
 
 
-def data_from(given: Dataset | str | os.PathLike[str], ranker: Ranker) -> tuple[Dataset, FileTrace | None]:
-    """Judged documents with the features of the ranker, or a file of them.
+def data_from(given: Dataset | AnyPath, ranker: Ranker) -> tuple[Dataset, FileInfo | None]:
+    """A data set with the features of the ranker, or a file of it.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.sources import data_from
@@ -68,39 +70,18 @@ def data_from(given: Dataset | str | os.PathLike[str], ranker: Ranker) -> tuple[
         return given, None
     if not isinstance(given, str | os.PathLike):
         raise DataError(f"expected a Dataset or a file, found {type(given).__name__}.")
-    return read_matching(given, [str(name) for name in ranker.feature_names_in_]), trace(given)
+    return read_matching(given, [str(name) for name in ranker.feature_names_in_]), file_info(given)
 
 
-def trace(path: str | os.PathLike[str], version: str | None = None) -> FileTrace:
-    """Name, size and digest of a file.
+def file_info(path: AnyPath) -> FileInfo:
+    """Name, size and SHA-256 of a file.
 
     >>> import pathlib, tempfile
-    >>> from swaprank.reporting.sources import trace
+    >>> from swaprank.reporting.sources import file_info
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "some.txt"
     >>> _ = path.write_text("0 qid:1 1:0.5")
-    >>> trace(path).n_bytes
+    >>> file_info(path).n_bytes
     13
     """
     file = Path(path)
-    with file.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return FileTrace(file.name, file.stat().st_size, digest, version)
-
-
-def training_record(model: str | os.PathLike[str], digest: str) -> dict[str, Any] | None:
-    r"""What `swaprank train` wrote beside a model, if that is there and tells of this very file.
-
-    >>> import pathlib, tempfile
-    >>> from swaprank.reporting.sources import training_record
-    >>> model = pathlib.Path(tempfile.mkdtemp()) / "model.swaprank"
-    >>> _ = model.with_suffix(".toml").write_text("train = 'a.txt'\n[result]\ndigest = 'e3b0'")
-    >>> training_record(model, "e3b0")["train"], training_record(model, "77aa")
-    ('a.txt', None)
-    """
-    path = Path(model).with_suffix(".toml")
-    try:
-        record = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
-        return None  # None was written, or the file is something else.
-    result = record.get("result")
-    return record if isinstance(result, dict) and result.get("digest") == digest else None
+    return FileInfo(file.name, file.stat().st_size, file_digest(file))

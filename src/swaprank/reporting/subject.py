@@ -1,4 +1,4 @@
-"""What a page is about: a ranker, judged documents, and what was measured of them once for all its sections."""
+"""The subject of a report: a ranker, the test data, and the evaluation that all sections share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from swaprank.reporting.markup import Html
 
 
 class Section(NamedTuple):
-    """A part of the page.
+    """A section of the page.
 
     >>> from swaprank.reporting.markup import Html
     >>> from swaprank.reporting.subject import Section
@@ -34,7 +34,7 @@ class Section(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A ranker on judged documents, against a baseline; the first metric is the one that the page goes by.
+    """A ranker compared with a baseline on test data; charts show the first metric.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.subject import Subject, make_subject
@@ -48,22 +48,22 @@ class Subject:
     scores: Floats
     name: str
     baseline: str
-    """What the ranker is compared with, in words."""
+    """The name of the baseline."""
     comparison: Comparison
 
     @property
     def evaluation(self) -> Evaluation:
-        """The ranker's."""
+        """The evaluation of the ranker."""
         return self.comparison.evaluations[self.name]
 
     @property
     def baseline_evaluation(self) -> Evaluation:
-        """The baseline's."""
+        """The evaluation of the baseline."""
         return self.comparison.evaluations[self.baseline]
 
     @property
     def result(self) -> MetricResult:
-        """The ranker's first metric."""
+        """The result of the ranker for the first metric."""
         return self.evaluation.results[0]
 
     @property
@@ -73,7 +73,7 @@ class Subject:
 
     @property
     def difference(self) -> Difference:
-        """From the baseline, of the first metric."""
+        """The difference from the baseline in the first metric."""
         return self.comparison.differences[0]
 
 
@@ -84,7 +84,7 @@ def make_subject(
     baseline: Baseline | None = None,
     name: str | None = None,
 ) -> Subject:
-    """Score, measure and compare; with the best single feature, if there is no other baseline.
+    """Score, evaluate and compare. If there is no baseline, compare with the best single feature.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.subject import make_subject

@@ -1,4 +1,4 @@
-"""Query by query against the baseline: who gains, who loses, and by how much."""
+"""The section on single queries: differences from the baseline, largest gains and losses."""
 
 from __future__ import annotations
 
@@ -8,37 +8,37 @@ from swaprank.arrays import Floats, Ints
 from swaprank.rendering.text_tables import decimals
 from swaprank.reporting.data_samples import row_sample
 from swaprank.reporting.markup import Html, join, paragraph, shortened, table, tag
-from swaprank.reporting.plots import Axes, bars, chart, dots, legend, level
-from swaprank.reporting.scales import Scale, percent, scale_of
+from swaprank.reporting.plots import Axes, bars, chart, dots, fill_bar, legend, level, thinned
+from swaprank.reporting.scales import Scale, scale_of
 from swaprank.reporting.subject import Section, Subject
 
 _MOST_BARS = 240
 _MOST_DOTS = 500
 _MOST_QUERIES = 8
 _NO_CHANGE = 1e-12
-"""As in `compare`: rounding in the last place is no win."""
+"""Smaller differences are ties, as in `compare`."""
 
 
 def win_loss_section(subject: Subject) -> Section:
-    """All differences in order, both measures against each other, and the queries that gain and lose most.
+    """All differences sorted, a scatter plot against the baseline, and the largest gains and losses.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.win_loss import win_loss_section
     >>> from swaprank.reporting.subject import make_subject
     >>> (data,) = sr.datasets.random_net((20,), n_features=3, n_documents=10, random_state=0)
     >>> subject = make_subject(sr.MART(n_trees=2).fit(data), data, "map")
-    >>> "Gain most" in win_loss_section(subject).body
+    >>> "Largest gains" in win_loss_section(subject).body
     True
     """
     ours, theirs = subject.result.per_query, subject.baseline_evaluation.results[0].per_query
     change = changes(ours, theirs)
     known = np.flatnonzero(~np.isnan(change))
     if not len(known):
-        return Section("queries", "Query by query", paragraph("No query counts in this measure.", class_="lead"))
+        return Section("queries", "Query by query", paragraph("This measure leaves out every query.", class_="lead"))
     difference = subject.difference
     words = (
         f"{subject.name} wins {difference.wins:,} queries, ties {difference.ties:,} and loses {difference.losses:,} "
-        f"against {subject.baseline}. The mean hides whom it fails: the tables name them."
+        f"against {subject.baseline}. The tables list the queries with the largest gains and losses."
     )
     body = join(
         [
@@ -51,7 +51,7 @@ def win_loss_section(subject: Subject) -> Section:
 
 
 def changes(ours: Floats, theirs: Floats) -> Floats:
-    """Each query's difference; NaN where either is left out.
+    """The difference of each query; NaN if the query is left out.
 
     >>> import numpy as np
     >>> from swaprank.reporting.win_loss import changes
@@ -63,7 +63,7 @@ def changes(ours: Floats, theirs: Floats) -> Floats:
 
 
 def in_groups(values: Floats, most: int) -> list[Ints]:
-    """Positions of sorted values in so many groups of neighbours at most.
+    """Positions of the values in descending order, in at most `most` groups of neighbours.
 
     >>> import numpy as np
     >>> from swaprank.reporting.win_loss import in_groups
@@ -81,7 +81,7 @@ def _waterfall(subject: Subject, change: Floats, known: Ints) -> Html:
     axes = Axes(
         Scale(0.0, float(edges[-1])),
         scale_of(values, include=(0.0,), pad=0.08),
-        "queries, by their difference",
+        "queries, sorted by difference",
         f"difference in {metric}",
     )
     qids = subject.data.qids
@@ -91,7 +91,7 @@ def _waterfall(subject: Subject, change: Floats, known: Ints) -> Html:
         else f"{len(group):,} queries\n{decimals(value, signed=True)} on average"
         for group, value in zip(groups, values.tolist(), strict=True)
     ]
-    classes = ["up" if value > 0 else "down" if value < 0 else "tie" for value in values.tolist()]
+    classes = _styles(values)
     classes = [f"{style} thin" for style in classes] if len(classes) > 50 else classes
     difference = subject.difference
     alt = (
@@ -99,10 +99,10 @@ def _waterfall(subject: Subject, change: Floats, known: Ints) -> Html:
         f"{decimals(values.max(), signed=True)} to {decimals(values.min(), signed=True)}: {difference.wins:,} above 0, "
         f"{difference.losses:,} below."
     )
-    shown = [0, *np.linspace(0, len(groups) - 1, 11).astype(int)[1:].tolist()]
-    rows = [[f"{edges[at] + 1:,.0f}", decimals(values[at], signed=True)] for at in dict.fromkeys(shown)]
+    shown = thinned(len(groups), 11).tolist()
+    rows = [[f"{edges[at] + 1:,.0f}", decimals(values[at], signed=True)] for at in shown]
     return chart(
-        "Every query's difference",
+        "Difference of every query",
         alt,
         axes,
         join([bars(edges, values, axes, tips, classes), level(axes, 0.0, "zero")]),
@@ -120,7 +120,6 @@ def _scatter(subject: Subject, ours: Floats, theirs: Floats, known: Ints) -> Htm
         scale, scale, f"{subject.metric} of {shortened(subject.baseline, 48)}", f"{subject.metric} of {subject.name}"
     )
     change = changes(ours, theirs)[chosen]
-    classes = ["up" if value > 0 else "down" if value < 0 else "tie" for value in change.tolist()]
     tips = [
         f"query {shortened(subject.data.qids[q], 60)}\n{decimals(theirs[q])} → {decimals(ours[q])}"
         for q in chosen.tolist()
@@ -135,7 +134,7 @@ def _scatter(subject: Subject, ours: Floats, theirs: Floats, known: Ints) -> Htm
         f"Baseline against {shortened(subject.name, 30)}{of_all}",
         alt,
         axes,
-        join([diagonal, dots(theirs[chosen], ours[chosen], axes, tips, classes)]),
+        join([diagonal, dots(theirs[chosen], ours[chosen], axes, tips, _styles(change))]),
         legend=legend([("up", "better"), ("down", "worse")]),
         class_="tall",
     )
@@ -147,30 +146,21 @@ def _extremes(subject: Subject, ours: Floats, theirs: Floats, change: Floats, kn
     reach = max(float(np.abs(change[known]).max()), 1e-300)
     lengths, qids = np.diff(subject.data.indptr), [shortened(qid, 200) for qid in subject.data.qids.tolist()]
     parts = []
-    for title, chosen, style in (("Gain most", gains, "up"), ("Lose most", losses, "down")):
+    for title, chosen, style in (("Largest gains", gains, "up"), ("Largest losses", losses, "down")):
         rows = [
             [
                 tag("bdi", qids[q], class_="one-line", data_tip=f"query {qids[q]}\n{lengths[q]:,} documents"),
                 decimals(theirs[q]),
                 decimals(ours[q]),
                 tag("span", decimals(change[q], signed=True), class_=style),
-                side_bar(abs(change[q]) / reach, style),
+                fill_bar(abs(change[q]) / reach, style),
             ]
             for q in chosen.tolist()
         ]
-        content: object = table(["Query", "Baseline", "Now", "Change", ""], rows, class_="data extremes")
-        if not rows:
-            content = paragraph("None.", class_="note")
-        parts.append(tag("div", tag("h3", title), content))
+        found = table(["Query", "Baseline", "Now", "Change", ""], rows, class_="data extremes")
+        parts.append(tag("div", tag("h3", title), found if rows else paragraph("None.", class_="note")))
     return parts
 
 
-def side_bar(share: float, style: str) -> Html:
-    """A bar in a table, as long as a share of the column.
-
-    >>> from swaprank.reporting.win_loss import side_bar
-    >>> 'width="50.00%"' in side_bar(0.5, "up")
-    True
-    """
-    bar = tag("rect", width=percent(share), height="100%", class_=f"fill {style}")
-    return tag("svg", bar, class_="side", aria_hidden="true")
+def _styles(changes: Floats) -> list[str]:
+    return ["up" if change > 0 else "down" if change < 0 else "tie" for change in changes.tolist()]

@@ -1,1 +1,1 @@
-"""The papers' experiments, run again: their figures beside ours."""
+"""Reproduces the experiments of the papers: published numbers next to ours."""

@@ -1,4 +1,4 @@
-"""[Donmez2009, Tables 1 and 2]: lambdas constructed in other ways, beside pairs weighted by what their swap changes."""
+"""[Donmez2009, Tables 1 and 2]: five constructions of lambdas; RankNetWeightPairs weights pairs by |dZ|."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ NAMES = {
     "local_cost": "LocalCost",
     "discrete_bounded": "DiscreteBounded",
 }
-"""Ours, and the paper's."""
+"""Our names of the constructions, and those of the paper."""
 RATES = (0.0003, 0.001, 0.003)
 
 
 def run(settings: Settings, tell: Tell) -> Outcome:
-    """The paper's 5,000 training and 5,000 validation queries, of generated data; quick, 200 of each."""
+    """5,000 training and 5,000 validation queries as in the paper, but generated; quick: 200 of each."""
     quick, random_state = settings.quick, settings.random_state
     train, vali = random_polynomial(
         QUICK_QUERIES if quick else QUERIES, n_features=FEATURES, levels=LEVELS, random_state=random_state
@@ -48,9 +48,9 @@ def run(settings: Settings, tell: Tell) -> Outcome:
             p = "" if construction == "pairs" else probability(float(ttest_rel(values, pairs).pvalue))
             rows.append([metric if construction == "pairs" else "", name, f"{values.mean():.4f}", f"{error:.4f}", p])
             tell(f"{metric}, {name}: {values.mean():.4f}")
-    header = ["measure", "construction", "mean", "standard error", "p of no difference from the first"]
+    header = ["measure", "construction", "mean", "standard error", "p against the first"]
     text = (
-        f"[Donmez2009, Tables 1 and 2]: RankNetWeightPairs is above all others on all four measures; here on "
+        f"[Donmez2009, Tables 1 and 2]: RankNetWeightPairs is best on all four measures. Here: "
         f"{vali.n_queries:,} validation queries\n\n{text_table(header, rows, left=2)}"
     )
     numbers = list(range(1, len(METRICS) + 1))
@@ -68,7 +68,7 @@ def _best(
     rates: tuple[float, ...],
     random_state: int,
 ) -> Floats:
-    """Validation values of the learning rate that has the best mean, as in the paper."""
+    """Validation values for the learning rate with the best mean, as in the paper."""
     best = np.full(vali.n_queries, -np.inf)
     for rate in rates:
         net = LambdaRank(

@@ -1,4 +1,4 @@
-"""What an experiment is, and what it gives: a table for people, and a chart."""
+"""The parts of an experiment: settings, and an outcome with a text table and a chart."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 from swaprank.rendering.json_values import json_number
 
 Tell = Callable[[str], None]
-"""Told, in a few words, of every step that is done."""
+"""Called with a short text after every step."""
 
 
 class Settings(NamedTuple):
-    """How an experiment is run."""
+    """The settings of an experiment."""
 
     quick: bool = False
-    """Less data, and figures that are less sure."""
+    """Use less data; results are less precise."""
     random_state: int = 0
     data: Path | None = None
-    """The folder of the data set, for experiments that need, or can take, one."""
+    """The folder of a data set, for experiments that need one or can use one."""
 
 
 class Series(NamedTuple):
@@ -30,11 +30,11 @@ class Series(NamedTuple):
     y: Sequence[float]
     errors: Sequence[float] | None = None
     published: bool = False
-    """Whether these are the paper's figures."""
+    """Whether the numbers are those of the paper."""
 
 
 class Chart(NamedTuple):
-    """Lines over a common axis."""
+    """A line chart."""
 
     title: str
     x_label: str
@@ -45,7 +45,7 @@ class Chart(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came out of an experiment."""
+    """The result of an experiment."""
 
     text: str
     chart: Chart
@@ -56,15 +56,14 @@ class Experiment(NamedTuple):
 
     name: str
     source: str
-    """Where the paper has it."""
+    """The paper, and the table or figure in it."""
     run: Callable[[Settings, Tell], Outcome]
-    """Quick ones take less data, and say so."""
     takes_data: bool = False
-    """Whether it can do something with a folder of data."""
+    """Whether it can use a folder of data."""
 
 
 def outcome_values(experiment: Experiment, outcome: Outcome) -> dict[str, Any]:
-    """An outcome as plain values, for JSON.
+    """An outcome as plain values for JSON.
 
     >>> from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, outcome_values
     >>> outcome = Outcome("a table", Chart("Squares", "x", "x²", [Series("ours", [1, 2], [1, 4])]))

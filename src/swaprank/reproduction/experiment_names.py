@@ -1,4 +1,4 @@
-"""Experiments by their names."""
+"""All experiments by name."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ EXPERIMENTS = {
 
 
 def experiment(name: str) -> Experiment:
-    """The experiment of that name.
+    """The experiment with this name.
 
     >>> from swaprank.reproduction.experiment_names import experiment
     >>> experiment("ranknet-table1").source

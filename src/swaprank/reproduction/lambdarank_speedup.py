@@ -1,4 +1,4 @@
-"""[Burges2006, 6.1 and Figure 1]: RankNet with factored gradients (V2) against one step of the net a pair (V1)."""
+"""[Burges2006, 6.1 and Figure 1]: training time of RankNet with factored gradients (V2) and pair by pair (V1)."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ TRAININGS: dict[str, Training] = {"V1": "pairs", "V2": "factored"}
 
 
 def run(settings: Settings, tell: Tell) -> Outcome:
-    """Seconds an epoch on queries of web shape, and how they grow with one query's documents; quick, shorter lists."""
+    """Seconds per epoch on web-like queries, and by the number of documents of one query; quick: shorter lists."""
     quick, random_state = settings.quick, settings.random_state
     web = _random_data(WEB_QUERIES // (5 if quick else 1), WEB_DOCUMENTS, WEB_FEATURES, random_state)
     rows = []
     for hidden, paper in PAPER_SPEEDUPS.items():
-        seconds = {name: _seconds_an_epoch(web, hidden, training) for name, training in TRAININGS.items()}
+        seconds = {name: _seconds_per_epoch(web, hidden, training) for name, training in TRAININGS.items()}
         ratio = seconds["V1"] / seconds["V2"]
-        words = "two layers" if hidden else "linear"
-        rows.append([words, f"{seconds['V1']:.3f}", f"{seconds['V2']:.4f}", f"{ratio:.1f}", f"{paper:.1f}"])
-        tell(f"{words}: V2 {ratio:.1f} times as fast as V1 (paper {paper})")
+        name = "two layers" if hidden else "linear"
+        rows.append([name, f"{seconds['V1']:.3f}", f"{seconds['V2']:.4f}", f"{ratio:.1f}", f"{paper:.1f}"])
+        tell(f"{name}: V2 {ratio:.1f} times as fast as V1 (paper {paper})")
     lengths = QUICK_LENGTHS if quick else LENGTHS
     times: dict[str, list[float]] = {"V1": [], "V2": []}
     for name, training in TRAININGS.items():
         for length in lengths[name]:
             data = _random_data(1, length, LONG_LIST_FEATURES, random_state)
-            times[name].append(_seconds_an_epoch(data, (), training))
-            tell(f"{name}, one query of {length:,} documents: {times[name][-1]:.4f} s an epoch")
+            times[name].append(_seconds_per_epoch(data, (), training))
+            tell(f"{name}, one query of {length:,} documents: {times[name][-1]:.4f} s per epoch")
     slopes = {name: slope(lengths[name], times[name]) for name in times}
-    web_table = text_table(["net", "V1, s an epoch", "V2, s an epoch", "V1 / V2", "paper"], rows)
+    web_table = text_table(["net", "V1, s per epoch", "V2, s per epoch", "V1 / V2", "paper"], rows)
     slope_rows = [
         [name, f"{lengths[name][0]:,} to {lengths[name][-1]:,}", f"{slopes[name]:.3f}", f"{PAPER_SLOPES[name]:.3f}"]
         for name in times
@@ -52,12 +52,12 @@ def run(settings: Settings, tell: Tell) -> Outcome:
         f"{web_table}\n\nA linear net, one query, {LONG_LIST_FEATURES} features\n\n{slope_table}"
     )
     lines = [Series(f"{name}, slope {slopes[name]:.2f}", lengths[name], times[name]) for name in times]
-    chart = Chart("Training time by documents of a query", "documents", "seconds an epoch", lines, True, True)
+    chart = Chart("Training time by documents of a query", "documents", "seconds per epoch", lines, True, True)
     return Outcome(text, chart)
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """Of the straight line through log x and log y.
+    """The slope of the regression line of log y on log x.
 
     >>> from swaprank.reproduction.lambdarank_speedup import slope
     >>> round(slope([1, 10, 100], [3, 300, 30_000]), 6)
@@ -73,11 +73,11 @@ def _random_data(n_queries: int, n_documents: int, n_features: int, random_state
     return Dataset(rng.random((n, n_features), np.float32), labels, qid=np.repeat(np.arange(n_queries), n_documents))
 
 
-def _seconds_an_epoch(data: Dataset, hidden: tuple[int, ...], training: Training) -> float:
-    """The fastest of some epochs with one update a query; the first, which may compile, does not count."""
+def _seconds_per_epoch(data: Dataset, hidden: tuple[int, ...], training: Training) -> float:
+    """The fastest of three epochs with one update per query. The first epoch may compile and is not counted."""
     moments: list[float] = []
     ranker = RankNet(hidden, training=training, optimizer="sgd", learning_rate=1e-6, decay=1.0, n_epochs=4)
-    ranker.fit(data, callbacks=[lambda told: moments.append(time.perf_counter())])
+    ranker.fit(data, callbacks=[lambda progress: moments.append(time.perf_counter())])
     return float(np.diff(moments).min())
 
 

@@ -1,8 +1,6 @@
-"""[Donmez2009, section 7.1, Figures 1 to 4 and 6]: trained nets are at a local optimum, random ones are not."""
+"""[Donmez2009, section 7.1, Figures 1 to 4 and 6]: trained nets are at a local optimum, random nets are not."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from swaprank.data.datasets import random_polynomial
 from swaprank.instruments.certificate import RISE, Certificate
@@ -22,7 +20,7 @@ WIDE = 0.1
 
 
 def run(settings: Settings, tell: Tell) -> Outcome:
-    """The paper's 300 features, 50 documents and 10,000 queries; quick, 500 queries and 90 directions, not 459."""
+    """300 features, 50 documents and 10,000 queries as in the paper; quick: 500 queries, 90 directions."""
     quick, random_state = settings.quick, settings.random_state
     (train,) = random_polynomial(
         (QUICK_QUERIES if quick else QUERIES,), n_features=FEATURES, levels=LEVELS, random_state=random_state
@@ -32,20 +30,20 @@ def run(settings: Settings, tell: Tell) -> Outcome:
     found: dict[str, Certificate] = {}
     for layers, hidden in NETS.items():
         for metric in METRICS:
-            for words, n_epochs in (("random", 0), ("trained", EPOCHS)):
-                # Not the data's seed, for a net's weights might then be those that made the labels.
+            for weights, n_epochs in (("random", 0), ("trained", EPOCHS)):
+                # With the seed of the data, the initial weights could be those that generated the labels.
                 net = LambdaRank(metric, hidden=hidden, n_epochs=n_epochs, random_state=random_state + 1).fit(train)
                 steps = "both" if n_epochs else "wide"
                 seen = certify(net, train, epsilon=epsilon, steps=steps, n_weights=20, random_state=random_state)
-                found[f"{layers}, {metric}, {words}"] = seen
-                rows.append([layers, metric, words, f"{seen.value:.4f}", *_rising(seen)])
-                tell(f"{layers}, {metric}, {words}: {_rising(seen)[0]} of {seen.n_directions} directions rise")
+                found[f"{layers}, {metric}, {weights}"] = seen
+                rows.append([layers, metric, weights, f"{seen.value:.4f}", *_rising(seen)])
+                tell(f"{layers}, {metric}, {weights}: {_rising(seen)[0]} of {seen.n_directions} directions rise")
     last = found[f"two layers, {METRICS[-1]}, trained"]
     of = f"of {last.n_directions}"
     header = ["net", "measure", "weights", "value", f"rise, 0.1 to 1, {of}", "0.001 to 0.01", "alone, of 20", "highest"]
     text = (
-        f"[Donmez2009]: none of 459 directions raises the measure of a trained net, some that of a random one; here on "
-        f"{train.n_queries:,} queries, {last.n_directions} directions\n\n{text_table(header, rows, left=3)}"
+        f"[Donmez2009]: of 459 directions, none raises the measure of a trained net, and some that of a random net. "
+        f"Here: {train.n_queries:,} queries, {last.n_directions} directions\n\n{text_table(header, rows, left=3)}"
     )
     lines = [
         *_lines("trained", found["two layers, ndcg, trained"]),
@@ -55,7 +53,7 @@ def run(settings: Settings, tell: Tell) -> Outcome:
 
 
 def _rising(seen: Certificate) -> list[str]:
-    """Directions that rise at wide steps and at fine ones, parameters that rise alone, and how far any comes."""
+    """Rising directions at wide and at fine steps, parameters that rise alone, and the largest gain."""
     up = seen.curves > seen.value + RISE
     wide = seen.steps >= WIDE
     alone = int((seen.weight_curves[:, :, wide] > seen.value + RISE).any(axis=(1, 2)).sum())
@@ -64,9 +62,9 @@ def _rising(seen: Certificate) -> list[str]:
     return [str(int(up[:, wide].any(axis=1).sum())), fine, str(alone), f"{highest:+.5f}"]
 
 
-def _lines(words: str, seen: Certificate) -> list[Series]:
-    steps: Sequence[float] = [0.0, *seen.steps.tolist()]
-    return [Series(f"{words}, direction {at}", steps, [seen.value, *seen.curves[at].tolist()]) for at in range(DRAWN)]
+def _lines(name: str, seen: Certificate) -> list[Series]:
+    steps, curves = (values.tolist() for values in seen.from_zero())
+    return [Series(f"{name}, direction {at}", steps, curves[at]) for at in range(DRAWN)]
 
 
 EXPERIMENT = Experiment("local-optimality", "[Donmez2009, section 7.1]", run)

@@ -1,4 +1,4 @@
-"""[Donmez2009, Tables 3 and 4, Figure 5]: which measure to train for, by how many pairs it learns from."""
+"""[Donmez2009, Tables 3 and 4, Figure 5]: which measure to train for, given the number of pairs it learns from."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ TESTED, QUICK_TESTED = 4_000, 500
 FEATURES, LEVELS = 50, (0.6, 0.2, 0.12, 0.06, 0.02)
 METRICS = ("ndcg", "ndcg@10", "map(rel=2)", "mrr(rel=2)")
 SPARSE = ("ndcg@10", "mrr(rel=2)")
-"""Measures that have so few pairs with a lambda that the paper compares them at as many pairs."""
+"""Measures with few effective pairs. The paper also compares these with the same number of pairs for all."""
 NETS: dict[str, tuple[int, ...]] = {"two layers": (10,), "linear": ()}
 RATES, QUICK_RATES = (0.0003, 0.001), (0.001,)
 EPOCHS, QUICK_EPOCHS = 40, 10
 
 
 class Trained(NamedTuple):
-    """A net trained for one measure, measured with all."""
+    """A net trained for one measure and evaluated on all."""
 
     n_queries: int
     pairs: float
-    """Pairs with a lambda, an epoch."""
+    """Pairs with a lambda per epoch."""
     values: dict[str, Floats]
-    """Of every test query, by measure."""
+    """By measure, one value per test query."""
 
 
 def run(settings: Settings, tell: Tell) -> Outcome:
-    """Training sets of growing size, all of one random polynomial; quick, two small ones."""
+    """Training sets of increasing size from one random polynomial; quick: two small ones."""
     sizes, tested = (QUICK_SIZES, QUICK_TESTED) if settings.quick else (SIZES, TESTED)
     whole, vali, test = random_polynomial(
         (sizes[-1], tested, tested), n_features=FEATURES, levels=LEVELS, random_state=settings.random_state
@@ -53,24 +53,24 @@ def run(settings: Settings, tell: Tell) -> Outcome:
             return seen
 
         found = {size: {name: trained(name, size) for name in METRICS} for size in sizes}
-        equal = {measure: _as_many_pairs(measure, found[sizes[-1]], trained) for measure in SPARSE}
+        equal = {measure: _with_equal_pairs(measure, found[sizes[-1]], trained) for measure in SPARSE}
         parts += [f"{layers}, {size:,} training queries\n\n{_table(seen, METRICS)}" for size, seen in found.items()]
-        parts += [f"{layers}, as many pairs as {m} has\n\n{_table(seen, (m,))}" for m, seen in equal.items()]
+        parts += [f"{layers}, as many pairs as {m}\n\n{_table(seen, (m,))}" for m, seen in equal.items()]
         if hidden:
             lines = [_line(name, SPARSE[-1], [*found.values(), equal[SPARSE[-1]]]) for name in METRICS]
     text = (
-        f"[Donmez2009, Tables 3 and 4, Figure 5]: NDCG and MAP are best on themselves, NDCG@10 and MRR only where the "
-        f"others learn from as few pairs; {test.n_queries:,} test queries, the best marked *, p of no difference from "
-        f"the net trained for the tested measure\n\n" + "\n\n".join(parts)
+        f"[Donmez2009, Tables 3 and 4, Figure 5]: training for NDCG and MAP is best for these measures; for NDCG@10 "
+        f"and MRR only if all learn from equally few pairs. {test.n_queries:,} test queries; * marks the best; p: "
+        f"against the net trained for the tested measure\n\n" + "\n\n".join(parts)
     )
-    chart = Chart("MRR by pairs with a lambda", "pairs with a lambda an epoch", "MRR on test", lines, log_x=True)
+    chart = Chart("MRR by pairs with a lambda", "pairs with a lambda per epoch", "MRR on test", lines, log_x=True)
     return Outcome(text, chart)
 
 
-def _as_many_pairs(
+def _with_equal_pairs(
     tested: str, found: dict[str, Trained], trained: Callable[[str, int], Trained]
 ) -> dict[str, Trained]:
-    """Nets for all measures from about as many pairs as the tested one has; from all queries if they have fewer."""
+    """Nets for all measures, trained on about as many pairs as the tested measure has, or on all queries if fewer."""
     here = found[tested]
     equal = {}
     for name, seen in found.items():
@@ -82,7 +82,7 @@ def _as_many_pairs(
 def _train(
     name: str, hidden: tuple[int, ...], train: Dataset, vali: Dataset, test: Dataset, settings: Settings
 ) -> Trained:
-    """Of several learning rates, the net that is best on the validation queries."""
+    """The net of the learning rate that is best on the validation queries."""
     nets = [
         LambdaRank(
             name,
@@ -95,7 +95,7 @@ def _train(
         for rate in (QUICK_RATES if settings.quick else RATES)
     ]
     net = max(nets, key=lambda net: max(net.history_["valid"][name]))
-    # For reciprocal rank the paper counts only swaps that raise it [Donmez2009, Eq. 11]; ours learns from falls, too.
+    # For MRR the paper counts only swaps that raise it [Donmez2009, Eq. 11]; ours counts those that lower it, too.
     pairs = effective_pairs(name, train, net.predict(train)).n_effective
     scores = net.predict(test)
     values = {other: parse_metric(other).per_query(test.labels, scores, test.indptr) for other in METRICS}

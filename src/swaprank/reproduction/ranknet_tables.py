@@ -1,10 +1,10 @@
 """[Burges2005, Tables 1 and 2]: RankNet on artificial data, by training size, with and without ties.
 
-Table 1 of the paper cannot have been measured in one way: its figures for the random net are pairs of different labels
-in the right order, and ours agree; its figures for the random polynomial are about four points below that, and agree
-only if pairs of equal labels count too, as half right each. A third of that polynomial's variance is linear, so that
-the best linear ranker has about 0.73 of the pairs of different labels in order whatever it learns from; of all pairs,
-a sixth of which is tied, that is 0.83 * 0.73 + 0.17 / 2 = 0.69, the paper's limit. Both are printed.
+Table 1 of the paper seems to mix two measures. Its numbers for the random net are shares of correctly ordered pairs
+with different labels, and ours agree. Its numbers for the random polynomial are about four points lower, and agree only
+if pairs with equal labels count as half correct. A third of the variance of that polynomial is linear, so that the best
+linear ranker orders about 0.73 of the pairs with different labels correctly. A sixth of all pairs is tied, which gives
+0.83 * 0.73 + 0.17 / 2 = 0.69, the limit in the paper. The experiment prints both measures.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ GENERATORS: dict[str, Generator] = {"net": datasets.random_net, "polynomial": da
 
 
 class Measured(NamedTuple):
-    """Test pairs in the right order: of those with different labels, and of all, equal ones being half right."""
+    """Shares of correct test pairs: of pairs with different labels, and of all pairs, where ties count half."""
 
     different: float
     all_pairs: float
 
 
 class Cell(NamedTuple):
-    """One cell of a table, over data sets that differ in their seed alone."""
+    """One cell of a table, over data sets with different seeds."""
 
     mean: Measured
     spread: Measured
-    """The standard deviation: how far a single data set, such as the paper's, is from the mean."""
+    """The standard deviation between data sets; the paper has one data set per cell."""
 
 
 def run_table_1(settings: Settings, tell: Tell) -> Outcome:
-    """All sixteen cells; quick, of one data set each, and otherwise the mean of ten."""
+    """All sixteen cells, each the mean of ten data sets; quick: one data set."""
     quick, random_state = settings.quick, settings.random_state
     seeds = range(random_state, random_state + (1 if quick else 10))
     found: dict[tuple[str, tuple[int, ...]], list[Cell]] = {}
@@ -82,29 +82,29 @@ def run_table_1(settings: Settings, tell: Tell) -> Outcome:
 
 
 def run_table_2(settings: Settings, tell: Tell) -> Outcome:
-    """A net of ten hidden units on the polynomial, with tied pairs to learn from and without."""
+    """A net of ten hidden units on the polynomial, trained with and without tied pairs."""
     quick, random_state = settings.quick, settings.random_state
     seeds = range(random_state, random_state + (1 if quick else 10))
     rows, lines = [], []
     for ties, published in TABLE_2.items():
-        words = "all ties" if ties else "no ties"
+        name = "all ties" if ties else "no ties"
         cells = []
         for size, paper in zip(TIE_SIZES, published, strict=True):
             cells.append(_cell([_learn(datasets.random_polynomial, size, (10,), ties, seed) for seed in seeds]))
-            tell(f"{words}, {size:,}: {cells[-1].mean.all_pairs:.3f} (paper {paper:.3f})")
-        rows.append([words, "paper", *(f"{value:.3f}" for value in published)])
+            tell(f"{name}, {size:,}: {cells[-1].mean.all_pairs:.3f} (paper {paper:.3f})")
+        rows.append([name, "paper", *(f"{value:.3f}" for value in published)])
         rows.append(["", "all pairs, ties half right", *(f"{cell.mean.all_pairs:.3f}" for cell in cells)])
         rows.append(["", "± between data sets", *(f"{cell.spread.all_pairs:.3f}" for cell in cells)])
         rows.append(["", "different labels", *(f"{cell.mean.different:.3f}" for cell in cells)])
-        lines.append(Series(words, TIE_SIZES, [cell.mean.all_pairs for cell in cells]))
-        lines.append(Series(f"{words} (paper)", TIE_SIZES, published, published=True))
+        lines.append(Series(name, TIE_SIZES, [cell.mean.all_pairs for cell in cells]))
+        lines.append(Series(f"{name} (paper)", TIE_SIZES, published, published=True))
     header = ["trained with", "share of test pairs", *(f"{size:,} vectors" for size in TIE_SIZES)]
     text = f"[Burges2005, Table 2], mean of {len(seeds)} data sets\n\n{text_table(header, rows, left=2)}"
     return Outcome(text, Chart("Learning from ties", "training vectors", "share of pairs in order", lines, log_x=True))
 
 
 def _learn(generator: Generator, size: int, hidden: tuple[int, ...], ties: bool, seed: int) -> Measured:
-    """As in the paper: 100 epochs of plain steps, the rate halved when training gets worse, the best epoch on vali."""
+    """As in the paper: 100 epochs of SGD, learning rate halved when training gets worse, best epoch on vali."""
     queries = (size // DOCUMENTS, 100, 100)
     train, vali, test = generator(queries, n_documents=DOCUMENTS, levels=6, random_state=seed)
     ranker = RankNet(
@@ -123,7 +123,7 @@ def _cell(runs: list[Measured]) -> Cell:
 
 
 def _share_of_ties(labels: Floats, indptr: Ints) -> float:
-    """The share of a query's pairs that have equal labels, the mean over queries."""
+    """The share of pairs with equal labels, averaged over queries."""
     shares = []
     for start, stop in zip(indptr[:-1], indptr[1:], strict=True):
         n, (_, counts) = stop - start, np.unique(labels[start:stop], return_counts=True)

@@ -1,4 +1,4 @@
-"""[Chapelle2010, Figure 2]: the metric of training and test queries while sigma is made smaller."""
+"""[Chapelle2010, Figure 2]: the metric on training and test queries while sigma decreases."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SETS = ("train", "vali", "test")
 
 
 def run(settings: Settings, tell: Tell) -> Outcome:
-    """The mean over all folds, lambda chosen on vali at the last sigma; quick, the first fold and three lambdas."""
+    """The mean over all folds, lambda chosen on vali at the last sigma; quick: the first fold and three lambdas."""
     folds = folds_or_generated(settings, NAME)
     histories = []
     for number, parts in enumerate(folds, 1):
         ranker = SmoothRank(METRIC, regularization=strengths(settings), random_state=settings.random_state)
-        # The last set is the one that lambda is chosen on.
+        # Lambda is chosen on the last validation set.
         ranker.fit(parts.train, valid={"test": parts.test, "vali": parts.vali})
         histories.append({name: ranker.history_[name][METRIC] for name in SETS})
         tell(f"{number} of {len(folds)}: lambda {ranker.regularization_:g}, test {histories[-1]['test'][-1]:.4f}")

@@ -1,4 +1,4 @@
-"""What SmoothRank's experiments learn from: LETOR's folds of a folder, or generated ones."""
+"""Data of the SmoothRank experiments: the folds of a LETOR folder, or generated data."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from swaprank.reproduction.experiment import Settings
 
 QUERIES, QUICK_QUERIES = (60, 20, 100), (30, 10, 30)
 DOCUMENTS, FEATURES, LEVELS = 50, 45, (0.7, 0.15, 0.15)
-"""Of generated data: few queries and many features, as in OHSUMED."""
+"""Sizes of the generated data: few queries and many features, as in OHSUMED."""
 
 STRENGTHS, QUICK_STRENGTHS = "auto", (10.0, 1.0, 0.1)
-"""Of the regularization; "auto" has ten, as the paper."""
+"""Regularization strengths; "auto" tries ten, as in the paper."""
 
 
 def folds_of(settings: Settings, experiment: str) -> list[Fold]:
-    """The folds of the data's folder; the first alone if quick."""
+    """The folds in the folder of the data; quick: only the first."""
     if settings.data is None:
         raise ParameterError(
             f"{experiment} needs LETOR's OHSUMED: --data FOLDER, a folder with Fold1 to Fold5, each with train.txt, "
@@ -33,7 +33,7 @@ def folds_of(settings: Settings, experiment: str) -> list[Fold]:
 
 
 def folds_or_generated(settings: Settings, experiment: str) -> list[Parts]:
-    """The data of the folds; without a folder, three generated data sets, or one if quick."""
+    """The data of the folds. Without a folder: three generated data sets, or one if quick."""
     if settings.data is not None:
         return [fold.load() for fold in folds_of(settings, experiment)]
     sizes = QUICK_QUERIES if settings.quick else QUERIES
@@ -45,23 +45,23 @@ def folds_or_generated(settings: Settings, experiment: str) -> list[Parts]:
 
 
 def described(settings: Settings, n_folds: int) -> str:
-    """Which data that is, in words."""
+    """A description of the data."""
     if settings.data is None:
         return f"{n_folds} generated data {'set' if n_folds == 1 else 'sets'}"
     return f"{n_folds} {'fold' if n_folds == 1 else 'folds'} of {settings.data.name}"
 
 
 def strengths(settings: Settings) -> str | tuple[float, ...]:
-    """The regularizations to choose from."""
+    """The regularization strengths to choose from."""
     return QUICK_STRENGTHS if settings.quick else STRENGTHS
 
 
 def measured(ranker: Ranker, parts: Parts, metrics: list[Metric]) -> Floats:
-    """Each metric of each test query: metrics, then queries."""
+    """The metrics of the test queries, metrics x queries."""
     return np.array([result.per_query for result in evaluate(parts.test, ranker.predict(parts.test), metrics)])
 
 
 def mean_of_folds(folds: list[Floats]) -> Floats:
-    """The mean over the folds of their means over queries, as LETOR has it."""
+    """The mean over folds of the means over queries, as LETOR defines it."""
     means: Floats = np.mean([values.mean(axis=1) for values in folds], axis=0)
     return means

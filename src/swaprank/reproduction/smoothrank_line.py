@@ -1,4 +1,4 @@
-"""[Chapelle2010, Figure 1]: the smooth metric along a random line through the weights that were found."""
+"""[Chapelle2010, Figure 1]: the smooth metric along a random line through the fitted weights."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ STRENGTH = 1.0
 
 
 def run(settings: Settings, tell: Tell) -> Outcome:
-    """Of one training query, as in the paper; quick, fewer points."""
+    """One training query, as in the paper; quick: fewer points."""
     train = folds_or_generated(settings._replace(quick=True), NAME)[0].train
     found = SmoothRank(METRIC, regularization=STRENGTH, random_state=settings.random_state).fit(train)
     tell(f"{METRIC} of training queries: {found.score(train):.4f}")
     at, random = found.predict(train), _random_scores(train, settings.random_state)
-    # To where random weights move the scores by twice their deviation: there, little of what was found is left.
+    # At both ends, random weights change the scores by two standard deviations: little of the fit is left there.
     end = 2.0 * float(at.std() / random.std())
     steps = np.linspace(-1.0, 1.0, QUICK_POINTS if settings.quick else POINTS)
-    query = _first_with_an_order(train)
+    query = _first_with_different_labels(train)
     documents = slice(train.indptr[query], train.indptr[query + 1])
-    start, way = (np.array(train.by_query(scores)[documents]) for scores in (at, end * random))
-    curves = _curves(train.subset([query]), start + steps[:, None] * way)
+    start, direction = (np.array(train.by_query(scores)[documents]) for scores in (at, end * random))
+    curves = _curves(train.subset([query]), start + steps[:, None] * direction)
     rows = []
     for name, curve in curves.items():
         away, best = np.abs(curve - curves["NDCG"]).max(), steps[int(np.argmax(curve))]
         rows.append([name, f"{curve[len(steps) // 2]:.4f}", f"{best:+.2f}", str(_peaks(curve)), f"{away:.4f}"])
-    header = ["smoothing", "at the weights found", "highest at", "peaks", "farthest from NDCG"]
+    header = ["smoothing", "at fitted weights", "highest at", "peaks", "max. distance from NDCG"]
     text = (
         f"[Chapelle2010, Figure 1]: {METRIC} of a query of {len(start)} documents, {described(settings, 1)},\n"
-        f"along a random line through the weights found, from -1 to 1\n\n{text_table(header, rows)}"
+        f"along a random line through the fitted weights, from -1 to 1\n\n{text_table(header, rows)}"
     )
     lines = [Series(name, steps.tolist(), curve.tolist()) for name, curve in curves.items()]
-    return Outcome(text, Chart("The smooth metric along a random line", "step from the weights found", "NDCG", lines))
+    return Outcome(text, Chart("The smooth metric along a random line", "step from the fitted weights", "NDCG", lines))
 
 
 def _curves(one: Dataset, lines: Floats) -> dict[str, Floats]:
-    """The smooth metric of one query's scores, a row of them for each step; and last the metric."""
+    """The smooth metric of one query for several sigmas, and the exact metric; one row of scores per step."""
     smooth = SmoothObjective(METRIC).bind(one, random_state=0, n_threads=1)
     slopes, labels = np.empty(len(one)), one.by_query(one.labels)
     curves = {
@@ -57,13 +57,13 @@ def _curves(one: Dataset, lines: Floats) -> dict[str, Floats]:
     return curves | {"NDCG": np.array([METRIC.mean(labels, scores, one.indptr) for scores in lines])}
 
 
-def _first_with_an_order(data: Dataset) -> int:
+def _first_with_different_labels(data: Dataset) -> int:
     lists = np.split(data.by_query(data.labels), data.indptr[1:-1])
     return int(np.argmax([np.ptp(labels) > 0 for labels in lists]))
 
 
 def _random_scores(data: Dataset, random_state: int) -> Floats:
-    """Scores by Gaussian weights of features in units of their deviation."""
+    """Scores from Gaussian weights of standardized features."""
     features = data.features.astype(np.float64)
     known = ~np.isnan(features)
     mean = np.divide(np.where(known, features, 0.0).sum(axis=0), np.maximum(known.sum(axis=0), 1))
@@ -75,7 +75,7 @@ def _random_scores(data: Dataset, random_state: int) -> Floats:
 
 
 def _peaks(curve: Floats) -> int:
-    """Points that are higher than both neighbours; of flat tops, one."""
+    """The number of local maxima; a flat one counts once."""
     steps = np.diff(curve)
     ways = np.sign(steps[steps != 0])
     return int(np.sum((ways[:-1] > 0) & (ways[1:] < 0)))

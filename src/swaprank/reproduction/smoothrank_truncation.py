@@ -1,4 +1,4 @@
-"""[Chapelle2010, Table 3]: which k to train for, whatever the k that is measured."""
+"""[Chapelle2010, Table 3]: which k of NDCG@k to train for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAPER = {
 
 
 def run(settings: Settings, tell: Tell) -> Outcome:
-    """Trained and chosen for NDCG@1, 5, 10 and 50, on five folds; quick, the first fold and three lambdas."""
+    """Trained and selected for NDCG@1, 5, 10 and 50 on five folds; quick: the first fold and three lambdas."""
     found: dict[int, list[Floats]] = {k: [] for k in PAPER}
     folds = folds_of(settings, NAME)
     for fold in folds:
@@ -40,7 +40,7 @@ def run(settings: Settings, tell: Tell) -> Outcome:
         rows.append(["", "ours", *(f"{value:.4f}" for value in means[k])])
     header = ["trained for", "", *(f"NDCG@{k}" for k in MEASURED)]
     text = (
-        f"[Chapelle2010, Table 3]: the larger k, the better; ours: {described(settings, len(folds))}, LETOR's measures"
+        f"[Chapelle2010, Table 3]: larger k is better; ours: {described(settings, len(folds))}, LETOR's measures"
         f"\n\n{text_table(header, rows, left=2)}"
     )
     trained = list(PAPER)

@@ -55,7 +55,7 @@ def make_data(folder: Path, random_state: int = 0) -> dict[str, Dataset]:
 
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from swaprank.experiments.demonstration import make_data
+    >>> from swaprank.reproduction.demonstration import make_data
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     parts = make_data(Path(folder))
     ...     sorted(path.name for path in Path(folder).iterdir())
