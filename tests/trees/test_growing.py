@@ -9,11 +9,11 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import AnyArray, Bools, Features, Floats
+from swaprank.models.forest import ARRAYS, Forest
 from swaprank.objectives.objective import BoundObjective
-from swaprank.trees.boosting import Booster, TreeRules, documents_at_nodes
+from swaprank.trees.boosting import Booster, TreeRules, count_at_nodes
 from swaprank.trees.document_sampling import draw_sample, gather_bins
 from swaprank.trees.histogram import BINS, BLOCK, add_rows, count_rows
-from swaprank.trees.tree import GrownTree
 
 
 class Fixed(BoundObjective):
@@ -34,7 +34,7 @@ def rules(**changes: float | None) -> TreeRules:
     return TreeRules(**(standard | changes))  # type: ignore[arg-type]
 
 
-def grown(X: AnyArray, grad: Floats, hess: Floats, n_threads: int = 2, **changes: float | None) -> GrownTree:
+def grown(X: AnyArray, grad: Floats, hess: Floats, n_threads: int = 2, **changes: float | None) -> Forest:
     data = sr.Dataset(X, np.zeros(len(X)), qid=np.arange(len(X)) // 4)
     return Booster(data, np.zeros(len(X)), rules(**changes), 0, n_threads).add_tree(Fixed(grad, hess), 1)
 
@@ -64,7 +64,7 @@ def naive_best(X: Features, grad: Floats, hess: Floats, min_docs: int, l2: float
     return best
 
 
-def leaf_numbers(tree: GrownTree, X: Features) -> list[int]:
+def leaf_numbers(tree: Forest, X: Features) -> list[int]:
     numbers = []
     for row in X:
         node = 0 if len(tree.feature) else -1
@@ -128,8 +128,8 @@ def test_tree_is_identical_for_any_number_of_threads(n_threads: int) -> None:
     X, grad, hess = rng.normal(size=(70_000, 40)), rng.normal(size=70_000), rng.random(70_000)
     options: dict[str, float] = {"n_leaves": 31, "min_docs_in_leaf": 20, "document_fraction": 0.9}
     one, other = grown(X, grad, hess, 1, **options), grown(X, grad, hess, n_threads, **options)
-    for a, b in zip(one, other, strict=True):
-        np.testing.assert_array_equal(a, b)
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
 def test_limits_are_kept() -> None:
@@ -155,9 +155,9 @@ def test_histograms_are_sums() -> None:
             np.testing.assert_array_equal(found[f * BINS : (f + 1) * BINS], expected)
 
 
-def test_documents_at_nodes() -> None:
+def test_count_at_nodes() -> None:
     left, right = np.array([1, ~0]), np.array([~2, ~1])
-    assert documents_at_nodes(left, right, np.array([3, 4, 5])).tolist() == [12, 7]
+    assert count_at_nodes(left, right, np.array([3, 4, 5])).tolist() == [12, 7]
 
 
 def sampled(fraction: float, seed: int) -> tuple[Floats, Floats, AnyArray, float, float]:
