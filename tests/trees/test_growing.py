@@ -1,4 +1,4 @@
-"""Trees against their naive twins: every split tried by hand, every document walked down."""
+"""Trees compared with plain Python: every split is tried, every document walks down the tree."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from swaprank.trees.histogram import BINS, BLOCK, add_rows, count_rows
 
 
 class Fixed(BoundObjective):
-    """The same gradients whatever the scores."""
+    """The same gradients for any scores."""
 
     def __init__(self, grad: Floats, hess: Floats) -> None:
         self.grad, self.hess = grad, hess
@@ -87,7 +87,7 @@ def test_first_split_is_the_best_of_all(seed: int, min_docs: int) -> None:
     assert tree.threshold[0] == pytest.approx(threshold)
 
 
-def test_the_leaf_that_gains_most_is_split_next() -> None:
+def test_the_leaf_with_the_largest_gain_is_split_next() -> None:
     X, grad, hess = random_problem(7)
     tree = grown(X, grad, hess, n_leaves=3)
     first = grown(X, grad, hess, n_leaves=2)
@@ -115,7 +115,7 @@ def test_a_tiny_tree_by_hand() -> None:
     assert tree.gain[0] == pytest.approx(2**2 / 2 + 2**2 / 1 - 0)
 
 
-def test_missing_values_alone_can_be_told_apart() -> None:
+def test_a_split_can_separate_only_missing_values() -> None:
     X = np.array([[7.0], [np.nan], [7.0], [np.nan]])
     tree = grown(X, np.array([1.0, -1.0, 1.0, -1.0]), np.ones(4), n_leaves=2)
     assert len(set(leaf_numbers(tree, X.astype(np.float32))[::2])) == 1
@@ -196,7 +196,7 @@ def test_the_whole_sample_is_nearly_exact() -> None:
     assert sum_hess == pytest.approx(hess.sum(), rel=1e-4)
 
 
-def test_a_sample_has_its_size_whatever_the_lists_look_like() -> None:
+def test_a_sample_has_its_size_for_any_order_of_gradients() -> None:
     grad = np.full(20_000 * 50, 0.01)
     grad[::50] = 1.0
     rows, packed = np.empty((2, len(grad)), np.int32), np.zeros(len(grad), np.int64)
