@@ -38,7 +38,7 @@ def find_leaves(forest: Forest, X: Features, n_threads: int | None = None) -> ND
         first_leaf = int(forest.tree_leaves[tree])
         nodes = slice(forest.tree_nodes[tree], forest.tree_nodes[tree + 1])
         left, right, depth = append_leaves(forest.left[nodes], forest.right[nodes])
-        # Leaves point to themselves, whatever the feature and threshold.
+        # Leaves point to themselves for any feature and threshold.
         feature, threshold, missing_left = (np.zeros(len(left), dtype) for dtype in (np.uint32, np.float32, np.bool_))
         n_nodes = len(left) // 2
         feature[:n_nodes], threshold[:n_nodes] = forest.feature[nodes], forest.threshold[nodes]

@@ -55,7 +55,7 @@ def draw_sample(
     `packed` is indexed by the position in the list if `by_position`, otherwise by row. rows[1] is a work array.
     """
     starts = list(range(0, len(grad), CHUNK))
-    rates = SamplingRates(*_importance_factors(grad, hess, taken, starts, n_threads), 0.0)
+    rates = Rates(*_importance_factors(grad, hess, taken, starts, n_threads), 0.0)
     if fraction < 1.0:
         rates = rates._replace(threshold=_threshold(_some_importances(grad, hess, taken, rates, seed), fraction))
     sums = np.zeros((len(starts), 5))
@@ -94,7 +94,7 @@ def copy_rows(blocks: Ints, rows: AnyArray, start: int, stop: int, target: Ints)
             target[b, k, 1] = blocks[b, row, 1]
 
 
-class SamplingRates(NamedTuple):
+class Rates(NamedTuple):
     """A document's probability is min(1, importance / threshold), with importance = |g| per_grad + h per_hess."""
 
     per_grad: float
@@ -116,7 +116,7 @@ def _importance_factors(
     return (count / gradient if gradient > 0 else 1.0), (count / hessian if hessian > 0 else 1.0)
 
 
-def _some_importances(grad: Floats, hess: Floats, taken: AnyArray, rates: SamplingRates, seed: int) -> Floats:
+def _some_importances(grad: Floats, hess: Floats, taken: AnyArray, rates: Rates, seed: int) -> Floats:
     if len(grad) <= _THRESHOLD_SAMPLE:
         rows = np.flatnonzero(taken)
     else:
@@ -162,14 +162,7 @@ def sum_chunk(grad: Floats, hess: Floats, taken: AnyArray, start: int) -> tuple[
 
 @kernel
 def draw_rows(
-    grad: Floats,
-    hess: Floats,
-    taken: AnyArray,
-    rates: SamplingRates,
-    seed: int,
-    start: int,
-    rows: AnyArray,
-    sums: Floats,
+    grad: Floats, hess: Floats, taken: AnyArray, rates: Rates, seed: int, start: int, rows: AnyArray, sums: Floats
 ) -> None:
     """Draw documents from one chunk and list them from rows[start] on.
 
@@ -201,7 +194,7 @@ def draw_rows(
 def pack_rows(
     grad: Floats,
     hess: Floats,
-    rates: SamplingRates,
+    rates: Rates,
     seed: int,
     grad_scale: float,
     hess_scale: float,

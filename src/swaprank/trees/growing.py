@@ -269,14 +269,7 @@ def child_histograms(
 
 @kernel
 def find_splits(
-    blocks: Bytes,
-    columns: Columns,
-    limits: Limits,
-    one: int,
-    two: int,
-    work: Workspace,
-    thread: int,
-    n_threads: int,
+    blocks: Bytes, columns: Columns, limits: Limits, one: int, two: int, work: Workspace, thread: int, n_threads: int
 ) -> None:
     """Find the best splits of two leaves (or of one, if `two` is -1).
 
