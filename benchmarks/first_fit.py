@@ -1,11 +1,12 @@
-"""Claim: the first fit on a new machine takes at most 30 s more than a warm one, the next process at most 1 s more.
+"""Claim: the first fit on a new machine takes at most 30 s longer than a warm fit, and in the next process at most 1 s.
 
     python benchmarks/first_fit.py [--runs 3] [--valid]
 
-Every process is a new one: it imports swaprank, makes a small data set, and fits a LambdaMART of ten trees four times.
-What counts is the first fit less the fastest of the other three, in the best of several processes: with an empty
-NUMBA_CACHE_DIR, in which everything is compiled, and with the cache that such a process has left. The import and the
-first predict are shown beside it. With --valid a second set is measured after every tree, which takes more kernels.
+Every run is a new process. It imports swaprank, generates a small data set, and fits a LambdaMART of ten trees four
+times. The result is the time of the first fit minus the fastest of the other three, the best of several processes: with
+an empty NUMBA_CACHE_DIR, so that all kernels are compiled, and with the cache that this process leaves behind. The
+times of the import and of the first predict are also shown. With --valid, the fit also measures a validation set after
+every tree, which needs more kernels.
 """
 
 from __future__ import annotations
@@ -21,25 +22,25 @@ import time
 from importlib.metadata import version
 from typing import NamedTuple
 
-BARS = {"empty cache": 30.0, "warm cache": 1.0}
+LIMITS = {"empty cache": 30.0, "warm cache": 1.0}
 
 
 class Times(NamedTuple):
     """Seconds of one process."""
 
     imported: float
-    first: float
-    again: float
+    first_fit: float
+    warm_fit: float
     predicted: float
 
     @property
-    def more(self) -> float:
-        """What the first fit took beyond a warm one."""
-        return self.first - self.again
+    def overhead(self) -> float:
+        """How much longer the first fit took than a warm one."""
+        return self.first_fit - self.warm_fit
 
 
 def print_times(with_valid: bool) -> None:
-    """Run by the processes that are measured."""
+    """Print the times of this process; runs in the measured processes."""
     start = time.perf_counter()
     import swaprank as sr
 
@@ -51,8 +52,8 @@ def print_times(with_valid: bool) -> None:
         ends.append(time.perf_counter())
     ranker.predict(vali)
     ends.append(time.perf_counter())
-    imported, first, *again, predicted = (b - a for a, b in zip(ends[:-1], ends[1:], strict=True))
-    print(json.dumps(Times(imported, first, min(again), predicted)))
+    imported, first_fit, *warm_fits, predicted = (b - a for a, b in zip(ends[:-1], ends[1:], strict=True))
+    print(json.dumps(Times(imported, first_fit, min(warm_fits), predicted)))
 
 
 def run_process(cache: str, with_valid: bool) -> Times:
@@ -71,7 +72,7 @@ def main() -> None:
     if options.measured:
         print_times(options.valid)
         return
-    times: dict[str, list[Times]] = {name: [] for name in BARS}
+    times: dict[str, list[Times]] = {name: [] for name in LIMITS}
     for _ in range(options.runs):
         with tempfile.TemporaryDirectory() as cache:
             times["empty cache"].append(run_process(cache, options.valid))
@@ -79,11 +80,11 @@ def main() -> None:
     print(f"First fit of a process, best of {options.runs}; {os.cpu_count()} cores, ", end="")
     print(f"load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}, ", end="")
     print(f"swaprank {version('swaprank')}, numba {version('numba')}.\n")
-    print("| | first fit | warm fit | more | bar | import and data | first predict |")
+    print("| seconds | first fit | warm fit | difference | limit | import and data | first predict |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     for name, runs in times.items():
-        best = min(runs, key=lambda each: each.more)
-        fits = f"{best.first:.2f} | {best.again:.3f} | {best.more:.2f} | under {BARS[name]:g}"
+        best = min(runs, key=lambda each: each.overhead)
+        fits = f"{best.first_fit:.2f} | {best.warm_fit:.3f} | {best.overhead:.2f} | under {LIMITS[name]:g}"
         print(f"| {name} | {fits} | {best.imported:.2f} | {best.predicted:.2f} |")
 
 

@@ -1,12 +1,12 @@
-"""Claim: the time of a tree grows linearly with the rows and with the features.
+"""Claim: the time per tree grows linearly with the rows and with the features.
 
     python benchmarks/growth.py [--rows 25000 50000 … 800000] [--features 17 34 … 272] [--plot growth.png]
 
-Generated data: lists of 120 documents, labels from a few of the features. Along rows there are 136 features; along
-features, 200,000 rows. For each size, the minimum and the median over the trees of several fits (the first tree of each
-left out) of trees with 63 leaves for NDCG@10. The slope is that of log seconds by log size, fitted to the minima: 1 is
-linear, less is better than linear, for a tree has work that does not grow, such as its gradients with the features. The
-second slope is fitted to the larger half of the sizes, where that work counts least.
+Generated data: queries of 120 documents, labels from a few of the features. The rows vary at 136 features, the features
+at 200,000 rows. For each size, the minimum and the median over the trees of several fits (without the first tree of
+each fit), with 63 leaves, for NDCG@10. The slope is that of log seconds by log size, fitted to the minima. 1 is linear;
+less is better than linear, because part of a tree's work does not grow: computing gradients does not depend on the
+number of features. The second slope is fitted to the larger half of the sizes, where that part matters least.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ import numpy as np
 import swaprank as sr
 from swaprank.arrays import Features
 
-LIST = 120
+QUERY_DOCUMENTS = 120
 FIXED_FEATURES = 136
 FIXED_ROWS = 200_000
 
 
 class Point(NamedTuple):
-    """One size and its times."""
+    """One size and its seconds per tree."""
 
     size: int
     lowest: float
@@ -43,7 +43,7 @@ def generated(n_rows: int, n_features: int) -> sr.Dataset:
     useful = X[:, : min(16, n_features)]
     target = np.tanh(useful).sum(axis=1) + 2 * (useful[:, 0] * useful[:, 1] > 0.5) + rng.normal(size=n_rows) * 2
     y = np.digitize(target, np.quantile(target, [0.52, 0.84, 0.97, 0.99]))
-    return sr.Dataset(X, y, qid=np.arange(n_rows) // LIST)
+    return sr.Dataset(X, y, qid=np.arange(n_rows) // QUERY_DOCUMENTS)
 
 
 def measure(data: sr.Dataset, size: int, options: argparse.Namespace) -> Point:
@@ -62,7 +62,7 @@ def slope(points: list[Point]) -> float:
 
 
 def report(what: str, fixed: str, points: list[Point]) -> None:
-    print(f"\n| {what} ({fixed}) | a tree, minimum | a tree, median | ns a value |\n|---:|---:|---:|---:|")
+    print(f"\n| {what} ({fixed}) | s per tree, minimum | s per tree, median | ns per value |\n|---:|---:|---:|---:|")
     other = FIXED_FEATURES if what == "rows" else FIXED_ROWS
     for point in points:
         each = 1e9 * point.lowest / (point.size * other)
@@ -85,7 +85,7 @@ def plot(file: Path, lines: dict[str, list[Point]]) -> None:
         axis.loglog(sizes, points[-1].lowest * sizes / sizes[-1], "--", color="0.7", label="linear")
         axis.set_xlabel(what)
         axis.legend(frameon=False)
-    axes[0].set_ylabel("seconds a tree")
+    axes[0].set_ylabel("seconds per tree")
     figure.savefig(file, dpi=150)
     print(f"\nPlot: {file}")
 
@@ -98,7 +98,7 @@ def main() -> None:
     parser.add_argument("--leaves", type=int, default=63)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=2)
-    parser.add_argument("--plot", type=Path, help="write a picture there, if matplotlib is installed")
+    parser.add_argument("--plot", type=Path, help="write a plot to this file; needs matplotlib")
     options = parser.parse_args()
 
     versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "numba"))

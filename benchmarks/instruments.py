@@ -1,10 +1,11 @@
-"""Claims: the best mix of two rankers in under 30 s; 459 directions of a linear model in under 2 minutes.
+"""Claims: combining two rankers takes less than 30 s; certifying a linear model along 459 directions less than 2 min.
 
     python benchmarks/instruments.py [--queries 10000] [--mixed 2000]
 
-First, two noisy rankers on 2,000 queries of 120 documents: every crossing of every two documents, for several metrics.
-Then a linear model on 10,000 queries of 50 documents and 300 features: NDCG@10 at ten steps along 459 directions, on
-all cores, and how much memory the process came to hold beyond its data. Kernels are compiled before the clock starts.
+Combination: two noisy rankers on 2,000 queries of 120 documents, over every crossing of the scores of two documents,
+for several metrics. Certification: a linear model on 10,000 queries of 50 documents and 300 features, NDCG@10 at ten
+steps along 459 directions, on all cores, and the memory that the process used beyond its data. Kernels are compiled
+before the clock starts.
 """
 
 from __future__ import annotations
@@ -30,19 +31,20 @@ def combination(n_queries: int) -> None:
     n = n_queries * DOCUMENTS
     labels, indptr = rng.choice(5, n, p=(0.5, 0.2, 0.15, 0.1, 0.05)), np.arange(0, n + 1, DOCUMENTS)
     a, b = labels + 2 * rng.normal(size=(2, n))
-    print(f"\n| {n_queries:,} queries of {DOCUMENTS} documents | s | steps | alone | best, 0 to 1 | measured there |")
+    print(f"\n| {n_queries:,} queries of {DOCUMENTS} documents | seconds | steps ", end="")
+    print("| best single ranker | best combination | measured again |")
     print("|---|---:|---:|---:|---:|---:|")
     for name in METRICS:
         bound = sr.metric(name).bind(labels, indptr)
         few = sr.metric(name).bind(labels[: 2 * DOCUMENTS], indptr[:3])
         sweep(few, a[: 2 * DOCUMENTS], b[: 2 * DOCUMENTS])
-        begun = time.perf_counter()
+        start = time.perf_counter()
         steps = sweep(bound, a, b)
         best = steps.best(0.0, 1.0)
-        seconds = time.perf_counter() - begun
-        there, alone = bound.mean(best.alpha * a + (1 - best.alpha) * b), max(bound.mean(a), bound.mean(b))
+        seconds = time.perf_counter() - start
+        again, single = bound.mean(best.alpha * a + (1 - best.alpha) * b), max(bound.mean(a), bound.mean(b))
         print(
-            f"| {name} | {seconds:.1f} | {len(steps.edges):,} | {alone:.6f} | {best.value:.6f} | {there:.6f} |",
+            f"| {name} | {seconds:.1f} | {len(steps.edges):,} | {single:.6f} | {best.value:.6f} | {again:.6f} |",
             flush=True,
         )
 
@@ -52,24 +54,24 @@ def certification(n_queries: int) -> None:
     ranker = sr.LambdaRank("ndcg@10", hidden=(), n_epochs=30, random_state=1).fit(train)
     sr.certify(ranker, train.subset(slice(0, 100)), epsilon=0.5)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    begun, used = time.perf_counter(), time.process_time()
+    start, used = time.perf_counter(), time.process_time()
     found = sr.certify(ranker, train, n_weights=0)
-    seconds, used = time.perf_counter() - begun, time.process_time() - used
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    begun = time.perf_counter()
+    seconds, used = time.perf_counter() - start, time.process_time() - used
+    memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    start = time.perf_counter()
     sr.certify(ranker, train)
-    whole = time.perf_counter() - begun
+    with_weights = time.perf_counter() - start
     print(
         f"\nLinear model, {n_queries:,} queries of 50 documents, 300 features: {found.n_directions} directions, "
-        f"{len(found.steps)} steps in {seconds:.0f} s, {used:.0f} s of CPU ({whole:.0f} s with 50 weights varied "
-        f"alone), {grown:.0f} MB more than before; {found.n_rising} rise."
+        f"{len(found.steps)} steps each in {seconds:.0f} s, {used:.0f} s of CPU time ({with_weights:.0f} s with "
+        f"50 single weights in addition), {memory:.0f} MB of memory; {found.n_rising} directions raise the metric."
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--queries", type=int, default=10_000, help="of the certification")
-    parser.add_argument("--mixed", type=int, default=2_000, help="queries of the combination")
+    parser.add_argument("--queries", type=int, default=10_000, help="number of queries of the certification")
+    parser.add_argument("--mixed", type=int, default=2_000, help="number of queries of the combination")
     options = parser.parse_args()
     versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "numba"))
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; Python {platform.python_version()}, {versions}.")

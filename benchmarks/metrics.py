@@ -1,10 +1,10 @@
-"""Claim: NDCG@10 and MAP from flat arrays, at least 5 times faster than pytrec_eval on its ready dictionaries.
+"""Claim: NDCG@10 and MAP from flat arrays are at least 5 times faster than pytrec_eval on prepared dictionaries.
 
     python benchmarks/metrics.py [--queries 2000] [--documents 120] [--runs 7]
 
-Both measure the same documents in the same process, with the same conventions, and must agree on every query; the best
-of several runs counts. What each needs beforehand (dictionaries there, nothing here) is left out of its time.
-ir_measures is not in the table: for these measures it calls pytrec_eval.
+Both libraries measure the same documents in the same process with the same conventions, and their values must agree for
+every query. The best of several runs counts. Preparation (pytrec_eval's dictionaries) is not timed. ir_measures is not
+in the table because it calls pytrec_eval for these measures.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def main() -> None:
     bound = [metric.bind(labels, indptr, docid=docid) for metric in ours]
     theirs = best_time(lambda: evaluator.evaluate(run), options.runs)
     rows = [
-        ("pytrec_eval, ready dictionaries", theirs),
+        ("pytrec_eval, prepared dictionaries", theirs),
         ("swaprank, flat arrays, 1 thread", best_time(lambda: measure(1), options.runs)),
         ("swaprank, flat arrays, all cores", best_time(lambda: measure(None), options.runs)),
         ("swaprank, bound once, all cores", best_time(lambda: [b.per_query(scores) for b in bound], options.runs)),

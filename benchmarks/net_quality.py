@@ -1,11 +1,12 @@
-"""Claim: on small sets, nets rank as well as boosted trees: test NDCG@10 and MAP over the five folds.
+"""Claim: on small data sets, nets rank as well as boosted trees: test NDCG@10 and MAP over five folds.
 
     python benchmarks/net_quality.py FOLDER [--sets mq2008 ohsumed] [--seeds 3] [--learners …]
 
-FOLDER holds the sets, as for quality.py. A net is as it comes but for its hidden units; its epoch is the best of 100
-by NDCG@10 on vali; "of six" is the best there of 10, 20 or 50 units with a learning rate of 0.001 or 0.003.
-SmoothRank is as it comes: learned for NDCG@50, its regularisation the best of ten by that on vali. The trees are those
-of quality.py, each library's the best of its grid of six. Means are over folds and seeds (one seed for the trees).
+FOLDER holds the data sets, as for quality.py. Nets use their default parameters except for the hidden units, and keep
+the best of 100 epochs by NDCG@10 on vali. "best of six" is the best on vali of 10, 20 or 50 hidden units with a
+learning rate of 0.001 or 0.003. SmoothRank uses its defaults: NDCG@50, with the best of ten regularizations by NDCG@50
+on vali. The trees are those of quality.py, each library's best of its grid of six. Means are over folds and seeds (one
+seed for trees).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def best_on_vali(fold: Fold, models: Iterable[Predict]) -> Predict:
 
 
 def net(kind: type[Any], **grid: list[Any]) -> Learner:
-    """The best on vali of all combinations of the given parameters."""
+    """The net that is best on vali, over all combinations of the given parameters."""
 
     def learn(fold: Fold, seed: int) -> Predict:
         choices = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
@@ -57,7 +58,7 @@ ALL: dict[str, Learner] = {
     "LambdaRank, linear": net(sr.LambdaRank, hidden=[()]),
     "LambdaRank, 10 hidden units": net(sr.LambdaRank, hidden=[(10,)]),
     "LambdaRank, 50 hidden units": net(sr.LambdaRank, hidden=[(50,)]),
-    "LambdaRank, of six": net(sr.LambdaRank, **SIX),
+    "LambdaRank, best of six": net(sr.LambdaRank, **SIX),
     "RankNet, linear": net(sr.RankNet, hidden=[()]),
     "RankNet, 10 hidden units": net(sr.RankNet, hidden=[(10,)]),
     "SmoothRank, linear": smoothrank,
@@ -72,7 +73,7 @@ def main() -> None:
     parser.add_argument("--learners", nargs="+", choices=list(ALL), default=list(ALL))
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
-    print("| set | learner | NDCG@10 | MAP | seconds a model |\n|---|---|---:|---:|---:|")
+    print("| set | learner | NDCG@10 | MAP | seconds per model |\n|---|---|---:|---:|---:|")
     for name in options.sets:
         folds = list(folds_of(options.folder / name))
         for learner in options.learners:

@@ -1,19 +1,19 @@
-"""Claims: RankNet factored is many times faster than pair by pair; LambdaRank takes a fifth of PyTorch's time.
+"""Claims: factored RankNet is many times faster than pairwise RankNet; LambdaRank takes a fifth of PyTorch's time.
 
     python benchmarks/nets.py [--tables speedup growth torch] [--data FOLDER] [--repeat 5]
 
     speedup   an epoch of RankNet on 1000 queries of 26 documents with 367 features and five labels, the shape of
-              [Burges2006, 6.1]: "pairs" (V1, two forwards and two backwards a pair) over "factored" (V2), both with a
-              step a query
+              [Burges2006, 6.1]: "pairs" (V1, two forward and two backward passes per pair) over "factored" (V2), both
+              with one step per query
     growth    an epoch of a linear RankNet on one list of 4,000 to 256,000 documents with 50 features: the slope of log
               seconds by log documents; V1 up to 16,000
-    torch     an epoch of LambdaRank for NDCG@10, 136-10-1, plain gradient steps, one a query, against PyTorch: with
-              autograd and torch.optim, and with the backward pass written out by hand. FOLDER has train.npz with X, y
-              and sizes (documents of each query); without it, data of a similar shape is made. Features are
-              standardised beforehand for PyTorch, as we go for us. All begin with the same weights and go through the
-              queries in the same order; after a hundred of them they must have the same weights.
+    torch     an epoch of LambdaRank for NDCG@10, 136-10-1, plain gradient descent with one step per query, against
+              PyTorch: with autograd and torch.optim, and with a hand-written backward pass. FOLDER has train.npz with
+              X, y and sizes (documents per query); without it, data of a similar shape is generated. PyTorch gets
+              standardised features; swaprank standardises during the epoch. All start with the same weights and use the
+              same order of queries; after a hundred queries their weights must agree.
 
-One thread each, the least of several epochs, which take turns.
+All use one thread. The fastest of several epochs counts; the libraries take turns.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ RATE = 1e-3
 
 
 class Judged(NamedTuple):
-    """Documents, query after query."""
+    """Documents, grouped by query."""
 
     X: Features
     y: Floats
     sizes: Ints
 
     def dataset(self) -> sr.Dataset:
-        """As ours."""
+        """The documents as a swaprank data set."""
         return sr.Dataset(self.X, self.y, qid=np.repeat(np.arange(len(self.sizes)), self.sizes))
 
 
 def generated(sizes: Ints, n_features: int, shares: list[float], seed: int = 0) -> Judged:
-    """Normal features; labels, in the given shares, of a noisy sum of some of them."""
+    """Normal features; labels from a noisy sum of some features, with the given shares."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((int(sizes.sum()), n_features), dtype=np.float32)
     target = np.tanh(X[:, :16]).sum(axis=1) + 2 * rng.standard_normal(len(X))
@@ -74,7 +74,7 @@ def report_speedup(repeat: int) -> None:
     pairs = sum(
         int((data.labels[rows][:, None] > data.labels[rows][None, :]).sum()) for rows in map(data.rows, range(1000))
     )
-    print(f"\n| 1000 queries, {pairs:,} pairs | V1, a pair at a time | V2, factored | V1 / V2 | paper |")
+    print(f"\n| 1000 queries, {pairs:,} pairs | V1, pairwise | V2, factored | V1 / V2 | paper |")
     print("|---|---:|---:|---:|---:|")
     for hidden, paper in (((), 5.1), ((10,), 8.0)):
         ways = {way: ranknet(data, hidden, way) for way in ("pairs", "factored")}
@@ -94,7 +94,7 @@ def report_growth(repeat: int) -> None:
         "factored": [4000 * 2**i for i in range(7)],
         "pairs": [1000 * 2**i for i in range(5)],
     }
-    print("\n| documents in one list | V2, factored | V1, a pair at a time |\n|---:|---:|---:|")
+    print("\n| documents in one list | V2, factored | V1, pairwise |\n|---:|---:|---:|")
     found: dict[Training, dict[int, float]] = {"factored": {}, "pairs": {}}
     for way, numbers in sizes.items():
         ranknet(generated(np.array([3000]), 50, [0.2] * 5).dataset(), (), way).epoch(1)
@@ -110,13 +110,13 @@ def report_growth(repeat: int) -> None:
 
 
 class TorchData(NamedTuple):
-    """Standardised documents and what the lambdas of NDCG need, prepared once."""
+    """Standardised documents, and the arrays that the lambdas of NDCG need."""
 
     X: Any
     gains: Any
     indptr: list[int]
-    best: list[float]
-    """The best DCG of each query."""
+    ideal: list[float]
+    """The ideal DCG of each query."""
     discounts: Any
 
 
@@ -127,29 +127,31 @@ def torch_data(data: Judged, torch: Any) -> TorchData:
     indptr = np.concatenate(([0], np.cumsum(data.sizes))).tolist()
     discounts = np.zeros(int(data.sizes.max()), np.float32)
     discounts[:CUTOFF] = 1 / np.log2(2 + np.arange(min(CUTOFF, len(discounts))))
-    best = [float(np.sort(gains[a:b])[::-1] @ discounts[: b - a]) for a, b in zip(indptr[:-1], indptr[1:], strict=True)]
+    ideal = [
+        float(np.sort(gains[a:b])[::-1] @ discounts[: b - a]) for a, b in zip(indptr[:-1], indptr[1:], strict=True)
+    ]
     X = torch.from_numpy(scaled.astype(np.float32))
-    return TorchData(X, torch.from_numpy(gains), indptr, best, torch.from_numpy(discounts))
+    return TorchData(X, torch.from_numpy(gains), indptr, ideal, torch.from_numpy(discounts))
 
 
-def torch_lambdas(torch: Any, scores: Any, gains: Any, discounts: Any, best: float) -> Any:
-    """dC/ds of one query: only pairs with a document in the top ten, as NDCG@10 feels no other."""
+def torch_lambdas(torch: Any, scores: Any, gains: Any, discounts: Any, ideal: float) -> Any:
+    """dC/ds of one query: only pairs with a document in the top ten change NDCG@10."""
     n = len(scores)
     k = min(CUTOFF, n)
     ordered, order = torch.sort(scores, descending=True)
-    gained, falling = gains[order], discounts[:n]
-    weights = (gained[:k, None] - gained[None, :]) * (falling[:k, None] - falling[None, :]) / best
+    sorted_gains, discounts = gains[order], discounts[:n]
+    weights = (sorted_gains[:k, None] - sorted_gains[None, :]) * (discounts[:k, None] - discounts[None, :]) / ideal
     weights = torch.triu(weights, 1)
-    pushed = weights * torch.sigmoid(-torch.sign(weights) * (ordered[:k, None] - ordered[None, :]))
-    forces = pushed.sum(0)
-    forces[:k] -= pushed.sum(1)
-    grad = torch.empty_like(forces)
-    grad[order] = forces
+    pair_lambdas = weights * torch.sigmoid(-torch.sign(weights) * (ordered[:k, None] - ordered[None, :]))
+    lambdas = pair_lambdas.sum(0)
+    lambdas[:k] -= pair_lambdas.sum(1)
+    grad = torch.empty_like(lambdas)
+    grad[order] = lambdas
     return grad
 
 
 def autograd_epoch(torch: Any, data: TorchData, start: list[Any], queries: list[int]) -> Any:
-    """With torch.nn, autograd and torch.optim; gives the first layer's weights."""
+    """An epoch with torch.nn, autograd and torch.optim; returns the weights of the first layer."""
     n_hidden, n_features = start[0].shape
     net = torch.nn.Sequential(
         torch.nn.Linear(n_features, n_hidden), torch.nn.Tanh(), torch.nn.Linear(n_hidden, 1, bias=False)
@@ -160,9 +162,9 @@ def autograd_epoch(torch: Any, data: TorchData, start: list[Any], queries: list[
     optimizer = torch.optim.SGD(net.parameters(), lr=RATE)
     for q in queries:
         a, b = data.indptr[q], data.indptr[q + 1]
-        if data.best[q] > 0:
+        if data.ideal[q] > 0:
             scores = net(data.X[a:b])[:, 0]
-            grad = torch_lambdas(torch, scores.detach(), data.gains[a:b], data.discounts, data.best[q])
+            grad = torch_lambdas(torch, scores.detach(), data.gains[a:b], data.discounts, data.ideal[q])
             optimizer.zero_grad(set_to_none=True)
             scores.backward(grad)
             optimizer.step()
@@ -170,16 +172,16 @@ def autograd_epoch(torch: Any, data: TorchData, start: list[Any], queries: list[
 
 
 def by_hand_epoch(torch: Any, data: TorchData, start: list[Any], queries: list[int]) -> Any:
-    """With the backward pass and the steps written out; gives the first layer's weights."""
+    """An epoch with a hand-written backward pass; returns the weights of the first layer."""
     W, bias, v = (value.clone() for value in start)
     with torch.inference_mode():
         for q in queries:
             a, b = data.indptr[q], data.indptr[q + 1]
-            if data.best[q] > 0:
+            if data.ideal[q] > 0:
                 X = data.X[a:b]
                 units = torch.tanh(torch.addmm(bias, X, W.t()))
                 scores = (units @ v.t())[:, 0]
-                grad = torch_lambdas(torch, scores, data.gains[a:b], data.discounts, data.best[q])
+                grad = torch_lambdas(torch, scores, data.gains[a:b], data.discounts, data.ideal[q])
                 deltas = grad[:, None] * v * (1 - units * units)
                 v.sub_(grad[None] @ units, alpha=RATE)
                 W.sub_(deltas.t() @ X, alpha=RATE)
@@ -187,10 +189,10 @@ def by_hand_epoch(torch: Any, data: TorchData, start: list[Any], queries: list[i
     return W
 
 
-class Contest(NamedTuple):
-    """Everyone's epoch on the same data, from the same weights and in the same order of the queries.
+class Epochs(NamedTuple):
+    """An epoch of each implementation: same data, same initial weights, same order of queries.
 
-    An epoch prepares nothing, and gives the weights of the first layer.
+    Each returns the weights of the first layer. Preparation is done beforehand.
     """
 
     ours: Callable[[], Any]
@@ -198,13 +200,13 @@ class Contest(NamedTuple):
     autograd: Callable[[], Any]
 
 
-def contest(data: Judged, torch: Any) -> Contest:
+def make_epochs(data: Judged, torch: Any) -> Epochs:
     ranker = sr.LambdaRank("ndcg@10", optimizer="sgd", learning_rate=RATE, decay=1.0, normalize=False, n_threads=1)
     dataset, prepared = data.dataset(), torch_data(data, torch)
     net = ranker._new_net(dataset)
     (W, bias), (v, _) = layer_weights(net.layers, net.weights)
     start = [torch.from_numpy(part.copy()) for part in (W, bias, v)]
-    queries = np.random.default_rng([0, 1]).permutation(len(data.sizes)).tolist()  # As our first epoch draws them.
+    queries = np.random.default_rng([0, 1]).permutation(len(data.sizes)).tolist()  # The order of our first epoch.
     trainer = ranker._trainer(dataset, net, None)
 
     def ours() -> Any:
@@ -212,7 +214,7 @@ def contest(data: Judged, torch: Any) -> Contest:
         trainer.epoch(1)
         return layer_weights(net.layers, trainer.weights)[0][0]
 
-    return Contest(
+    return Epochs(
         ours,
         lambda: by_hand_epoch(torch, prepared, start, queries).numpy(),
         lambda: autograd_epoch(torch, prepared, start, queries).numpy(),
@@ -223,17 +225,19 @@ def report_torch(data: Judged, repeat: int) -> None:
     import torch
 
     torch.set_num_threads(1)
-    few = contest(Judged(data.X[: data.sizes[:100].sum()], data.y[: data.sizes[:100].sum()], data.sizes[:100]), torch)
-    # Over many more steps, a digit that differs becomes two documents that trade places, and then another path.
+    few = make_epochs(
+        Judged(data.X[: data.sizes[:100].sum()], data.y[: data.sizes[:100].sum()], data.sizes[:100]), torch
+    )
+    # Over many more steps, a difference in the last digit swaps two documents, and the weights diverge.
     np.testing.assert_allclose(few.by_hand(), few.ours(), atol=1e-4)
     np.testing.assert_allclose(few.autograd(), few.ours(), atol=1e-4)
-    all_of_it = contest(data, torch)
-    best = {"swaprank": np.inf, "PyTorch, backward by hand": np.inf, "PyTorch, autograd": np.inf}
+    epochs = make_epochs(data, torch)
+    best = {"swaprank": np.inf, "PyTorch, hand-written backward pass": np.inf, "PyTorch, autograd": np.inf}
     for _ in range(repeat):
-        for name, epoch in zip(best, all_of_it, strict=True):
+        for name, epoch in zip(best, epochs, strict=True):
             best[name] = min(best[name], seconds(epoch))
     shape = f"{len(data.X):,} x {data.X.shape[1]} in {len(data.sizes):,} queries"
-    print(f"\n| an epoch, {shape}, PyTorch {version('torch')} | seconds | times ours |\n|---|---:|---:|")
+    print(f"\n| one epoch, {shape}, PyTorch {version('torch')} | seconds | times swaprank |\n|---|---:|---:|")
     for name, took in best.items():
         print(f"| {name} | {took:.3f} | {took / best['swaprank']:.1f} |", flush=True)
 
@@ -241,7 +245,7 @@ def report_torch(data: Judged, repeat: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", nargs="+", default=["speedup", "growth", "torch"])
-    parser.add_argument("--data", type=Path, help="a folder with train.npz, for the comparison with PyTorch")
+    parser.add_argument("--data", type=Path, help="folder with train.npz for the comparison with PyTorch")
     parser.add_argument("--repeat", type=int, default=5)
     options = parser.parse_args()
     versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "numba"))

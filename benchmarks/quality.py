@@ -1,14 +1,15 @@
-"""Claim: on real sets, with the model chosen on vali from the same small grid, test NDCG@10 is not below any peer's.
+"""Claim: on real data sets, with models chosen on vali from equal grids, no library has a higher test NDCG@10.
 
     python benchmarks/quality.py FOLDER [--sets mq2008 ohsumed mslr-sample] [--seeds 1] [--learners …]
 
 FOLDER holds mq2008 and ohsumed (Fold1 to Fold5, each with train.txt, vali.txt and test.txt) and mslr-sample (train.txt
-and test.txt; every fifth training query is put aside as vali). Every library gets the same grid of six models: trees of
-7, 15 or 31 leaves (CatBoost, whose trees are symmetric: a depth of 3, 4 or 5) and a learning rate of 0.05 or 0.1; up to
-500 trees, stopped when NDCG@10 on vali has not risen for 50 and cut back to its best. All else is as the library comes.
-Of the six, the one with the best NDCG@10 on vali is measured on test, fold by fold. swaprank measures them all, by its
-standard convention: gain 2^label - 1, and 0 for queries without a relevant document. Means are over folds and seeds.
-The difference to the first learner is over all test queries, with its standard error: within two of these it is chance.
+and test.txt; every fifth training query is used as vali). Every library gets the same grid of six models: trees of 7,
+15 or 31 leaves (CatBoost, whose trees are symmetric: depth 3, 4 or 5) and a learning rate of 0.05 or 0.1; up to 500
+trees, with early stopping after 50 trees without a better NDCG@10 on vali. All other parameters are the library's
+defaults. The model with the best NDCG@10 on vali is measured on test, for each fold. swaprank measures all of them by
+its standard convention: gain 2^label - 1, and 0 for queries without a relevant document. Means are over folds and
+seeds. The difference to the first learner is over all test queries. A difference within two standard errors is not
+significant.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ RATES = (0.05, 0.1)
 
 
 class Fold(NamedTuple):
-    """Data to learn from, to choose by, and to measure on."""
+    """Training, validation and test data."""
 
     train: sr.Dataset
     vali: sr.Dataset
@@ -45,7 +46,7 @@ class Fold(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """One model of the grid, and what is the same for all."""
+    """The parameters of one model of the grid, and those that all models share."""
 
     n_leaves: int
     learning_rate: float
@@ -154,12 +155,12 @@ LEARNERS: dict[str, Learner] = {
 def folds_of(folder: Path) -> Iterator[Fold]:
     if not (folder / "Fold1").is_dir():
         train, test = sr.read_letor(folder / "train.txt"), sr.read_letor(folder / "test.txt")
-        aside = np.arange(train.n_queries) % 5 == 4
-        yield Fold(train.subset(~aside), train.subset(aside), test)
+        held_out = np.arange(train.n_queries) % 5 == 4
+        yield Fold(train.subset(~held_out), train.subset(held_out), test)
     for number in range(1, 6):
         part = folder / f"Fold{number}"
         if part.is_dir():
-            # The sets are grouped by query, as the peers need them.
+            # These files are grouped by query, as the other libraries need them.
             yield Fold(*(sr.read_letor(part / f"{name}.txt") for name in Fold._fields))
 
 
@@ -168,7 +169,7 @@ def per_query(data: sr.Dataset, scores: Floats) -> Floats:
 
 
 def chosen_on_vali(learner: Learner, fold: Fold, grid: list[Grid]) -> Floats:
-    """NDCG@10 of each test query, under the model of the grid that does best on vali."""
+    """NDCG@10 of each test query for the model of the grid that is best on vali."""
     best, found = -np.inf, np.empty(0)
     for point in grid:
         predict = learner(fold, point)
@@ -191,7 +192,7 @@ def main() -> None:
 
     versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "lightgbm", "xgboost", "catboost"))
     print(f"{os.cpu_count()} cores, Python {platform.python_version()}, {versions}; {options.seeds} seeds.\n")
-    print("| set | learner | test NDCG@10 | of single seeds | difference | its standard error | seconds |")
+    print("| set | learner | test NDCG@10 | range over seeds | difference | standard error | seconds |")
     print("|---|---|---:|---:|---:|---:|---:|")
     for name in options.sets:
         folds = list(folds_of(options.folder / name))

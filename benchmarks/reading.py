@@ -1,13 +1,13 @@
-"""How fast LETOR text is read, beside scikit-learn and XGBoost, and how much memory that takes.
+"""How fast LETOR text is read and how much memory that takes, compared with scikit-learn and XGBoost.
 
     python benchmarks/reading.py [FILE or FOLDER] [--repeat 5]
 
-Without a file, one of 130 MB with 136 dense features, half of them zero, is made from a fixed seed. A folder stands
-for the smallest file of at least 100 MB in it. All readers run in this process, one after the other, with all cores,
-on a file that is in the page cache; the best of the repetitions counts, except scikit-learn's, which runs twice at
-most. Memory is measured in a process of its own for each reader: the largest anonymous memory (`RssAnon`, sampled
-every 5 ms) during the second of two reads, of which the first takes the compiling, less what there was before it.
-Pages of the mapped file are not counted: the kernel drops them when it needs the room.
+Without a file, the script generates one of 130 MB with 136 dense features, half of them zero, from a fixed seed. For a
+folder, it uses the smallest file of at least 100 MB. All readers run in this process, one after the other, with all
+cores, on a file in the page cache. The best of the repetitions counts; scikit-learn runs at most twice. Memory is
+measured in one process per reader: the largest anonymous memory (`RssAnon`, sampled every 5 ms) during the second read
+(the first one compiles) minus the memory before it. Pages of the mapped file do not count: the operating system drops
+them when it needs the memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 MEGABYTE = 1e6
-LEAST_BYTES = 100 * MEGABYTE
+MIN_BYTES = 100 * MEGABYTE
 
 
 def read_ours(file: Path) -> object:
@@ -59,7 +59,7 @@ READERS: dict[str, Callable[[Path], object]] = {
 
 
 def make_file(folder: Path) -> Path:
-    """MSLR's shape: counts, fractions with six digits, and many zeros."""
+    """Write a file like those of MSLR: counts, fractions with six digits, and many zeros."""
     from swaprank.data.dataset import Dataset
     from swaprank.reading.letor_writing import write_letor
 
@@ -78,7 +78,7 @@ def choose_file(given: Path | None, folder: Path) -> Path:
         return make_file(folder)
     if given.is_file():
         return given
-    files = [file for file in given.glob("*.txt") if file.stat().st_size >= LEAST_BYTES]
+    files = [file for file in given.glob("*.txt") if file.stat().st_size >= MIN_BYTES]
     return min(files, key=lambda file: file.stat().st_size)
 
 
@@ -97,7 +97,7 @@ def anonymous_bytes() -> int:
 
 
 def print_peak(name: str, file: Path) -> None:
-    """Run by the process that measures one reader's memory."""
+    """Print one reader's peak memory; runs in a process of its own."""
     READERS[name](file)
     before = anonymous_bytes()
     peak, done = before, threading.Event()
@@ -133,7 +133,7 @@ def report(file: Path, repeat: int) -> None:
     )
     del data
     seconds = {name: best_seconds(name, file, repeat) for name in READERS}
-    print("| reader | seconds | MB/s | times ours | peak memory, MB | of the matrix |")
+    print("| reader | seconds | MB/s | times swaprank | peak memory, MB | relative to the matrix |")
     print("|---|---:|---:|---:|---:|---:|")
     for name, each in seconds.items():
         peak = peak_bytes(name, file)

@@ -2,10 +2,11 @@
 
     python benchmarks/scoring.py [--documents 8000] [--trees 500] [--leaves 64] [--runs 9]
 
-LightGBM trains the trees on generated data (136 features, some values missing); its own trees are then given to
-swaprank and, as a TreeEnsembleRegressor, to onnxruntime. All three score the same float32 array in the same process, in
-turns, and the best of several turns counts. Scores must equal LightGBM's: ours to the last bit, onnxruntime's, which
-adds up in single precision, to 1e-5 of the largest score times the root of the number of trees.
+LightGBM trains the trees on generated data (136 features, some values missing). The same trees are converted for
+swaprank and, as a TreeEnsembleRegressor, for onnxruntime. All three score the same float32 array in the same process,
+in turns, and the best of several turns counts. Scores must equal LightGBM's: those of swaprank to the last bit, those
+of onnxruntime, which sums in single precision, to 1e-5 of the largest score times the square root of the number of
+trees.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ Scorer = Callable[[Features], Floats]
 
 
 def generated(rng: np.random.Generator, n: int) -> Features:
-    """Symmetric and long-tailed features, counts, and every fourth feature with missing values."""
+    """Normal features, long-tailed features and counts; every fourth feature has missing values."""
     X = rng.normal(size=(n, N_FEATURES)).astype(np.float32)
     X[:, 1::3] = rng.gamma(1.0, 1.0, X[:, 1::3].shape)
     X[:, 2::3] = rng.poisson(3.0, X[:, 2::3].shape)
@@ -50,12 +51,12 @@ def trained(rng: np.random.Generator, n_trees: int, n_leaves: int) -> lightgbm.B
 
 
 def single_precision(threshold: float) -> float:
-    """The largest finite float32 that is not above: it splits finite float32 values as the float64 does.
+    """The largest finite float32 up to the threshold, which splits finite float32 values in the same way.
 
-    LightGBM has thresholds of 1e300, to tell the missing from all others.
+    LightGBM uses a threshold of 1e300 to separate missing values from all others.
     """
     nearest = np.float32(min(threshold, float(np.finfo(np.float32).max)))
-    # As Python floats: NumPy would compare in single precision and find the two equal.
+    # Compare Python floats: NumPy would compare in single precision and find the two equal.
     return float(nearest if float(nearest) <= threshold else np.nextafter(nearest, np.float32(-np.inf)))
 
 
@@ -71,7 +72,7 @@ def forest_of(booster: lightgbm.Booster) -> Forest:
         node = len(columns["feature"])
         columns["feature"].append(part["split_feature"])
         columns["threshold"].append(single_precision(part["threshold"]))
-        # Where LightGBM saw nothing missing in training it takes a missing value for 0.
+        # If no value was missing in training, LightGBM treats a missing value as 0.
         missing_left = part["default_left"] if part["missing_type"] == "NaN" else part["threshold"] >= 0
         columns["missing_left"].append(missing_left)
         columns["gain"].append(part["split_gain"])
@@ -92,7 +93,7 @@ def forest_of(booster: lightgbm.Booster) -> Forest:
 
 
 def onnx_scorer(forest: Forest) -> Scorer:
-    """The same trees in onnxruntime: within a tree, nodes keep their numbers and leaves follow them."""
+    """The same trees in onnxruntime; the leaves of a tree are numbered after its nodes."""
     n_nodes, n_leaves = np.diff(forest.tree_nodes), np.diff(forest.tree_leaves)
     parts: dict[str, list[Any]] = {
         key: [] for key in ("tree", "id", "feature", "value", "mode", "yes", "no", "missing")
@@ -161,7 +162,7 @@ def check_equal(engines: dict[str, Scorer], X: Features, n_trees: int) -> None:
 
 
 def best_times(engines: dict[str, Scorer], batches: list[Features], runs: int) -> dict[str, float]:
-    """Seconds a document; the engines take turns, so that a busy moment of the machine is not one engine's alone."""
+    """Seconds per document; the engines take turns, so that other load on the machine affects all of them."""
     best = dict.fromkeys(engines, math.inf)
     for _ in range(runs):
         for name, engine in engines.items():
@@ -201,7 +202,7 @@ def main() -> None:
     print(f"Trees of {shape}, one thread, best of {options.runs}.")
     versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "numba", "onnxruntime", "lightgbm"))
     print(f"{os.cpu_count()} cores, Python {platform.python_version()}, {versions}.\n")
-    print("| µs a document | swaprank | onnxruntime | LightGBM | times onnxruntime | times LightGBM |")
+    print("| µs per document | swaprank | onnxruntime | LightGBM | times onnxruntime | times LightGBM |")
     print("|---|---:|---:|---:|---:|---:|")
     for name, best in tables.items():
         ours, onnx_time, lightgbm_time = (1e6 * best[engine] for engine in ("swaprank", "onnxruntime", "LightGBM"))

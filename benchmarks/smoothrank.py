@@ -1,16 +1,17 @@
-"""Claims: a step of SmoothRank costs little more than its exponentials; OHSUMED in minutes; long lists in little room.
+"""Claims: a SmoothRank step costs little more than its exponentials; OHSUMED takes minutes; long lists fit memory.
 
     python benchmarks/smoothrank.py [--tables evaluation experiment long] [--data FOLDER] [--repeat 9]
 
-    evaluation   the smooth metric of all queries and its gradient, beside as many exponentials as its formula has: one
-                 for each document and each rank down to the cut-off, by NumPy, and by the kernel's own loop. At a small
-                 sigma most of them are 0, and are left out. Then the time on two cores over that on one
-    experiment   FOLDER/Fold1 to Fold5 of OHSUMED, each with train.txt, vali.txt and test.txt: 10 regularisations, the
-                 best on vali, 13 sigmas; learned and chosen for NDCG@50, measured as LETOR's scripts do
-    long         100 queries of 1,000 documents with 64 features, and 30 to choose by: how long, and how much memory
-                 beyond the data
+    evaluation   the smooth metric of all queries and its gradient, compared with the exponentials of its formula: one
+                 per document and rank down to the cutoff, computed by NumPy and by the kernel's own loop. At a small
+                 sigma most of them are 0 and are skipped. Also the time with two threads over that with one
+    experiment   FOLDER/Fold1 to Fold5 of OHSUMED, each with train.txt, vali.txt and test.txt: 10 regularizations, of
+                 which the best on vali is kept, and 13 sigmas; trained and chosen for NDCG@50, measured by the
+                 convention of LETOR
+    long         100 queries of 1,000 documents with 64 features, and 30 validation queries: time, and memory beyond the
+                 data
 
-Evaluations are in processor time, but for two cores; the least of several.
+Evaluations are measured in CPU time, except with two threads; the fastest of several counts.
 """
 
 from __future__ import annotations
@@ -33,20 +34,20 @@ from swaprank.objectives.smooth import SmoothObjective
 from swaprank.objectives.smooth_exponential import exp2
 
 CASES = [(63, 152, "ndcg@50"), (63, 152, "ndcg"), (63, 152, "map"), (100, 1000, "ndcg@50"), (100, 1000, "ndcg")]
-AT_ONCE = 512
+N_AT_ONCE = 512
 
 
 @vector_kernel
 def exponentials(x: Floats, n: int, e: Floats) -> None:
-    """n exponentials of x, again and again."""
+    """Compute n exponentials, of x repeatedly."""
     for _ in range(n // len(x)):
         for i in range(len(x)):
             e[i] = exp2(x[i])
 
 
-def least(run: Callable[[], object], repeat: int, clock: Callable[[], float]) -> float:
+def best_time(run: Callable[[], object], repeat: int, clock: Callable[[], float]) -> float:
     times = []
-    for _ in range(repeat + 1):  # The first one compiles.
+    for _ in range(repeat + 1):  # The first run compiles.
         start = clock()
         run()
         times.append(clock() - start)
@@ -54,7 +55,7 @@ def least(run: Callable[[], object], repeat: int, clock: Callable[[], float]) ->
 
 
 def judged(n_queries: int, n_documents: int, n_features: int, seed: int = 0) -> sr.Dataset:
-    """Normal features; three labels, in the shares of OHSUMED, of a noisy sum of some of them."""
+    """Normal features; three labels from a noisy sum of some features, with the shares of OHSUMED."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n_queries * n_documents, n_features), dtype=np.float32)
     target = X[:, :8].sum(axis=1) + 4 * rng.standard_normal(len(X))
@@ -63,16 +64,15 @@ def judged(n_queries: int, n_documents: int, n_features: int, seed: int = 0) -> 
 
 
 def report_evaluation(repeat: int) -> None:
+    print("\n| queries x documents | metric | sigma | exponentials | NumPy exp | kernel exp | evaluation ", end="")
     print(
-        "\n| queries x documents | metric | sigma | exponentials | NumPy's | our own | evaluation | times NumPy's |",
-        end="",
+        "| times NumPy exp | times kernel exp | two threads / one |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|"
     )
-    print(" times our own | on two cores |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|")
     rng = np.random.default_rng(0)
-    x, e = -rng.random(AT_ONCE), np.empty(AT_ONCE)
+    x, e = -rng.random(N_AT_ONCE), np.empty(N_AT_ONCE)
 
     def by_numpy(n: int) -> None:
-        for _ in range(n // AT_ONCE):
+        for _ in range(n // N_AT_ONCE):
             np.exp(x, out=e)
 
     for n_queries, n_documents, metric in CASES:
@@ -81,14 +81,15 @@ def report_evaluation(repeat: int) -> None:
         depth = min(n_documents, sr.metric(metric).k or n_documents)
         n = n_queries * n_documents * depth
         numpys, ours = (
-            least(run, repeat, time.thread_time) for run in (lambda n=n: by_numpy(n), lambda n=n: exponentials(x, n, e))
+            best_time(run, repeat, time.thread_time)
+            for run in (lambda n=n: by_numpy(n), lambda n=n: exponentials(x, n, e))
         )
         for sigma in (16.0, 1.0, 1 / 64):
             found = []
             for n_threads, clock in ((1, time.thread_time), (1, time.perf_counter), (2, time.perf_counter)):
                 smooth = SmoothObjective(sr.metric(metric)).bind(data, random_state=0, n_threads=n_threads)
                 order = smooth.tie_order.copy()
-                found.append(least(lambda: smooth.evaluate(scores, sigma, grad, order=order), repeat, clock))  # noqa: B023
+                found.append(best_time(lambda: smooth.evaluate(scores, sigma, grad, order=order), repeat, clock))  # noqa: B023
             one, one_by_clock, two = found
             milliseconds = " | ".join(f"{1e3 * took:.2f} ms" for took in (numpys, ours, one))
             shape = f"{n_queries} x {n_documents:,}"
@@ -113,7 +114,7 @@ def report_experiment(folder: Path) -> None:
     for name, row, published in zip(("NDCG@10", "MAP"), np.transpose(values), (0.457, 0.448), strict=True):
         print(f"| {name} | {' | '.join(f'{value:.4f}' for value in (*row, row.mean()))} | {published} |")
     print(f"| regularization | {' | '.join(f'{strength:g}' for strength in chosen)} | | |")
-    print(f"\nThe whole experiment: {took:.0f} s, {worked:.0f} s of processor time.", flush=True)
+    print(f"\nThe whole experiment: {took:.0f} s, {worked:.0f} s of CPU time.", flush=True)
 
 
 def report_long() -> None:
@@ -123,10 +124,10 @@ def report_long() -> None:
     wall, processor = time.perf_counter(), time.process_time()
     ranker = sr.SmoothRank().fit(data, valid=vali)
     took, worked = time.perf_counter() - wall, time.process_time() - processor
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     print(
         f"\n100 queries of 1,000 documents, 64 features ({data.features.nbytes / 2**20:.0f} MB): {took:.0f} s, "
-        f"{worked:.0f} s of processor time, {grown:.0f} MB more than before; NDCG@50 {ranker.score(vali):.4f} on vali.",
+        f"{worked:.0f} s of CPU time, {memory:.0f} MB beyond the data; NDCG@50 {ranker.score(vali):.4f} on vali.",
         flush=True,
     )
 
@@ -134,7 +135,7 @@ def report_long() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", nargs="+", default=["evaluation", "experiment", "long"])
-    parser.add_argument("--data", type=Path, help="the folder of OHSUMED; without it there is no experiment")
+    parser.add_argument("--data", type=Path, help="folder of OHSUMED; the experiment is skipped without it")
     parser.add_argument("--repeat", type=int, default=9)
     options = parser.parse_args()
     versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "numba"))

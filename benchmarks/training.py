@@ -1,21 +1,21 @@
-"""Claim: a tree takes a third of LightGBM's time at equal NDCG@10, a quarter of XGBoost's and CatBoost's.
+"""Claim: a tree takes a third of LightGBM's time at equal NDCG@10, and a quarter of XGBoost's and CatBoost's.
 
     python benchmarks/training.py [FOLDER] [--trees 100] [--leaves 63] [--threads 2]
 
-FOLDER has train.npz and valid.npz, each with X (float32), y and sizes (documents of each query, one after the other);
-without it, data of a similar shape is made from a fixed seed. All libraries train on the same float32 array, in this
-process: 255 bins, the same leaves and learning rate 0.1, everything else as they come, except that CatBoost, whose own
-trees are symmetric, is told to grow leaf by leaf like the others. They take turns, a tree at a time and in an order
-drawn anew each round, so that a busy moment of the machine is not one library's alone. Then ours again, by metric.
+FOLDER has train.npz and valid.npz, each with X (float32), y and sizes (documents per query); without it, data of a
+similar shape is generated from a fixed seed. All libraries train on the same float32 array in this process, with 255
+bins, the same number of leaves and a learning rate of 0.1. All other parameters are the defaults, except that CatBoost
+grows leaf by leaf instead of symmetric trees. The libraries take turns after every tree, in a new random order each
+round, so that other load on the machine affects all of them. Then swaprank trains for several metrics.
 
-    binning     from float32 in memory to the library's own data set; the best of several
-    a tree      seconds, minimum and median over all trees but the first, which has preparations in it
-    times ours  minimum over minimum, and the median over the rounds of the library's tree over our tree of the round;
-                ours is the first row
-    first       seconds up to the end of the first tree: checking, binning, preparations
-    NDCG@10     on valid after all trees, standard convention, always measured by swaprank
-    memory      in a process of its own for each: the largest anonymous memory (`RssAnon`, sampled every 5 ms) while the
-                data set is made and ten trees are grown, less what there was before, the arrays in memory
+    binning         from float32 in memory to the library's own data set; the best of several
+    per tree        seconds, minimum and median over all trees but the first, which includes preparations
+    times swaprank  ratio of the minima, and the median over the rounds of the library's tree over our tree of that
+                    round; relative to the first row
+    first           seconds until the end of the first tree: checks, binning, preparations
+    NDCG@10         on valid after all trees, standard convention, always measured by swaprank
+    memory          in one process per library: the largest anonymous memory (`RssAnon`, sampled every 5 ms) while the
+                    data set is built and ten trees are grown, minus the memory before, which includes the arrays
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ PEERS: dict[str, Fit] = {
     "CatBoost, YetiRank": with_catboost("YetiRank"),
 }
 IN_MEMORY: dict[str, Fit] = {"swaprank": ours(), **PEERS}
-REVENUE = sr.CumulativeMetric(gain=lambda label: label, discount=lambda rank: 0.85 ** (rank - 1), k=10, name="own")
+REVENUE = sr.CumulativeMetric(gain=lambda label: label, discount=lambda rank: 0.85 ** (rank - 1), k=10, name="custom")
 METRICS: dict[str, str | sr.Metric] = {
     "ndcg@10": "ndcg@10",
     "ndcg": "ndcg",
@@ -73,7 +73,7 @@ METRICS: dict[str, str | sr.Metric] = {
     "mrr": "mrr",
     "err": "err",
     "err@10": "err@10",
-    "own CumulativeMetric @10": REVENUE,
+    "custom CumulativeMetric @10": REVENUE,
     "pairwise": "pairwise",
 }
 
@@ -92,7 +92,7 @@ def load(file: Path) -> Judged:
 
 
 def generated(n_queries: int, n_features: int, seed: int) -> Judged:
-    """Lists of some 120 documents, five labels in MSLR's shares, features in three shapes, one in four of any use."""
+    """Queries of about 120 documents, five labels with the shares of MSLR; every fourth feature is informative."""
     rng = np.random.default_rng(seed)
     sizes = rng.poisson(120, n_queries).astype(np.int64)
     n = int(sizes.sum())
@@ -122,7 +122,7 @@ def anonymous_bytes() -> int:
 
 
 def print_peak(name: str, data: Judged, setting: Setting) -> None:
-    """Run by the process that measures one library's memory; a small fit first, for code that is loaded or compiled."""
+    """Print one library's peak memory; runs in a process of its own, after a small fit that loads and compiles code."""
     IN_MEMORY[name](head(data, 20), setting._replace(n_trees=2), lambda: None)
     before = anonymous_bytes()
     peak, done = before, threading.Event()
@@ -158,16 +158,16 @@ def report_binning(train: Judged, setting: Setting, repeat: int) -> None:
             bin_data(train if turn else head(train, 20), setting)
             if turn:
                 best[name] = min(best[name], time.perf_counter() - start)
-    print(f"\n| binning, best of {repeat} | seconds | times ours |\n|---|---:|---:|")
+    print(f"\n| binning, best of {repeat} | seconds | times swaprank |\n|---|---:|---:|")
     for name, seconds in best.items():
         print(f"| {name} | {seconds:.2f} | {seconds / best['swaprank']:.2f} |", flush=True)
 
 
 def report_training(fits: dict[str, Fit], train: Judged, valid: Judged, settings: dict[str, Setting]) -> None:
     took = in_turns(fits, train, settings)
-    print(f"\nAll in turns, {load_average()} at the end:")
+    print(f"\nAll libraries in turns, {load_average()} at the end:")
     ours = np.array(next(iter(took.values())).trees[1:])
-    print("\n| | trees | a tree, minimum | a tree, median | times ours | in the median | first | NDCG@10 |")
+    print("\n| | trees | per tree, minimum | per tree, median | times swaprank, minimum | median | first | NDCG@10 |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
     indptr = np.concatenate(([0], np.cumsum(valid.sizes)))
     for name, (seconds, predict) in took.items():
@@ -184,7 +184,7 @@ def report_training(fits: dict[str, Fit], train: Judged, valid: Judged, settings
 def report_metrics(train: Judged, setting: Setting) -> None:
     took = in_turns({name: ours(metric) for name, metric in METRICS.items()}, train, dict.fromkeys(METRICS, setting))
     trees = {name: np.array(each.trees[1:]) for name, each in took.items()}
-    print(f"\n| ours, {setting.n_trees} trees, {load_average()} | a tree, minimum | a tree, median ", end="")
+    print(f"\n| swaprank, {setting.n_trees} trees, {load_average()} | per tree, minimum | per tree, median ", end="")
     print("| minimum, times ndcg@10 | times ndcg |\n|---|---:|---:|---:|---:|")
     for name, seconds in trees.items():
         times = f"{seconds.min() / trees['ndcg@10'].min():.2f} | {seconds.min() / trees['ndcg'].min():.2f}"
@@ -193,7 +193,8 @@ def report_metrics(train: Judged, setting: Setting) -> None:
 
 def report_memory(arguments: list[str], data: Judged) -> None:
     peaks = {name: peak_bytes(name, arguments) for name in IN_MEMORY}
-    print("\n| training memory beyond the arrays, 10 trees | MB | of the matrix | times ours |\n|---|---:|---:|---:|")
+    print("\n| training memory beyond the arrays, 10 trees | MB | relative to the matrix | times swaprank |")
+    print("|---|---:|---:|---:|")
     for name, peak in peaks.items():
         times = peak / peaks["swaprank"]
         print(f"| {name} | {peak / 1e6:,.0f} | {peak / data.X.nbytes:.2f} | {times:.2f} |")
@@ -205,11 +206,11 @@ def main() -> None:
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--leaves", type=int, default=63)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--catboost-trees", type=int, default=20, help="CatBoost is slow: so many trees at most")
+    parser.add_argument("--catboost-trees", type=int, default=20, help="most trees of CatBoost, which is slow")
     parser.add_argument("--metric-trees", type=int, default=20)
-    parser.add_argument("--repeat", type=int, default=3, help="binnings, of which the best counts")
-    parser.add_argument("--queries", type=int, default=1000, help="of generated data")
-    parser.add_argument("--features", type=int, default=136, help="of generated data")
+    parser.add_argument("--repeat", type=int, default=3, help="number of binnings, of which the best counts")
+    parser.add_argument("--queries", type=int, default=1000, help="number of queries of generated data")
+    parser.add_argument("--features", type=int, default=136, help="number of features of generated data")
     parser.add_argument("--tables", nargs="+", default=["binning", "training", "metrics", "memory"])
     parser.add_argument("--peak-of", choices=list(IN_MEMORY), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -223,7 +224,7 @@ def main() -> None:
     print(f"{shape}, learning rate {RATE}, {BINS} bins, {options.threads} threads.")
     versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "numba", "lightgbm", "xgboost", "catboost"))
     print(f"{os.cpu_count()} cores, {load_average()}, Python {platform.python_version()}, {versions}.")
-    # What is compiled or loaded at first use is not what a tree takes.
+    # Compile and load everything before the measurements.
     for fit in OURS.values():
         fit(head(train, 20), setting._replace(n_trees=2), lambda: None)
     ours(document_fraction=0.3)(head(train, 20), setting._replace(n_trees=2), lambda: None)

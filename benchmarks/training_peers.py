@@ -1,4 +1,4 @@
-"""How each library trains, bins and scores: what `training.py` compares."""
+"""How each library trains, bins and scores: the functions that `training.py` compares."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ BINS = 255
 
 
 class Judged(NamedTuple):
-    """Documents, query after query."""
+    """Documents, grouped by query."""
 
     X: Features
     y: AnyArray
     sizes: Ints
 
     def dataset(self) -> sr.Dataset:
-        """As ours."""
+        """The documents as a swaprank data set."""
         return sr.Dataset(self.X, self.y, qid=np.repeat(np.arange(len(self.sizes)), self.sizes))
 
 
 class Setting(NamedTuple):
-    """What is the same for all."""
+    """The parameters that all libraries share."""
 
     n_trees: int
     n_leaves: int
@@ -43,7 +43,7 @@ class Setting(NamedTuple):
 
 Predict = Callable[[Features], Floats]
 Fit = Callable[[Judged, Setting, Callable[[], object]], Predict]
-"""Trains, calls back after every tree, and gives what scores documents."""
+"""Trains a model, calls the callback after every tree, and returns the model's predict function."""
 Bin = Callable[[Judged, Setting], object]
 
 
@@ -121,19 +121,19 @@ def fit_xgboost(data: Judged, setting: Setting, after_tree: Callable[[], object]
 
 
 def bin_catboost(data: Judged, setting: Setting) -> Any:
-    # CatBoost counts its 254 borders, not the bins between them.
+    # CatBoost counts borders, one less than bins.
     pool = catboost.Pool(data.X, data.y, group_id=np.repeat(np.arange(len(data.sizes)), data.sizes))
     pool.quantize(border_count=BINS - 1)
     return pool
 
 
 class AfterIteration(NamedTuple):
-    """What CatBoost takes for a callback."""
+    """A callback as CatBoost expects it."""
 
     after_tree: Callable[[], object]
 
     def after_iteration(self, info: object) -> bool:
-        """Go on."""
+        """Continue training."""
         self.after_tree()
         return True
 
@@ -158,15 +158,15 @@ def with_catboost(loss: str) -> Fit:
     return fit
 
 
-class Taking(NamedTuple):
-    """Seconds of every tree, and what scores documents."""
+class Timed(NamedTuple):
+    """Seconds of every tree, and the predict function."""
 
     trees: list[float]
     predict: Predict
 
 
-def in_turns(fits: dict[str, Fit], data: Judged, settings: dict[str, Setting]) -> dict[str, Taking]:
-    """Train all of them, each in a thread of its own that waits for its turn after every tree."""
+def in_turns(fits: dict[str, Fit], data: Judged, settings: dict[str, Setting]) -> dict[str, Timed]:
+    """Train all models, each in its own thread that waits for its turn after every tree."""
     go = {name: threading.Semaphore(0) for name in fits}
     done = threading.Semaphore(0)
     seconds: dict[str, list[float]] = {name: [] for name in fits}
@@ -192,6 +192,6 @@ def in_turns(fits: dict[str, Fit], data: Judged, settings: dict[str, Setting]) -
                 start = time.perf_counter()
                 go[name].release()
                 done.acquire()
-                if name not in ended:  # After the last tree, one more turn ends the fit.
+                if name not in ended:  # One more turn after the last tree ends the fit.
                     seconds[name].append(time.perf_counter() - start)
-        return {name: Taking(seconds[name], running[name].result()) for name in fits}
+        return {name: Timed(seconds[name], running[name].result()) for name in fits}

@@ -1,9 +1,9 @@
-"""Rankers over LETOR's five folds: parameters chosen on vali, a table fold by fold, tests over all test queries.
+"""Cross-validate rankers over LETOR's five folds: tune on vali, print a table per fold, test over all test queries.
 
     python examples/letor_folds.py                              # on generated folds
     python examples/letor_folds.py MQ2008 --output results      # on Fold1, …, Fold5 of train.txt, vali.txt, test.txt
 
-With --output, every fold's model and its choice are kept: an interrupted run goes on where it stopped.
+With --output, the model and chosen parameters of every fold are saved, and an interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import swaprank as sr
 
 
 def write_folds(folder: Path, n_queries: int) -> None:
-    """LETOR's layout: five parts, of which three are for training, one for validation and one for testing, in turns."""
+    """Write folds as LETOR does: of five parts, three are for training, one for validation and one for testing."""
     (data,) = sr.datasets.random_search((n_queries,), n_documents=20, random_state=0)
     parts = np.array_split(np.random.default_rng(0).permutation(n_queries), 5)
     for first in range(5):
-        turned = parts[first:] + parts[:first]
-        queries = {"train": np.concatenate(turned[:3]), "vali": turned[3], "test": turned[4]}
+        rotated = parts[first:] + parts[:first]
+        queries = {"train": np.concatenate(rotated[:3]), "vali": rotated[3], "test": rotated[4]}
         fold = folder / f"Fold{first + 1}"
         fold.mkdir(parents=True)
         for name, chosen in queries.items():
@@ -31,7 +31,7 @@ def write_folds(folder: Path, n_queries: int) -> None:
 
 
 def cross_validate(folder: Path, output: Path | None, convention: str, quick: bool) -> sr.CrossValidation:
-    """Four rankers, the trees with a small grid."""
+    """Cross-validate four rankers; the trees have a small grid."""
     n_trees, patience = (20, 5) if quick else (300, 50)
     rankers = {
         "regression": sr.LinearRegressionRanker(),
@@ -52,12 +52,12 @@ def cross_validate(folder: Path, output: Path | None, convention: str, quick: bo
 
 
 def main() -> None:
-    """Cross-validate on a given folder, or on one that is made for it."""
+    """Cross-validate on the given folder or on generated folds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", nargs="?", type=Path, help="with Fold1, Fold2, …; generated if not given")
-    parser.add_argument("--output", type=Path, help="a folder for models and results")
-    parser.add_argument("--convention", default="standard", help="letor: as its published tables were measured")
-    parser.add_argument("--quick", action="store_true", help="little data and few trees, to see it run")
+    parser.add_argument("folder", nargs="?", type=Path, help="folder with Fold1, Fold2, …; default: generated data")
+    parser.add_argument("--output", type=Path, help="folder for models and results")
+    parser.add_argument("--convention", default="standard", help="letor: the convention of LETOR's published tables")
+    parser.add_argument("--quick", action="store_true", help="little data and few trees, for a quick test")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder

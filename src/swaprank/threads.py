@@ -49,7 +49,7 @@ def row_chunks(n_rows: int, n_threads: int, *, least_rows: int = 1) -> list[tupl
     ([(0, 5), (5, 10)], [(0, 10)], [(0, 0)])
     """
     n_chunks = max(1, min(n_threads, n_rows // least_rows))
-    cuts = np.linspace(0, n_rows, n_chunks + 1).astype(np.int64).tolist()
+    cuts = [n_rows * chunk // n_chunks for chunk in range(n_chunks + 1)]
     return list(zip(cuts[:-1], cuts[1:], strict=True))
 
 

@@ -1,4 +1,4 @@
-"""A net in plain NumPy: what the kernels must agree with."""
+"""A net in plain NumPy, which the kernels are compared with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forests of any shape, and the plain walk that every fast thing is compared with."""
+"""Random forests of any shape, and a plain walk down the trees that the kernels are compared with."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from swaprank.models.forest import ARRAYS, Forest
 
 
 def random_forest(rng: np.random.Generator, n_leaves: list[int], n_features: int = 5, n_values: int = 8) -> Forest:
-    """One tree for every number of leaves, grown leaf by leaf; few thresholds, so that values meet them."""
+    """One tree for every number of leaves, grown leaf by leaf; few thresholds, so that some values equal them."""
     columns: dict[str, list[object]] = {name: [] for name in ARRAYS}
     tree_nodes, tree_leaves = [0], [0]
     for leaves in n_leaves:
         left, right, counts = [0] * (leaves - 1), [0] * (leaves - 1), [0] * (leaves - 1)
-        # Places where the tree ends: (node, side), or None for the root.
+        # Open ends of the tree: (node, side), or None for the root.
         ends: list[tuple[int, list[int]] | None] = [None]
         for node in range(leaves - 1):
             place = ends.pop(int(rng.integers(len(ends))))
@@ -55,7 +55,7 @@ def random_documents(rng: np.random.Generator, n: int, n_features: int = 5, n_va
 
 
 def walk(forest: Forest, tree: int, x: Features) -> int:
-    """The leaf, numbered within its tree, that a document comes to."""
+    """The leaf that a document falls into, numbered within its tree."""
     start = forest.tree_nodes[tree]
     child = 0 if forest.tree_nodes[tree + 1] > start else ~0
     while child >= 0:

@@ -20,7 +20,7 @@ from tests.models.random_forests import random_documents, random_forest
 
 
 def expected_tree_value(forest: Forest, tree: int, x: Features, known: set[int]) -> float:
-    """A tree's value where only some features are known: the others follow the training documents."""
+    """A tree's expected value if only some features are known; unknown ones follow the training documents."""
     nodes, leaves = forest.tree_nodes[tree], forest.tree_leaves[tree]
 
     def count(child: int) -> int:

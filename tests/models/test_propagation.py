@@ -1,4 +1,4 @@
-"""Forward and backward against NumPy and against differences, for every activation and depth."""
+"""Forward and backward propagation compared with NumPy and numeric differences, for every activation and depth."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def scores_of(layers: Layers, weights: Any, X: Any) -> Any:
 
 
 def gradient_of(layers: Layers, weights: Any, X: Any, grad: Any) -> Any:
-    """The gradient by the weights, given that by the scores."""
+    """The gradient by the weights, from the gradient by the scores."""
     n = len(X)
     units = np.empty(n * count_units(layers), weights.dtype)
     deltas = np.full((2, n * int(layers.sizes[1:].max())), np.nan, weights.dtype)
@@ -67,11 +67,11 @@ def test_gradient_is_that_of_differences_for_every_weight(hidden: tuple[int, ...
     rng = np.random.default_rng(2)
     X, labels = rng.normal(size=(7, 5)), np.array([0, 2, 1, 0, 1, 2, 0.0])
     scores = scores_of(layers, weights, X)
-    # dC/ds of RankNet's cost, by hand: what the net is given, whatever the objective.
-    ahead = scores[:, None] - scores[None, :]
+    # dC/ds of RankNet's cost; a net gets dC/ds from any objective.
+    difference = scores[:, None] - scores[None, :]
     better = (labels[:, None] > labels[None, :]).astype(float)
-    pushed = better / (1 + np.exp(ahead))
-    found = gradient_of(layers, weights, X, pushed.sum(axis=0) - pushed.sum(axis=1))
+    lambdas = better / (1 + np.exp(difference))
+    found = gradient_of(layers, weights, X, lambdas.sum(axis=0) - lambdas.sum(axis=1))
     step = 1e-6
     for w in range(len(weights)):
         up, down = weights.copy(), weights.copy()
@@ -80,7 +80,7 @@ def test_gradient_is_that_of_differences_for_every_weight(hidden: tuple[int, ...
         cost_up, cost_down = (naive_cost(labels, naive_scores(layers, at, X)) for at in (up, down))
         assert found[w] == pytest.approx((cost_up - cost_down) / (2 * step), rel=1e-5, abs=1e-7)
     single = gradient_of(
-        layers, weights.astype(np.float32), X.astype(np.float32), pushed.sum(axis=0) - pushed.sum(axis=1)
+        layers, weights.astype(np.float32), X.astype(np.float32), lambdas.sum(axis=0) - lambdas.sum(axis=1)
     )
     np.testing.assert_allclose(single, found, rtol=1e-3, atol=2e-5)
 

@@ -22,7 +22,7 @@ def two_trees() -> Forest:
     return join_forests(single_leaf(-0.5, 2, 1500), tree)
 
 
-def test_a_tree_reads_as_nested_questions() -> None:
+def test_a_tree_reads_as_nested_conditions() -> None:
     assert tree_text(two_trees(), 1, NAMES).splitlines() == [
         "if bm25 ≤ 0.1:  (1,500 documents, gain 12.5)",
         "    if clicks ≤ 3.0 or missing:  (61 documents, gain 1)",

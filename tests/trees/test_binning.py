@@ -36,7 +36,7 @@ def test_few_values_get_a_bin_each() -> None:
     assert cut_points(values, 255).tolist() == [1.5, 2.5]
 
 
-def test_cuts_part_neighbouring_floats() -> None:
+def test_cuts_separate_adjacent_floats() -> None:
     low = np.float32(1.0)
     high = np.nextafter(low, np.float32(2))
     (cut,) = cut_points(np.array([low, high], np.float32), 255)

@@ -1,4 +1,4 @@
-"""What a hidden unit makes of its sum, and the slope of that by the unit's own value."""
+"""Activation functions of hidden units, and their derivatives in terms of the activation."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from swaprank.models.layers import Reals
 Activation = Literal["tanh", "sigmoid", "relu"]
 
 ACTIVATIONS: tuple[Activation, ...] = ("tanh", "sigmoid", "relu")
-"""By number, as kernels know them."""
+"""Kernels use the index in this tuple."""
 
 TANH, SIGMOID, RELU = range(3)
 
 
 @kernel
 def activate(activation: int, values: Reals) -> None:
-    """Replace sums by activations."""
+    """Apply the activation function in place."""
     if activation == RELU:
         for i in range(len(values)):
             values[i] = max(values[i], values.dtype.type(0))
@@ -32,13 +32,13 @@ def activate(activation: int, values: Reals) -> None:
 
 @vector_kernel
 def _tanh(factor: float, values: Reals) -> None:
-    """tanh(factor x) to nearly the last digit, in a loop that vectorises, as one over the library's tanh does not.
+    """tanh(factor x) to nearly full precision, in a loop that vectorises; a loop over the C library's tanh does not.
 
-    With e = exp(2a) - 1, tanh(a) = e / (e + 2); and twice the a has e (e + 2) for e: a short series for x / 128, and
-    doubled seven times.
+    With e = exp(2a) - 1, tanh(a) = e / (e + 2). Doubling a replaces e by e (e + 2): start with a short series for
+    x / 128 and double it seven times.
     """
     for i in range(len(values)):
-        a = min(max(factor * values[i], -20.0), 20.0) / 64.0  # Beyond 20, tanh is 1 in double precision.
+        a = min(max(factor * values[i], -20.0), 20.0) / 64.0  # From 20 on, tanh is 1 in double precision.
         e = 1 / 720 + a * (1 / 5040 + a * (1 / 40320 + a * (1 / 362880 + a * (1 / 3628800))))
         e = a * (1.0 + a * (1 / 2 + a * (1 / 6 + a * (1 / 24 + a * (1 / 120 + a * e)))))
         for _ in range(7):
@@ -47,8 +47,8 @@ def _tanh(factor: float, values: Reals) -> None:
 
 
 @kernel
-def times_slope(activation: int, values: Reals, deltas: Reals) -> None:
-    """Multiply the deltas of units by the slope of their activation, which their values tell."""
+def multiply_by_derivative(activation: int, values: Reals, deltas: Reals) -> None:
+    """Multiply the deltas of units by the derivative of the activation, computed from the units' values."""
     one = values.dtype.type(1)
     if activation == TANH:
         for i in range(len(values)):

@@ -1,10 +1,10 @@
-"""What each feature contributed to a score: exact Shapley values of trees [Lundberg2020, TreeSHAP, path-dependent].
+"""The contribution of each feature to a score: exact Shapley values of trees [Lundberg2020, path-dependent TreeSHAP].
 
-A feature that is unknown sends a document down both branches, in the proportion of the training documents that went
-there. On the path to a leaf each feature has a `zero` (the proportion of documents that follow it, the feature being
-unknown) and a `one` (1 or 0: whether this document follows it), and `weight[i]` is the sum, over the subsets of i of
-the path's features, of their products times the subset's Shapley weight. Extending a path by a feature and taking one
-out again are both linear in its length, so a tree costs leaves x depth^2 instead of 2^features.
+An unknown feature sends a document down both branches, in the proportion of the training documents that took them. On
+the path to a leaf each feature has a `zero` (the fraction of documents that follows the path if the feature is unknown)
+and a `one` (1 if this document follows the path, otherwise 0). `weight[i]` is the sum, over the subsets of i features
+of the path, of the product of their fractions and the subset's Shapley weight. Extending a path by a feature and
+removing one are both linear in its length, so a tree costs leaves x depth^2 instead of 2^features.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
 from swaprank.errors import DataError
 from swaprank.kernels import kernel
-from swaprank.threads import run_in_threads, thread_count
+from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 if TYPE_CHECKING:
     from swaprank.models.forest import Forest
 
 
 def contributions(forest: Forest, X: Features, n_threads: int | None = None) -> Floats:
-    """One column a feature and a last one with the expected score; every row sums to the document's score.
+    """One column per feature and a last column with the expected score; every row sums to the document's score.
 
     >>> import numpy as np
     >>> from swaprank.models.contributions import contributions
@@ -36,18 +36,16 @@ def contributions(forest: Forest, X: Features, n_threads: int | None = None) -> 
         raise DataError(f"the trees have {forest.n_features} features, but X has the shape {X.shape}.")
     result = np.zeros((len(X), forest.n_features + 1))
     result[:, -1] = expected_score(forest)
-    depth = deepest(forest.tree_nodes, forest.left, forest.right, np.zeros(len(forest.feature), np.int64))
+    depth = max_depth(forest.tree_nodes, forest.left, forest.right, np.zeros(len(forest.feature), np.int64))
     nodes = (forest.feature, forest.threshold, forest.missing_left, forest.left, forest.right, forest.node_count)
     trees = (forest.tree_nodes, forest.tree_leaves, *nodes, forest.leaf_value, forest.leaf_count)
-    n_jobs = max(1, min(thread_count(n_threads), len(X)))
-    cuts = [len(X) * job // n_jobs for job in range(n_jobs + 1)]
-    jobs = [(*trees, depth, X[a:b], result[a:b]) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
-    run_in_threads(explain_documents, jobs)
+    chunks = row_chunks(len(X), thread_count(n_threads))
+    run_in_threads(explain_documents, [(*trees, depth, X[a:b], result[a:b]) for a, b in chunks])
     return result
 
 
 def expected_score(forest: Forest) -> float:
-    """The mean score of the training documents, as the leaves counted them.
+    """The mean score of the training documents, computed from the leaf counts.
 
     >>> from swaprank.models.contributions import expected_score
     >>> from swaprank.models.forest import single_leaf
@@ -62,22 +60,22 @@ def expected_score(forest: Forest) -> float:
 
 
 @kernel
-def deepest(tree_nodes: Ints, left: AnyArray, right: AnyArray, depth: Ints) -> int:
-    """The most nodes on any way from a root to a leaf; children come after their parents."""
-    most = 0
+def max_depth(tree_nodes: Ints, left: AnyArray, right: AnyArray, depth: Ints) -> int:
+    """The largest number of nodes on a path from a root to a leaf; children come after their parents."""
+    deepest = 0
     for tree in range(len(tree_nodes) - 1):
         start = tree_nodes[tree]
         for node in range(start, tree_nodes[tree + 1]):
-            most = max(most, depth[node] + 1)
+            deepest = max(deepest, depth[node] + 1)
             for child in (left[node], right[node]):
                 if child >= 0:
                     depth[start + child] = depth[node] + 1
-    return most
+    return deepest
 
 
 @kernel
 def extend(length: int, zero: float, one: float, zeros: Floats, ones: Floats, weight: Floats) -> None:
-    """Put one more feature at the end of a path."""
+    """Append a feature to a path."""
     zeros[length], ones[length] = zero, one
     weight[length] = 1.0 if length == 0 else 0.0
     for i in range(length - 1, -1, -1):
@@ -87,7 +85,7 @@ def extend(length: int, zero: float, one: float, zeros: Floats, ones: Floats, we
 
 @kernel
 def unwind(length: int, at: int, features: Ints, zeros: Floats, ones: Floats, weight: Floats) -> None:
-    """Take one feature out of a path of some length."""
+    """Remove one feature from a path."""
     zero, last = zeros[at], length - 1
     later = weight[last]
     for i in range(last - 1, -1, -1):
@@ -103,7 +101,7 @@ def unwind(length: int, at: int, features: Ints, zeros: Floats, ones: Floats, we
 
 @kernel
 def unwound_sum(length: int, at: int, zeros: Floats, ones: Floats, weight: Floats) -> float:
-    """The sum of the weights that `unwind` would leave."""
+    """The sum of the weights after `unwind`, without changing the path."""
     zero, last = zeros[at], length - 1
     total = 0.0
     if ones[at] == 0:
@@ -138,8 +136,8 @@ def explain_tree(
 ) -> None:
     """Add one tree's contributions, depth first.
 
-    Row d of features and paths is the path to the node of depth d that is open; what is below writes only to rows
-    below. An entry of the stack is (child, depth, feature of the parent) with fractions (zero, one).
+    Row d of features and paths is the path to the current node of depth d; its subtree writes only to later rows. A
+    stack entry is (child, depth, feature of the parent) with fractions (zero, one).
     """
     if len(feature) == 0:
         return
@@ -172,11 +170,11 @@ def explain_tree(
         lengths[depth] = length
         value = x[split]
         goes_left = missing_left[child] if np.isnan(value) else value <= threshold[child]
-        for below, hot in ((left[child], goes_left), (right[child], not goes_left)):
+        for below, followed in ((left[child], goes_left), (right[child], not goes_left)):
             count = node_count[below] if below >= 0 else leaf_count[~below]
             stack[n_open, 0], stack[n_open, 1], stack[n_open, 2] = below, depth + 1, split
             fractions[n_open, 0] = zero * count / node_count[child]
-            fractions[n_open, 1] = one if hot else 0.0
+            fractions[n_open, 1] = one if followed else 0.0
             n_open += 1
 
 
@@ -196,7 +194,7 @@ def explain_documents(
     X: Features,
     result: Floats,
 ) -> None:
-    """Add the contributions of all trees, document after document."""
+    """Add the contributions of all trees to each document's row."""
     stack, fractions = np.empty((depth + 2, 3), np.int64), np.empty((depth + 2, 2))
     lengths, features = np.empty(depth + 2, np.int64), np.empty((depth + 2, depth + 2), np.int64)
     paths = np.empty((depth + 2, 3, depth + 2))

@@ -30,6 +30,7 @@ from swaprank.models.contributions import contributions
 from swaprank.models.forest_scoring import score, staged_scores
 from swaprank.models.model import Importances, Model, ModelParts
 from swaprank.models.perturbation import LinearPerturbation, Perturbation
+from swaprank.models.tree_walk import find_leaves
 
 
 @final
@@ -103,7 +104,7 @@ class Forest(Model):
             raise ParameterError("the model has no trees, and so no leaf values that can be moved.")
 
         def slopes(first: int, last: int) -> Callable[[Floats], AnyArray]:
-            leaves = leaves_of(self, features, rows[first:last])
+            leaves = find_leaves(self, read_only(features[rows[first:last]]), n_threads=1)
 
             def totals(directions: Floats) -> AnyArray:
                 added = np.empty((len(leaves), len(directions)))
@@ -213,38 +214,6 @@ def split_gains(forest: Forest) -> Floats:
     [0.0, 0.0, 0.0]
     """
     return np.bincount(forest.feature, weights=forest.gain, minlength=forest.n_features).astype(np.float64)
-
-
-def leaves_of(forest: Forest, features: Features, rows: Ints) -> AnyArray:
-    """The leaf of each row in each tree, counted over all trees: rows x trees.
-
-    >>> import numpy as np
-    >>> from swaprank.models.forest import join_forests, leaves_of, single_leaf
-    >>> forest = join_forests(single_leaf(0.5, 3, 10), single_leaf(-0.25, 3, 10))
-    >>> leaves_of(forest, np.zeros((2, 3), np.float32), np.arange(2)).tolist()
-    [[0, 1], [0, 1]]
-    """
-    f, leaves = forest, np.empty((len(rows), forest.n_trees), np.int32)
-    arrays = (f.tree_nodes, f.tree_leaves, f.feature, f.threshold, f.missing_left, f.left, f.right)
-    find_leaves(arrays, read_only(features), rows, leaves)
-    return leaves
-
-
-@kernel
-def find_leaves(forest_arrays: Any, X: Features, rows: Ints, leaves: AnyArray) -> None:
-    """leaves[i, t]: the leaf that the i-th of these rows falls into in tree t, counted over all trees."""
-    tree_nodes, tree_leaves, feature, threshold, missing_left, left, right = forest_arrays
-    for i in range(len(rows)):
-        row = X[rows[i]]
-        for tree in range(len(tree_nodes) - 1):
-            nodes, at = tree_nodes[tree], 0
-            if tree_nodes[tree + 1] == nodes:
-                at = -1
-            while at >= 0:
-                value = row[feature[nodes + at]]
-                goes_left = missing_left[nodes + at] if value != value else value <= threshold[nodes + at]
-                at = left[nodes + at] if goes_left else right[nodes + at]
-            leaves[i, tree] = tree_leaves[tree] + ~at
 
 
 @kernel

@@ -1,13 +1,13 @@
-"""Scores of documents: no walk down the trees, but a walk along the thresholds of every feature [Lucchese2015].
+"""Score documents with a forest by walking the sorted thresholds of every feature, not the trees [Lucchese2015].
 
-Number the leaves of a tree from left to right and give every document a bit for each. A node that sends the document
-right rules out the leaves of its left subtree; when all such nodes have cleared their bits, the lowest one left is the
-document's leaf. The order of the nodes does not matter, so those of a block of trees are sorted by feature and
-threshold: the ones that send a document right are the beginning of each feature's list, and nothing branches on data
-but the end of it. Sixteen documents go along a list together, each in a lane of the vector registers [Lucchese2016].
+Number the leaves of a tree from left to right and give every document one bit per leaf. A node that sends the document
+right clears the bits of its left subtree. After all such nodes, the lowest bit still set is the document's leaf. The
+order of the nodes does not matter, so the nodes of a block of trees are sorted by feature and threshold: the nodes that
+send a document right are then a prefix of each feature's list, and the only branch on data is the end of that prefix.
+Sixteen documents walk a list together, one per lane of the vector registers [Lucchese2016].
 
-The bits of 32 leaves are a word, as wide as the values that decide over them. A tree has words in pairs, and a node a
-step for every word in which it clears bits; below a hundred leaves or so that is nearly always one.
+The bits of 32 leaves form a word, as wide as a float32 feature value. A tree has an even number of words, and a node
+has one step for every word in which it clears bits. For trees below about a hundred leaves this is nearly always one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
 from swaprank.errors import DataError, SwaprankError
 from swaprank.kernels import kernel
-from swaprank.threads import run_in_threads, thread_count
+from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 if TYPE_CHECKING:
     from swaprank.models.forest import Forest
@@ -34,19 +34,19 @@ LANES = 16
 _WORD_LEAVES = 32
 _ALL_LEAVES = np.uint32(2**32 - 1)
 _BLOCK_PAIRS = 256
-"""Pairs of words in a block of trees: with sixteen lanes 32 KB, which stay in the first-level cache."""
+"""Pairs of words in a block of trees: 32 KB with sixteen lanes, which fits the L1 cache."""
 
 _CHUNK_DOCUMENTS = 256
-"""Documents that pass a block of trees before the next block is fetched."""
+"""Documents scored by a block of trees before the next block is loaded."""
 
-_LEAST_VISITS = 200_000
-"""Documents times trees that are worth a thread: about a millisecond."""
+_MIN_VISITS_PER_THREAD = 200_000
+"""A thread is started for at least this many documents x trees: about a millisecond."""
 
 
 class Layout(NamedTuple):
-    """The steps of all nodes, in one list a (block of trees, feature, side of the missing), by rising threshold.
+    """The steps of all nodes: one list per (block of trees, feature, side of missing values), by ascending threshold.
 
-    block_lists[b] -> list_feature, list_missing_right, list_steps[l] -> threshold, word, kept
+    block_lists[b] -> list_feature, list_missing_right, list_steps[l] -> threshold, word, mask
     block_trees[b] -> tree_pairs, tree_leaves[t] -> leaf_value, from left to right
     """
 
@@ -57,28 +57,28 @@ class Layout(NamedTuple):
     list_steps: Ints
     threshold: Features
     word: NDArray[np.uint32]
-    """The word, within the block, in which the step clears bits."""
-    kept: NDArray[np.uint32]
-    """The bits that it leaves."""
+    """The word within the block in which the step clears bits."""
+    mask: NDArray[np.uint32]
+    """The bits that the step keeps."""
     tree_pairs: Ints
     tree_leaves: Ints
     leaf_value: Floats
 
 
 _layouts: WeakKeyDictionary[Forest, Layout] = WeakKeyDictionary()
-"""Beside the forests rather than in them, which stay plain data to pickle; two threads may make the same one twice."""
+"""Kept outside the forests, which stay plain data to pickle. Two threads may make the same layout twice."""
 
 
 def score(forest: Forest, X: Features, n_trees: int | None = None, n_threads: int | None = None) -> Floats:
-    """The base score and the values of each document's leaves, added tree after tree.
+    """The base score plus the values of the document's leaves, summed in the order of the trees.
 
-    The result is the same, bit for bit, for any number of threads and however the documents are split into calls.
+    The result is the same, bit for bit, for any number of threads and any batch size.
 
     Args:
         forest: The trees.
-        X: float32, C-contiguous, documents x features; NaN means missing.
-        n_trees: Take the first trees only.
-        n_threads: All cores if not given; small batches stay in one thread.
+        X: float32, C-contiguous, documents x features; NaN is a missing value.
+        n_trees: Use only the first n_trees trees. If None, all.
+        n_threads: If None, all cores. Small batches use one thread.
 
     >>> import numpy as np
     >>> from swaprank.models.forest import single_leaf
@@ -96,7 +96,7 @@ def score(forest: Forest, X: Features, n_trees: int | None = None, n_threads: in
 def staged_scores(
     forest: Forest, X: Features, tree_counts: Sequence[int] | Ints, n_threads: int | None = None
 ) -> Floats:
-    """The scores after each of some rising numbers of trees, one row a stage, in one pass.
+    """The scores after each of the given numbers of trees, in ascending order: one row per number, in one pass.
 
     >>> import numpy as np
     >>> from swaprank.models.forest import join_forests, single_leaf
@@ -107,7 +107,7 @@ def staged_scores(
     """
     counts = np.asarray(tree_counts, np.int64)
     if len(counts) == 0 or counts[0] < 0 or counts[-1] > forest.n_trees or (counts[1:] <= counts[:-1]).any():
-        raise SwaprankError(f"numbers of trees must rise from 0 to at most {forest.n_trees}, found {counts.tolist()}.")
+        raise SwaprankError(f"tree_counts must ascend from 0 to at most {forest.n_trees}, found {counts.tolist()}.")
     return _scores(forest, X, counts, int(counts[-1]), n_threads)
 
 
@@ -118,22 +118,18 @@ def _scores(forest: Forest, X: Features, tree_counts: Ints, n_trees: int, n_thre
     if layout is None:
         layout = _layouts[forest] = make_layout(forest)
     scores = np.empty((len(tree_counts), len(X)))
-    n_jobs = max(1, min(thread_count(n_threads), len(X) * n_trees // _LEAST_VISITS))
-    cuts = [len(X) * job // n_jobs for job in range(n_jobs + 1)]
-    jobs = [
-        (*layout, X, a, b, forest.base_score, tree_counts, scores) for a, b in zip(cuts[:-1], cuts[1:], strict=True)
-    ]
-    run_in_threads(score_documents, jobs)
+    chunks = row_chunks(len(X), min(thread_count(n_threads), len(X) * n_trees // _MIN_VISITS_PER_THREAD))
+    run_in_threads(score_documents, [(*layout, X, a, b, forest.base_score, tree_counts, scores) for a, b in chunks])
     return scores
 
 
 def make_layout(forest: Forest) -> Layout:
     """Sort a forest's nodes for scoring."""
     first, middle = np.zeros((2, len(forest.feature)), np.int64)
-    place = np.zeros(len(forest.leaf_value), np.int64)
-    left_to_right(forest.tree_nodes, forest.tree_leaves, forest.left, forest.right, first, middle, place)
-    leaf_value = np.empty(len(place))
-    leaf_value[place] = forest.leaf_value
+    position = np.zeros(len(forest.leaf_value), np.int64)
+    number_leaves(forest.tree_nodes, forest.tree_leaves, forest.left, forest.right, first, middle, position)
+    leaf_value = np.empty(len(position))
+    leaf_value[position] = forest.leaf_value
 
     n_trees = forest.n_trees
     n_pairs = -(-np.diff(forest.tree_leaves) // (2 * _WORD_LEAVES))
@@ -141,13 +137,13 @@ def make_layout(forest: Forest) -> Layout:
     block_trees = np.concatenate(([0], np.flatnonzero(np.diff(tree_pairs[:-1] // _BLOCK_PAIRS)) + 1, [n_trees]))
     tree_block = np.repeat(np.arange(len(block_trees) - 1), np.diff(block_trees))
 
-    # One step for every word that a left subtree has leaves in.
+    # One step for every word in which a left subtree has leaves.
     n_steps = (middle - 1) // _WORD_LEAVES - first // _WORD_LEAVES + 1
     node = np.repeat(np.arange(len(first)), n_steps)
     nth = np.arange(len(node)) - np.repeat(np.cumsum(n_steps) - n_steps, n_steps)
     word = first[node] // _WORD_LEAVES + nth
     from_bit, to_bit = (np.clip(bound[node] - _WORD_LEAVES * word, 0, _WORD_LEAVES) for bound in (first, middle))
-    kept = ~((1 << to_bit) - (1 << from_bit)).astype(np.uint32)
+    mask = ~((1 << to_bit) - (1 << from_bit)).astype(np.uint32)
     tree = np.repeat(np.arange(n_trees), np.diff(forest.tree_nodes))[node]
     block = tree_block[tree]
     word += 2 * (tree_pairs[tree] - tree_pairs[block_trees[block]])
@@ -164,7 +160,7 @@ def make_layout(forest: Forest) -> Layout:
         list_steps=np.append(begins, len(order)),
         threshold=threshold[order],
         word=word[order].astype(np.uint32),
-        kept=kept[order],
+        mask=mask[order],
         tree_pairs=tree_pairs,
         tree_leaves=np.array(forest.tree_leaves),
         leaf_value=leaf_value,
@@ -172,12 +168,13 @@ def make_layout(forest: Forest) -> Layout:
 
 
 @kernel
-def left_to_right(
-    tree_nodes: Ints, tree_leaves: Ints, left: AnyArray, right: AnyArray, first: Ints, middle: Ints, place: Ints
+def number_leaves(
+    tree_nodes: Ints, tree_leaves: Ints, left: AnyArray, right: AnyArray, first: Ints, middle: Ints, position: Ints
 ) -> None:
-    """Number every tree's leaves from left to right; a node's left subtree has the leaves from first to middle.
+    """Number the leaves of every tree from left to right; a node's left subtree has the leaves from first to middle.
 
-    Children come after their parents: sizes are summed from the last node up, and numbers handed down again.
+    Children come after their parents: sizes are summed from the last node up, then numbers are assigned from the root
+    down. `position` maps a leaf's index in the forest to its index from left to right.
     """
     size = middle
     for tree in range(len(tree_nodes) - 1):
@@ -186,26 +183,26 @@ def left_to_right(
             a, b = left[node], right[node]
             size[node] = (size[nodes + a] if a >= 0 else 1) + (size[nodes + b] if b >= 0 else 1)
         if tree_nodes[tree + 1] == nodes:
-            place[leaves] = leaves
+            position[leaves] = leaves
         else:
             first[nodes] = 0
         for node in range(nodes, tree_nodes[tree + 1]):
             a, b = left[node], right[node]
-            # From here on nobody asks for this node's size.
+            # This overwrites the node's size, which is not read any more.
             middle[node] = first[node] + (size[nodes + a] if a >= 0 else 1)
             if a >= 0:
                 first[nodes + a] = first[node]
             else:
-                place[leaves + ~a] = leaves + first[node]
+                position[leaves + ~a] = leaves + first[node]
             if b >= 0:
                 first[nodes + b] = middle[node]
             else:
-                place[leaves + ~b] = leaves + middle[node]
+                position[leaves + ~b] = leaves + middle[node]
 
 
 @intrinsic
-def _rule_out(typingctx: Any, bits: Any, word: Any, values: Any, threshold: Any, kept: Any) -> Any:
-    """In every lane whose value is above the threshold, keep only these bits: vectors that LLVM does not find alone."""
+def _mask_lanes(typingctx: Any, bits: Any, word: Any, values: Any, threshold: Any, mask: Any) -> Any:
+    """Apply the mask in every lane whose value is above the threshold, in vectors that LLVM would not find itself."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         int32 = ir.IntType(32)
@@ -215,16 +212,16 @@ def _rule_out(typingctx: Any, bits: Any, word: Any, values: Any, threshold: Any,
             array = context.make_array(signature.args[argument])(context, builder, arguments[argument])
             return builder.bitcast(builder.gep(array.data, [index]), vector.as_pointer())
 
-        def in_all_lanes(value: Any, vector: Any) -> Any:
-            nothing = ir.Constant(vector, ir.Undefined)
-            one = builder.insert_element(nothing, value, int32(0))
-            return builder.shuffle_vector(one, nothing, ir.Constant(bits_type, [0] * LANES))
+        def broadcast(value: Any, vector: Any) -> Any:
+            undefined = ir.Constant(vector, ir.Undefined)
+            single = builder.insert_element(undefined, value, int32(0))
+            return builder.shuffle_vector(single, undefined, ir.Constant(bits_type, [0] * LANES))
 
         lanes = builder.mul(arguments[1], ir.IntType(64)(LANES))
         before = builder.load(element(0, lanes, bits_type), align=4)
         x = builder.load(element(2, ir.IntType(64)(0), values_type), align=4)
-        above = builder.fcmp_ordered(">", x, in_all_lanes(arguments[3], values_type))
-        after = builder.and_(before, in_all_lanes(arguments[4], bits_type))
+        above = builder.fcmp_ordered(">", x, broadcast(arguments[3], values_type))
+        after = builder.and_(before, broadcast(arguments[4], bits_type))
         builder.store(builder.select(above, after, before), element(0, lanes, bits_type), align=4)
         return context.get_dummy_value()
 
@@ -239,59 +236,62 @@ def _lowest_bit(typingctx: Any, bits: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-rule_out: Callable[[AnyArray, Any, Features, Any, Any], None] = _rule_out  # type: ignore[assignment]
+mask_lanes: Callable[[AnyArray, Any, Features, Any, Any], None] = _mask_lanes  # type: ignore[assignment]
 lowest_bit: Callable[[Any], Any] = _lowest_bit  # type: ignore[assignment]
 
 
 @kernel
 def load_lanes(X: Features, start: int, n_lanes: int, feature: int, missing_right: bool, values: Features) -> Any:
-    """One feature of up to sixteen documents, and its maximum; a missing value goes right as infinity, left as NaN."""
-    top = np.float32(-np.inf)
+    """Load one feature of up to sixteen documents and return its maximum.
+
+    A missing value becomes infinity if it goes right, and stays NaN, which is above no threshold, if it goes left.
+    """
+    highest = np.float32(-np.inf)
     for lane in range(n_lanes):
         value = X[start + lane, feature]
         if missing_right and value != value:
             value = np.float32(np.inf)
         values[lane] = value
-        if value > top:
-            top = value
+        if value > highest:
+            highest = value
     for lane in range(n_lanes, LANES):
         values[lane] = -np.inf
-    return top
+    return highest
 
 
 @kernel
 def clear_bits(layout: Layout, block: int, X: Features, start: int, n_lanes: int, values: Features, bits: Any) -> None:
-    """Rule out leaves of a block of trees for up to sixteen documents."""
+    """Clear the bits of the leaves that up to sixteen documents cannot reach in a block of trees."""
     bits[:] = _ALL_LEAVES
     one = np.uint64(1)
-    for a_list in range(layout.block_lists[block], layout.block_lists[block + 1]):
-        feature, missing_right = layout.list_feature[a_list], layout.list_missing_right[a_list]
-        top = load_lanes(X, start, n_lanes, feature, missing_right, values)
-        step, stop = np.uint64(layout.list_steps[a_list]), np.uint64(layout.list_steps[a_list + 1])
-        while step < stop and layout.threshold[step] < top:
-            rule_out(bits, np.uint64(layout.word[step]), values, layout.threshold[step], layout.kept[step])
+    for number in range(layout.block_lists[block], layout.block_lists[block + 1]):
+        feature, missing_right = layout.list_feature[number], layout.list_missing_right[number]
+        highest = load_lanes(X, start, n_lanes, feature, missing_right, values)
+        step, stop = np.uint64(layout.list_steps[number]), np.uint64(layout.list_steps[number + 1])
+        while step < stop and layout.threshold[step] < highest:
+            mask_lanes(bits, np.uint64(layout.word[step]), values, layout.threshold[step], layout.mask[step])
             step += one
 
 
 @kernel
 def pair_of_words(bits: Any, pair: Any, lane: Any) -> Any:
-    """The bits of 64 leaves of one document."""
+    """The bits of 64 leaves for one document."""
     low = pair * np.uint64(2 * LANES) + lane
     return np.uint64(bits[low]) | np.uint64(bits[low + np.uint64(LANES)]) << np.uint64(_WORD_LEAVES)
 
 
 @kernel
 def add_leaves(layout: Layout, tree: int, first_pair: int, n_lanes: int, bits: Any, totals: Floats) -> None:
-    """Add the leaf values of one tree."""
+    """Add the leaf values of one tree to the totals."""
     start = np.uint64(layout.tree_pairs[tree] - first_pair)
     leaves = np.uint64(layout.tree_leaves[tree])
     for lane_number in range(n_lanes):
         lane, pair = np.uint64(lane_number), start
-        left = pair_of_words(bits, pair, lane)
-        while left == 0:
+        remaining = pair_of_words(bits, pair, lane)
+        while remaining == 0:
             pair += np.uint64(1)
-            left = pair_of_words(bits, pair, lane)
-        leaf = leaves + np.uint64(2 * _WORD_LEAVES) * (pair - start) + lowest_bit(left)
+            remaining = pair_of_words(bits, pair, lane)
+        leaf = leaves + np.uint64(2 * _WORD_LEAVES) * (pair - start) + lowest_bit(remaining)
         totals[lane] += layout.leaf_value[leaf]
 
 
@@ -304,7 +304,7 @@ def score_documents(
     list_steps: Ints,
     threshold: Features,
     word: NDArray[np.uint32],
-    kept: NDArray[np.uint32],
+    mask: NDArray[np.uint32],
     tree_pairs: Ints,
     tree_leaves: Ints,
     leaf_value: Floats,
@@ -315,17 +315,17 @@ def score_documents(
     tree_counts: Ints,
     scores: Floats,
 ) -> None:
-    """Score the documents from start to stop after each of the numbers of trees, which rise.
+    """Score the documents from start to stop after each of the numbers of trees, which are ascending.
 
-    The layout comes in pieces: Numba takes several microseconds to look into a tuple of arrays at every call.
+    The layout is passed as separate arrays: Numba takes several microseconds per call to unpack a tuple of arrays.
     """
-    lists = (list_feature, list_missing_right, list_steps, threshold, word, kept)
+    lists = (list_feature, list_missing_right, list_steps, threshold, word, mask)
     layout = Layout(block_trees, block_lists, *lists, tree_pairs, tree_leaves, leaf_value)
-    most_pairs = 0
+    max_pairs = 0
     for block in range(len(layout.block_trees) - 1):
         pairs = layout.tree_pairs[layout.block_trees[block + 1]] - layout.tree_pairs[layout.block_trees[block]]
-        most_pairs = max(most_pairs, pairs)
-    bits = np.empty(most_pairs * 2 * LANES, np.uint32)
+        max_pairs = max(max_pairs, pairs)
+    bits = np.empty(max_pairs * 2 * LANES, np.uint32)
     values = np.empty(LANES, np.float32)
     totals = np.empty((_CHUNK_DOCUMENTS // LANES, LANES))
     for chunk in range(start, stop, _CHUNK_DOCUMENTS):

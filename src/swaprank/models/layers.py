@@ -2,7 +2,7 @@
 
     features ─► hidden units ─► … ─► one score         weights   [ W_1 (out x in) b_1 | W_2 b_2 | … | W_last (1 x in) ]
 
-The last layer has no bias: it would move all scores alike, and no order would change.
+The last layer has no bias: it would add the same number to all scores, which changes no ranking.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from swaprank.arrays import Ints
 
 Reals: TypeAlias = NDArray[np.floating[Any]]
-"""Single precision where nets learn and score, double where gradients are checked: kernels take both."""
+"""float32 to train and score nets, float64 to check gradients: kernels accept both."""
 
 
 class Layers(NamedTuple):
-    """The shape of a net, as kernels take it.
+    """The shape of a net, as the kernels use it.
 
     >>> from swaprank.models.layers import count_weights, make_layers
     >>> layers = make_layers(136, (10,), activation=0)
@@ -29,29 +29,29 @@ class Layers(NamedTuple):
     """
 
     sizes: Ints
-    """Features, the units of each hidden layer, and 1."""
+    """Number of features, units of each hidden layer, and 1."""
     activation: int
-    """Of the hidden units: see activations.py."""
+    """Activation of the hidden units: index in `activations.ACTIVATIONS`."""
 
 
 def make_layers(n_features: int, hidden: Sequence[int], activation: int) -> Layers:
-    """A net from so many features over hidden layers to one score; a linear one if there are none."""
+    """A net with the given hidden layers and one score; without hidden layers it is linear."""
     return Layers(np.array([n_features, *hidden, 1], dtype=np.int64), int(activation))
 
 
 def count_weights(layers: Layers) -> int:
-    """Weights and biases of all layers."""
-    sizes: list[int] = layers.sizes.tolist()  # Python's own numbers, for those of a damaged file may be of any size.
+    """Number of weights and biases of all layers."""
+    sizes: list[int] = layers.sizes.tolist()  # Python integers: sizes in a damaged file may overflow int64.
     return sum(below * above for below, above in zip(sizes[:-1], sizes[1:], strict=True)) + sum(sizes[1:-1])
 
 
 def count_units(layers: Layers) -> int:
-    """Hidden units and the score."""
+    """Number of hidden units, plus one for the score."""
     return int(layers.sizes[1:].sum())
 
 
 def layer_weights(layers: Layers, weights: Reals) -> list[tuple[Reals, Reals]]:
-    """Matrix (units x inputs) and biases of each layer, as views; the last one's biases are empty.
+    """Matrix (units x inputs) and biases of each layer, as views; the last layer has no biases.
 
     >>> import numpy as np
     >>> from swaprank.models.layers import layer_weights, make_layers
@@ -71,19 +71,19 @@ def layer_weights(layers: Layers, weights: Reals) -> list[tuple[Reals, Reals]]:
 
 
 def weight_generator(random_state: int) -> np.random.Generator:
-    """What first weights are drawn from: never the numbers that artificial data of the same seed was made of.
+    """The random generator of initial weights, independent of generated data sets with the same seed.
 
     >>> import numpy as np
     >>> from swaprank.models.layers import weight_generator
     >>> weight_generator(0).random() == np.random.default_rng(0).random()
     False
     """
-    # Trailing zeros do not change a seed, so the last number is not one.
+    # NumPy ignores trailing zeros of a seed, so the last number must not be 0.
     return np.random.default_rng((random_state, 0, 1))
 
 
 def random_weights(layers: Layers, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Weights to start from: uniform in ±1 / sqrt(inputs of the unit), so that no unit begins saturated; biases 0."""
+    """Initial weights: uniform in ±1 / sqrt(inputs of the unit), so that no unit starts saturated; biases are 0."""
     weights = np.zeros(count_weights(layers), np.float32)
     for matrix, _ in layer_weights(layers, weights):
         matrix[:] = rng.uniform(-1.0, 1.0, matrix.shape) / np.sqrt(matrix.shape[1])

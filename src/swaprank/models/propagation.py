@@ -1,32 +1,32 @@
-"""Forward and backward through a net, for a block of documents.
+"""Forward and backward propagation through a net, for a block of documents.
 
     X (n x features) ─► units of layer 1 (n x h_1) ─► … ─► scores (n x 1)        all units of a block in one flat array,
-                                                                                layer after layer
+                                                                                layer by layer
     forward    a_l = f(a_(l-1) W_l' + b_l)
     backward   dC/dW_l = d_l' a_(l-1),  dC/db_l = sum of d_l,  d_(l-1) = (d_l W_l) f'      [Burges2005, Eqs. 7 to 11]
 
-A document's units do not depend on the other documents of its block, not even in the last digit.
+A document's units do not depend on the other documents of its block, to the last bit.
 """
 
 from __future__ import annotations
 
 from swaprank.kernels import kernel, vector_kernel
-from swaprank.models.activations import activate, times_slope
+from swaprank.models.activations import activate, multiply_by_derivative
 from swaprank.models.layers import Layers, Reals
 
 _BLOCK_VALUES = 65_536
-"""A block of scaled rows stays in the second-level cache; a longer list is scaled twice, forward and backward."""
+"""A block of scaled rows fits the L2 cache; a longer list is scaled twice, forward and backward."""
 
 
 @kernel
 def rows_in_block(n_features: int) -> int:
-    """How many documents go through the net at once."""
+    """The number of documents in a block."""
     return max(4, _BLOCK_VALUES // n_features)
 
 
 @kernel
 def forward(layers: Layers, weights: Reals, X: Reals, units: Reals) -> None:
-    """Write all units of a block's documents; the last len(X) of them are the scores."""
+    """Compute all units of a block's documents; the last len(X) units are the scores."""
     n, last = len(X), len(layers.sizes) - 2
     below = X
     at, first = 0, 0
@@ -47,23 +47,19 @@ def forward(layers: Layers, weights: Reals, X: Reals, units: Reals) -> None:
 def sums(matrix: Reals, biases: Reals, inputs: Reals, values: Reals) -> None:
     """values = inputs matrix' + biases.
 
-    Two documents by five units at a time, so that every number that is read serves more than one product. Where fewer
-    are left, the last one is taken again: every document goes the same way.
+    Two documents by five units at a time, so that every number read is used in more than one product. If fewer are
+    left, the last one is repeated, so that every document takes the same path through the code.
     """
-    n, n_units, none = len(inputs), len(matrix), inputs.dtype.type(0)
+    n, n_units, zero = len(inputs), len(matrix), inputs.dtype.type(0)
     for i in range(0, n, 2):
         j = min(i + 1, n - 1)
         x, y = inputs[i], inputs[j]
         for a in range(0, n_units, 5):
-            b, c, d, e = (
-                min(a + 1, n_units - 1),
-                min(a + 2, n_units - 1),
-                min(a + 3, n_units - 1),
-                min(a + 4, n_units - 1),
-            )
+            b, c = min(a + 1, n_units - 1), min(a + 2, n_units - 1)
+            d, e = min(a + 3, n_units - 1), min(a + 4, n_units - 1)
             w_a, w_b, w_c, w_d, w_e = matrix[a], matrix[b], matrix[c], matrix[d], matrix[e]
-            x_a, x_b, x_c, x_d, x_e = none, none, none, none, none
-            y_a, y_b, y_c, y_d, y_e = none, none, none, none, none
+            x_a, x_b, x_c, x_d, x_e = zero, zero, zero, zero, zero
+            y_a, y_b, y_c, y_d, y_e = zero, zero, zero, zero, zero
             for k in range(inputs.shape[1]):
                 x_a += w_a[k] * x[k]
                 x_b += w_b[k] * x[k]
@@ -94,9 +90,9 @@ def outputs(weights: Reals, inputs: Reals, values: Reals) -> None:
 
 @kernel
 def backward(layers: Layers, weights: Reals, X: Reals, units: Reals, deltas: Reals, gradient: Reals) -> None:
-    """Add a block's share to the gradient by the weights.
+    """Add a block's documents to the gradient by the weights.
 
-    deltas: Two rows for so many documents times the widest layer; the first begins with dC/ds of the documents.
+    deltas: A work array of two rows, each of documents x widest layer; the first row starts with the documents' dC/ds.
     """
     n, last = len(X), len(layers.sizes) - 2
     at, first = len(weights), len(units)
@@ -108,46 +104,46 @@ def backward(layers: Layers, weights: Reals, X: Reals, units: Reals, deltas: Rea
             at -= n_out
             add_columns(above, gradient[at : at + n_out])
         at -= n_out * n_in
-        slope = gradient[at : at + n_out * n_in].reshape(n_out, n_in)
+        weight_grad = gradient[at : at + n_out * n_in].reshape(n_out, n_in)
         if layer == 0:
-            add_products(above, X, slope)
+            add_products(above, X, weight_grad)
         else:
             values = units[first - n * n_in : first]
-            add_products(above, values.reshape(n, n_in), slope)
+            add_products(above, values.reshape(n, n_in), weight_grad)
             matrix = weights[at : at + n_out * n_in].reshape(n_out, n_in)
             below = deltas[(last - layer + 1) % 2, : n * n_in]
-            pull_back(above, matrix, below.reshape(n, n_in))
-            times_slope(layers.activation, values, below)
+            propagate_back(above, matrix, below.reshape(n, n_in))
+            multiply_by_derivative(layers.activation, values, below)
 
 
 @kernel
 def add_columns(deltas: Reals, total: Reals) -> None:
-    """total += the sum of the rows of deltas."""
+    """total += sum of the rows of deltas."""
     for i in range(len(deltas)):
         for unit in range(deltas.shape[1]):
             total[unit] += deltas[i, unit]
 
 
 @vector_kernel
-def add_products(deltas: Reals, inputs: Reals, slope: Reals) -> None:
-    """slope += deltas' inputs, four documents at a time, which is a quarter of the traffic to `slope`."""
+def add_products(deltas: Reals, inputs: Reals, weight_grad: Reals) -> None:
+    """weight_grad += deltas' inputs, four documents at a time, for a quarter of the writes to `weight_grad`."""
     n = len(deltas)
     for i in range(0, n - n % 4, 4):
-        for unit in range(len(slope)):
+        for unit in range(len(weight_grad)):
             a, b, c, d = deltas[i, unit], deltas[i + 1, unit], deltas[i + 2, unit], deltas[i + 3, unit]
             for k in range(inputs.shape[1]):
-                slope[unit, k] += (a * inputs[i, k] + b * inputs[i + 1, k]) + (
+                weight_grad[unit, k] += (a * inputs[i, k] + b * inputs[i + 1, k]) + (
                     c * inputs[i + 2, k] + d * inputs[i + 3, k]
                 )
     for i in range(n - n % 4, n):
-        for unit in range(len(slope)):
+        for unit in range(len(weight_grad)):
             delta = deltas[i, unit]
             for k in range(inputs.shape[1]):
-                slope[unit, k] += delta * inputs[i, k]
+                weight_grad[unit, k] += delta * inputs[i, k]
 
 
 @vector_kernel
-def pull_back(deltas: Reals, matrix: Reals, below: Reals) -> None:
+def propagate_back(deltas: Reals, matrix: Reals, below: Reals) -> None:
     """below = deltas matrix."""
     for i in range(len(deltas)):
         for k in range(matrix.shape[1]):

@@ -1,4 +1,4 @@
-"""A tree for people."""
+"""A tree as readable text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def tree_text(forest: Forest, tree: int, feature_names: Sequence[str]) -> str:
-    """One tree as nested questions, with the documents and the gain of every split and the values of the leaves.
+    """One tree as nested conditions, with the documents and the gain of every split and the value of every leaf.
 
     >>> import numpy as np
     >>> from swaprank.models.forest import Forest
@@ -33,7 +33,7 @@ def tree_text(forest: Forest, tree: int, feature_names: Sequence[str]) -> str:
     nodes, leaves = int(forest.tree_nodes[tree]), int(forest.tree_leaves[tree])
     only_leaf = nodes == forest.tree_nodes[tree + 1]
     lines = []
-    # A stack rather than recursion: a tree may be as deep as it has nodes.
+    # A stack instead of recursion: a tree may be as deep as its number of nodes.
     pending: list[tuple[int, int] | str] = [(~0 if only_leaf else 0, 0)]
     while pending:
         item = pending.pop()
@@ -48,9 +48,9 @@ def tree_text(forest: Forest, tree: int, feature_names: Sequence[str]) -> str:
             continue
         node = nodes + child
         missing_left = forest.missing_left[node]
-        question = f"if {feature_names[forest.feature[node]]} ≤ {forest.threshold[node]!s}"
-        about = f"({_documents(forest.node_count[node])}, gain {forest.gain[node]:.6g})"
-        lines.append(f"{indent}{question}{' or missing' if missing_left else ''}:  {about}")
+        condition = f"if {feature_names[forest.feature[node]]} ≤ {forest.threshold[node]!s}"
+        details = f"({_documents(forest.node_count[node])}, gain {forest.gain[node]:.6g})"
+        lines.append(f"{indent}{condition}{' or missing' if missing_left else ''}:  {details}")
         pending.append((int(forest.right[node]), depth + 1))
         pending.append(f"{indent}{'else:' if missing_left else 'else, or missing:'}")
         pending.append((int(forest.left[node]), depth + 1))

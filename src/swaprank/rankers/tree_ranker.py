@@ -23,7 +23,6 @@ from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
 from swaprank.trees.boosting import Booster, TreeRules, make_forest
 from swaprank.trees.routing import add_tree_scores
-from swaprank.trees.tree import GrownTree
 
 ALL_UP_TO, DOCUMENTS_BEYOND, QUERIES_BEYOND = 100_000, 0.3, 0.5
 """Default fractions: on data beyond this size, half of the queries and a third of their documents find splits as
@@ -93,10 +92,10 @@ class TreeRanker(Ranker):
 
     def _boost(
         self, data: Dataset, booster: Booster, measured: Measured, callbacks: Sequence[Callback], n_start: int
-    ) -> tuple[list[GrownTree], bool]:
+    ) -> tuple[list[Forest], bool]:
         """Add trees until there are enough, nothing improves, a callback says stop, or the user does (Ctrl-C)."""
         objective = self._objective().bind(data, random_state=int(self.random_state), n_threads=self.n_threads)
-        trees: list[GrownTree] = []
+        trees: list[Forest] = []
 
         def add_tree(number: int) -> None:
             tree = booster.add_tree(objective, n_start + number)

@@ -1,1 +1,1 @@
-"""Boosted regression trees: binning, histograms, splits, growth, scoring."""
+"""Boosted regression trees: binning, document sampling, histograms, splits, growth, leaf values."""

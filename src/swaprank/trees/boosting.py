@@ -1,7 +1,8 @@
-"""Tree after tree: gradients of the scores so far, a tree that follows them, new scores."""
+"""Gradient boosting: compute the gradients of the current scores, grow a tree on them, update the scores, repeat."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -10,25 +11,25 @@ import numpy as np
 from swaprank.arrays import AnyArray, Bools, Bytes, Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
-from swaprank.models.forest import Forest
+from swaprank.models.forest import ARRAYS, Forest
 from swaprank.objectives.objective import BoundObjective
 from swaprank.threads import run_together, thread_count
 from swaprank.trees.binning import Bins, make_bins
 from swaprank.trees.document_sampling import draw_sample, gather_bins
-from swaprank.trees.growing import Columns, Rules, Workspace, grow, make_workspace
+from swaprank.trees.growing import Columns, Limits, Workspace, grow, make_workspace
 from swaprank.trees.histogram import BLOCK
-from swaprank.trees.routing import settle_leaves
-from swaprank.trees.tree import GrownTree, Tree, make_tree
+from swaprank.trees.routing import fit_leaves
+from swaprank.trees.tree import Tree, make_tree
 
-_BLOCKS_OF_QUERIES = 200
-_WORTH_A_COPY = 0.5
-"""A sample of at most this share of the documents is copied, so that its rows lie side by side."""
+_QUERY_BLOCKS = 200
+_MAX_COPIED_SHARE = 0.5
+"""The bins of a sample of at most this share of the documents are copied, so that its rows are adjacent."""
 
 
 @final
 @dataclass(frozen=True)
 class TreeRules:
-    """How trees are grown; the names are those of the rankers' parameters."""
+    """How trees are grown; see the rankers' parameters of the same names."""
 
     n_leaves: int
     learning_rate: float
@@ -44,7 +45,7 @@ class TreeRules:
 
 @final
 class Booster:
-    """Binned documents, their scores so far, and the workspace that all trees share."""
+    """Binned documents, their current scores, and the work arrays of all trees."""
 
     def __init__(
         self, data: Dataset, scores: Floats, rules: TreeRules, random_state: int, n_threads: int | None
@@ -60,28 +61,28 @@ class Booster:
         self.grad, self.hess = np.zeros(n_rows), np.zeros(n_rows)
         self.packed, self.leaf_of = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int32)
         self.taken = np.ones(n_rows, np.uint8)
-        self.copied = np.empty((len(self.bins.blocks), 0, BLOCK), np.uint8)
-        """Bins of the sampled documents, where these are few."""
+        self.sample_blocks = np.empty((len(self.bins.blocks), 0, BLOCK), np.uint8)
+        """Bins of a small sample's documents."""
 
-    def add_tree(self, objective: BoundObjective, number: int) -> GrownTree:
-        """Grow a tree on the objective's gradients and add its values to the scores."""
+    def add_tree(self, objective: BoundObjective, number: int) -> Forest:
+        """Grow a tree on the objective's gradients and add its leaf values to the scores."""
         rules = self.rules
         rng = np.random.default_rng((self.random_state, number))
-        taken = self._take_queries(number)
+        taken = self._choose_queries(number)
         objective.update(self.scores, self.grad, self.hess, taken)
         share = rules.document_fraction * rules.query_fraction
-        copy = share <= _WORTH_A_COPY
+        copy = share <= _MAX_COPIED_SHARE
         sample = draw_sample(
             self.grad, self.hess, self.taken, rules.document_fraction, int(rng.integers(2**62)), self.n_threads, copy,
             self.work.rows, self.packed,
         )  # fmt: skip
         columns = Columns(self.bins.n_bins, self._allowed_features(rng))
-        # A gain G² / H is in steps of grad_scale² / hess_scale.
+        # The integer gains G² / H are in units of hess_scale / grad_scale².
         with np.errstate(over="ignore", under="ignore"):
             unit = float(np.float64(sample.grad_scale) ** 2 / sample.hess_scale)
         if not (np.isfinite(unit) and unit > 0):
-            raise DataError("the gradients are too large or too small to be added up: scale the labels or the weights.")
-        limits = Rules(
+            raise DataError("the gradients are too large or too small to be summed: rescale the labels or the weights.")
+        limits = Limits(
             min_docs=max(1, round(rules.min_docs_in_leaf * share)),
             max_depth=np.iinfo(np.int64).max if rules.max_depth is None else rules.max_depth,
             min_gain=rules.min_gain * unit,
@@ -93,22 +94,22 @@ class Booster:
         if sample.n_rows > 0:
             blocks = self._copy_sample(sample.n_rows) if copy else self.bins.blocks
             n_leaves = self._grow(blocks, columns, sample.n_rows, limits, tree)
-        values, counts = settle_leaves(
+        values, counts = fit_leaves(
             self.bins.blocks, tree, n_leaves, self.grad, self.hess, self.taken, rules.l2, rules.learning_rate,
             self.n_threads, self.leaf_of, self.scores,
         )  # fmt: skip
-        return self._finished(tree, n_leaves, values, counts, unit)
+        return self._as_forest(tree, n_leaves, values, counts, unit)
 
-    def _take_queries(self, number: int) -> Bools | None:
-        """The queries that a tree learns from, None for all.
+    def _choose_queries(self, number: int) -> Bools | None:
+        """The queries that a tree is grown on, or None for all.
 
-        Trees go through shuffled blocks of queries one after the other, then through another shuffle: each query has
-        its turn as often as any other. Blocks, because gradients of neighbours are computed in one go.
+        The trees take blocks of queries from a shuffle of all blocks, then from the next shuffle, so that every query
+        is used equally often. Blocks of neighbours, because their gradients are computed together.
         """
         if self.rules.query_fraction == 1.0:
             return None
         n_queries = len(self.indptr) - 1
-        block = max(1, n_queries // _BLOCKS_OF_QUERIES)
+        block = max(1, n_queries // _QUERY_BLOCKS)
         n_blocks = -(-n_queries // block)
         wanted = max(1, round(self.rules.query_fraction * n_blocks))
         first, last = number * wanted, (number + 1) * wanted
@@ -123,7 +124,7 @@ class Booster:
 
     def _allowed_features(self, rng: np.random.Generator) -> Ints:
         allowed = (self.bins.n_bins > 1).astype(np.int64)
-        # A feature that is missing in places can be split even if it has one value elsewhere.
+        # A feature with one known value can still separate missing values from known ones.
         allowed |= self.bins.has_missing
         if self.rules.feature_fraction < 1.0:
             candidates = np.flatnonzero(allowed)
@@ -133,45 +134,50 @@ class Booster:
         return allowed
 
     def _copy_sample(self, n_rows: int) -> Bytes:
-        """The bins of the sampled documents side by side; they are known by their places from now on."""
-        if self.copied.shape[1] < n_rows:
-            self.copied = np.empty((len(self.bins.blocks), n_rows + n_rows // 20, BLOCK), np.uint8)
+        """Copy the bins of the sampled documents next to each other, and renumber the documents by position."""
+        if self.sample_blocks.shape[1] < n_rows:
+            self.sample_blocks = np.empty((len(self.bins.blocks), n_rows + n_rows // 20, BLOCK), np.uint8)
         rows = self.work.rows[0, :n_rows]
-        gather_bins(self.bins.blocks, rows, self.n_threads, self.copied)
+        gather_bins(self.bins.blocks, rows, self.n_threads, self.sample_blocks)
         rows[:] = np.arange(n_rows, dtype=rows.dtype)
-        return self.copied
+        return self.sample_blocks
 
-    def _grow(self, blocks: Bytes, columns: Columns, n_rows: int, limits: Rules, tree: Tree) -> int:
-        self.work.meeting[:] = 0
+    def _grow(self, blocks: Bytes, columns: Columns, n_rows: int, limits: Limits, tree: Tree) -> int:
+        self.work.barrier_state[:] = 0
 
         def work(thread: int) -> int:
             return grow(blocks, columns, self.packed, n_rows, limits, self.work, tree, thread, self.n_threads)
 
         return run_together(work, self.n_threads)[0]
 
-    def _finished(self, tree: Tree, n_leaves: int, values: Floats, counts: Ints, unit: float) -> GrownTree:
+    def _as_forest(self, tree: Tree, n_leaves: int, values: Floats, counts: Ints, unit: float) -> Forest:
+        """The tree with thresholds instead of bins, as a forest of one tree."""
         nodes = slice(0, n_leaves - 1)
-        feature, cut = tree.feature[nodes].copy(), tree.bin[nodes]
-        # The cut above the highest bin parts what is known from what is missing: nothing known exceeds it.
+        feature, cut = tree.feature[nodes], tree.bin[nodes]
+        # The cut above the highest bin separates known from missing values: no known value exceeds it.
         above = cut >= self.bins.n_bins[feature]
         threshold = self.bins.cuts[feature, np.minimum(cut, 255) - 1]
         threshold = np.where(above, np.finfo(np.float32).max, threshold).astype(np.float32)
-        left, right = tree.left[nodes].copy(), tree.right[nodes].copy()
-        return GrownTree(
+        left, right = tree.left[nodes], tree.right[nodes]
+        return Forest(
+            n_features=len(self.bins.n_bins),
+            base_score=0.0,
+            tree_nodes=np.array([0, n_leaves - 1]),
+            tree_leaves=np.array([0, n_leaves]),
             feature=feature,
             threshold=threshold,
-            missing_left=tree.missing_left[nodes].copy(),
+            missing_left=tree.missing_left[nodes],
             left=left,
             right=right,
             gain=tree.gain[nodes] / unit,
-            node_count=documents_at_nodes(left, right, counts),
+            node_count=count_at_nodes(left, right, counts),
             leaf_value=values,
             leaf_count=counts,
         )
 
 
-def documents_at_nodes(left: AnyArray, right: AnyArray, leaf_count: Ints) -> Ints:
-    """Documents at each node: those of its leaves, from the last node up, since children come after their parents."""
+def count_at_nodes(left: AnyArray, right: AnyArray, leaf_count: Ints) -> Ints:
+    """Sum the leaves' documents at each node, from the last node up, because children come after their parents."""
     counts = np.zeros(len(left), np.int64)
     for node in range(len(left) - 1, -1, -1):
         for child in (left[node], right[node]):
@@ -179,25 +185,13 @@ def documents_at_nodes(left: AnyArray, right: AnyArray, leaf_count: Ints) -> Int
     return counts
 
 
-def make_forest(trees: list[GrownTree], n_features: int) -> Forest:
-    """Trees one after the other, as a forest."""
-
-    def joined(name: str, dtype: type[np.generic]) -> AnyArray:
+def make_forest(trees: Sequence[Forest], n_features: int) -> Forest:
+    """Join forests of one tree each."""
+    arrays: dict[str, AnyArray] = {}
+    for name, (dtype, owner) in ARRAYS.items():
         parts = [getattr(tree, name) for tree in trees]
-        return np.concatenate(parts).astype(dtype) if parts else np.empty(0, dtype)
-
-    return Forest(
-        n_features=n_features,
-        base_score=0.0,
-        tree_nodes=np.concatenate(([0], np.cumsum([len(tree.feature) for tree in trees]))).astype(np.int64),
-        tree_leaves=np.concatenate(([0], np.cumsum([len(tree.leaf_value) for tree in trees]))).astype(np.int64),
-        feature=joined("feature", np.int32),
-        threshold=joined("threshold", np.float32),
-        missing_left=joined("missing_left", np.bool_),
-        left=joined("left", np.int32),
-        right=joined("right", np.int32),
-        gain=joined("gain", np.float64),
-        node_count=joined("node_count", np.int64),
-        leaf_value=joined("leaf_value", np.float64),
-        leaf_count=joined("leaf_count", np.int64),
-    )
+        if owner == "tree":
+            arrays[name] = np.cumsum([0, *(part[-1] for part in parts)], dtype=dtype)
+        else:
+            arrays[name] = np.concatenate([np.empty(0, dtype), *parts])
+    return Forest(n_features=n_features, base_score=0.0, **arrays)

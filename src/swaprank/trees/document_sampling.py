@@ -1,13 +1,13 @@
 """Which documents a tree's splits are found on, and their gradients as integers.
 
-Gradients of a ranking are few and large: a tenth of the documents has two thirds of them. A tree's splits are found on
-a random share of the documents, each drawn with a probability p in proportion to its gradient and hessian, the largest
-for certain, and counted 1/p times: unbiased, and of nearly the least variance for its size [Ibragimov & Gusev 2019].
-Leaf values do not depend on it: they come from the exact gradients of all documents.
+The gradients of a ranking are concentrated: a tenth of the documents has two thirds of them. The splits of a tree are
+found on a random sample of the documents. Each document is drawn with a probability p proportional to its gradient and
+hessian, the largest ones with certainty, and weighted by 1/p: this is unbiased, with nearly the lowest variance for its
+size [Ibragimov & Gusev 2019]. Leaf values do not depend on the sample: they use the exact gradients of all documents.
 
-Integers, because sums of integers do not depend on the order of adding: any number of threads grows the same tree. The
-scale is such that all sampled gradients together, taken as sizes, just fit into 32 bits, so that no sum of some of them
-can overflow. Rounding is random, unbiased, and seeded by row and tree.
+Gradients are rounded to integers because integer sums do not depend on the order of addition: any number of threads
+grows the same tree. The scale is chosen so that the absolute values of all sampled gradients together just fit into 32
+bits, so that no partial sum can overflow. Rounding is random, unbiased, and seeded by row and tree.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Floats, Ints
 from swaprank.kernels import kernel, vector_kernel
-from swaprank.threads import run_in_threads
+from swaprank.threads import row_chunks, run_in_threads, run_strided
 
 CHUNK = 32_768
-"""Rows are handled in chunks of this size, whatever the threads: sums of floats depend on how they are cut."""
+"""Rows are processed in chunks of this size for any number of threads: float sums depend on where they are cut."""
 
-_ROOM = 2.0**31 - 2.0
-_MOST_STEPS = 2.0**24
-"""No single gradient gets more steps than these, however few gradients there are."""
-_LOOKED_AT = 10_000
+_MAX_SUM = 2.0**31 - 2.0
+_MAX_INTEGER = 2.0**24
+"""No single gradient is scaled beyond this, even if there are few gradients."""
+_THRESHOLD_SAMPLE = 10_000
+"""The sampling threshold is estimated from this many documents."""
 
 
 class Sample(NamedTuple):
-    """The sampled documents of one tree; gains and hessians of its histograms are in these steps."""
+    """The sampled documents of one tree, and the scales of the integers in its histograms."""
 
     n_rows: int
     grad_scale: float
@@ -45,50 +46,42 @@ def draw_sample(
     fraction: float,
     seed: int,
     n_threads: int,
-    by_place: bool,
+    by_position: bool,
     rows: AnyArray,
     packed: Ints,
 ) -> Sample:
-    """Draw documents among the `taken`, list them in rows[0], and write their rounded gradients into `packed`.
+    """Draw from the documents with `taken` > 0, list them in rows[0], and write their rounded gradients to `packed`.
 
-    Gradients are found there by their place in the list if `by_place`, else by their row. rows[1] is used on the way.
+    `packed` is indexed by the position in the list if `by_position`, otherwise by row. rows[1] is a work array.
     """
     starts = list(range(0, len(grad), CHUNK))
-    share = _Share(*_means(grad, hess, taken, starts, n_threads), 0.0)
+    rates = Rates(*_importance_factors(grad, hess, taken, starts, n_threads), 0.0)
     if fraction < 1.0:
-        share = share._replace(threshold=_threshold(_some_importances(grad, hess, taken, share, seed), fraction))
+        rates = rates._replace(threshold=_threshold(_some_importances(grad, hess, taken, rates, seed), fraction))
     sums = np.zeros((len(starts), 5))
-
-    def draw(thread: int) -> None:
-        for c in range(thread, len(starts), n_threads):
-            draw_rows(grad, hess, taken, share, seed, starts[c], rows[1], sums[c])
-
-    run_in_threads(draw, [(t,) for t in range(n_threads)])
+    run_strided(
+        lambda c: draw_rows(grad, hess, taken, rates, seed, starts[c], rows[1], sums[c]), len(starts), n_threads
+    )
     n_rows = int(sums[:, 0].sum())
     if n_rows == 0:
         return Sample(0, 1.0, 1.0, 1)
-    # Rounding may add one step a document.
-    grad_scale = min((_ROOM - n_rows) / max(sums[:, 1].sum(), 1e-300), _MOST_STEPS / max(sums[:, 2].max(), 1e-300))
-    hess_scale = min((_ROOM - n_rows) / max(sums[:, 3].sum(), 1e-300), _MOST_STEPS / max(sums[:, 4].max(), 1e-300))
-    begins = np.concatenate(([0], np.cumsum(sums[:, 0]))).astype(np.int64).tolist()
+    # Rounding adds at most 1 per document.
+    grad_scale = min((_MAX_SUM - n_rows) / max(sums[:, 1].sum(), 1e-300), _MAX_INTEGER / max(sums[:, 2].max(), 1e-300))
+    hess_scale = min((_MAX_SUM - n_rows) / max(sums[:, 3].sum(), 1e-300), _MAX_INTEGER / max(sums[:, 4].max(), 1e-300))
+    offsets = np.concatenate(([0], np.cumsum(sums[:, 0]))).astype(np.int64).tolist()
 
-    def pack(thread: int) -> None:
-        for c in range(thread, len(starts), n_threads):
-            drawn = rows[1][starts[c] : starts[c] + begins[c + 1] - begins[c]]
-            pack_rows(grad, hess, share, seed, grad_scale, hess_scale, drawn, begins[c], by_place, rows[0], packed)
+    def pack(c: int) -> None:
+        drawn = rows[1][starts[c] : starts[c] + offsets[c + 1] - offsets[c]]
+        pack_rows(grad, hess, rates, seed, grad_scale, hess_scale, drawn, offsets[c], by_position, rows[0], packed)
 
-    run_in_threads(pack, [(t,) for t in range(n_threads)])
+    run_strided(pack, len(starts), n_threads)
     return Sample(n_rows, grad_scale, hess_scale, int(np.ceil(hess_scale * sums[:, 4].max())) + 1)
 
 
 def gather_bins(blocks: Bytes, rows: AnyArray, n_threads: int, target: Bytes) -> None:
-    """Copy the bins of the listed rows: side by side, a cache line holds four of them, scattered only one."""
+    """Copy the bins of the listed rows next to each other: a cache line then holds four of them instead of one."""
     words, copies = blocks.view(np.int64), target.view(np.int64)
-    bounds = np.linspace(0, len(rows), n_threads + 1).astype(np.int64).tolist()
-    run_in_threads(
-        lambda start, stop: copy_rows(words, rows, start, stop, copies),
-        list(zip(bounds[:-1], bounds[1:], strict=True)),
-    )
+    run_in_threads(lambda start, stop: copy_rows(words, rows, start, stop, copies), row_chunks(len(rows), n_threads))
 
 
 @kernel
@@ -101,46 +94,47 @@ def copy_rows(blocks: Ints, rows: AnyArray, start: int, stop: int, target: Ints)
             target[b, k, 1] = blocks[b, row, 1]
 
 
-class _Share(NamedTuple):
-    """How likely a document is drawn: importance, |g| a + h b, over the threshold."""
+class Rates(NamedTuple):
+    """A document's probability is min(1, importance / threshold), with importance = |g| per_grad + h per_hess."""
 
     per_grad: float
     per_hess: float
     threshold: float
 
 
-def _means(grad: Floats, hess: Floats, taken: AnyArray, starts: list[int], n_threads: int) -> tuple[float, float]:
-    """What makes the mean importance of gradients and that of hessians 1."""
+def _importance_factors(
+    grad: Floats, hess: Floats, taken: AnyArray, starts: list[int], n_threads: int
+) -> tuple[float, float]:
+    """The factors that scale the mean |gradient| and the mean hessian to 1."""
     sums = np.zeros((len(starts), 3))
 
-    def add(thread: int) -> None:
-        for c in range(thread, len(starts), n_threads):
-            sums[c] = add_up(grad, hess, taken, starts[c])
+    def add(c: int) -> None:
+        sums[c] = sum_chunk(grad, hess, taken, starts[c])
 
-    run_in_threads(add, [(t,) for t in range(n_threads)])
+    run_strided(add, len(starts), n_threads)
     count, gradient, hessian = sums.sum(axis=0)
     return (count / gradient if gradient > 0 else 1.0), (count / hessian if hessian > 0 else 1.0)
 
 
-def _some_importances(grad: Floats, hess: Floats, taken: AnyArray, share: _Share, seed: int) -> Floats:
-    if len(grad) <= _LOOKED_AT:
+def _some_importances(grad: Floats, hess: Floats, taken: AnyArray, rates: Rates, seed: int) -> Floats:
+    if len(grad) <= _THRESHOLD_SAMPLE:
         rows = np.flatnonzero(taken)
     else:
-        # Rows at random: every so-many-th one might always be the first of its list.
-        rows = np.random.default_rng(seed).integers(0, len(grad), _LOOKED_AT)
+        # Random rows: every n-th row could always be the first of its query.
+        rows = np.random.default_rng(seed).integers(0, len(grad), _THRESHOLD_SAMPLE)
         rows = rows[taken[rows] > 0]
-    return np.asarray(np.abs(grad[rows]) * share.per_grad + hess[rows] * share.per_hess)
+    return np.asarray(np.abs(grad[rows]) * rates.per_grad + hess[rows] * rates.per_hess)
 
 
 def _threshold(importance: Floats, fraction: float) -> float:
-    """The importance from which on a document is certain to be drawn, judged by some of the documents."""
+    """The importance above which a document is drawn with certainty, estimated from some of the documents."""
     importance = np.sort(importance)[::-1]
     wanted = fraction * len(importance)
-    # With the k largest certain, the others are drawn with importance / threshold: their expected number is the rest.
+    # If the k largest are certain, the expected number of the others, sum(importance) / threshold, is wanted - k.
     rest = np.concatenate((np.cumsum(importance[::-1])[::-1], [0.0]))
     certain = np.arange(len(importance))
-    room = np.maximum(wanted - certain, 1e-12)
-    thresholds = rest[:-1] / room
+    uncertain = np.maximum(wanted - certain, 1e-12)
+    thresholds = rest[:-1] / uncertain
     fits = np.flatnonzero(importance <= thresholds)
     return float(thresholds[fits[0]]) if len(fits) else 0.0
 
@@ -155,8 +149,8 @@ def random_bits(row: int, seed: int) -> np.uint64:
 
 
 @vector_kernel
-def add_up(grad: Floats, hess: Floats, taken: AnyArray, start: int) -> tuple[float, float, float]:
-    """Of one chunk: documents taken, the sum of their |grad| and of their hess."""
+def sum_chunk(grad: Floats, hess: Floats, taken: AnyArray, start: int) -> tuple[float, float, float]:
+    """Number of documents taken in one chunk, and the sums of their |grad| and hess."""
     count, gradient, hessian = 0.0, 0.0, 0.0
     for row in range(np.uint64(start), np.uint64(min(start + CHUNK, len(grad)))):
         counts = taken[row] > 0
@@ -168,14 +162,14 @@ def add_up(grad: Floats, hess: Floats, taken: AnyArray, start: int) -> tuple[flo
 
 @kernel
 def draw_rows(
-    grad: Floats, hess: Floats, taken: AnyArray, share: _Share, seed: int, start: int, rows: AnyArray, sums: Floats
+    grad: Floats, hess: Floats, taken: AnyArray, rates: Rates, seed: int, start: int, rows: AnyArray, sums: Floats
 ) -> None:
-    """List the documents drawn from one chunk, from rows[start] on.
+    """Draw documents from one chunk and list them from rows[start] on.
 
-    sums: how many they are, sum and largest of weighted |grad|, sum and largest of weighted hess.
+    sums: Number of documents, sum and maximum of their weighted |grad|, sum and maximum of their weighted hess.
     """
-    per_grad, per_hess, threshold = share.per_grad, share.per_hess, share.threshold
-    drawn, gradient, most, hessian, bent = np.uint64(start), 0.0, 0.0, 0.0, 0.0
+    per_grad, per_hess, threshold = rates.per_grad, rates.per_hess, rates.threshold
+    end, sum_grad, max_grad, sum_hess, max_hess = np.uint64(start), 0.0, 0.0, 0.0, 0.0
     for row in range(np.uint64(start), np.uint64(min(start + CHUNK, len(grad)))):
         g, h = abs(grad[row]), hess[row]
         importance = g * per_grad + h * per_hess
@@ -187,39 +181,39 @@ def draw_rows(
                 continue
             weight = threshold / importance
         g, h = weight * g, weight * h
-        gradient += g
-        most = max(most, g)
-        hessian += h
-        bent = max(bent, h)
-        rows[drawn] = row
-        drawn += np.uint64(1)
-    sums[0], sums[1], sums[2], sums[3], sums[4] = drawn - np.uint64(start), gradient, most, hessian, bent
+        sum_grad += g
+        max_grad = max(max_grad, g)
+        sum_hess += h
+        max_hess = max(max_hess, h)
+        rows[end] = row
+        end += np.uint64(1)
+    sums[0], sums[1], sums[2], sums[3], sums[4] = end - np.uint64(start), sum_grad, max_grad, sum_hess, max_hess
 
 
 @kernel
 def pack_rows(
     grad: Floats,
     hess: Floats,
-    share: _Share,
+    rates: Rates,
     seed: int,
     grad_scale: float,
     hess_scale: float,
     drawn: AnyArray,
-    begin: int,
-    by_place: bool,
+    offset: int,
+    by_position: bool,
     rows: AnyArray,
     packed: Ints,
 ) -> None:
-    """List the documents drawn from `begin` on, and pack gradient * 2^32 + hessian, both times 1/p and rounded."""
+    """List the drawn documents from rows[offset] on and pack gradient * 2^32 + hessian, both weighted and rounded."""
     for k in range(len(drawn)):
         row = np.uint64(drawn[k])
-        importance = abs(grad[row]) * share.per_grad + hess[row] * share.per_hess
-        weight = share.threshold / importance if importance < share.threshold else 1.0
+        importance = abs(grad[row]) * rates.per_grad + hess[row] * rates.per_hess
+        weight = rates.threshold / importance if importance < rates.threshold else 1.0
         bits = random_bits(int(row), seed)
-        up = np.float64(bits & np.uint64(0xFFFFF)) / 2.0**20
-        over = np.float64((bits >> np.uint64(20)) & np.uint64(0xFFFFF)) / 2.0**20
-        g = np.int64(np.floor(weight * grad[row] * grad_scale + up))
-        h = np.int64(np.floor(weight * hess[row] * hess_scale + over))
-        place = np.uint64(begin + k)
-        packed[place if by_place else row] = (g << np.int64(32)) + h
-        rows[place] = row
+        grad_noise = np.float64(bits & np.uint64(0xFFFFF)) / 2.0**20
+        hess_noise = np.float64((bits >> np.uint64(20)) & np.uint64(0xFFFFF)) / 2.0**20
+        g = np.int64(np.floor(weight * grad[row] * grad_scale + grad_noise))
+        h = np.int64(np.floor(weight * hess[row] * hess_scale + hess_noise))
+        position = np.uint64(offset + k)
+        packed[position if by_position else row] = (g << np.int64(32)) + h
+        rows[position] = row

@@ -1,8 +1,8 @@
-"""One tree, leaf by leaf: always the leaf whose split gains most, until there are enough leaves.
+"""Grow one tree, leaf by leaf: always split the leaf with the largest gain, until there are enough leaves.
 
-Every thread runs `grow` from beginning to end. They share all arrays, do their part of each step and meet at barriers;
-whatever must be decided is decided by each alike. Rows of a leaf are a segment of one of two row lists, in ascending
-order; splitting a leaf writes its segment, parted, into the other list.
+Every thread runs `grow` from start to end. The threads share all arrays, do their part of each step and wait for each
+other at barriers; every thread makes the same decisions. The rows of a leaf are a segment of one of two row lists, in
+ascending order. Splitting a leaf writes its segment, partitioned, to the other list.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Floats, Ints
 from swaprank.kernels import kernel
-from swaprank.trees.histogram import AHEAD, BINS, BLOCK, add_rows, count_rows
+from swaprank.trees.histogram import BINS, BLOCK, PREFETCH_DISTANCE, add_rows, count_rows
 from swaprank.trees.intrinsics import barrier, prefetch
 from swaprank.trees.splitting import (
     BIN,
@@ -27,47 +27,48 @@ from swaprank.trees.splitting import (
 )
 from swaprank.trees.tree import Tree
 
-_BY_ROWS = 30_000
-"""From this many rows on, threads share a leaf's rows and add up their histograms; below, they share the blocks."""
+_MIN_ROWS_TO_SHARE = 30_000
+"""Threads divide the rows of a leaf of at least this size and sum their histograms; in smaller leaves they divide the
+blocks of features."""
 
 START, COUNT, LIST, DEPTH, SLOT = 0, 1, 2, 3, 4
 """Columns of a leaf."""
 
 
 class Workspace(NamedTuple):
-    """All that growing needs, allocated once for all trees."""
+    """Work arrays, allocated once for all trees."""
 
     rows: AnyArray
     """(2, n_rows) int32: the two row lists."""
     goes_left: Bytes
     histograms: Ints
     """(n_leaves, columns * 256)"""
-    private: Ints
-    """(n_threads, columns * 256): each thread's part of a histogram shared by rows."""
+    thread_histograms: Ints
+    """(n_threads, columns * 256): each thread's histogram when threads divide the rows."""
     leaves: Ints
     """(n_leaves, 5)"""
     splits: Floats
     """(n_leaves, 6): the best split of each leaf."""
     candidates: Floats
-    """(n_threads, 2, 6): each thread's best for the two leaves at hand."""
-    tallies: Ints
-    """(n_threads,): rows that go left, by thread."""
+    """(n_threads, 2, 6): each thread's best splits of the two new leaves."""
+    left_counts: Ints
+    """(n_threads * 8,): rows that go left, per thread, one cache line apart."""
     prefix: Ints
     gains: Floats
-    """(n_threads, 256): sums and gains of one feature's cuts."""
-    meeting: Ints
+    """prefix and gains (n_threads, 256): sums and gains of one feature's cuts."""
+    barrier_state: Ints
 
 
 class Columns(NamedTuple):
-    """What is known of each feature."""
+    """Properties of each feature."""
 
     n_bins: Ints
     allowed: Ints
     """1 for the features that this tree may use."""
 
 
-class Rules(NamedTuple):
-    """When to split; gains, l2 and the largest hessian of a row in the steps that gradients were rounded to."""
+class Limits(NamedTuple):
+    """Limits on splits; min_gain, l2 and the largest hessian of a row are in units of the rounded gradients."""
 
     min_docs: int
     max_depth: int
@@ -77,146 +78,153 @@ class Rules(NamedTuple):
 
 
 def make_workspace(n_rows: int, n_columns: int, n_leaves: int, n_threads: int) -> Workspace:
-    """Arrays for trees of so many leaves on so many rows."""
+    """Allocate the work arrays for trees of at most `n_leaves` leaves."""
     return Workspace(
         rows=np.empty((2, n_rows), np.int32),
         goes_left=np.empty(n_rows, np.uint8),
         histograms=np.empty((n_leaves, n_columns * BINS), np.int64),
-        private=np.empty((n_threads, n_columns * BINS), np.int64),
+        thread_histograms=np.empty((n_threads, n_columns * BINS), np.int64),
         leaves=np.zeros((n_leaves, 5), np.int64),
         splits=np.zeros((n_leaves, SPLIT_COLUMNS)),
         candidates=np.zeros((n_threads, 2, SPLIT_COLUMNS)),
-        tallies=np.zeros(n_threads * 8, np.int64),
+        left_counts=np.zeros(n_threads * 8, np.int64),
         prefix=np.empty((n_threads, BINS), np.int64),
         gains=np.empty((n_threads, BINS)),
-        meeting=np.zeros(2, np.int64),
+        barrier_state=np.zeros(2, np.int64),
     )
 
 
 @kernel
-def share(n: int, thread: int, n_threads: int) -> tuple[int, int]:
-    """This thread's part of n things."""
+def thread_range(n: int, thread: int, n_threads: int) -> tuple[int, int]:
+    """This thread's part of range(n)."""
     return n * thread // n_threads, n * (thread + 1) // n_threads
 
 
 @kernel
 def grow(
     blocks: Bytes,
-    bins: Columns,
+    columns: Columns,
     packed: Ints,
     n_rows: int,
-    rules: Rules,
+    limits: Limits,
     work: Workspace,
     tree: Tree,
     thread: int,
     n_threads: int,
 ) -> int:
-    """Grow a tree on the rows work.rows[0, :n_rows]; gives its number of leaves."""
+    """Grow a tree on the rows work.rows[0, :n_rows] and return its number of leaves."""
     if thread == 0:
         leaf = work.leaves[0]
         leaf[START], leaf[COUNT], leaf[LIST], leaf[DEPTH], leaf[SLOT] = 0, n_rows, 0, 0, 0
-    root_histogram(blocks, packed, n_rows, work, thread, n_threads)
-    # Plain 0, -1 and 1 would be types of their own to Numba, and what they are handed to would be compiled twice.
+    # Numba gives the literals 0, -1 and 1 types of their own and would compile the functions called with them twice.
     root, none, n_leaves = int(np.int64(0)), int(np.int64(-1)), int(np.int64(1))
-    find_splits(blocks, bins, rules, root, none, work, thread, n_threads)
+    histogram_by_rows(blocks, packed, work.rows[root], root, n_rows, root, work, thread, n_threads)
+    find_splits(blocks, columns, limits, root, none, work, thread, n_threads)
     while n_leaves < len(work.leaves):
         chosen = root
         for number in range(1, n_leaves):
             if work.splits[number, GAIN] > work.splits[chosen, GAIN]:
                 chosen = number
-        if not work.splits[chosen, GAIN] > rules.min_gain:
+        if not work.splits[chosen, GAIN] > limits.min_gain:
             break
-        n_left = part_rows(blocks, chosen, work, thread, n_threads)
+        n_left = partition_rows(blocks, chosen, work, thread, n_threads)
         smaller = n_leaves if 2 * n_left >= work.leaves[chosen, COUNT] else chosen
         larger = chosen + n_leaves - smaller
-        # All have read the leaf and its split by now, and one may write what becomes of it.
-        barrier(work.meeting, n_threads)
+        # All threads have read the leaf and its split, so that one thread may overwrite them now.
+        barrier(work.barrier_state, n_threads)
         if thread == 0:
             record_split(chosen, n_leaves, n_left, smaller, larger, work, tree)
-        barrier(work.meeting, n_threads)
+        barrier(work.barrier_state, n_threads)
         child_histograms(blocks, packed, smaller, larger, work, thread, n_threads)
-        find_splits(blocks, bins, rules, smaller, larger, work, thread, n_threads)
+        find_splits(blocks, columns, limits, smaller, larger, work, thread, n_threads)
         n_leaves += 1
-    if thread == 0:
-        for number in range(n_leaves):
-            tree.leaf_count[number] = work.leaves[number, COUNT]
     return n_leaves
 
 
 @kernel
-def root_histogram(blocks: Bytes, packed: Ints, n_rows: int, work: Workspace, thread: int, n_threads: int) -> None:
-    """All threads share the rows."""
-    start, stop = share(n_rows, thread, n_threads)
-    mine = work.private[thread]
+def histogram_by_rows(
+    blocks: Bytes,
+    packed: Ints,
+    rows: AnyArray,
+    start: int,
+    count: int,
+    slot: int,
+    work: Workspace,
+    thread: int,
+    n_threads: int,
+) -> None:
+    """Compute the histogram of rows[start : start + count]; the threads divide the rows."""
+    first, last = thread_range(count, thread, n_threads)
+    mine, width = work.thread_histograms[thread], BLOCK * BINS
     mine[:] = 0
     for b in range(len(blocks)):
-        add_rows(blocks[b], work.rows[0], start, stop, packed, mine[b * BLOCK * BINS : (b + 1) * BLOCK * BINS])
-    barrier(work.meeting, n_threads)
-    add_up_private(work, 0, thread, n_threads)
-    barrier(work.meeting, n_threads)
+        add_rows(blocks[b], rows, start + first, start + last, packed, mine[b * width : (b + 1) * width])
+    barrier(work.barrier_state, n_threads)
+    sum_thread_histograms(work, slot, thread, n_threads)
+    barrier(work.barrier_state, n_threads)
 
 
 @kernel
-def add_up_private(work: Workspace, slot: int, thread: int, n_threads: int) -> None:
-    """Every thread adds up its share of the bins over all threads' histograms."""
-    first, last = share(work.private.shape[1], thread, n_threads)
+def sum_thread_histograms(work: Workspace, slot: int, thread: int, n_threads: int) -> None:
+    """Sum the histograms of all threads; each thread sums its part of the bins."""
+    first, last = thread_range(work.thread_histograms.shape[1], thread, n_threads)
     for c in range(first, last):
-        total = work.private[0, c]
+        total = work.thread_histograms[0, c]
         for other in range(1, n_threads):
-            total += work.private[other, c]
+            total += work.thread_histograms[other, c]
         work.histograms[slot, c] = total
 
 
 @kernel
 def mark_left(blocks: Bytes, number: int, work: Workspace, thread: int, n_threads: int) -> int:
-    """Which rows of a leaf its split would send left, and how many; each thread marks its share of them."""
+    """Mark the rows of a leaf that its split sends left and return their number; each thread marks its part."""
     leaf, split = work.leaves[number], work.splits[number]
     feature, cut, missing_left = int(split[FEATURE]), int(split[BIN]), split[MISSING_LEFT] == 1.0
-    first, last = share(leaf[COUNT], thread, n_threads)
+    first, last = thread_range(leaf[COUNT], thread, n_threads)
     block, column = blocks[feature // BLOCK], np.uint64(feature % BLOCK)
-    # Missing is bin 0: below every cut as it stands, and left out by a lower bound of 1.
+    # Missing values have bin 0, which is below every cut; a lower bound of 1 sends them right.
     lowest = 0 if missing_left else 1
     mine = work.rows[leaf[LIST], leaf[START] + first : leaf[START] + last]
     goes_left = work.goes_left[leaf[START] + first : leaf[START] + last]
-    tally = np.int64(0)
+    n_mine = np.int64(0)
     for k in range(len(mine)):
-        prefetch(block, np.int64(mine[min(k + AHEAD, len(mine) - 1)]) * BLOCK)
+        prefetch(block, np.int64(mine[min(k + PREFETCH_DISTANCE, len(mine) - 1)]) * BLOCK)
         bin_number = np.int64(block[np.uint64(mine[k]), column])
         left = np.uint8((bin_number <= cut) & (bin_number >= lowest))
         goes_left[k] = left
-        tally += left
-    work.tallies[8 * thread] = tally
-    barrier(work.meeting, n_threads)
+        n_mine += left
+    work.left_counts[8 * thread] = n_mine
+    barrier(work.barrier_state, n_threads)
     n_left = np.int64(0)
     for other in range(n_threads):
-        n_left += work.tallies[8 * other]
+        n_left += work.left_counts[8 * other]
     return int(n_left)
 
 
 @kernel
-def part_rows(blocks: Bytes, chosen: int, work: Workspace, thread: int, n_threads: int) -> int:
-    """Write the leaf's rows into the other list, those that go left before those that go right, each in order."""
+def partition_rows(blocks: Bytes, chosen: int, work: Workspace, thread: int, n_threads: int) -> int:
+    """Write the leaf's rows to the other list, those that go left first, and return their number; order is kept."""
     n_left = mark_left(blocks, chosen, work, thread, n_threads)
     leaf = work.leaves[chosen]
-    first, last = share(leaf[COUNT], thread, n_threads)
+    first, last = thread_range(leaf[COUNT], thread, n_threads)
     begin = leaf[START]
     before = np.int64(0)
     for other in range(thread):
-        before += work.tallies[8 * other]
+        before += work.left_counts[8 * other]
     left_at, right_at = begin + before, begin + n_left + first - before
     mine, goes_left = work.rows[leaf[LIST], begin + first : begin + last], work.goes_left[begin + first : begin + last]
     target = work.rows[1 - leaf[LIST]]
     for k in range(len(mine)):
-        goes = np.int64(goes_left[k])
-        target[left_at if goes else right_at] = mine[k]
-        left_at += goes
-        right_at += 1 - goes
+        left = np.int64(goes_left[k])
+        target[left_at if left else right_at] = mine[k]
+        left_at += left
+        right_at += 1 - left
     return n_left
 
 
 @kernel
 def record_split(chosen: int, new: int, n_left: int, smaller: int, larger: int, work: Workspace, tree: Tree) -> None:
-    """Turn the leaf into a node: its left child keeps the leaf's number, its right child gets the new one."""
+    """Replace the leaf by a node: the left child keeps the leaf's number, the right child gets the new number."""
     node = new - 1
     parent, split = work.leaves[chosen], work.splits[chosen]
     for other in range(node):
@@ -229,13 +237,12 @@ def record_split(chosen: int, new: int, n_left: int, smaller: int, larger: int, 
     tree.missing_left[node] = split[MISSING_LEFT] == 1.0
     tree.left[node], tree.right[node] = ~chosen, ~new
     tree.gain[node] = split[GAIN]
-    tree.node_count[node] = parent[COUNT]
     right = work.leaves[new]
     right[START], right[COUNT] = parent[START] + n_left, parent[COUNT] - n_left
     parent[COUNT] = n_left
     right[LIST] = parent[LIST] = 1 - parent[LIST]
     right[DEPTH] = parent[DEPTH] = parent[DEPTH] + 1
-    # The larger child takes over the histogram of its parent, from which the smaller one's will be taken away.
+    # The larger child reuses its parent's histogram: the smaller child's histogram is subtracted from it.
     slot = parent[SLOT]
     work.leaves[larger, SLOT], work.leaves[smaller, SLOT] = slot, new
 
@@ -244,114 +251,105 @@ def record_split(chosen: int, new: int, n_left: int, smaller: int, larger: int, 
 def child_histograms(
     blocks: Bytes, packed: Ints, smaller: int, larger: int, work: Workspace, thread: int, n_threads: int
 ) -> None:
-    """Count the smaller child, and subtract it from the parent to get the larger one."""
+    """Sum the smaller child's histogram and subtract it from the parent's to get the larger child's."""
     leaf = work.leaves[smaller]
-    rows, begin, count = work.rows[leaf[LIST]], leaf[START], leaf[COUNT]
-    slot = leaf[SLOT]
+    rows, start, count, slot = work.rows[leaf[LIST]], leaf[START], leaf[COUNT], leaf[SLOT]
     small, large = work.histograms[slot], work.histograms[work.leaves[larger, SLOT]]
+    first_block, last_block = thread_range(len(blocks), thread, n_threads)
     width = BLOCK * BINS
-    if count >= _BY_ROWS and n_threads > 1:
-        mine = work.private[thread]
-        mine[:] = 0
-        first, last = share(count, thread, n_threads)
-        for b in range(len(blocks)):
-            add_rows(blocks[b], rows, begin + first, begin + last, packed, mine[b * width : (b + 1) * width])
-        barrier(work.meeting, n_threads)
-        add_up_private(work, slot, thread, n_threads)
-        barrier(work.meeting, n_threads)
-        first_block, last_block = share(len(blocks), thread, n_threads)
+    if count >= _MIN_ROWS_TO_SHARE and n_threads > 1:
+        histogram_by_rows(blocks, packed, rows, start, count, slot, work, thread, n_threads)
     else:
-        first_block, last_block = share(len(blocks), thread, n_threads)
         small[first_block * width : last_block * width] = 0
         for b in range(first_block, last_block):
-            add_rows(blocks[b], rows, begin, begin + count, packed, small[b * width : (b + 1) * width])
+            add_rows(blocks[b], rows, start, start + count, packed, small[b * width : (b + 1) * width])
     for c in range(first_block * width, last_block * width):
         large[c] -= small[c]
 
 
 @kernel
 def find_splits(
-    blocks: Bytes, bins: Columns, rules: Rules, one: int, two: int, work: Workspace, thread: int, n_threads: int
+    blocks: Bytes, columns: Columns, limits: Limits, one: int, two: int, work: Workspace, thread: int, n_threads: int
 ) -> None:
-    """The best splits of two leaves (or of one, if `two` is -1).
+    """Find the best splits of two leaves (or of one, if `two` is -1).
 
-    Histograms hold no number of documents. A side whose hessian is `min_docs` times the largest of any row must have
-    enough of them; where that says nothing, the documents of the two sides are counted. Only if they are too few are
-    the leaf's documents counted for all features, and its splits sought once more.
+    Histograms do not count documents. A side whose hessian is at least `min_docs` times the largest hessian of any row
+    has enough documents. Otherwise the documents of the two sides are counted. Only if a side has too few are the
+    leaf's documents counted in every bin, and the search is repeated with these counts.
     """
-    search(blocks, bins, rules, one, two, False, work, thread, n_threads)
-    if rules.min_docs > 1:
-        again_one = too_few(blocks, rules, one, work, thread, n_threads)
-        again_two = two >= 0 and too_few(blocks, rules, two, work, thread, n_threads)
+    search_splits(blocks, columns, limits, one, two, False, work, thread, n_threads)
+    if limits.min_docs > 1:
+        again_one = has_small_side(blocks, limits, one, work, thread, n_threads)
+        again_two = two >= 0 and has_small_side(blocks, limits, two, work, thread, n_threads)
         if again_one or again_two:
             none = int(np.int64(-1))
             one, two = one if again_one else none, two if again_two else none
-            search(blocks, bins, rules, one, two, True, work, thread, n_threads)
+            search_splits(blocks, columns, limits, one, two, True, work, thread, n_threads)
 
 
 @kernel
-def too_few(blocks: Bytes, rules: Rules, number: int, work: Workspace, thread: int, n_threads: int) -> bool:
-    """Whether a side of a leaf's best split has too few documents; all threads find the same."""
-    if surely_enough(work.splits[number], rules):
+def has_small_side(blocks: Bytes, limits: Limits, number: int, work: Workspace, thread: int, n_threads: int) -> bool:
+    """Whether a side of a leaf's best split has too few documents; all threads get the same answer."""
+    if surely_enough_documents(work.splits[number], limits):
         return False
     n_left = mark_left(blocks, number, work, thread, n_threads)
-    # The tallies must be read by all before they are written again.
-    barrier(work.meeting, n_threads)
-    return bool(min(n_left, work.leaves[number, COUNT] - n_left) < rules.min_docs)
+    # All threads must read left_counts before any thread writes them again.
+    barrier(work.barrier_state, n_threads)
+    return bool(min(n_left, work.leaves[number, COUNT] - n_left) < limits.min_docs)
 
 
 @kernel
-def surely_enough(split: Floats, rules: Rules) -> bool:
-    """Whether both sides of a split must have enough documents, whatever their rows; or there is no split."""
-    least = float(rules.min_docs) * rules.largest_hessian
+def surely_enough_documents(split: Floats, limits: Limits) -> bool:
+    """Whether the hessians prove that both sides have enough documents; also true if there is no split."""
+    least = float(limits.min_docs) * limits.largest_hessian
     return bool(split[GAIN] == 0.0 or min(split[LEFT_HESS], split[HESS] - split[LEFT_HESS]) >= least)
 
 
 @kernel
-def search(
+def search_splits(
     blocks: Bytes,
-    bins: Columns,
-    rules: Rules,
+    columns: Columns,
+    limits: Limits,
     one: int,
     two: int,
-    counted: bool,
+    check_counts: bool,
     work: Workspace,
     thread: int,
     n_threads: int,
 ) -> None:
-    """Each thread looks through its blocks of features; then the best of all is written."""
-    first_block, last_block = share(len(blocks), thread, n_threads)
-    first, last = first_block * BLOCK, min(last_block * BLOCK, len(bins.n_bins))
+    """Each thread searches its blocks of features; then the first thread keeps the best split of all."""
+    first_block, last_block = thread_range(len(blocks), thread, n_threads)
+    first, last = first_block * BLOCK, min(last_block * BLOCK, len(columns.n_bins))
     for which in range(2):
         number = one if which == 0 else two
         mine = work.candidates[thread, which]
         mine[GAIN] = 0.0
         if number < 0 or first >= last:
             continue
-        leaf, documents = work.leaves[number], work.private[thread]
-        if leaf[COUNT] < 2 * rules.min_docs or leaf[DEPTH] >= rules.max_depth:
+        leaf, counts = work.leaves[number], work.thread_histograms[thread]
+        if leaf[COUNT] < 2 * limits.min_docs or leaf[DEPTH] >= limits.max_depth:
             continue
-        if counted:
+        if check_counts:
             rows, begin = work.rows[leaf[LIST]], leaf[START]
             for b in range(first_block, last_block):
-                part = documents[b * BLOCK * BINS : (b + 1) * BLOCK * BINS]
+                part = counts[b * BLOCK * BINS : (b + 1) * BLOCK * BINS]
                 part[:] = 0
                 count_rows(blocks[b], rows, begin, begin + leaf[COUNT], part)
         best_split(
             work.histograms[leaf[SLOT]],
-            documents,
-            counted,
-            rules.min_docs,
-            bins.n_bins,
-            bins.allowed,
+            counts,
+            check_counts,
+            limits.min_docs,
+            columns.n_bins,
+            columns.allowed,
             first,
             last,
-            rules.l2,
+            limits.l2,
             work.prefix[thread],
             work.gains[thread],
             mine,
         )
-    barrier(work.meeting, n_threads)
+    barrier(work.barrier_state, n_threads)
     if thread == 0:
         for which in range(2):
             number = one if which == 0 else two
@@ -361,4 +359,4 @@ def search(
                     if work.candidates[other, which, GAIN] > work.candidates[best, which, GAIN]:
                         best = other
                 work.splits[number] = work.candidates[best, which]
-    barrier(work.meeting, n_threads)
+    barrier(work.barrier_state, n_threads)

@@ -1,10 +1,10 @@
-"""Sums of gradients by feature and bin: what a tree looks at instead of documents.
+"""Sums of gradients per feature and bin: splits are found on these sums instead of on documents.
 
-    block b        n x 16 bytes: the bins of 16 features, row after row, so that one cache line serves 4 rows
-    packed         one int64 a row: the rounded gradient in the high 32 bits, the rounded hessian in the low 32
-    histogram      features x 256 int64: one addition adds both; 16 x 256 x 8 bytes of a block stay in the L1 cache
+    block b        n x 16 bytes: the bins of 16 features, row by row, so that one cache line holds 4 rows
+    packed         one int64 per row: the rounded gradient in the high 32 bits, the rounded hessian in the low 32
+    histogram      features x 256 int64: one addition adds both; the 16 x 256 x 8 bytes of a block fit the L1 cache
 
-Integer sums do not depend on the order of adding: any number of threads gives the same histogram, bit for bit.
+Integer sums do not depend on the order of addition: any number of threads gives the same histogram, bit for bit.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from swaprank.trees.intrinsics import prefetch
 
 BLOCK = 16
 BINS = 256
-AHEAD = 24
-"""Rows of a leaf are scattered over memory; asking this many ahead hides the way there."""
+PREFETCH_DISTANCE = 24
+"""The rows of a leaf are scattered over memory. Prefetching this many rows ahead hides the latency."""
 
 
 @kernel
@@ -26,9 +26,9 @@ def add_rows(block: Bytes, rows: AnyArray, start: int, stop: int, packed: Ints, 
     """Add rows[start:stop] to the histogram of one block's features."""
     last = stop - 1
     for k in range(start, stop):
-        ahead = np.int64(rows[min(k + AHEAD, last)])
-        prefetch(block, ahead * BLOCK)
-        prefetch(packed, ahead)
+        upcoming = np.int64(rows[min(k + PREFETCH_DISTANCE, last)])
+        prefetch(block, upcoming * BLOCK)
+        prefetch(packed, upcoming)
         row = np.uint64(rows[k])
         value = packed[row]
         for f in range(BLOCK):
@@ -36,9 +36,9 @@ def add_rows(block: Bytes, rows: AnyArray, start: int, stop: int, packed: Ints, 
 
 
 @kernel
-def count_rows(block: Bytes, rows: AnyArray, start: int, stop: int, documents: Ints) -> None:
-    """Count rows[start:stop] by the bins of one block's features."""
+def count_rows(block: Bytes, rows: AnyArray, start: int, stop: int, counts: Ints) -> None:
+    """Count rows[start:stop] in each bin of one block's features."""
     for k in range(start, stop):
         row = np.uint64(rows[k])
         for f in range(BLOCK):
-            documents[(np.uint64(f) << np.uint64(8)) + np.uint64(block[row, np.uint64(f)])] += 1
+            counts[(np.uint64(f) << np.uint64(8)) + np.uint64(block[row, np.uint64(f)])] += 1

@@ -1,4 +1,4 @@
-"""The best cut of one leaf: the feature, bin and side of missing values that lower the cost most."""
+"""The best split of one leaf: the feature, the bin and the side of missing values with the largest gain."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ SPLIT_COLUMNS = 6
 @kernel
 def best_split(
     histogram: Ints,
-    documents: Ints,
-    counted: bool,
+    counts: Ints,
+    check_counts: bool,
     min_docs: int,
     n_bins: Ints,
     allowed: Ints,
@@ -28,18 +28,19 @@ def best_split(
     gains: Floats,
     split: Floats,
 ) -> None:
-    """The largest G_L²/(H_L + l2) + G_R²/(H_R + l2) - G²/(H + l2) over the features from first to last.
+    """Write the split with the largest gain among the features from first to last.
 
-    That is twice what one Newton step a side lowers the cost by, over one step for both. Where `counted`, `documents`
-    has the number of documents in each bin, and neither side may have fewer than `min_docs`. A gain of 0 says that
-    there is no cut. Equal gains: the first feature, the lowest bin, missing values right.
+    gain = G_L²/(H_L + l2) + G_R²/(H_R + l2) - G²/(H + l2): twice the cost that one Newton step per side saves over one
+    Newton step for the whole leaf. If `check_counts`, `counts` has the number of documents in each bin, and each side
+    needs at least `min_docs` of them. A gain of 0 means that there is no split. Of equal gains the first feature wins,
+    then missing values to the right, then the lowest bin.
     """
     split[GAIN] = 0.0
     total = np.int64(0)
     for b in range(BINS):
         total += histogram[first * BINS + b]
     gradient, hessian = float(total >> 32), float(total & 0xFFFFFFFF)
-    whole = gradient * gradient / (hessian + l2)
+    unsplit = gradient * gradient / (hessian + l2)
     split[HESS] = hessian
     for f in range(first, last):
         if allowed[f] == 0:
@@ -51,54 +52,59 @@ def best_split(
             running += histogram[known + t]
             prefix[t] = running
         for side in range(2 if missing != 0 else 1):
-            # Missing values right: the last cut may part all that is known from what is missing.
-            cuts = n_bins[f] - 1 if side == 1 or missing == 0 else n_bins[f]
-            more = int(missing) if side == 1 else 0
-            best = newton_gains(prefix, more, cuts, gradient, hessian, whole, l2, gains)
+            # With missing values on the right, the last cut separates all known values from the missing ones.
+            n_cuts = n_bins[f] - 1 if side == 1 or missing == 0 else n_bins[f]
+            missing_sum = int(missing) if side == 1 else 0
+            best = newton_gains(prefix, missing_sum, n_cuts, gradient, hessian, unsplit, l2, gains)
             if best <= split[GAIN]:
                 continue
-            if counted:
-                forbid_small_sides(documents, f * BINS, cuts, side == 1, min_docs, gains)
-            for t in range(cuts):
+            if check_counts:
+                clear_small_sides(counts, f * BINS, n_cuts, side == 1, min_docs, gains)
+            for t in range(n_cuts):
                 if gains[t] > split[GAIN]:
                     split[GAIN] = gains[t]
                     split[FEATURE] = f
                     split[BIN] = t + 1
                     split[MISSING_LEFT] = side
-                    split[LEFT_HESS] = (prefix[t] + more) & 0xFFFFFFFF
+                    split[LEFT_HESS] = (prefix[t] + missing_sum) & 0xFFFFFFFF
 
 
 @vector_kernel
 def newton_gains(
-    prefix: Ints, more: int, cuts: int, gradient: float, hessian: float, whole: float, l2: float, gains: Floats
+    prefix: Ints,
+    missing_sum: int,
+    n_cuts: int,
+    gradient: float,
+    hessian: float,
+    unsplit: float,
+    l2: float,
+    gains: Floats,
 ) -> float:
-    """Gains of all cuts of a feature, 0 where a side would have no curvature, and the largest of them; vectorises."""
-    for t in range(np.uint64(cuts)):
-        side = prefix[t] + more
-        left, h_left = np.float64(side >> 32), np.float64(side & 0xFFFFFFFF)
-        right, h_right = gradient - left, hessian - h_left
-        # Both sides over one denominator: divisions are most of the cost.
-        below_left, below_right = h_left + l2, h_right + l2
-        gain = (left * left * below_right + right * right * below_left) / (below_left * below_right) - whole
+    """Write the gain of every cut of a feature, 0 if a side has no hessian, and return the largest; vectorises."""
+    for t in range(np.uint64(n_cuts)):
+        left_sum = prefix[t] + missing_sum
+        g_left, h_left = np.float64(left_sum >> 32), np.float64(left_sum & 0xFFFFFFFF)
+        g_right, h_right = gradient - g_left, hessian - h_left
+        # One common denominator: divisions are most of the cost.
+        d_left, d_right = h_left + l2, h_right + l2
+        gain = (g_left * g_left * d_right + g_right * g_right * d_left) / (d_left * d_right) - unsplit
         gains[t] = gain if (h_left >= 1.0) & (h_right >= 1.0) else 0.0
-    # Positive floats are ordered as their bits are, and the largest of whole numbers is found without a branch.
-    bits, most = gains.view(np.int64), np.int64(0)
-    for t in range(np.uint64(cuts)):
-        most = max(most, bits[t])
-    bits[BINS - 1] = most  # beyond the last cut
+    # Positive floats have the same order as their bits, and the maximum of integers needs no branch.
+    bits, largest = gains.view(np.int64), np.int64(0)
+    for t in range(np.uint64(n_cuts)):
+        largest = max(largest, bits[t])
+    bits[BINS - 1] = largest  # beyond the last cut
     return float(gains[BINS - 1])
 
 
 @kernel
-def forbid_small_sides(
-    documents: Ints, start: int, cuts: int, missing_left: bool, min_docs: int, gains: Floats
-) -> None:
-    """Take the gain from cuts that leave fewer than `min_docs` on a side."""
+def clear_small_sides(counts: Ints, start: int, n_cuts: int, missing_left: bool, min_docs: int, gains: Floats) -> None:
+    """Set the gain of every cut to 0 that leaves fewer than `min_docs` documents on a side."""
     total = np.int64(0)
     for b in range(BINS):
-        total += documents[start + b]
-    left = documents[start] if missing_left else np.int64(0)
-    for t in range(cuts):
-        left += documents[start + 1 + t]
+        total += counts[start + b]
+    left = counts[start] if missing_left else np.int64(0)
+    for t in range(n_cuts):
+        left += counts[start + 1 + t]
         if left < min_docs or total - left < min_docs:
             gains[t] = 0.0

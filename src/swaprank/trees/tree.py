@@ -1,4 +1,4 @@
-"""One tree: while it grows, in bins, and grown, in thresholds."""
+"""One tree while it grows: its splits are bins, not thresholds yet."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
+from swaprank.arrays import AnyArray, Bools, Floats
 
 
 class Tree(NamedTuple):
-    """The tree being grown, as `Forest` has it; nodes are numbered as they are split."""
+    """The nodes of the tree being grown, laid out as in `Forest` and numbered in the order of their splits."""
 
     feature: AnyArray
     bin: AnyArray
@@ -18,12 +18,10 @@ class Tree(NamedTuple):
     left: AnyArray
     right: AnyArray
     gain: Floats
-    node_count: Ints
-    leaf_count: Ints
 
 
 def make_tree(n_leaves: int) -> Tree:
-    """Room for a tree."""
+    """Allocate a tree of at most `n_leaves` leaves."""
     n_nodes = n_leaves - 1
     return Tree(
         feature=np.empty(n_nodes, np.int32),
@@ -32,20 +30,4 @@ def make_tree(n_leaves: int) -> Tree:
         left=np.empty(n_nodes, np.int32),
         right=np.empty(n_nodes, np.int32),
         gain=np.empty(n_nodes),
-        node_count=np.empty(n_nodes, np.int64),
-        leaf_count=np.empty(n_leaves, np.int64),
     )
-
-
-class GrownTree(NamedTuple):
-    """One tree as a forest's arrays have it."""
-
-    feature: AnyArray
-    threshold: Features
-    missing_left: AnyArray
-    left: AnyArray
-    right: AnyArray
-    gain: Floats
-    node_count: Ints
-    leaf_value: Floats
-    leaf_count: Ints
