@@ -130,8 +130,8 @@ def test_json() -> None:
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        ([1.0, 2.0], "scores must be one a document, 7; found shape (2,)"),
-        ([np.nan] * 7, "scores: document 0 has NaN, 7 of 7 in all"),
+        ([1.0, 2.0], "scores must be one number per document, 7 in all; found shape (2,)"),
+        ([np.nan] * 7, "scores: document 0 has NaN (7 of 7"),
         (["x"] * 7, "scores must be numbers"),
     ],
 )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import swaprank as sr
-from swaprank.metrics.cascade import mean_products
+from swaprank.metrics.cascade_kernel import mean_products
 from tests.metrics.lists import flatten
 from tests.metrics.naive import TWINS
 
@@ -69,7 +69,7 @@ def test_ties_by_document_id_need_document_ids() -> None:
     metric = sr.metric("mrr", convention="trec")
     assert metric.mean([0, 1], [2.0, 1.0], [0, 2]) == 0.5
     with pytest.raises(
-        sr.DataError, match=r"breaks ties by document id, but.* in query 1 .* document 1 .*, 5\. .*ties=input"
+        sr.DataError, match=r"breaks ties by document id, but.* in query 1 document 1 .*, 5\. .*ties=input"
     ):
         metric.mean([0, 1, 0, 1], [2.0, 1.0, 5.0, 5.0], [0, 2, 4])
 

@@ -99,7 +99,7 @@ def test_documents_without_a_score() -> None:
 @pytest.mark.parametrize(
     ("scores", "tag", "complaint"),
     [
-        ([1, 2], "t", "one a document, 4"),
+        ([1, 2], "t", "one number per document, 4"),
         ([1, 2, np.nan, 3], "t", "document 2 has NaN"),
         ([1] * 4, "a b", "the tag 'a b'"),
     ],

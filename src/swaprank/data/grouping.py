@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Ints
+from swaprank.arrays import AnyArray, Bools, Floats, Ints
 from swaprank.data.ids import query_ids
 from swaprank.errors import DataError
 
@@ -71,3 +71,24 @@ def first_appearance_codes(ids: AnyArray) -> Ints:
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[inverse]
+
+
+def longest_list(indptr: Ints) -> int:
+    """The number of documents in the longest list."""
+    return int(np.diff(indptr).max(initial=0))
+
+
+def sum_by_query(values: Floats | Bools, indptr: Ints) -> Floats:
+    """The sum of each query's values; 0 for a query without documents.
+
+    >>> import numpy as np
+    >>> from swaprank.data.grouping import sum_by_query
+    >>> sum_by_query(np.array([1.0, 2.0, 4.0]), np.array([0, 2, 2, 3])).tolist()
+    [3.0, 0.0, 4.0]
+    """
+    sums = np.zeros(len(indptr) - 1)
+    filled = indptr[:-1] < indptr[1:]
+    if filled.any():
+        # Empty lists have no rows, so each sum ends where the next list with documents starts.
+        sums[filled] = np.add.reduceat(values.astype(np.float64, copy=False), indptr[:-1][filled])
+    return sums

@@ -14,13 +14,13 @@ from swaprank.arrays import Floats, Ints
 from swaprank.errors import DataError
 
 
-def combine(p_ij: ArrayLike, p_jk: ArrayLike) -> Floats:
+def chain(p_ij: ArrayLike, p_jk: ArrayLike) -> Floats:
     """P_ik from P_ij and P_jk: P_ij P_jk / (1 + 2 P_ij P_jk - P_ij - P_jk) [Burges2005, Eq. 5].
 
     NaN where one of them is certain, and the other impossible: then nothing follows.
 
     >>> import swaprank as sr
-    >>> sr.posteriors.combine([0.6, 0.5, 1.0], [0.6, 0.5, 0.7]).round(4).tolist()
+    >>> sr.posteriors.chain([0.6, 0.5, 1.0], [0.6, 0.5, 0.7]).round(4).tolist()
     [0.6923, 0.5, 1.0]
     """
     first, second = _probabilities("p_ij", p_ij), _probabilities("p_jk", p_jk)

@@ -21,7 +21,7 @@ from swaprank.ensembles.ensemble_ranker import (
 )
 from swaprank.ensembles.step_function import Optimum, StepFunction, settle, sweep
 from swaprank.errors import DataError, ModelFileError, ParameterError
-from swaprank.metrics.binding import bind_to_data
+from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import BoundMetric, Metric
 from swaprank.rankers.parameter_checks import check_parameters
 from swaprank.rankers.ranker import Callback, Ranker
@@ -103,7 +103,7 @@ class Combination(ComposedRanker):
             raise ParameterError(f"a combination takes two rankers, found {len(rankers)}; stack takes any number.")
         scores = self._scores(rankers, data, len(data))
         scale = fit_scale(scores, data)
-        bound = bind_to_data(self._metric(), data)
+        bound = bind_metric(self._metric(), data, refuse_constant=True)
         a, b = (np.array(data.by_query(row)) for row in scale.apply(scores))
         self.alone_ = (bound.mean(a, n_threads=self.n_threads), bound.mean(b, n_threads=self.n_threads))
         steps = sweep(bound, a, b, self.n_threads)

@@ -13,7 +13,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError, did_you_mean
 from swaprank.instruments.certificate import RISE, Certificate
 from swaprank.instruments.directions import Moves, Progress, axis, random_direction
-from swaprank.metrics.binding import bind_to_data
+from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.models.movable import movable
@@ -79,7 +79,8 @@ def certify(
     """
     asked = _checked(epsilon, delta, n_weights, polish, random_state)
     reach = _checked_steps(steps)
-    bound = bind_to_data(ranker._metric() if metric is None else parse_metric(metric), data)
+    measured = ranker._metric() if metric is None else parse_metric(metric)
+    bound = bind_metric(measured, data, refuse_constant=True)
 
     def moves_of(ranker: Ranker) -> Moves:
         return Moves(movable(ranker, data), bound, reach, thread_count(n_threads), progress)

@@ -9,6 +9,7 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, did_you_mean
+from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.reporting.data_samples import query_sample
 
@@ -56,8 +57,7 @@ def best_feature(data: Dataset, metric: Metric) -> Baseline:
     'feature price, smallest first'
     """
     part = query_sample(data, max(1000, _MOST_VALUES // data.n_features))
-    docid = None if part.docid is None else part.by_query(part.docid)
-    bound = metric.bind(np.ascontiguousarray(part.by_query(part.labels)), part.indptr, docid=docid)
+    bound = bind_metric(metric, part)
     best, value = data.feature_names[0], -np.inf
     for feature, name in enumerate(data.feature_names):
         for sign, written in ((1, name), (-1, f"-{name}")):

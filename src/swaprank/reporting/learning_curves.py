@@ -9,6 +9,7 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import MetricError
+from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.models.forest_scoring import staged_scores
@@ -86,8 +87,7 @@ def staged_line(ranker: Ranker, data: Dataset, metric: Metric) -> Line | None:
         return None
     part = query_sample(data, _STAGED_DOCUMENTS)
     stages = thinned(ranker.n_trees_, _STAGES) + 1
-    docid = None if part.docid is None else part.by_query(part.docid)
-    bound = metric.bind(np.ascontiguousarray(part.by_query(part.labels)), part.indptr, docid=docid)
+    bound = bind_metric(metric, part)
     scores = staged_scores(ranker.forest_, part.features, stages, ranker.n_threads)
     base = 0.0 if part.base_score is None else part.base_score
     values = [bound.mean(part.by_query(row + base), n_threads=ranker.n_threads) for row in scores]
