@@ -139,7 +139,7 @@ def test_help_names_the_endings_that_are_read_and_qrels_where_they_are(here: Her
         (("evaluate", "test.txt", "short.scores"), "error: short.scores has 1 scores, but test.txt has 80 documents."),
         (("evaluate", "test.txt", "f0.txt", "-m", "ndgc"), "error: there is no metric 'ndgc'; did you mean 'ndcg'?"),
         (("evaluate", "test.txt", "f0.txt", "--convention", "x"), "error: there is no convention 'x'"),
-        (("evaluate", "test.txt", "f0.run"), "error: a run is matched by document ids, and this data set has none."),
+        (("evaluate", "test.txt", "f0.run"), "error: a run is matched by document ids, but this data set has none."),
         (("evaluate", "judged.qrels", "f0.txt"), "error: judgements from a qrels file are measured against a run"),
         (("compare", "test.txt", "f0.txt"), "error: a comparison needs at least two rankings, found 1."),
         (("compare", "test.txt", "a=f0.txt", "a=f1.txt"), "two rankings are called 'a'"),

@@ -1,9 +1,9 @@
-"""Rows in any order, grouped by query: which rows belong to which query, without moving a feature.
+"""Group rows by query without moving the features.
 
-rows as given     0  1  2  3  4  5
+input rows        0  1  2  3  4  5
 qid               b  a  b  b  c  a
-order             0  2  3 | 1  5 | 4        rows of b, then of a, then of c: queries as they first appear
-indptr            0         3      5   6    query q owns order[indptr[q] : indptr[q + 1]]
+order             0  2  3 | 1  5 | 4        rows of b, then a, then c: in order of first appearance
+indptr            0         3      5   6    query q has the rows order[indptr[q] : indptr[q + 1]]
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from swaprank.errors import DataError
 
 
 class Grouping(NamedTuple):
-    """The queries of a data set: their ids, their bounds, and the rows in each."""
+    """The queries of a data set: their ids, bounds and rows."""
 
     qids: AnyArray
     indptr: Ints
     order: Ints | None
-    """None where the rows came grouped, so that nothing need be permuted."""
+    """None if the input rows are grouped already."""
 
 
 def group_rows(qid: Any, n_rows: int) -> Grouping:
-    """Group rows by query id, stably: queries as they first appear, rows within one as they were given."""
+    """Group rows by query id: queries in order of first appearance, rows within a query in input order."""
     ids = query_ids(qid, n_rows)
     if n_rows == 0:
         raise DataError("a data set needs at least one document, found none.")
@@ -43,7 +43,7 @@ def group_rows(qid: Any, n_rows: int) -> Grouping:
 
 
 def query_of_row(indptr: Ints, order: Ints | None = None) -> Ints:
-    """The position of every row's query: query after query, or as the rows were given if there is an order.
+    """The query of every row, as a position: for rows grouped by query, or, given an order, for the input rows.
 
     >>> import numpy as np
     >>> from swaprank.data.grouping import query_of_row
@@ -59,7 +59,7 @@ def query_of_row(indptr: Ints, order: Ints | None = None) -> Ints:
 
 
 def first_appearance_codes(ids: AnyArray) -> Ints:
-    """Number the distinct ids 0, 1, … in the order in which they first appear."""
+    """Number the distinct ids 0, 1, … in order of first appearance."""
     if ids.dtype.kind not in "iub":
         # Hashing text is several times faster than sorting it.
         keys = ids.tolist()

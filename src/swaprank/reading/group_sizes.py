@@ -8,7 +8,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Ints
 from swaprank.errors import DataError
-from swaprank.files import packing
+from swaprank.files import compression
 from swaprank.reading.text_files import text_lines
 
 _SUFFIXES = (".query", ".group")
@@ -16,7 +16,7 @@ _SUFFIXES = (".query", ".group")
 
 def side_file(file: Path) -> Path | None:
     """The file of group sizes that belongs to a data file: `rank.train.query` to `rank.train` or `rank.train.xz`."""
-    bases = [file, file.with_suffix("")] if packing(file) else [file]
+    bases = [file, file.with_suffix("")] if compression(file) else [file]
     candidates = [base.with_name(base.name + suffix) for base in bases for suffix in _SUFFIXES]
     return next((candidate for candidate in candidates if candidate.is_file()), None)
 

@@ -10,7 +10,7 @@ from typing import Any
 from swaprank.data.dataset import Dataset
 from swaprank.data.judgements import Qrels
 from swaprank.errors import DataError
-from swaprank.files import COMPRESSED, content_ending, existing_file, packing
+from swaprank.files import COMPRESSED, compression, content_suffix, existing_file
 from swaprank.reading.group_sizes import side_file
 from swaprank.reading.letor import read_letor
 from swaprank.reading.text_files import is_stream, text_lines
@@ -68,7 +68,7 @@ def read(
         from swaprank.reading.tables import read_table
 
         return read_table(file, **columns)
-    if content_ending(file) not in _TEXT and side_file(file) is None and not is_stream(file):
+    if content_suffix(file) not in _TEXT and side_file(file) is None and not is_stream(file):
         known = ", ".join((*_TEXT, *_TABLES))
         raise DataError(
             f"{file}: the ending '{''.join(file.suffixes)}' is unknown; known are {known}, all but the last also with "
@@ -110,8 +110,8 @@ def read_judged(path: str | os.PathLike[str]) -> Dataset | Qrels:
 
 def is_table(file: Path) -> bool:
     """Whether a file's ending says that it is a table."""
-    ending = content_ending(file)
-    return ending in _TABLES and not (ending == ".parquet" and packing(file))
+    ending = content_suffix(file)
+    return ending in _TABLES and not (ending == ".parquet" and compression(file))
 
 
 def _given(**options: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.frames import columns_of
 from swaprank.data.ids import integers_or_text
 from swaprank.errors import DataError, MissingExtraError
-from swaprank.files import content_ending, packing
+from swaprank.files import compression, content_suffix
 from swaprank.reading.text_files import is_stream, refuse_binary, text_blocks
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def read_table(
         raise DataError(f"{file} has no documents: expected rows below the names of the columns.")
     ids: set[str | None] = {qid, docid}
     try:
-        if content_ending(file) != ".parquet":
+        if content_suffix(file) != ".parquet":
             needed = {*table.columns} if features is None else {*features, label, sample_weight}
             table = _with_numbers(table, [name for name in table.columns if name in needed - ids], label)
         columns = columns_of(
@@ -58,7 +58,7 @@ def _table(file: Path, ids: list[str]) -> polars.DataFrame:
     except ImportError:
         raise MissingExtraError(f"{file}: tables need Polars: pip install 'swaprank[frames]'") from None
     try:
-        if content_ending(file) == ".parquet":
+        if content_suffix(file) == ".parquet":
             return polars.read_parquet(file)
         return _separated(file, ids)
     except (polars.exceptions.PolarsError, OSError) as error:
@@ -70,12 +70,12 @@ def _separated(file: Path, ids: list[str]) -> polars.DataFrame:
     import polars
 
     source: Any = file
-    if packing(file) or is_stream(file):
+    if compression(file) or is_stream(file):
         source = b"".join(bytes(block) for block in text_blocks(file))
     else:
         with file.open("rb") as opened:
             refuse_binary(opened.read(4096), file)
-    separator = "\t" if content_ending(file) == ".tsv" else ","
+    separator = "\t" if content_suffix(file) == ".tsv" else ","
     try:
         # Ids are text, lest 007 become 7; whatever else is no plain number comes as text, too, and is looked at here.
         overrides = dict.fromkeys(ids, polars.String)

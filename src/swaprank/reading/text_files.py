@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from swaprank.errors import DataError
-from swaprank.files import packing
+from swaprank.files import compression
 
 Block: TypeAlias = bytes | mmap.mmap
 """Text that ends at the end of a line; a whole plain file is one block, mapped rather than read."""
@@ -39,7 +39,7 @@ def is_stream(file: Path) -> bool:
 
 def text_blocks(file: Path) -> Iterator[Block]:
     """The bytes of a file in blocks that end at a line's end; an empty or binary one is refused."""
-    blocks = _unpacked_blocks(file) if packing(file) else _whole_file(file)
+    blocks = _unpacked_blocks(file) if compression(file) else _whole_file(file)
     if is_stream(file):
         # Who reads it twice, as for a feature 0 in a later block, could not: a stream is one block.
         blocks = iter([whole] if (whole := b"".join(bytes(block) for block in blocks)) else [])
@@ -96,7 +96,7 @@ def _unpacked_blocks(file: Path) -> Iterator[Block]:
 
 def _unpacked_pieces(file: Path) -> Iterator[bytes]:
     """Decompress stream after stream, as `cat a.gz b.gz` makes them, and see that the last one is whole."""
-    kind = packing(file)
+    kind = compression(file)
     new_stream = _decompressor(kind)
     stream, n_streams = None, 0
     with file.open("rb") as packed:
