@@ -220,7 +220,7 @@ def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
     ):
         ended = swaprank(*command)
         assert ended.returncode == 2, command
-        assert "written over" in ended.stderr or "there already" in ended.stderr
+        assert "overwritten" in ended.stderr or "there already" in ended.stderr
     assert (data.read_bytes(), model.read_bytes()) == before
 
 

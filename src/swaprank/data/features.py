@@ -44,7 +44,7 @@ def _from_array(X: Any) -> Features:
     try:
         given = np.ma.asarray(X) if np.ma.isMaskedArray(X) else np.asarray(X)
     except ValueError:
-        raise DataError("X must be a table of numbers whose rows all have the same length.") from None
+        raise DataError("X must be a table of numbers with rows of equal length.") from None
     if given.ndim != 2:
         raise DataError(f"X must have two dimensions, documents x features; found shape {given.shape}.")
     if given.shape[1] == 0:
