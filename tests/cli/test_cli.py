@@ -140,7 +140,7 @@ def test_help_names_the_endings_that_are_read_and_qrels_where_they_are(here: Her
         (("evaluate", "test.txt", "f0.txt", "-m", "ndgc"), "error: there is no metric 'ndgc'; did you mean 'ndcg'?"),
         (("evaluate", "test.txt", "f0.txt", "--convention", "x"), "error: there is no convention 'x'"),
         (("evaluate", "test.txt", "f0.run"), "error: a run is matched by document ids, but this data set has none."),
-        (("evaluate", "judged.qrels", "f0.txt"), "error: judgements from a qrels file are measured against a run"),
+        (("evaluate", "judged.qrels", "f0.txt"), "error: TREC judgements need the scores as a TREC run"),
         (("compare", "test.txt", "f0.txt"), "error: a comparison needs at least two rankings, found 1."),
         (("compare", "test.txt", "a=f0.txt", "a=f1.txt"), "two rankings are called 'a'"),
         (("generate", "net", "out", "--queries", "3,x"), "--queries takes whole numbers separated by commas; found"),
@@ -227,7 +227,7 @@ def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
 def test_figures_that_cannot_be_drawn_are_refused_before_the_work() -> None:
     ended = swaprank("reproduce", "ranknet-table1", "--figure", "table.bmp")
     assert ended.returncode == 2
-    assert "figures end in .svg, .png or .pdf" in ended.stderr
+    assert "must end in .svg, .png or .pdf" in ended.stderr
 
 
 def test_experiments_are_listed_as_json() -> None:
