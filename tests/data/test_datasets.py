@@ -49,7 +49,7 @@ def test_parts_share_one_target() -> None:
 
 
 def test_a_linear_function_explains_a_third_of_the_polynomial() -> None:
-    # Three uncorrelated terms of equal variance, of which a linear fit sees one.
+    # Three uncorrelated terms of equal variance, of which a linear model can fit one.
     (data,) = sr.datasets.random_polynomial((2000,), levels=200, random_state=0)
     design = np.column_stack((data.features, np.ones(len(data)))).astype(np.float64)
     residual = np.linalg.lstsq(design, data.labels, rcond=None)[1][0]

@@ -1,4 +1,4 @@
-"""What [Burges2005, section 3.1] proves, as tests."""
+"""The theorem of [Burges2005, section 3.1]."""
 
 import numpy as np
 import pytest
@@ -37,12 +37,12 @@ def test_certainty_and_uncertainty_propagate_and_confidence_builds(p: float) -> 
 def test_theorem_adjacency_posteriors_determine_all(adjacent: Floats, seed: int) -> None:
     order = np.random.default_rng(seed).permutation(len(adjacent) + 1)
     matrix = all_pairs(adjacent, order)
-    # Sufficient: each is a probability, and the way from i to k leads over any j to the same one.
+    # Sufficient: each is a probability, and P_ik is the same through any j.
     assert ((matrix >= 0) & (matrix <= 1)).all()
     np.testing.assert_allclose(matrix + matrix.T, 1)
     for j in range(len(matrix)):
         np.testing.assert_allclose(chain(matrix[:, j, None], matrix[j]), matrix, atol=1e-9)
-    # Necessary: they are among all; and any other order's neighbours determine the same.
+    # Necessary: the adjacent pairs of any other order determine the same matrix.
     np.testing.assert_allclose(adjacency(matrix, order), adjacent)
     other = np.random.default_rng(seed + 1).permutation(len(matrix))
     np.testing.assert_allclose(all_pairs(adjacency(matrix, other), other), matrix, atol=1e-9)

@@ -36,7 +36,7 @@ def test_own_sum_need_not_be_normalised(lists: tuple[Floats, Floats, Floats]) ->
 
 
 def test_own_discount_need_not_fall() -> None:
-    # The third place is worth most, as in a banner between results: the best order puts the best document there.
+    # Rank 3 has the largest discount, as for a banner between results: the best order puts the best document there.
     own = sr.CumulativeMetric(gain=lambda label: label, discount=lambda r: {1: 1.0, 2: 0.5, 3: 2.0}[r])
     assert own.mean([1, 0, 3], [3, 2, 1], [0, 3]) == 1
     assert own.mean([3, 0, 1], [3, 2, 1], [0, 3]) == (3 + 2) / (6 + 1)

@@ -64,7 +64,7 @@ def error_of(path: Path, **options: object) -> str:
 @pytest.mark.parametrize("after", [GOOD * 5, "bad again\n" + GOOD, ""])
 def test_bad_line_is_named(tmp_path: Path, line: str, complaint: str, after: str) -> None:
     path = tmp_path / "train.txt"
-    # Enough text before it that a NUL is not yet seen in the file's head.
+    # Enough text before the NUL byte that it is not found in the head of the file.
     path.write_text("# header\n\n" + GOOD * 300 + line + "\n" + after)
     assert error_of(path).startswith(f"{path}, line 303: {complaint}")
 

@@ -54,7 +54,7 @@ def columns_of(
             raise DataError(f"there is no column '{name}'; {did_you_mean(name, table.columns)}")
     _check_one_role(by_role, names)
     if not names:
-        raise DataError(f"the table has no feature columns beside {', '.join(taken)}.")
+        raise DataError(f"the table has no feature columns besides {', '.join(taken)}.")
     return Columns(
         X=_features(table, names, every=features is None, huge_is_missing=huge_is_missing),
         label=_numbers(table[by_role["label"]], by_role["label"]),
