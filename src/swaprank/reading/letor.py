@@ -18,6 +18,7 @@ from swaprank.reading.bad_lines import BadLineError, bad_line_error
 from swaprank.reading.group_sizes import check_group_sizes, query_numbers, side_file
 from swaprank.reading.parsing_status import LARGEST_INDEX, Format
 from swaprank.reading.text_files import Block, text_blocks
+from swaprank.threads import thread_count
 
 if TYPE_CHECKING:
     from swaprank.reading.letor_block import ParsedBlock
@@ -77,7 +78,6 @@ def read_letor(
 def _parsed_blocks(file: Path, form: Format, n_threads: int | None) -> list[ParsedBlock]:
     # Imported here because importing Numba takes time.
     from swaprank.reading.letor_block import parse_block
-    from swaprank.threads import thread_count
 
     threads = thread_count(n_threads)
     parsed: list[ParsedBlock] = []

@@ -14,6 +14,7 @@ from swaprank.data.grouping import query_of_row
 from swaprank.data.ids import id_text
 from swaprank.errors import DataError
 from swaprank.files import replacing
+from swaprank.threads import run_in_threads, thread_count
 
 _BATCH_BYTES = 8 << 20
 
@@ -66,7 +67,6 @@ def write_letor(
     2.5 qid:b 1:3 2:nan #docid = y
     """
     from swaprank.reading.writing_kernel import PAIR_BYTES
-    from swaprank.threads import run_in_threads, thread_count
 
     lines = _lines(data)
     row_bytes = PAIR_BYTES * data.n_features + lines.most_bytes()
