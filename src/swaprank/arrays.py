@@ -1,4 +1,4 @@
-"""Names for the array types that the whole project passes around."""
+"""Array types that the whole project uses, and helpers for them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Features: TypeAlias = NDArray[np.float32]
-"""Documents x features; single precision halves the memory and is what every peer trains on."""
+"""Documents x features, in single precision: half the memory, and what other libraries train on."""
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -19,10 +19,20 @@ AnyArray: TypeAlias = NDArray[Any]
 
 
 def row_blocks(n_rows: int, size: int) -> Iterator[slice]:
-    """Slices of at most `size` rows: whoever walks a large matrix block by block makes no copy of its whole size.
+    """Slices of at most `size` rows, to process a large matrix without temporary arrays of its whole size.
 
     >>> from swaprank.arrays import row_blocks
     >>> list(row_blocks(5, 2))
     [slice(0, 2, None), slice(2, 4, None), slice(4, 6, None)]
     """
     return (slice(start, start + size) for start in range(0, n_rows, size))
+
+
+def contiguous_floats(values: ArrayLike) -> Floats:
+    """As float64, writable and contiguous; copied only if needed. Numba compiles a kernel again for other layouts."""
+    return np.require(values, np.float64, ["C", "A", "W"])
+
+
+def contiguous_ints(values: ArrayLike) -> Ints:
+    """As int64, writable and contiguous; copied only if needed."""
+    return np.require(values, np.int64, ["C", "A", "W"])

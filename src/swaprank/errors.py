@@ -1,7 +1,7 @@
-"""What went wrong with a user's input: what was found, where, and what to do about it.
+"""Errors about a user's input: what was found, where, and what to do.
 
-All of them are `SwaprankError`, so one `except` catches what this library raises on purpose. Each is also
-the built-in exception that a caller would expect (`ValueError`, `ImportError`).
+All of them are subclasses of `SwaprankError`, and also of the built-in exception that a caller would expect
+(`ValueError`, `ImportError`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from difflib import get_close_matches
 
 
 class SwaprankError(Exception):
-    """The root of every error that swaprank raises on purpose.
+    """The base class of all errors that swaprank raises.
 
     >>> import swaprank as sr
     >>> try:
@@ -23,7 +23,7 @@ class SwaprankError(Exception):
 
 
 class DataError(SwaprankError, ValueError):
-    """Data that cannot be ranked: a bad line, a missing query id, an infinite feature.
+    """Invalid data: a bad line, a missing query id, an infinite feature.
 
     >>> import swaprank as sr
     >>> sr.Dataset([[1.0], [2.0]], [0, 1, 1], qid=[7, 7])
@@ -34,7 +34,7 @@ class DataError(SwaprankError, ValueError):
 
 
 class MetricError(SwaprankError, ValueError):
-    """A metric that does not exist, or options that it does not have.
+    """An unknown metric, or an invalid option of a metric.
 
     >>> import swaprank as sr
     >>> sr.metric("map@0")
@@ -45,7 +45,7 @@ class MetricError(SwaprankError, ValueError):
 
 
 class ParameterError(SwaprankError, ValueError):
-    """A parameter of a ranker that is out of bounds.
+    """An invalid parameter of a ranker.
 
     >>> import swaprank as sr
     >>> train, _ = sr.datasets.random_net((5, 5), random_state=0)
@@ -57,7 +57,7 @@ class ParameterError(SwaprankError, ValueError):
 
 
 class ModelFileError(SwaprankError, ValueError):
-    """A model file that cannot be read: not ours, newer than us, cut short, damaged, or with nonsense in it.
+    """A model file that cannot be read: another format, a newer version, truncated, damaged, or inconsistent.
 
     >>> import pathlib, tempfile, swaprank as sr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.swaprank"
@@ -71,7 +71,7 @@ class ModelFileError(SwaprankError, ValueError):
 
 
 class MissingExtraError(SwaprankError, ImportError):
-    """An optional package that is needed now and not installed.
+    """An optional package that is needed but not installed.
 
     >>> import swaprank as sr
     >>> issubclass(sr.MissingExtraError, ImportError)
@@ -80,7 +80,7 @@ class MissingExtraError(SwaprankError, ImportError):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The end of an error message about an unknown word: the nearest known one, or all of them."""
+    """The end of an error message about an unknown word: the most similar known word, or all known words."""
     names = sorted(known)
     nearest = get_close_matches(word.lower(), names, n=1, cutoff=0.6)
     if nearest:

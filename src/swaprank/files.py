@@ -1,4 +1,4 @@
-"""Every file that the project writes or replaces: one safe way, and nothing half written."""
+"""Read and write files safely: a file appears only when it is complete."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMPRESSED = (".gz", ".xz", ".zst")
 
 
 def existing_file(path: str | os.PathLike[str]) -> Path:
-    """The path, if there is a file."""
+    """The path; raises DataError if it is not a file."""
     file = Path(path)
     if file.is_dir():
         raise DataError(f"{file} is a folder: name one file in it.")
@@ -24,42 +24,42 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
     return file
 
 
-def packing(file: Path) -> str:
-    """How a file is compressed, by its ending: .gz, .xz, .zst, or nothing."""
+def compression(file: Path) -> str:
+    """The suffix of a compressed file: .gz, .xz, .zst; empty if it is not compressed."""
     ending = file.suffix.lower()
     return ending if ending in COMPRESSED else ""
 
 
-def content_ending(file: Path) -> str:
-    """What the name ends in, but for the compression: .txt of train.TXT.gz."""
-    return Path(file.stem).suffix.lower() if packing(file) else file.suffix.lower()
+def content_suffix(file: Path) -> str:
+    """The suffix in lower case without that of the compression: .txt for train.TXT.gz."""
+    return Path(file.stem).suffix.lower() if compression(file) else file.suffix.lower()
 
 
 def writable_target(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str] | None] = ()) -> Path:
-    """The path, if a file can be written there: to be asked before long work whose result goes there.
+    """The path; raises DataError if it cannot be written. Call it before long work.
 
-    None of the inputs, which are what is read for it, may be written over.
+    The path must not be one of the input files.
     """
     file = Path(path)
     for read in inputs:
         if read is not None and file.exists() and Path(read).exists() and file.samefile(read):
-            raise DataError(f"{file} is read, and would be written over: name another file to write to.")
+            raise DataError(f"{file} is an input file and would be overwritten: choose another output file.")
     if not file.parent.is_dir():
         raise DataError(f"there is no folder {file.parent} to write {file.name} in.")
     if file.is_dir():
         raise DataError(f"{file} is a folder: name a file in it to write to.")
     if not os.access(file.parent, os.W_OK):
-        raise DataError(f"{file} cannot be written: the folder {file.parent} may not be written to.")
+        raise DataError(f"{file} cannot be written: there is no permission to write to the folder {file.parent}.")
     return file
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file to write to that takes its place when all is written; on an error nothing is left behind."""
+    """A stream to a temporary file, which replaces `path` on success and is removed on an error."""
     file = writable_target(path)
     part = file.with_name(f".{file.name}.{os.getpid()}-{os.urandom(4).hex()}.part")
     try:
-        with part.open("xb") as raw, _packed(packing(file), raw) as stream:
+        with part.open("xb") as raw, _compressed(compression(file), raw) as stream:
             yield stream
         part.replace(file)
     except OSError as error:
@@ -69,12 +69,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _packed(suffix: str, raw: IO[bytes]) -> Iterator[IO[bytes]]:
+def _compressed(suffix: str, raw: IO[bytes]) -> Iterator[IO[bytes]]:
     if suffix == ".gz":
         import gzip
 
         with gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=6, mtime=0) as packed:
-            yield packed  # type: ignore[misc]  # a stream in all but name
+            yield packed  # type: ignore[misc]  # it has all methods of a stream
     elif suffix == ".xz":
         with lzma.open(raw, "wb") as packed_xz:
             yield packed_xz

@@ -1,8 +1,8 @@
-"""How hot loops are compiled.
+"""How kernels are compiled.
 
 Kernels are serial, release the GIL and are called from ordinary threads (threads.py). Numba's own `parallel=True` is
-not used: with its default threading layer the process aborts when two Python threads enter such kernels at once, and a
-ranker that serves requests must never do that.
+not used: with its default threading layer, the process aborts if two Python threads enter such kernels at once, as
+the threads of a server may.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def kernel(function: Function) -> Function:
-    """Compile on first call, keep the machine code on disk, release the GIL, divide as IEEE 754 does."""
+    """Compile on first call, cache on disk, release the GIL, divide as in IEEE 754."""
     return _compiled(function, fastmath=False)
 
 
 def vector_kernel(function: Function) -> Function:
-    """A kernel whose sums may be added up in another order, the same in every run, so that its loops vectorise."""
+    """A kernel in which the compiler may reorder sums, the same way in every run, to vectorise loops."""
     return _compiled(function, fastmath={"reassoc", "nsz", "nnan"})
 
 
@@ -29,6 +29,6 @@ def _compiled(function: Function, fastmath: bool | set[str]) -> Function:
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
     try:
         compiled = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # Numba finds no folder that it may write to, as in a container without a home.
+    except RuntimeError:  # Numba finds no writable cache folder, as in a container without a home.
         compiled = numba.njit(**options)(function)
     return cast(Function, compiled)

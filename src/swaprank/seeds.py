@@ -1,4 +1,4 @@
-"""Random numbers from a seed, checked at the border."""
+"""Random number generators from a checked seed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from swaprank.errors import DataError
 
 
 def random_generator(random_state: Any) -> np.random.Generator:
-    """NumPy's generator for a seed, or for none.
+    """NumPy's generator for a seed; None for a random seed.
 
     >>> from swaprank.seeds import random_generator
     >>> random_generator(7).integers(10) == random_generator(7).integers(10)

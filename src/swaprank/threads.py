@@ -1,4 +1,4 @@
-"""How work is spread over the cores: one chunk of queries or rows per thread, joined before the call returns."""
+"""Run work in threads: cut queries or rows into chunks, start one thread per chunk, wait for all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 
 def thread_count(n_threads: int | None) -> int:
-    """The number asked for, or the number of cores that this process may use."""
+    """n_threads; if None, the number of cores that this process may use."""
     if n_threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_threads < 1:
@@ -28,21 +28,21 @@ def thread_count(n_threads: int | None) -> int:
 def query_chunks(
     indptr: Ints, n_threads: int, *, costs: Floats | Ints | None = None, least_cost: float = 8192
 ) -> list[tuple[int, int]]:
-    """Cut the queries into (first, last) ranges of about equal cost, at most one a thread.
+    """Cut the queries into (first, last) ranges of about equal cost, at most one per thread.
 
-    A query costs its documents, or what `costs` says: its pairs, say. A chunk of less than `least_cost` is not worth a
-    thread, which takes about 50 microseconds to start.
+    The default cost of a query is its number of documents. A chunk costs at least `least_cost`, because a thread takes
+    about 50 microseconds to start.
     """
     n_queries = len(indptr) - 1
-    spent = indptr if costs is None else np.concatenate(([0], np.cumsum(costs)))
-    n_chunks = max(1, min(n_threads, n_queries, int(spent[-1] // least_cost)))
-    cuts = np.searchsorted(spent, np.linspace(0, spent[-1], n_chunks + 1)[1:-1])
+    cumulative = indptr if costs is None else np.concatenate(([0], np.cumsum(costs)))
+    n_chunks = max(1, min(n_threads, n_queries, int(cumulative[-1] // least_cost)))
+    cuts = np.searchsorted(cumulative, np.linspace(0, cumulative[-1], n_chunks + 1)[1:-1])
     bounds = [0, *(int(cut) for cut in cuts), n_queries]
     return [(a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if a < b]
 
 
 def row_chunks(n_rows: int, n_threads: int, *, least_rows: int = 1) -> list[tuple[int, int]]:
-    """Cut rows, or anything else that is counted, into (first, last) ranges of equal size, at most one per thread.
+    """Cut rows into (first, last) ranges of equal size, at most one per thread.
 
     >>> from swaprank.threads import row_chunks
     >>> row_chunks(10, 2), row_chunks(10, 2, least_rows=8), row_chunks(0, 2)
@@ -71,9 +71,9 @@ def run_strided(work: Callable[[int], object], n_jobs: int, n_threads: int) -> N
 
 
 def run_in_threads(work: Callable[..., Result], jobs: Sequence[tuple[Any, ...]]) -> list[Result]:
-    """Call work(*job) for every job, each in a thread of its own, and give the results in order.
+    """Call work(*job) for every job, each in its own thread, and return the results in order.
 
-    The threads end with the call: a pool kept in the module would be dead after a fork.
+    The threads end with the call, because a global thread pool does not survive a fork.
     """
     if len(jobs) == 1:
         return [work(*jobs[0])]
@@ -83,10 +83,10 @@ def run_in_threads(work: Callable[..., Result], jobs: Sequence[tuple[Any, ...]])
 
 
 def run_together(work: Callable[[int], Result], n_threads: int) -> list[Result]:
-    """Call work(0) to work(n_threads - 1) at the same time: for kernels that wait for each other.
+    """Call work(0) to work(n_threads - 1) concurrently, for kernels that wait for each other.
 
-    None begins before all threads exist, for one that waits for a thread that never comes would wait forever: there
-    may be too many threads already, or the user presses Ctrl-C just then.
+    No call begins before all threads exist. Otherwise a kernel could wait forever for a thread that is never started,
+    because the system has too many threads or the user presses Ctrl-C.
     """
     if n_threads == 1:
         return [work(0)]

@@ -139,8 +139,8 @@ def test_help_names_the_endings_that_are_read_and_qrels_where_they_are(here: Her
         (("evaluate", "test.txt", "short.scores"), "error: short.scores has 1 scores, but test.txt has 80 documents."),
         (("evaluate", "test.txt", "f0.txt", "-m", "ndgc"), "error: there is no metric 'ndgc'; did you mean 'ndcg'?"),
         (("evaluate", "test.txt", "f0.txt", "--convention", "x"), "error: there is no convention 'x'"),
-        (("evaluate", "test.txt", "f0.run"), "error: a run is matched by document ids, and this data set has none."),
-        (("evaluate", "judged.qrels", "f0.txt"), "error: judgements from a qrels file are measured against a run"),
+        (("evaluate", "test.txt", "f0.run"), "error: a run is matched by document ids, but this data set has none."),
+        (("evaluate", "judged.qrels", "f0.txt"), "error: TREC judgements need the scores as a TREC run"),
         (("compare", "test.txt", "f0.txt"), "error: a comparison needs at least two rankings, found 1."),
         (("compare", "test.txt", "a=f0.txt", "a=f1.txt"), "two rankings are called 'a'"),
         (("generate", "net", "out", "--queries", "3,x"), "--queries takes whole numbers separated by commas; found"),
@@ -171,7 +171,7 @@ def test_bad_usage_and_bad_input_end_with_2_and_no_traceback(
 
 
 def test_a_mistake_of_ours_is_told_in_a_line(folder: Path) -> None:
-    before = "import swaprank.data.summary\nswaprank.summary.summarize = lambda data: 1 / 0"
+    before = "import swaprank.data.summary\nswaprank.data.summary.summarize = lambda data: 1 / 0"
     failed = swaprank("info", "test.txt", folder=folder, before=before)
     assert failed.returncode == 1
     reason = "ZeroDivisionError: division by zero"
@@ -220,7 +220,7 @@ def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
     ):
         ended = swaprank(*command)
         assert ended.returncode == 2, command
-        assert "written over" in ended.stderr or "there already" in ended.stderr
+        assert "overwritten" in ended.stderr or "there already" in ended.stderr
     assert (data.read_bytes(), model.read_bytes()) == before
 
 

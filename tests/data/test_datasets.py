@@ -49,7 +49,7 @@ def test_parts_share_one_target() -> None:
 
 
 def test_a_linear_function_explains_a_third_of_the_polynomial() -> None:
-    # Three uncorrelated terms of equal variance, of which a linear fit sees one.
+    # Three uncorrelated terms of equal variance, of which a linear model can fit one.
     (data,) = sr.datasets.random_polynomial((2000,), levels=200, random_state=0)
     design = np.column_stack((data.features, np.ones(len(data)))).astype(np.float64)
     residual = np.linalg.lstsq(design, data.labels, rcond=None)[1][0]
@@ -69,7 +69,7 @@ def test_a_linear_function_explains_a_third_of_the_polynomial() -> None:
         (dict(levels=(0.5, 0.2)), "levels must be a number from 2, or positive shares that sum to 1"),
         (dict(n_features=0), "n_features must be a whole number from 1, found 0"),
         (dict(n_documents=1.5), "n_documents must be a whole number from 1, found 1.5"),
-        (dict(n_queries=(1,), n_documents=5), "6 levels need as many documents, found 5"),
+        (dict(n_queries=(1,), n_documents=5), "6 levels need at least as many documents, found 5"),
         (dict(n_hidden=0), "n_hidden must be a whole number from 1, found 0"),
         (dict(random_state=-1), "random_state must be a whole number from 0, or None; found -1"),
     ],

@@ -77,7 +77,7 @@ def test_unknown_columns_and_tables() -> None:
         Dataset.from_frame(frame, label="rel", qid="query", features=["bm52"])
     with pytest.raises(DataError, match="found dict"):
         Dataset.from_frame(COLUMNS)
-    with pytest.raises(DataError, match="no feature columns beside label, qid"):
+    with pytest.raises(DataError, match="no feature columns besides label, qid"):
         Dataset.from_frame(pd.DataFrame({"label": [1], "qid": [1]}))
 
 

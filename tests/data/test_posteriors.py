@@ -1,4 +1,4 @@
-"""What [Burges2005, section 3.1] proves, as tests."""
+"""The theorem of [Burges2005, section 3.1]."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from scipy.special import expit
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.data.posteriors import adjacency, all_pairs, combine, is_consistent
+from swaprank.data.posteriors import adjacency, all_pairs, chain, is_consistent
 from swaprank.objectives.ranknet_objective import RankNetObjective
 
 inside = st.floats(0.01, 0.99)
@@ -19,30 +19,30 @@ steps = arrays(np.float64, st.integers(1, 6), elements=st.floats(0.1, 0.9))
 
 @given(inside, inside)
 def test_combination_is_equation_5_and_adds_log_odds(p: float, q: float) -> None:
-    assert combine(p, q) == pytest.approx(p * q / (1 + 2 * p * q - p - q))
-    assert combine(p, q) == pytest.approx(expit(np.log(p / (1 - p)) + np.log(q / (1 - q))))
-    assert combine(1 - q, 1 - p) == pytest.approx(1 - combine(p, q))
+    assert chain(p, q) == pytest.approx(p * q / (1 + 2 * p * q - p - q))
+    assert chain(p, q) == pytest.approx(expit(np.log(p / (1 - p)) + np.log(q / (1 - q))))
+    assert chain(1 - q, 1 - p) == pytest.approx(1 - chain(p, q))
 
 
 @given(inside)
 def test_certainty_and_uncertainty_propagate_and_confidence_builds(p: float) -> None:
-    np.testing.assert_array_equal(combine([0, 0.5, 1], [0, 0.5, 1]), [0, 0.5, 1])
-    np.testing.assert_array_equal(combine([0, 1], [p, p]), [0, 1])
+    np.testing.assert_array_equal(chain([0, 0.5, 1], [0, 0.5, 1]), [0, 0.5, 1])
+    np.testing.assert_array_equal(chain([0, 1], [p, p]), [0, 1])
     if abs(p - 0.5) > 1e-6:
-        assert (combine(p, p) > p) == (p > 0.5)
-    assert np.isnan(combine(1, 0))
+        assert (chain(p, p) > p) == (p > 0.5)
+    assert np.isnan(chain(1, 0))
 
 
 @given(steps, st.integers(0, 2**32))
 def test_theorem_adjacency_posteriors_determine_all(adjacent: Floats, seed: int) -> None:
     order = np.random.default_rng(seed).permutation(len(adjacent) + 1)
     matrix = all_pairs(adjacent, order)
-    # Sufficient: each is a probability, and the way from i to k leads over any j to the same one.
+    # Sufficient: each is a probability, and P_ik is the same through any j.
     assert ((matrix >= 0) & (matrix <= 1)).all()
     np.testing.assert_allclose(matrix + matrix.T, 1)
     for j in range(len(matrix)):
-        np.testing.assert_allclose(combine(matrix[:, j, None], matrix[j]), matrix, atol=1e-9)
-    # Necessary: they are among all; and any other order's neighbours determine the same.
+        np.testing.assert_allclose(chain(matrix[:, j, None], matrix[j]), matrix, atol=1e-9)
+    # Necessary: the adjacent pairs of any other order determine the same matrix.
     np.testing.assert_allclose(adjacency(matrix, order), adjacent)
     other = np.random.default_rng(seed + 1).permutation(len(matrix))
     np.testing.assert_allclose(all_pairs(adjacency(matrix, other), other), matrix, atol=1e-9)

@@ -85,7 +85,7 @@ def test_no_spread_is_nothing_for_a_t_test_to_go_by() -> None:
     comparison = sr.compare(data, {"bad": [0, 1, 0, 1], "good": [1, 0, 1, 0]}, "map")
     (row,) = comparison
     assert np.isnan(row.p_t)
-    assert row.p_randomization == 0.5  # two of the four signs give so large a mean
+    assert row.p_randomization == 0.5  # two of the four sign combinations give a mean at least as large
     assert row.sentence().startswith("map: good looks better than bad by 0.5000")
     assert json.loads(comparison.to_json())["differences"][0]["p_t"] is None
 

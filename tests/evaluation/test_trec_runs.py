@@ -1,4 +1,4 @@
-"""A run against judgements: documents judged but not retrieved, retrieved but not judged, queries not answered."""
+"""A run against judgements: unretrieved judged documents, unjudged retrieved documents, queries without results."""
 
 from __future__ import annotations
 

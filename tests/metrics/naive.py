@@ -1,4 +1,4 @@
-"""Every metric as its definition says it, for one list of labels in rank order: slow, plain, the kernels' twins."""
+"""Naive implementations of every metric for one list of labels in rank order, to test the kernels against."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def success(labels: Labels, k: int) -> float:
 
 
 def err(labels: Labels, k: int | None = None, max_label: float = 4) -> float:
-    """As gdeval adds it up: the chance to be satisfied here and nowhere above, over the rank."""
+    """As in gdeval: the probability of being satisfied here and at no rank above, divided by the rank."""
     value, unsatisfied = 0.0, 1.0
     for rank, label in enumerate(labels[:k], start=1):
         satisfied = (2**label - 1) / 2**max_label

@@ -112,18 +112,18 @@ def test_every_metric_describes_itself(name: str) -> None:
         ("ndcg@ten", "ndcg: k must be a whole number from 1, found ten."),
         ("map(over=all)", "map: over cannot be 'all'; known are reachable, relevant."),
         ("p", "p needs a cut-off, for example p@10."),
-        ("wta@3", "wta takes no cut-off, found @3."),
+        ("wta@3", "wta has no cut-off, found @3."),
         ("map(rell=2)", "map has no option 'rell'; did you mean 'rel'?"),
         ("map(gain=linear)", "map has no option 'gain'; known are empty, over, rel, ties."),
         ("ndcg(gain=quadratic)", "ndcg: gain cannot be 'quadratic'; known are exp2, linear."),
         ("map(rel=many)", "map: rel cannot be 'many'; "),
         ("map(rel=inf)", "map: rel cannot be inf; it must be a finite number."),
         ("err(max_label=0)", "err: max_label cannot be 0; it must be finite and above 0."),
-        ("rbp(p=1.5)", "rbp: p cannot be 1.5; it must lie between 0 and 1."),
+        ("rbp(p=1.5)", "rbp: p cannot be 1.5; it must be between 0 and 1."),
         ("map(rel)", "map: write rel=value, found 'rel'."),
         ("map(rel=1, rel=2)", "map: rel is given twice."),
-        ("ndcg@@10", "'ndcg@@10' is not a metric's name; write for example 'ndcg@10' or 'map(rel=2)'."),
-        ("", "'' is not a metric's name"),
+        ("ndcg@@10", "'ndcg@@10' is not the name of a metric; write for example 'ndcg@10' or 'map(rel=2)'."),
+        ("", "'' is not the name of a metric"),
     ],
 )
 def test_a_bad_name_gets_a_clear_error(name: str, message: str) -> None:
@@ -140,13 +140,13 @@ def test_a_bad_convention_gets_a_clear_error() -> None:
 @pytest.mark.parametrize(
     ("labels", "scores", "indptr", "message"),
     [
-        ([0, 1], [1.0], [0, 2], "scores must be one a document, 2; found shape (1,)"),
-        ([0, 1], [1.0, np.nan], [0, 2], "scores: document 1 has NaN, 1 of 2 in all"),
+        ([0, 1], [1.0], [0, 2], "scores must be one number per document, 2 in all; found shape (1,)"),
+        ([0, 1], [1.0, np.nan], [0, 2], "scores: document 1 has NaN (1 of 2"),
         ([0, 1], ["a", "b"], [0, 2], "scores must be numbers"),
         ([0, np.nan], [1.0, 2.0], [0, 2], "labels must be finite numbers"),
         ([0, 1], [1.0, 2.0], [0, 1], "indptr must rise from 0 to the number of documents, 2; found 0, 1."),
         ([0, 1], [1.0, 2.0], [0, 2, 1, 2], "indptr must rise from 0"),
-        ([0, 1], [1.0, 2.0], [0.0, 2.0], "indptr must be whole numbers"),
+        ([0, 1], [1.0, 2.0], [0.0, 2.0], "indptr must be integers"),
     ],
 )
 def test_bad_arrays_get_a_clear_error(
@@ -158,7 +158,7 @@ def test_bad_arrays_get_a_clear_error(
 
 
 def test_err_refuses_labels_beyond_its_scale() -> None:
-    with pytest.raises(sr.MetricError, match=r"err takes labels up to 4, found 5; write err\(max_label=5\)"):
+    with pytest.raises(sr.MetricError, match=r"err: labels must be at most 4, found 5; write err\(max_label=5\)"):
         sr.metric("err").mean([5, 0], [1, 0], [0, 2])
 
 
@@ -169,7 +169,7 @@ def test_lightgbm_divides_average_precision_by_what_k_ranks_can_hold() -> None:
     by_lightgbm = sr.metric("map@2", convention="lightgbm")
     assert str(by_lightgbm) == "map@2(over=reachable, empty=1, ties=input)"
     assert by_lightgbm.mean(labels, scores, indptr) == 1 / 2
-    assert "over the relevant documents that k ranks can hold" in by_lightgbm.describe()
+    assert "divided by the number of relevant documents, at most k" in by_lightgbm.describe()
     assert sr.metric("map(over=reachable)").mean(labels, scores, indptr) == sr.metric("map").mean(
         labels, scores, indptr
     )
@@ -203,12 +203,12 @@ def test_whole_numbers_are_kept_whole() -> None:
 @pytest.mark.parametrize(
     ("metric", "labels", "message"),
     [
-        (sr.NDCG(), [2000, 0], r"ndcg: label 2000 has a gain of inf, too large to add up.*; choose gain=linear"),
+        (sr.NDCG(), [2000, 0], r"ndcg: label 2000 has a gain of inf, too large to sum.*; choose gain=linear"),
         (sr.DCG(), [0, 1024], r"dcg: label 1024 has a gain of inf"),
         (
             sr.NDCG(),
             [1023, 1023],
-            r"ndcg: label 1023 has a gain of 8.98847e\+307, too large to add up over 2 documents",
+            r"ndcg: label 1023 has a gain of 8.98847e\+307, too large to sum over 2 documents",
         ),
         (sr.NDCG(gain="linear"), [1e308, 1e308], r"label 1e\+308 has a gain of 1e\+308.*; choose smaller gains"),
         (sr.CumulativeMetric(gain=lambda x: x * 1e308, normalize=False), [1, 1], r"label 1 has a gain of 1e\+308"),

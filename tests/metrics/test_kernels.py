@@ -1,4 +1,4 @@
-"""How kernels are compiled and shared out: what no user sees, until it takes seconds or stops an import."""
+"""How kernels are compiled, cached and spread over threads."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import swaprank as sr
-from swaprank.metrics.cumulative import best_cumulative
+from swaprank.metrics.cumulative_kernel import best_cumulative
 from swaprank.metrics.measuring import measure_queries, swap_gain_matrix
 from swaprank.metrics.terms import Lists
 from swaprank.threads import query_chunks
@@ -42,7 +42,7 @@ def test_kernels_are_compiled_once_whatever_the_arrays() -> None:
 
 
 def test_kernels_work_where_nothing_can_be_cached(tmp_path: Path) -> None:
-    # A file in the place of the cache's folder keeps out even root.
+    # A file in place of the cache folder: not even root can write there.
     (tmp_path / "__pycache__").touch()
     (tmp_path / "own.py").write_text(
         "from swaprank.kernels import kernel\n\n@kernel\ndef twice(x):\n    return 2 * x\n\nprint(twice(21))\n"

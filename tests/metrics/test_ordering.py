@@ -79,7 +79,5 @@ def test_seeded_arrangement_favours_no_order() -> None:
     _, counts = np.unique(orders, axis=0, return_counts=True)
     assert len(counts) == 24
     assert np.abs(counts - 1000).max() < 155
-    _, pairs = np.unique(
-        orders[:-1, 0] * 4 + orders[1:, 0], return_counts=True
-    )  # neighbours know nothing of each other
+    _, pairs = np.unique(orders[:-1, 0] * 4 + orders[1:, 0], return_counts=True)  # neighbouring queries are independent
     assert np.abs(pairs - 1500).max() < 190

@@ -1,4 +1,4 @@
-"""The same numbers as the tools that people compare with, on the conventions they share."""
+"""Metrics agree with other tools where the conventions agree."""
 
 from __future__ import annotations
 

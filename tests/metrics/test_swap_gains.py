@@ -32,7 +32,7 @@ def swapped(labels: tuple[float, ...], i: int, j: int) -> tuple[float, ...]:
 
 
 def by_evaluating_anew(metric: sr.Metric, lists: list[tuple[float, ...]]) -> list[Floats]:
-    """For each list the matrix of metric(list with i and j traded) - metric(list)."""
+    """For each list, the matrix of metric(list with i and j swapped) - metric(list)."""
     before = metric.per_query(*flatten(lists))
     pairs = [(q, i, j) for q, x in enumerate(lists) for i in range(len(x)) for j in range(len(x))]
     after = metric.per_query(*flatten([swapped(lists[q], i, j) for q, i, j in pairs]))
@@ -114,7 +114,7 @@ def test_rows_of_any_query_in_any_order_equal_the_swap_gains_of_its_list(name: s
     lists = [tuple(map(float, rng.integers(0, 4, rng.integers(1, longest + 1)))) for _ in range(30)]
     labels, _, indptr = flatten([(0.0, 0.0), *lists])
     terms = metric.bind(labels, indptr).terms
-    # One work array for all, and not cleared: a row may depend on nothing but what was prepared for its query.
+    # One work array for all queries, never cleared: a row may depend only on what was prepared for its query.
     work, out = np.full((WORK_ROWS, longest + 1), np.nan), np.empty((3, longest))
     for query in rng.permutation(len(indptr) - 1):
         ranked = terms.gains[indptr[query] : indptr[query + 1]]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import swaprank as sr
-from swaprank.metrics.cascade import mean_products
+from swaprank.metrics.cascade_kernel import mean_products
 from tests.metrics.lists import flatten
 from tests.metrics.naive import TWINS
 
@@ -15,7 +15,7 @@ EXTRA = {
 
 
 def orders_of(labels: tuple[float, ...], scores: tuple[float, ...]) -> list[tuple[float, ...]]:
-    """All rankings that the scores allow, each as often as random tie-breaking would give it."""
+    """All rankings that the scores allow, each as often as random tie-breaking produces it."""
     documents = range(len(labels))
     allowed = [
         p for p in permutations(documents) if all(scores[a] >= scores[b] for a, b in zip(p, p[1:], strict=False))
@@ -69,7 +69,7 @@ def test_ties_by_document_id_need_document_ids() -> None:
     metric = sr.metric("mrr", convention="trec")
     assert metric.mean([0, 1], [2.0, 1.0], [0, 2]) == 0.5
     with pytest.raises(
-        sr.DataError, match=r"breaks ties by document id, but.* in query 1 .* document 1 .*, 5\. .*ties=input"
+        sr.DataError, match=r"breaks ties by document id, but.* in query 1 document 1 .*, 5\. .*ties=input"
     ):
         metric.mean([0, 1, 0, 1], [2.0, 1.0, 5.0, 5.0], [0, 2, 4])
 
@@ -84,7 +84,7 @@ def test_large_groups_of_ties_stay_exact() -> None:
     n, relevant = 3000, 7
     labels = np.zeros(n)
     labels[:relevant] = 1
-    # The chance that the first relevant one stands at rank r, by counting subsets.
+    # The probability that the first relevant document is at rank r, by counting subsets.
     chance, expected = 1.0, 0.0
     for r in range(1, n - relevant + 2):
         hit = relevant / (n - r + 1)
@@ -95,7 +95,7 @@ def test_large_groups_of_ties_stay_exact() -> None:
 
 
 def mean_products_one_by_one(stops: list[float]) -> list[float]:
-    """The mean over all p-subsets of the product of their (1 - stop), document after document."""
+    """The mean over all p-subsets of the product of their (1 - stop), one document at a time."""
     means = [1.0] + [0.0] * len(stops)
     for size, stop in enumerate(stops, 1):
         for p in range(size, 0, -1):
@@ -118,6 +118,6 @@ def test_very_large_groups_of_ties() -> None:
     n = 200_000
     one = np.zeros(n)
     one[1234] = 1
-    # Each rank is as likely as another to hold the one relevant document.
+    # All ranks are equally likely to have the only relevant document.
     assert sr.metric("mrr").mean(one, np.zeros(n), [0, n]) == pytest.approx(np.sum(1 / np.arange(1, n + 1)) / n)
     assert sr.metric("err").mean(one, np.zeros(n), [0, n]) == pytest.approx(np.sum(1 / np.arange(1, n + 1)) / n / 16)

@@ -1,4 +1,4 @@
-"""A slow reader of LETOR text, line by line, as the twin that the kernel is held against."""
+"""A naive parser of LETOR text, line by line, to test the kernel against."""
 
 from __future__ import annotations
 

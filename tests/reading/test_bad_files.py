@@ -43,15 +43,18 @@ def error_of(path: Path, **options: object) -> str:
         ("1 qid:1 1:1e", "expected a number after '1:', found '1e'"),
         ("1 qid:1 1:1_0", "expected a number after '1:', found '1_0'"),
         ("1 qid:1 1:0x10", "expected a number after '1:', found '0x10'"),
-        ("1 qid:1 1:inf", "feature 1 is 'inf'; a value must be finite, or nan where it is missing"),
-        ("1 qid:1 1:-Infinity", "feature 1 is '-Infinity'; a value must be finite, or nan where it is missing"),
+        ("1 qid:1 1:inf", "feature 1 is 'inf'; a value must be finite, or nan if it is missing"),
+        ("1 qid:1 1:-Infinity", "feature 1 is '-Infinity'; a value must be finite, or nan if it is missing"),
         ("1 qid:1 a:1", "expected '<feature number>:<value>', found 'a:1'"),
         ("1 qid:1 -3:1", "expected '<feature number>:<value>', found '-3:1'"),
         ("1 qid:1 1.5:1", "expected '<feature number>:<value>', found '1.5:1'"),
         ("1 qid:1 :1", "expected '<feature number>:<value>', found ':1'"),
         ("1 qid:1 7", "expected '<feature number>:<value>', found '7'"),
         ("1 qid:1 1:1 qid:2", "expected '<feature number>:<value>', found 'qid:2'"),
-        ("1 qid:1 99999999999999999999999:1", "feature number 99999999999999999999999 is beyond 10,000,000"),
+        (
+            "1 qid:1 99999999999999999999999:1",
+            "feature number 99999999999999999999999 is larger than the limit, 10,000,000",
+        ),
         ("1 qid:1 1:1 2:2 1:3", "feature 1 is given twice"),
         ("1 qid:1 2:1 1:2 2:3", "feature 2 is given twice"),
         ("1 qid:1 9:1 9:1", "feature 9 is given twice"),
@@ -61,7 +64,7 @@ def error_of(path: Path, **options: object) -> str:
 @pytest.mark.parametrize("after", [GOOD * 5, "bad again\n" + GOOD, ""])
 def test_bad_line_is_named(tmp_path: Path, line: str, complaint: str, after: str) -> None:
     path = tmp_path / "train.txt"
-    # Enough text before it that a NUL is not yet seen in the file's head.
+    # Enough text before the NUL byte that it is not found in the head of the file.
     path.write_text("# header\n\n" + GOOD * 300 + line + "\n" + after)
     assert error_of(path).startswith(f"{path}, line 303: {complaint}")
 
@@ -99,18 +102,18 @@ def test_feature_zero_in_a_later_block(tmp_path: Path, monkeypatch: pytest.Monke
     assert read_letor(path).features.shape == (500, 3)
     assert data.docid is not None
     assert data.docid[399:402].tolist() == ["399", "", "401"]
-    assert "line 401: there is a feature 2, but there are to be 2 (n_features)" in error_of(path, n_features=2)
+    assert "line 401: found feature 2, but n_features is 2" in error_of(path, n_features=2)
 
 
 def test_wrong_width_and_base(tmp_path: Path) -> None:
     path = tmp_path / "train.txt"
     path.write_text(GOOD + "1 qid:1 3:1\n")
-    assert "line 2: there is a feature 3, but there are to be 2 (n_features)" in error_of(path, n_features=2)
+    assert "line 2: found feature 3, but n_features is 2" in error_of(path, n_features=2)
     assert "n_features must be 1 to" in error_of(path, n_features=0)
     assert "absent must be finite" in error_of(path, absent=float("inf"))
     path.write_text(GOOD + "1 qid:1 0:1\n")
-    assert "line 2: there is a feature 0, but zero_based=False" in error_of(path, zero_based=False)
-    assert "line 1: there is a feature 2, but there are to be 2 (n_features)" in error_of(path, n_features=2)
+    assert "line 2: found feature 0, but with zero_based=False" in error_of(path, zero_based=False)
+    assert "line 1: found feature 2, but n_features is 2" in error_of(path, n_features=2)
 
 
 def test_absurd_memory_is_refused(tmp_path: Path) -> None:

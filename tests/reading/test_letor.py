@@ -133,7 +133,9 @@ def test_group_sizes_beside_query_ids_must_agree(tmp_path: Path) -> None:
     written(tmp_path, "2\n1\n", "rank.train.group")
     assert read_letor(path).qids.tolist() == [9, 7]
     written(tmp_path, "1\n2\n", "rank.train.group")
-    with pytest.raises(DataError, match="documents 1 and 2 are of one query by their ids, but not by the sizes"):
+    with pytest.raises(
+        DataError, match="documents 1 and 2 belong to one query by their ids, but not by the group sizes"
+    ):
         read_letor(path)
     written(tmp_path, "5\n", "rank.train.group")
     with pytest.raises(DataError, match=r"sum to 5, but .* has 3 documents"):

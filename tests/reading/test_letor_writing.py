@@ -16,7 +16,7 @@ from swaprank.reading.letor_writing import write_letor
 
 
 def same_bits(a: np.ndarray, b: np.ndarray) -> bool:
-    """Equal to the last bit, but for what kind of NaN it is."""
+    """Equal bits, except that all NaN are equal."""
     both_nan = np.isnan(a) & np.isnan(b)
     return bool(((a.view(np.int32) == b.view(np.int32)) | both_nan).all())
 
@@ -84,7 +84,7 @@ def test_round_trip(tmp_path: Path, data: st.DataObject) -> None:
     sparse = data.draw(st.booleans())
     write_letor(given, path, sparse=sparse)
     back = read_letor(path, n_features=n_columns)
-    # A zero that is left out comes back without its sign.
+    # An omitted zero loses its sign.
     expected = np.where(given.features == 0, np.float32(0), given.features) if sparse else given.features
     assert same_bits(np.array(back.features), np.array(expected))
     np.testing.assert_array_equal(back.labels, given.labels)

@@ -1,4 +1,4 @@
-"""Every number is read as Python reads it: float32(float(text)) for features, float(text) for labels."""
+"""Numbers are parsed as in Python: float32(float(text)) for features, float(text) for labels."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_numbers_at_the_very_end_of_a_file(tmp_path: Path) -> None:
 
 
 def midpoint_texts(bits: int) -> list[str]:
-    """The number half-way between two neighbouring float32, and its nearest neighbours in decimal."""
+    """The midpoint of two neighbouring float32, and the nearest decimals below and above."""
     low = np.array([bits], np.uint32).view(np.float32)[0]
     high = np.nextafter(low, np.float32(np.inf))
     middle = (float(low) + float(high)) / 2

@@ -1,4 +1,4 @@
-"""The public data sets, where they lie beside the project."""
+"""Tests on the public data sets, if they are next to the project."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def test_documents_without_a_score() -> None:
 @pytest.mark.parametrize(
     ("scores", "tag", "complaint"),
     [
-        ([1, 2], "t", "one a document, 4"),
+        ([1, 2], "t", "one number per document, 4"),
         ([1, 2, np.nan, 3], "t", "document 2 has NaN"),
         ([1] * 4, "a b", "the tag 'a b'"),
     ],
@@ -119,7 +119,7 @@ def test_text_as_scores(tmp_path: Path) -> None:
 
 def test_a_run_names_each_document_of_a_query_once(tmp_path: Path) -> None:
     twice = Dataset([[1.0]] * 3, [0, 1, 2], qid=["q", "r", "q"], docid=["a", "a", "a"])
-    with pytest.raises(DataError, match="rows 0 and 2 of query 'q' have one document id, 'a'"):
+    with pytest.raises(DataError, match="rows 0 and 2 of query 'q' have the same document id, 'a'"):
         write_run(twice, [1, 2, 3], tmp_path / "my.run")
     write_run(twice.subset([1]), [2], tmp_path / "my.run")
     assert read_run(tmp_path / "my.run").to_dict() == {"r": {"a": 2.0}}

@@ -1,4 +1,4 @@
-"""Judged documents, grouped by query: what every ranker learns from and every metric measures on."""
+"""The data set class: judged documents grouped by query."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any, final
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
-from swaprank.data.features import features_and_names
+from swaprank.data.features import features_and_names, read_only
+from swaprank.data.frames import columns_of
 from swaprank.data.grouping import group_rows, query_of_row
 from swaprank.data.ids import document_ids
 from swaprank.data.pairs import Pairs as Pairs
@@ -24,21 +25,21 @@ from swaprank.seeds import random_generator
 class Dataset:
     """Documents with features and labels, grouped by query.
 
-    Rows may come in any order. Every array with one value a row (features, labels, docid, …), like every score
-    that a ranker gives back, is in the order in which the rows were given; `order` and `indptr` say which rows
-    belong to which query. The arrays are read-only, and no copy is made of a float32 matrix: it stays the
-    caller's own, and whoever changes it changes the data set.
+    Rows may be in any order. Every array with one value per row (features, labels, docid, …) keeps the order of the
+    input rows, and so do the scores that a ranker predicts. `order` and `indptr` define which rows belong to which
+    query. The arrays are read-only. A contiguous float32 matrix is not copied, so changing it changes the data set.
 
     Args:
-        X: Documents x features: an array, nested lists, a pandas, Polars or Arrow table (all columns, by their names),
-            or a scipy.sparse matrix. NaN, null and masked mean missing.
-        y: Labels, one a row; larger is better, any finite real number.
-        qid: Query ids, one a row: integers of any size, or text.
-        sample_weight: How much a row counts in training, 0 or more.
-        base_score: Scores to start training from, one a row.
-        docid: Document ids, one a row: integers or text, empty text for none. They may repeat.
-        pairs: Preferences (i, j) or (i, j, p): row i above row j with probability p (1 if not given).
-        feature_names: One name a feature; if not given, a table's own, else "1", "2", … as in LETOR files.
+        X: Documents x features: an array, nested lists, a scipy.sparse matrix, or a pandas, Polars or Arrow table, of
+            which all columns are features. NaN, null and masked values are missing values.
+        y: Labels, one per row: any finite numbers, larger is better.
+        qid: Query ids, one per row: integers of any size, or text.
+        sample_weight: Training weights, one per row, 0 or more.
+        base_score: Initial scores for training, one per row.
+        docid: Document ids, one per row: integers or text, empty text for none. They may repeat.
+        pairs: Preferences (i, j) or (i, j, p): row i ranks above row j with probability p. The default is p = 1.
+        feature_names: One name per feature. The default is the column names of a table, or "1", "2", … as in LETOR
+            files.
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[0.1], [0.7], [0.4]], [0, 2, 1], qid=["shoes", "shoes", "hats"])
@@ -51,11 +52,11 @@ class Dataset:
     features: Features
     labels: Floats
     qids: AnyArray
-    """One id a query, in the order in which the queries first appear."""
+    """One id per query, in the order in which the queries first appear."""
     indptr: Ints
     """Query q has the rows `order[indptr[q]:indptr[q + 1]]`, or `indptr[q]` to `indptr[q + 1]` if order is None."""
     order: Ints | None
-    """The rows, query after query; None where they were given so."""
+    """The rows grouped by query; None if the input rows are grouped already."""
     sample_weight: Floats | None
     base_score: Floats | None
     docid: AnyArray | None
@@ -97,7 +98,7 @@ class Dataset:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Arrays come back from a pickle or a deep copy writeable; this way they are frozen anew.
+        # A pickle or a deep copy makes arrays writeable; _restored makes them read-only again.
         return _restored, ({field.name: getattr(self, field.name) for field in fields(self)},)
 
     @classmethod
@@ -113,15 +114,13 @@ class Dataset:
         docid: str | None = None,
         pairs: Any = None,
     ) -> Dataset:
-        """A data set from a pandas, Polars or Arrow table; features are all columns that have no other role.
+        """A data set from a pandas, Polars or Arrow table. The default features are all columns without another role.
 
         >>> import pandas as pd, swaprank as sr
         >>> frame = pd.DataFrame({"qid": [1, 1], "label": [0, 1], "bm25": [3.2, 8.1], "clicks": [2, 5]})
         >>> sr.Dataset.from_frame(frame).feature_names
         ('bm25', 'clicks')
         """
-        from swaprank.data.frames import columns_of
-
         roles = {"sample_weight": sample_weight, "base_score": base_score, "docid": docid}
         columns = columns_of(frame, label=label, qid=qid, features=features, roles=roles)
         return cls(
@@ -138,12 +137,12 @@ class Dataset:
 
     @property
     def n_queries(self) -> int:
-        """How many queries there are."""
+        """The number of queries."""
         return len(self.qids)
 
     @property
     def n_features(self) -> int:
-        """How many features a document has."""
+        """The number of features."""
         return int(self.features.shape[1])
 
     def __repr__(self) -> str:
@@ -161,7 +160,7 @@ class Dataset:
         return f"Dataset({', '.join(parts)})"
 
     def rows(self, query: int) -> Ints:
-        """The rows of one query, named by its position, in the order in which they were given.
+        """The rows of one query, given its position in `qids`, in input order.
 
         >>> import swaprank as sr
         >>> sr.Dataset([[1.0], [2.0], [3.0]], [0, 0, 1], qid=[5, 6, 5]).rows(0).tolist()
@@ -172,7 +171,7 @@ class Dataset:
         return np.arange(start, stop) if self.order is None else self.order[start:stop]
 
     def column(self, feature: int | str) -> Features:
-        """One feature of every row, by position or name: the simplest ranker there is.
+        """One feature of every row, by position or name; it can serve as scores.
 
         >>> import swaprank as sr
         >>> sr.Dataset([[1, 9], [2, 8]], [0, 1], qid=[1, 1], feature_names=["age", "bm25"]).column("bm25")
@@ -185,11 +184,11 @@ class Dataset:
         return self.features[:, _position("feature", feature, self.n_features)]
 
     def by_query(self, values: AnyArray) -> AnyArray:
-        """One value a row, put query after query: what kernels take beside `indptr`."""
+        """Reorder one value per row so that they are grouped by query, as `indptr` expects."""
         return values if self.order is None else values[self.order]
 
     def as_given(self, values: AnyArray) -> AnyArray:
-        """The inverse of `by_query`: back to the order in which the rows were given."""
+        """The inverse of `by_query`: back to the order of the input rows."""
         if self.order is None:
             return values
         given = np.empty_like(values)
@@ -197,10 +196,9 @@ class Dataset:
         return given
 
     def subset(self, queries: Any) -> Dataset:
-        """The chosen queries with all their rows: positions, a slice, or a mask with one truth value a query.
+        """The chosen queries with all their rows: given by positions, a slice, or a boolean mask over queries.
 
-        Rows stay in the order in which they were given. Neighbouring queries of grouped data share their memory
-        with this data set; any other choice copies its rows.
+        Rows keep their order. Consecutive rows share memory with this data set; other choices are copied.
 
         >>> import swaprank as sr
         >>> data = sr.Dataset([[1.0], [2.0], [3.0]], [0, 1, 2], qid=[5, 6, 7])
@@ -228,7 +226,7 @@ class Dataset:
         return part
 
     def split(self, fractions: Sequence[float], random_state: int | None = None) -> tuple[Dataset, ...]:
-        """Parts of whole queries, drawn at random, of about the given fractions of the queries.
+        """Split the queries at random into parts of about the given fractions.
 
         >>> import swaprank as sr
         >>> data = sr.Dataset([[float(i)] for i in range(10)], [0, 1] * 5, qid=[i // 2 for i in range(10)])
@@ -239,7 +237,7 @@ class Dataset:
         cuts = np.rint(np.cumsum(shares) * self.n_queries).astype(int)
         sizes = np.diff(np.concatenate(([0], cuts)))
         if (sizes == 0).any():
-            raise DataError(f"{self.n_queries} queries are too few to be split into {tuple(fractions)}.")
+            raise DataError(f"{self.n_queries} queries are too few to split into {tuple(fractions)}.")
         shuffled = random_generator(random_state).permutation(self.n_queries)
         return tuple(self.subset(np.sort(part)) for part in np.split(shuffled, cuts[:-1]))
 
@@ -256,11 +254,8 @@ def _fill(data: Dataset, **fields: Any) -> None:
 
 
 def _read_only(value: Any) -> Any:
-    """A view that cannot be written through; the caller's own array keeps its flags."""
     if isinstance(value, np.ndarray):
-        view = value.view()
-        view.flags.writeable = False
-        return view
+        return read_only(value)
     if isinstance(value, Pairs):
         return Pairs(*(_read_only(array) for array in value))
     return value
@@ -271,13 +266,13 @@ def _column(name: str, values: Any, n_rows: int) -> Floats:
         masked = isinstance(values, np.ma.MaskedArray)
         given: AnyArray = np.ma.filled(values.astype(np.float64), np.nan) if masked else np.asarray(values)
         if given.dtype.kind in "mMc":
-            # NumPy would take dates for numbers, and drop imaginary parts.
+            # NumPy would convert dates to numbers and drop imaginary parts.
             raise TypeError(f"found {given.dtype}")
         column = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"{name} must hold numbers: {error}.") from None
     if column.ndim != 1:
-        raise DataError(f"{name} must be one value for every row, found an array of shape {column.shape}.")
+        raise DataError(f"{name} must have one value per row, found an array of shape {column.shape}.")
     if len(column) != n_rows:
         raise DataError(f"{name} has {len(column):,} values, but X has {n_rows:,} rows.")
     bad = np.flatnonzero(~np.isfinite(column))
@@ -306,14 +301,14 @@ def _position(what: str, number: Any, n: int) -> int:
     try:
         position = operator.index(number)
     except TypeError:
-        raise DataError(f"a {what} is named by a whole number, found {number!r}.") from None
+        raise DataError(f"a {what} is selected by an integer, found {number!r}.") from None
     if not 0 <= position < n:
         raise DataError(f"there is no {what} {position}: there are {n:,}, numbered from 0.")
     return position
 
 
 def _order_within(order: Ints, rows: Ints) -> Ints | None:
-    """The order of a choice of rows, in their new numbers; None if they now stand query after query."""
+    """The order of the chosen rows, renumbered; None if they are now grouped by query."""
     new_row = np.full(len(order), -1, np.int64)
     new_row[rows] = np.arange(len(rows))
     renumbered = new_row[order]
@@ -345,5 +340,5 @@ def _chosen_queries(queries: Any, n_queries: int) -> Bools:
     is_chosen = np.zeros(n_queries, np.bool_)
     is_chosen[picked] = True
     if np.count_nonzero(is_chosen) < len(picked):
-        raise DataError("a subset takes each query once.")
+        raise DataError("a subset may contain each query only once.")
     return is_chosen

@@ -1,9 +1,8 @@
-"""Ranking data made to order: the artificial data of the RankNet and LambdaRank papers, and a search engine's.
+"""Generated ranking data: the artificial data of the RankNet and LambdaRank papers, and of an imaginary search engine.
 
-A hidden target function scores random vectors; the scores are cut into relevance levels. The cuts are quantiles of the
-target over all documents, equal shares unless told otherwise: [Burges2005] only says "binning", but 1,000 vectors gave
-its authors 20,382 pairs of different labels, and equal shares of 6 levels expect 20,417, where bins of equal width
-would give far fewer.
+A random target function scores random vectors, and the scores are binned into relevance levels at quantiles over all
+documents, by default in equal shares. [Burges2005] only says "binning", but reports 20,382 pairs of different labels
+for 1,000 vectors. Equal shares of 6 levels give 20,417 on average; bins of equal width would give far fewer.
 """
 
 from __future__ import annotations
@@ -15,14 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from swaprank.arrays import Features, Floats
+from swaprank.arrays import Features, Floats, row_blocks
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
 from swaprank.seeds import random_generator
 
 Target = Callable[[Features], Floats]
-
-_ROWS_AT_A_TIME = 16_384
 
 
 def random_net(
@@ -34,18 +31,18 @@ def random_net(
     n_hidden: int = 10,
     random_state: int | None = None,
 ) -> tuple[Dataset, ...]:
-    """Documents labelled by a random two-layer net [Burges2005, 5.1]; all parts share the one net.
+    """Documents labelled by a random two-layer net [Burges2005, 5.1]; all parts share the same net.
 
-    Features are uniform in [-1, 1], and so are the weights and biases of the net: tanh units, one linear output.
+    Features, weights and biases are uniform in [-1, 1]. The net has tanh hidden units and one linear output.
 
     Args:
-        n_queries: Queries in each part, or a number for one part; by default the paper's training, validation and
-            test files.
-        n_features: Features of a document.
-        n_documents: Documents of a query.
-        levels: How many relevance levels, from 0, in equal shares; or the share of each, lowest first.
-        n_hidden: Hidden units of the net.
-        random_state: Seed; the same one gives the same data.
+        n_queries: The number of queries in each part, or one number for one part. The default is the sizes of the
+            training, validation and test sets of the paper.
+        n_features: The number of features.
+        n_documents: Documents per query.
+        levels: The number of relevance levels, in equal shares; or the share of each level, lowest first.
+        n_hidden: The number of hidden units.
+        random_state: The seed; the same seed gives the same data.
 
     >>> import swaprank as sr
     >>> train, vali, test = sr.datasets.random_net(random_state=0)
@@ -70,18 +67,19 @@ def random_polynomial(
     levels: int | Sequence[float] = 6,
     random_state: int | None = None,
 ) -> tuple[Dataset, ...]:
-    """Documents labelled by a random cubic polynomial [Burges2005, 5.1]; all parts share the one polynomial.
+    """Documents labelled by a random cubic polynomial [Burges2005, 5.1]; all parts share the same polynomial.
 
-    The mean of three terms, each scaled to mean 0 and variance 1: w.x, sum_i x_i x_Q(i) and sum_i x_i x_R(i) x_S(i)
-    with random permutations Q, R, S. [Burges2006, 6.3.1] takes 5 levels and (10000, 5000, 10000) queries.
+    The target is the mean of three terms, each scaled to mean 0 and variance 1: w.x, sum_i x_i x_Q(i) and
+    sum_i x_i x_R(i) x_S(i) with random permutations Q, R, S. [Burges2006, 6.3.1] uses 5 levels and (10000, 5000, 10000)
+    queries.
 
     Args:
-        n_queries: Queries in each part, or a number for one part; by default the paper's training, validation and
-            test files.
-        n_features: Features of a document.
-        n_documents: Documents of a query.
-        levels: How many relevance levels, from 0, in equal shares; or the share of each, lowest first.
-        random_state: Seed; the same one gives the same data.
+        n_queries: The number of queries in each part, or one number for one part. The default is the sizes of the
+            training, validation and test sets of the paper.
+        n_features: The number of features.
+        n_documents: Documents per query.
+        levels: The number of relevance levels, in equal shares; or the share of each level, lowest first.
+        random_state: The seed; the same seed gives the same data.
 
     >>> import swaprank as sr
     >>> train, test = sr.datasets.random_polynomial((20, 10), levels=(0.5, 0.3, 0.2), random_state=0)
@@ -118,16 +116,16 @@ def random_search(
     levels: int | Sequence[float] = (0.5, 0.2, 0.15, 0.1, 0.05),
     random_state: int | None = None,
 ) -> tuple[Dataset, ...]:
-    """Documents of an imaginary search engine: named features of many scales, and judges who are not always right.
+    """Documents of an imaginary search engine: named features on many scales, and noisy labels.
 
-    Relevance saturates in some features, has steps in others, and depends on some only together with another one: it is
-    neither a linear function nor a net nor a tree, and every kind of ranker finds a part of it.
+    Relevance saturates in some features, has steps in others, and contains interactions, so no kind of ranker (linear,
+    net or trees) can represent it exactly.
 
     Args:
-        n_queries: Queries in each part, or a number for one part.
-        n_documents: Documents of a query.
-        levels: How many relevance levels, from 0, in equal shares; or the share of each, lowest first.
-        random_state: Seed; the same one gives the same data.
+        n_queries: The number of queries in each part, or one number for one part.
+        n_documents: Documents per query.
+        levels: The number of relevance levels, in equal shares; or the share of each level, lowest first.
+        random_state: The seed; the same seed gives the same data.
 
     >>> import swaprank as sr
     >>> (data,) = sr.datasets.random_search(20, random_state=0)
@@ -163,7 +161,7 @@ def random_search(
 
 
 def _check_sizes(n_queries: Any, n_features: Any, n_documents: Any, levels: Any) -> tuple[list[int], Floats]:
-    """Queries in each part, and the share of each level."""
+    """The number of queries in each part, and the share of each level."""
     sizes: list[int] = list(n_queries) if isinstance(n_queries, Iterable) else [n_queries]
     if not sizes:
         raise DataError("n_queries must be at least 1 in every part, found no part.")
@@ -173,7 +171,7 @@ def _check_sizes(n_queries: Any, n_features: Any, n_documents: Any, levels: Any)
     _at_least_one("n_documents", n_documents)
     shares = _level_shares(levels)
     if len(shares) > sum(sizes) * n_documents:
-        raise DataError(f"{len(shares)} levels need as many documents, found {sum(sizes) * n_documents}.")
+        raise DataError(f"{len(shares)} levels need at least as many documents, found {sum(sizes) * n_documents}.")
     return sizes, shares
 
 
@@ -205,9 +203,8 @@ def _uniform(rng: np.random.Generator, n_rows: int, n_features: int) -> Features
 
 
 def _by_blocks(target: Target, X: Features) -> Floats:
-    """target(X), some rows at a time, so that no temporary has the size of X."""
-    starts = range(0, len(X), _ROWS_AT_A_TIME)
-    return np.concatenate([target(X[start : start + _ROWS_AT_A_TIME]) for start in starts])
+    """target(X), in blocks of rows, so that no temporary array has the size of X."""
+    return np.concatenate([target(X[rows]) for rows in row_blocks(len(X), 16_384)])
 
 
 def _cut_into_levels(target: Floats, shares: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Columns of a table, whichever library made it, in the roles that a data set gives them."""
+"""Columns of a pandas, Polars or Arrow table as the arrays of a data set."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Features
+from swaprank.arrays import AnyArray, Features, row_blocks
 from swaprank.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-_ROWS_AT_A_TIME = 65_536
-
 
 class Columns(NamedTuple):
-    """What `Dataset` takes, as arrays."""
+    """The arguments of `Dataset`, as arrays."""
 
     X: Features
     label: AnyArray
@@ -35,9 +33,9 @@ def columns_of(
     roles: Mapping[str, str | None],
     huge_is_missing: bool = False,
 ) -> Columns:
-    """Take a pandas, Polars or Arrow table apart; features are all columns without another role, if not named.
+    """Extract the arrays of a data set from a table. The default features are all columns without another role.
 
-    A number beyond single precision is left for the data set to refuse, or missing.
+    A number beyond single precision becomes infinite, which `Dataset` rejects, or with `huge_is_missing`, missing.
 
     >>> import pandas as pd
     >>> from swaprank.data.frames import columns_of
@@ -54,9 +52,9 @@ def columns_of(
     for name in (*taken, *names):
         if name not in table.columns:
             raise DataError(f"there is no column '{name}'; {did_you_mean(name, table.columns)}")
-    _refuse_two_roles(by_role, names)
+    _check_one_role(by_role, names)
     if not names:
-        raise DataError(f"the table has no feature columns beside {', '.join(taken)}.")
+        raise DataError(f"the table has no feature columns besides {', '.join(taken)}.")
     return Columns(
         X=_features(table, names, every=features is None, huge_is_missing=huge_is_missing),
         label=_numbers(table[by_role["label"]], by_role["label"]),
@@ -75,14 +73,14 @@ def feature_columns(frame: Any) -> tuple[Features, tuple[str, ...]]:
 
 
 def is_frame(X: Any) -> bool:
-    """Whether this is a table with named columns, of pandas, Polars, Arrow or their like."""
+    """Whether X is a pandas, Polars or Arrow table, or another one that narwhals supports."""
     import narwhals as nw
 
     return nw.dependencies.is_into_dataframe(X) or nw.dependencies.is_polars_lazyframe(X)
 
 
-def _refuse_two_roles(by_role: Mapping[str, str], features: Sequence[str]) -> None:
-    """A label among the features would be learnt by heart, and seldom on purpose."""
+def _check_one_role(by_role: Mapping[str, str], features: Sequence[str]) -> None:
+    """Raise DataError if a column has two roles: a label among the features would leak into the model."""
     seen: dict[str, str] = {}
     for role, name in (*by_role.items(), *(("feature", name) for name in features)):
         if name in seen:
@@ -95,9 +93,9 @@ def _table(frame: Any) -> nw.DataFrame[Any]:
     import narwhals as nw
 
     if nw.dependencies.is_pandas_like_dataframe(frame):
-        frame = _named_by_text(frame)
+        frame = _with_text_names(frame)
     elif nw.dependencies.is_pyarrow_table(frame):
-        _refuse_repeated(frame.column_names)
+        _check_distinct(frame.column_names)
     try:
         table = nw.from_native(frame)
     except TypeError:
@@ -105,10 +103,10 @@ def _table(frame: Any) -> nw.DataFrame[Any]:
     return table.collect() if isinstance(table, nw.LazyFrame) else table
 
 
-def _named_by_text(frame: Any) -> Any:
-    """The same pandas table, but that its columns are named by text: numbers would be taken for positions."""
+def _with_text_names(frame: Any) -> Any:
+    """The pandas table with column names as text, because narwhals takes integers for positions."""
     names = [str(name) for name in frame.columns]
-    _refuse_repeated(names)
+    _check_distinct(names)
     if names == list(frame.columns):
         return frame
     renamed = frame.copy(deep=False)
@@ -116,39 +114,38 @@ def _named_by_text(frame: Any) -> Any:
     return renamed
 
 
-def _refuse_repeated(names: list[str]) -> None:
+def _check_distinct(names: list[str]) -> None:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f"the table has more than one column '{twice}': name them apart.")
+        raise DataError(f"the table has more than one column '{twice}': rename one of them.")
 
 
 def _features(table: nw.DataFrame[Any], names: list[str], *, every: bool, huge_is_missing: bool) -> Features:
-    """Column by column into one float32 matrix, a few rows at a time: no wider copy of it ever exists."""
+    """Copy columns into one float32 matrix, in blocks of rows, so that no float64 copy of a column is made."""
     X = np.empty((len(table), len(names)), np.float32)
     for k, name in enumerate(names):
         column = table[name]
         if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
             advice = "give features=[…] without it" if every else "leave it out"
             raise DataError(
-                f"column '{name}' holds {column.dtype}{_such_as(column)}, not numbers: {advice}, or encode it."
+                f"column '{name}' holds {column.dtype}{_example(column)}, not numbers: {advice}, or encode it."
             )
-        for start in range(0, len(table), _ROWS_AT_A_TIME):
-            part = column[start : start + _ROWS_AT_A_TIME]
-            X[start : start + len(part), k] = _with_nan(part, huge_is_missing)
+        for rows in row_blocks(len(table), 65_536):
+            X[rows, k] = _with_nan(column[rows], huge_is_missing)
     return X
 
 
-def _such_as(column: nw.Series[Any]) -> str:
+def _example(column: nw.Series[Any]) -> str:
     given = np.flatnonzero(~column.is_null().to_numpy())
     return f" (row {given[0]}: '{str(column[int(given[0])])[:40]}')" if len(given) else ""
 
 
 def _with_nan(column: nw.Series[Any], huge_is_missing: bool) -> Features:
-    """Numbers in single precision, with NaN for nulls."""
+    """Numbers as float32, with NaN for nulls."""
     import narwhals as nw
 
     values = column.cast(nw.Float64).to_numpy()
-    # Beyond single precision a value becomes infinite, which the data set refuses by row and column.
+    # A value beyond single precision becomes infinite, and the data set reports its row and column.
     with np.errstate(over="ignore"):
         single: Features = values.astype(np.float32)
     if huge_is_missing:
@@ -161,15 +158,15 @@ def _numbers(column: nw.Series[Any], name: str) -> AnyArray:
         raise DataError(f"column '{name}' holds {column.dtype}, not numbers.")
     import narwhals as nw
 
-    _refuse_nulls(column, name)
+    _check_no_nulls(column, name)
     return column.cast(nw.Float64).to_numpy()
 
 
 def _ids(column: nw.Series[Any], name: str) -> AnyArray:
-    """Integers as they are, anything else as text."""
-    _refuse_nulls(column, name)
+    """Numbers unchanged, all other values as text."""
+    _check_no_nulls(column, name)
     if "128" in str(column.dtype):
-        # NumPy has no integers of 128 bits; Python has all of them.
+        # NumPy has no 128-bit integers.
         return np.array(column.to_list(), dtype=object)
     if column.dtype.is_integer() or column.dtype.is_float():
         return column.to_numpy()
@@ -180,7 +177,7 @@ def _role(column: nw.Series[Any], name: str, role: str) -> AnyArray:
     return _ids(column, name) if role == "docid" else _numbers(column, name)
 
 
-def _refuse_nulls(column: nw.Series[Any], name: str) -> None:
+def _check_no_nulls(column: nw.Series[Any], name: str) -> None:
     empty = np.flatnonzero(column.is_null().to_numpy())
     if len(empty):
         raise DataError(f"column '{name}', row {empty[0]}: the value is missing.")

@@ -1,9 +1,9 @@
-"""Rows in any order, grouped by query: which rows belong to which query, without moving a feature.
+"""Group rows by query without moving the features.
 
-rows as given     0  1  2  3  4  5
+input rows        0  1  2  3  4  5
 qid               b  a  b  b  c  a
-order             0  2  3 | 1  5 | 4        rows of b, then of a, then of c: queries as they first appear
-indptr            0         3      5   6    query q owns order[indptr[q] : indptr[q + 1]]
+order             0  2  3 | 1  5 | 4        rows of b, then a, then c: in order of first appearance
+indptr            0         3      5   6    query q has the rows order[indptr[q] : indptr[q + 1]]
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Ints
+from swaprank.arrays import AnyArray, Bools, Floats, Ints
 from swaprank.data.ids import query_ids
 from swaprank.errors import DataError
 
 
 class Grouping(NamedTuple):
-    """The queries of a data set: their ids, their bounds, and the rows in each."""
+    """The queries of a data set: their ids, bounds and rows."""
 
     qids: AnyArray
     indptr: Ints
     order: Ints | None
-    """None where the rows came grouped, so that nothing need be permuted."""
+    """None if the input rows are grouped already."""
 
 
 def group_rows(qid: Any, n_rows: int) -> Grouping:
-    """Group rows by query id, stably: queries as they first appear, rows within one as they were given."""
+    """Group rows by query id: queries in order of first appearance, rows within a query in input order."""
     ids = query_ids(qid, n_rows)
     if n_rows == 0:
         raise DataError("a data set needs at least one document, found none.")
@@ -43,7 +43,7 @@ def group_rows(qid: Any, n_rows: int) -> Grouping:
 
 
 def query_of_row(indptr: Ints, order: Ints | None = None) -> Ints:
-    """The position of every row's query: query after query, or as the rows were given if there is an order.
+    """The query of every row, as a position: for rows grouped by query, or, given an order, for the input rows.
 
     >>> import numpy as np
     >>> from swaprank.data.grouping import query_of_row
@@ -59,7 +59,7 @@ def query_of_row(indptr: Ints, order: Ints | None = None) -> Ints:
 
 
 def first_appearance_codes(ids: AnyArray) -> Ints:
-    """Number the distinct ids 0, 1, … in the order in which they first appear."""
+    """Number the distinct ids 0, 1, … in order of first appearance."""
     if ids.dtype.kind not in "iub":
         # Hashing text is several times faster than sorting it.
         keys = ids.tolist()
@@ -71,3 +71,24 @@ def first_appearance_codes(ids: AnyArray) -> Ints:
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[inverse]
+
+
+def longest_list(indptr: Ints) -> int:
+    """The number of documents in the longest list."""
+    return int(np.diff(indptr).max(initial=0))
+
+
+def sum_by_query(values: Floats | Bools, indptr: Ints) -> Floats:
+    """The sum of each query's values; 0 for a query without documents.
+
+    >>> import numpy as np
+    >>> from swaprank.data.grouping import sum_by_query
+    >>> sum_by_query(np.array([1.0, 2.0, 4.0]), np.array([0, 2, 2, 3])).tolist()
+    [3.0, 0.0, 4.0]
+    """
+    sums = np.zeros(len(indptr) - 1)
+    filled = indptr[:-1] < indptr[1:]
+    if filled.any():
+        # Empty lists have no rows, so each sum ends where the next list with documents starts.
+        sums[filled] = np.add.reduceat(values.astype(np.float64, copy=False), indptr[:-1][filled])
+    return sums

@@ -1,4 +1,4 @@
-"""Query and document ids: integers or text, exactly as they were given."""
+"""Query and document ids: integers or text, without loss."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from swaprank.errors import DataError
 
 
 def query_ids(qid: Any, n_rows: int) -> AnyArray:
-    """Query ids as an array that can be compared: integers or text as they are, anything larger as objects."""
+    """Query ids as an array of integers or text; integers beyond 64 bits are Python objects."""
     if qid is None:
-        raise DataError("qid is needed: one query id for every row of X.")
+        raise DataError("qid is needed: one query id per row of X.")
     ids = _array(qid, "query id")
     if ids.ndim != 1:
-        raise DataError(f"qid must be one id for every row, found an array of shape {ids.shape}.")
+        raise DataError(f"qid must have one id per row, found an array of shape {ids.shape}.")
     if len(ids) != n_rows:
         raise DataError(f"qid has {len(ids):,} values, but X has {n_rows:,} rows.")
     return _checked(ids, "query id")
 
 
 def document_ids(docid: Any, n_rows: int, name: str = "docid") -> AnyArray:
-    """Document ids as integers or text; empty text is a document without an id."""
+    """Document ids as integers or text; empty text means no id."""
     ids = _array(docid, "document id")
     if ids.shape != (n_rows,):
-        raise DataError(f"{name} must be one id for each of the {n_rows:,} rows, found shape {ids.shape}.")
+        raise DataError(f"{name} must have one id for each of the {n_rows:,} rows, found shape {ids.shape}.")
     ids = _checked(ids, "document id")
     if ids.dtype.kind in "OS":
         return np.array([id_text(each) for each in ids.tolist()], dtype=str)
@@ -34,7 +34,7 @@ def document_ids(docid: Any, n_rows: int, name: str = "docid") -> AnyArray:
 
 
 def id_text(identifier: object) -> str:
-    """An id as it is written to files."""
+    """An id as text, for files."""
     if isinstance(identifier, bytes):
         try:
             return identifier.decode()
@@ -44,20 +44,20 @@ def id_text(identifier: object) -> str:
 
 
 def integers_or_text(texts: AnyArray) -> AnyArray:
-    """Ids from a file: integers where all of them are written as integers are, else text."""
+    """Ids from a file: integers if all of them are plain integers, else text."""
     try:
         numbers = texts.astype(np.int64)
     except (ValueError, OverflowError):
         return decoded(texts)
-    # Leading zeros, signs and the like would be lost: 007 is another id than 7.
+    # Leading zeros and signs would be lost: 007 and 7 are different ids.
     same = numbers.astype(f"{texts.dtype.kind}20") == texts
     return numbers if same.all() else decoded(texts)
 
 
 def decoded(texts: AnyArray) -> AnyArray:
-    """Text from UTF-8."""
+    """Text from UTF-8 bytes."""
     try:
-        return texts.astype(np.str_)  # plain ASCII, and many times faster
+        return texts.astype(np.str_)  # works for ASCII, and is much faster
     except UnicodeDecodeError:
         return np.char.decode(texts, "utf-8")
 
@@ -68,10 +68,10 @@ def _array(values: Any, what: str) -> AnyArray:
     try:
         ids = np.asarray(values)
     except Exception:
-        # Polars has integers of 128 bits, which NumPy has not; and nested lists may be ragged.
+        # For example 128-bit integers of Polars, which NumPy does not have, or ragged nested lists.
         return _as_objects(values)
     if ids.dtype.kind == "f" and ids.ndim == 1 and not hasattr(values, "dtype"):
-        # NumPy has no integer type for [2**63, -1] and makes floats of them.
+        # NumPy has no integer type for [2**63, -1] and converts them to floats.
         objects = _as_objects(values)
         if all(isinstance(each, int | np.integer) for each in objects):
             return objects
@@ -99,7 +99,7 @@ def _whole_numbers(ids: AnyArray, what: str) -> Ints:
     bad = np.flatnonzero(~np.isfinite(ids) | (ids != np.round(ids)))
     if len(bad):
         raise DataError(f"row {bad[0]}: {ids[bad[0]]} is not a {what}: give integers or text.")
-    # Beyond this, neighbouring integers are one and the same float: different queries would be merged.
+    # Beyond this, neighbouring integers are the same float, and different queries would be merged.
     bits = np.finfo(ids.dtype).nmant + 1
     large = np.flatnonzero(np.abs(ids) >= 2.0 ** min(bits, 63))
     if len(large):
@@ -111,7 +111,7 @@ def _whole_numbers(ids: AnyArray, what: str) -> Ints:
 
 
 def _objects(ids: AnyArray, what: str) -> AnyArray:
-    """Python objects: text stays text, integers beyond 64 bits stay Python integers."""
+    """Ids from Python objects: integers beyond 64 bits stay Python integers."""
     kinds = {type(each) for each in ids}
     if not all(issubclass(kind, str | bytes | int | np.integer) for kind in kinds):
         row, found = next(

@@ -1,4 +1,4 @@
-"""Judgements and runs: labels and scores by query id and document id, as TREC has them."""
+"""TREC judgements and runs: labels and scores by query id and document id."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGEST_LABEL = 10**18
 @final
 @dataclass(frozen=True, eq=False, slots=True)
 class Qrels:
-    """Relevance judgements: one label for each judged (query, document).
+    """Relevance judgements: one label per judged (query, document).
 
     >>> import numpy as np, swaprank as sr
     >>> sr.Qrels(np.array(["q1", "q1"]), np.array(["a", "b"]), np.array([2, 0])).to_dict()
@@ -37,14 +37,14 @@ class Qrels:
         object.__setattr__(self, "label", np.asarray(self.label).astype(np.int64, copy=False))
 
     def to_dict(self) -> dict[str, dict[str, int]]:
-        """Labels by query and document, as pytrec_eval and ir_measures take them."""
+        """Labels by query and document, in the form of pytrec_eval and ir_measures."""
         return _nested(self.qid, self.docid, self.label)
 
 
 @final
 @dataclass(frozen=True, eq=False, slots=True)
 class Run:
-    """A system's answer: one score for each retrieved (query, document).
+    """The results of a system: one score per retrieved (query, document).
 
     >>> import numpy as np, swaprank as sr
     >>> run = sr.Run(np.array(["7", "7"]), np.array(["b", "a"]), np.array([0.5, 1.5]))
@@ -60,13 +60,13 @@ class Run:
         object.__setattr__(self, "score", _as_arrays(self, "score"))
 
     def to_dict(self) -> dict[str, dict[str, float]]:
-        """Scores by query and document, as pytrec_eval and ir_measures take them."""
+        """Scores by query and document, in the form of pytrec_eval and ir_measures."""
         return _nested(self.qid, self.docid, self.score)
 
     def scores_for(self, data: Dataset) -> Floats:
-        """The scores of a data set's documents, in the order of its rows, matched by query id and document id."""
+        """The scores of a data set's documents in row order, matched by query id and document id."""
         if data.docid is None:
-            raise DataError("a run is matched by document ids, and this data set has none.")
+            raise DataError("a run is matched by document ids, but this data set has none.")
         scores = self.to_dict()
         found = np.full(len(data), np.nan)
         missing: list[tuple[int, str]] = []
@@ -89,13 +89,13 @@ class Run:
 
 
 def _as_arrays(judged: Qrels | Run, name: str) -> Floats:
-    """Make text of the ids, and see that there are as many as values, which are given back as numbers."""
+    """Convert the ids to text, check that there is one per value, and return the values as floats."""
     try:
         values = np.asarray(getattr(judged, name), np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"{name} must hold numbers: {error}.") from None
     if values.ndim != 1 or not np.isfinite(values).all():
-        raise DataError(f"{name} must be one finite number for every document.")
+        raise DataError(f"{name} must be one finite number per document.")
     for ids in ("qid", "docid"):
         object.__setattr__(judged, ids, document_ids(getattr(judged, ids), len(values), ids).astype(str, copy=False))
     return values

@@ -1,4 +1,4 @@
-"""Preferences between documents of one query, checked and carried along with their rows."""
+"""Preferences between documents of one query."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Pairs(NamedTuple):
 
 
 def check_pairs(pairs: Any, indptr: Ints, order: Ints | None) -> Pairs:
-    """Pairs from rows of (i, j) or (i, j, probability); there may be none."""
+    """Check pairs given as rows of (i, j) or (i, j, probability); there may be none."""
     try:
         table = np.array(pairs, dtype=np.float64)
     except (TypeError, ValueError):
@@ -36,24 +36,24 @@ def check_pairs(pairs: Any, indptr: Ints, order: Ints | None) -> Pairs:
         raise DataError("pairs must be rows of (i, j) or (i, j, probability).")
     rows, n_rows = table[:, :2], int(indptr[-1])
 
-    def refuse(bad: Any, why: str) -> None:
+    def raise_if(bad: Any, why: str) -> None:
         if bad.any():
             at = int(np.flatnonzero(bad)[0])
             raise DataError(f"pairs, entry {at}: {tuple(table[at].tolist())} {why}.")
 
-    refuse(~(np.isfinite(rows) & (rows == np.round(rows))).all(axis=1), "must name rows by whole numbers")
-    refuse(~((rows >= 0) & (rows < n_rows)).all(axis=1), f"names a row outside 0 to {n_rows - 1}")
+    raise_if(~(np.isfinite(rows) & (rows == np.round(rows))).all(axis=1), "must give rows as integers")
+    raise_if(~((rows >= 0) & (rows < n_rows)).all(axis=1), f"names a row outside 0 to {n_rows - 1}")
     above, below = rows[:, 0].astype(np.int64), rows[:, 1].astype(np.int64)
     probability = table[:, 2].copy() if table.shape[1] == 3 else np.ones(len(table))
     query = query_of_row(indptr, order)
-    refuse(above == below, "pairs a row with itself")
-    refuse(query[above] != query[below], "pairs rows of different queries")
-    refuse(~((probability >= 0) & (probability <= 1)), "has a probability outside 0 to 1")
+    raise_if(above == below, "pairs a row with itself")
+    raise_if(query[above] != query[below], "pairs rows of different queries")
+    raise_if(~((probability >= 0) & (probability <= 1)), "has a probability outside 0 to 1")
     return Pairs(above, below, probability)
 
 
 def pairs_within(pairs: Pairs, rows: Ints, n_rows: int) -> Pairs:
-    """The pairs among the chosen rows, renumbered; a pair never spans queries, so its upper row decides."""
+    """The pairs among the chosen rows, renumbered. The rows are whole queries, so checking `above` is enough."""
     new_row = np.full(n_rows, -1, np.int64)
     new_row[rows] = np.arange(len(rows))
     kept = new_row[pairs.above] >= 0

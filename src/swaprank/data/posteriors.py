@@ -1,7 +1,7 @@
-"""Target probabilities that fit together: from neighbours in some order to all pairs, and back [Burges2005, 3.1].
+"""Consistent target probabilities: from adjacent pairs in some order to all pairs, and back [Burges2005, 3.1].
 
-RankNet's probability that i is above j is P_ij = 1 / (1 + exp(-(o_i - o_j))) for its outputs o. Some outputs can meet
-given probabilities only if these are consistent, and then those of neighbours in any one order determine all.
+RankNet's probability that i ranks above j is P_ij = 1 / (1 + exp(-(o_i - o_j))) for its outputs o. Outputs with given
+probabilities exist only if these are consistent; then the adjacent pairs of any order determine all others.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from swaprank.arrays import Floats, Ints
 from swaprank.errors import DataError
 
 
-def combine(p_ij: ArrayLike, p_jk: ArrayLike) -> Floats:
+def chain(p_ij: ArrayLike, p_jk: ArrayLike) -> Floats:
     """P_ik from P_ij and P_jk: P_ij P_jk / (1 + 2 P_ij P_jk - P_ij - P_jk) [Burges2005, Eq. 5].
 
-    NaN where one of them is certain, and the other impossible: then nothing follows.
+    NaN if one of them is 1 and the other 0, because then P_ik is undetermined.
 
     >>> import swaprank as sr
-    >>> sr.posteriors.combine([0.6, 0.5, 1.0], [0.6, 0.5, 0.7]).round(4).tolist()
+    >>> sr.posteriors.chain([0.6, 0.5, 1.0], [0.6, 0.5, 0.7]).round(4).tolist()
     [0.6923, 0.5, 1.0]
     """
     first, second = _probabilities("p_ij", p_ij), _probabilities("p_jk", p_jk)
@@ -30,15 +30,15 @@ def combine(p_ij: ArrayLike, p_jk: ArrayLike) -> Floats:
 
 
 def all_pairs(adjacent: ArrayLike, order: ArrayLike | None = None) -> Floats:
-    """P_ij for every pair, from those of neighbours: the Theorem of [Burges2005, 3.1].
+    """P_ij for all pairs, from adjacent pairs [Burges2005, theorem in section 3.1].
 
     Args:
-        adjacent: P(order[i] above order[i + 1]), one fewer than there are documents; any from 0 to 1.
-        order: The documents, each once; as they come if None.
+        adjacent: P(order[i] above order[i + 1]), from 0 to 1, one fewer than there are documents.
+        order: A permutation of the documents. The default is 0, 1, 2, …
 
     Returns:
-        A matrix of P(i above j), with 1/2 on its diagonal, and NaN where both a certain and an impossible step lie
-        between i and j, from which nothing follows.
+        A matrix of P(i above j), with 1/2 on the diagonal, and NaN where probabilities of both 1 and 0 lie between i
+        and j, because then P_ij is undetermined.
 
     >>> import swaprank as sr
     >>> sr.posteriors.all_pairs([0.6, 0.6]).round(4)
@@ -48,14 +48,14 @@ def all_pairs(adjacent: ArrayLike, order: ArrayLike | None = None) -> Floats:
     """
     steps = _probabilities("adjacent", adjacent)
     if steps.ndim != 1:
-        raise DataError(f"adjacent must be one probability for every two neighbours, found shape {steps.shape}.")
+        raise DataError(f"adjacent must be one probability per adjacent pair, found shape {steps.shape}.")
     documents = _order(order, len(steps) + 1)
-    # Certain steps are infinite in log odds: they are counted apart, ups and downs, so that inf - inf never occurs.
+    # Probabilities of 1 and 0 have infinite log odds: they are counted separately to avoid inf - inf.
     certain, impossible = steps == 1.0, steps == 0.0
     odds = _before(logit(np.where(certain | impossible, 0.5, steps)))
     ups, downs = _before(certain), _before(impossible)
     up, down = ups - ups[:, None], downs - downs[:, None]
-    # Going back along the order, each step counts with the other sign.
+    # Backwards along the order, each step has the opposite sign.
     wins, losses = np.maximum(up, -down), np.maximum(down, -up)
     found = expit(odds - odds[:, None])
     found = np.where((wins > 0) & (losses > 0), np.nan, np.where(wins > 0, 1.0, np.where(losses > 0, 0.0, found)))
@@ -77,7 +77,7 @@ def adjacency(posteriors: ArrayLike, order: ArrayLike | None = None) -> Floats:
 
 
 def is_consistent(posteriors: ArrayLike, tolerance: float = 1e-9) -> bool:
-    """Whether some outputs of a RankNet have exactly these probabilities, so that its cost can reach its least.
+    """Whether there are RankNet outputs with exactly these probabilities, so that its cost can reach the minimum.
 
     >>> import swaprank as sr
     >>> sr.posteriors.is_consistent([[0.5, 0.6, 0.6], [0.4, 0.5, 0.6], [0.4, 0.4, 0.5]])  # 0.6 and 0.6 make 0.6923
@@ -88,7 +88,7 @@ def is_consistent(posteriors: ArrayLike, tolerance: float = 1e-9) -> bool:
 
 
 def _before(steps: ArrayLike) -> Floats:
-    """Sums of the steps before each document."""
+    """The sum of the steps before each document."""
     return np.concatenate(([0.0], np.cumsum(np.asarray(steps, dtype=np.float64))))
 
 
@@ -111,5 +111,5 @@ def _order(order: ArrayLike | None, n: int) -> Ints:
         return np.arange(n)
     documents = np.asarray(order)
     if documents.dtype.kind not in "iu" or sorted(documents.tolist()) != list(range(n)):
-        raise DataError(f"order must name each document from 0 to {n - 1} once, found {documents.tolist()}.")
+        raise DataError(f"order must contain each document from 0 to {n - 1} once, found {documents.tolist()}.")
     return documents.astype(np.int64)

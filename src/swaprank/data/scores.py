@@ -1,4 +1,4 @@
-"""One score for every document, checked."""
+"""Check scores: one number per document."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from swaprank.arrays import Floats
+from swaprank.arrays import Floats, contiguous_floats
 from swaprank.errors import DataError
 
 
 def check_scores(scores: Any, n_documents: int) -> Floats:
-    """Scores as float64, one a document, none of them NaN."""
+    """Scores as float64, one per document; raises DataError for NaN."""
     try:
-        checked = np.require(scores, np.float64, ["C", "A", "W"])
+        checked = contiguous_floats(scores)
     except (TypeError, ValueError) as error:
-        raise DataError(f"scores must be numbers, one a document: {error}.") from None
+        raise DataError(f"scores must be numbers, one per document: {error}.") from None
     if checked.shape != (n_documents,):
-        raise DataError(f"scores must be one a document, {n_documents:,}; found shape {checked.shape}.")
+        raise DataError(f"scores must be one number per document, {n_documents:,} in all; found shape {checked.shape}.")
     bad = np.flatnonzero(np.isnan(checked))
     if len(bad):
-        raise DataError(f"scores: document {bad[0]} has NaN, {len(bad):,} of {n_documents:,} in all.")
+        raise DataError(f"scores: document {bad[0]} has NaN ({len(bad):,} of {n_documents:,} documents have).")
     return checked

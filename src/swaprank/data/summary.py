@@ -1,4 +1,4 @@
-"""What a data set holds, at a glance: sizes, labels, and the features that will teach a ranker nothing."""
+"""Summary statistics of a data set: sizes, labels, missing values and useless features."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from swaprank.arrays import Floats
+from swaprank.arrays import Floats, row_blocks
 from swaprank.data.dataset import Dataset
 
 _LABELS_SHOWN = 20
@@ -18,7 +18,7 @@ _NAMES_SHOWN = 12
 @final
 @dataclass(frozen=True)
 class Summary:
-    """The figures of a data set, printable and as JSON.
+    """Summary statistics of a data set, as text or JSON.
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[1, 0], [2, 0]], [0, 1], qid=[1, 1])
@@ -30,32 +30,32 @@ class Summary:
     n_queries: int
     n_features: int
     list_lengths: dict[str, float]
-    """Documents of a query: min, median, mean, max."""
+    """Documents per query: min, median, mean, max."""
     labels: dict[str, int]
-    """How often each label occurs; empty where there are too many different ones."""
+    """How often each label occurs; empty if there are more than 20 distinct labels."""
     label_range: tuple[float, float]
     n_one_label: int
-    """Queries whose documents all have one label: no order of them is better than another."""
+    """Queries whose documents all have the same label, so every order is equally good."""
     n_without_relevant: int
-    """Queries with no label above 0."""
+    """Queries without a label above 0."""
     missing: dict[str, int]
-    """Features with missing values, and how many."""
+    """The number of missing values of each feature that has any."""
     constant: list[str]
-    """Features with one value everywhere, other than 0."""
+    """Features with a single value other than 0."""
     all_zero: list[str]
     has_docid: bool
     is_grouped: bool
-    """Whether the rows of each query stand together."""
+    """Whether the rows of each query are contiguous."""
 
     def to_json(self) -> str:
-        """The figures as JSON."""
+        """The statistics as JSON."""
         return json.dumps(asdict(self), indent=2)
 
     def __str__(self) -> str:
         return self.to_text()
 
     def to_text(self, bar: str = "█") -> str:
-        """The figures as a table, the bars of the labels drawn with `bar`: "#" where there is only ASCII.
+        """The statistics as a table; the histogram of labels is drawn with the character `bar`.
 
         >>> import swaprank as sr
         >>> print(sr.summarize(sr.Dataset([[1], [2]], [0, 1], qid=[1, 1])).to_text("#").splitlines()[4])
@@ -94,7 +94,7 @@ class Summary:
 
 
 def summarize(data: Dataset) -> Summary:
-    """Look over a data set before training on it.
+    """Summarise a data set.
 
     >>> import swaprank as sr
     >>> print(sr.summarize(sr.datasets.random_net((20,), n_features=3, random_state=0)[0]))
@@ -149,14 +149,14 @@ def _label_counts(labels: Floats) -> dict[str, int]:
 
 
 def _feature_findings(data: Dataset) -> tuple[dict[str, int], list[str], list[str]]:
-    """Features with missing values, constant ones, all-zero ones; walks the matrix once, some rows at a time."""
+    """Features with missing values, constant ones and all-zero ones."""
     missing = np.zeros(data.n_features, np.int64)
     low = np.full(data.n_features, np.inf, np.float32)
     high = np.full(data.n_features, -np.inf, np.float32)
-    for start in range(0, len(data), 16_384):
-        block = data.features[start : start + 16_384]
+    for rows in row_blocks(len(data), 16_384):
+        block = data.features[rows]
         missing += np.isnan(block).sum(axis=0)
-        # fmin and fmax pass over NaN.
+        # fmin and fmax ignore NaN.
         low = np.fmin(low, np.fmin.reduce(block, axis=0))
         high = np.fmax(high, np.fmax.reduce(block, axis=0))
     one_value = (low == high) & (missing == 0)

@@ -13,7 +13,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.ensembles.ensemble_ranker import EnsembleRanker, fit_scale
 from swaprank.ensembles.step_function import Optimum, StepFunction, measured_optimum, sweep
 from swaprank.errors import DataError, ModelFileError, ParameterError
-from swaprank.metrics.binding import bind_to_data
+from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import BoundMetric, Metric
 from swaprank.models.ensemble import Ensemble, member_scores
 from swaprank.models.linear import LinearModel
@@ -94,7 +94,7 @@ class Combination(EnsembleRanker):
             raise ParameterError(f"a combination takes two rankers, found {len(members)}; stack takes any number.")
         scores = member_scores(members, data.features, self.n_threads)
         scale = fit_scale(scores, data)
-        bound = bind_to_data(self._metric(), data)
+        bound = bind_metric(self._metric(), data, refuse_constant=True)
         a, b = (np.array(data.by_query(self._plus_base_score(row, data))) for row in scale.apply(scores))
         self.alone_ = (bound.mean(a, n_threads=self.n_threads), bound.mean(b, n_threads=self.n_threads))
         steps = sweep(bound, a, b, self.n_threads)

@@ -9,10 +9,10 @@ from typing import NamedTuple, final
 import numpy as np
 
 from swaprank.arrays import Floats
+from swaprank.data.grouping import longest_list
 from swaprank.ensembles.sweep import sweep_queries
 from swaprank.errors import MetricError
 from swaprank.metrics.metric import BoundMetric
-from swaprank.metrics.terms import longest_list
 from swaprank.threads import query_chunks, run_in_threads, thread_count
 
 MIN_WIDTH = 1e-12

@@ -1,1 +1,1 @@
-"""How good a ranking is, and whether one is better than another."""
+"""Evaluate rankings, and compare them with statistical tests."""

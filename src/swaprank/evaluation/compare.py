@@ -1,4 +1,4 @@
-"""Whether one ranking is better than another, query by query."""
+"""Compare rankings with a baseline by paired tests over queries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEVEL = 0.05
 @final
 @dataclass(frozen=True)
 class Difference:
-    """One ranking against the baseline on one metric; p-values are corrected for all comparisons made together.
+    """One ranking against the baseline on one metric; p-values are corrected for multiple comparisons.
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[1], [2]], [0, 1], qid=[1, 1])
@@ -53,7 +53,7 @@ class Difference:
     p_randomization: float
 
     def sentence(self) -> str:
-        """What the numbers mean, in words."""
+        """The result in words."""
         if np.isnan(self.p_randomization):
             return f"{self.metric}: too few queries to compare {self.system} with {self.baseline}."
         if self.wins == self.losses == 0:
@@ -74,7 +74,7 @@ class Difference:
 @final
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Rankings against a baseline: printable as a table with its meaning in words.
+    """Rankings against a baseline; prints as a table with the results in words.
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[1], [2]], [0, 1], qid=[1, 1])
@@ -114,12 +114,12 @@ class Comparison:
         return f"{text_table(header, rows, left=2)}\n\n{words}{corrected}"
 
     def to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """A data frame with a row a comparison."""
+        """A data frame with one row per comparison."""
         rows = [asdict(row) for row in self.differences]
         return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
 
     def to_json(self) -> str:
-        """The same as JSON, with the sentences; numbers that do not exist are null."""
+        """The differences and their sentences as JSON; NaN becomes null."""
         rows = [{**asdict(row), "sentence": row.sentence()} for row in self.differences]
         return json_text({"differences": json_rows(rows)})
 
@@ -138,14 +138,14 @@ def compare(
     """Compare rankings of the same documents, query by query, with a baseline.
 
     Args:
-        data: The judged documents; or TREC judgements, then the systems are TREC runs.
-        systems: Scores by name, each one number a row in the order of the rows; or TREC runs.
-        metrics: Names or metrics, one or several.
-        baseline: The system that the others are compared with; the first if not given.
-        convention: What the names of metrics mean.
-        n_resamples: Random signs drawn by the randomisation test.
-        random_state: Its seed.
-        n_threads: Threads to use, all cores if not given; the result does not depend on it.
+        data: The judged documents; or TREC judgements, if the systems are TREC runs.
+        systems: Scores by name: one number per row, in row order; or TREC runs.
+        metrics: One or several metrics, or their names.
+        baseline: The system that the others are compared with. The default is the first one.
+        convention: The tool whose definitions of metrics to use, see `metric`.
+        n_resamples: The number of resamples of the randomisation test.
+        random_state: The seed of the randomisation test.
+        n_threads: The number of threads. The default is all cores. The result does not depend on it.
 
     >>> import swaprank as sr
     >>> train, test = sr.datasets.random_net((50, 100), random_state=0)
@@ -167,7 +167,7 @@ randomisation test, corrected p = .1824.
 def compare_evaluations(
     evaluations: Mapping[str, Evaluation], baseline: str, n_resamples: int = 10_000, random_state: int = 0
 ) -> Comparison:
-    """Compare rankings that have been measured on the same queries with the same metrics.
+    """Compare evaluations of the same queries with the same metrics.
 
     >>> import swaprank as sr
     >>> from swaprank.evaluation.compare import compare_evaluations
@@ -186,7 +186,7 @@ def compare_evaluations(
 
 
 def _check_systems(systems: Mapping[str, Any], baseline: str | None) -> str:
-    """Refuse what cannot be compared; gives the baseline's name."""
+    """Check the systems and return the name of the baseline."""
     if not isinstance(systems, Mapping):
         raise DataError(
             f"systems must be a dict of scores by name, such as {{'old': scores, 'new': scores}}; "
@@ -216,7 +216,7 @@ def _difference(
     both = ~(np.isnan(new) | np.isnan(old))
     new, old = new[both], old[both]
     change = new - old
-    # Rounding in the last place is no win.
+    # A difference by rounding is a tie.
     change[np.abs(change) < 1e-12] = 0.0
     low, high = mean_interval(change)
     p_t, p_wilcoxon, p_randomization = _p_values(change, n_resamples, random_state)

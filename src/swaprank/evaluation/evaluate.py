@@ -1,4 +1,4 @@
-"""How good scores are: means with their intervals, and what every query contributed."""
+"""Evaluate scores: mean metrics with confidence intervals, and values per query."""
 
 from __future__ import annotations
 
@@ -35,35 +35,35 @@ class MetricResult:
 
     metric: Metric
     per_query: Floats
-    """NaN for a query that is left out."""
+    """The metric of every query; NaN if the query is left out (empty="skip")."""
     n_without_relevant: int
-    """Queries that no order could do well or badly on."""
+    """Queries whose value does not depend on the order, for example because no document is relevant."""
 
     @property
     def n_queries(self) -> int:
-        """Queries in the mean."""
+        """The number of queries in the mean."""
         return int((~np.isnan(self.per_query)).sum())
 
     @property
     def n_left_out(self) -> int:
-        """Queries that the metric's convention leaves out."""
+        """The number of queries that are left out of the mean (empty="skip")."""
         return len(self.per_query) - self.n_queries
 
     @property
     def mean(self) -> float:
-        """The mean over the queries that count; NaN if none does."""
+        """The mean over all queries that are not left out; NaN if there is none."""
         return mean(self.per_query)
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95% confidence interval of the mean, by Student's t; NaN for fewer than two queries."""
+        """The 95% confidence interval of the mean (Student's t); NaN for fewer than two queries."""
         return mean_interval(self.per_query)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The metrics of one ranking: printable, and by any spelling of a metric, `evaluation["ndcg@10"]`.
+    """The metrics of one ranking; prints as a table. Look up a metric by any of its names: `evaluation["ndcg@10"]`.
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[1], [2]], [0, 1], qid=[1, 1])
@@ -74,9 +74,9 @@ class Evaluation:
 
     results: tuple[MetricResult, ...]
     qids: AnyArray
-    """In the order of `per_query`."""
+    """Query ids, in the order of `per_query`."""
     convention: str = "standard"
-    """What the names of metrics mean, here as when they were asked for."""
+    """The convention for the names of metrics."""
 
     def __getitem__(self, name: str | Metric) -> MetricResult:
         by_metric = {result.metric: result for result in self.results}
@@ -84,13 +84,13 @@ class Evaluation:
         try:
             wanted = parse_metric(name, self.convention)
         except MetricError:
-            wanted = None  # The name of a user's own metric, or of none.
+            wanted = None  # possibly the name of a user's own metric
         if wanted is not None and wanted in by_metric:
             return by_metric[wanted]
         if str(name) not in by_name:
             raise MetricError(f"'{name}' was not measured; {did_you_mean(str(name), by_name)}")
         if isinstance(name, Metric):
-            raise MetricError(f"this metric was not measured, but another one that is called '{name}' too.")
+            raise MetricError(f"this metric was not measured, but another metric with the name '{name}' was.")
         return by_name[name]
 
     def __iter__(self) -> Iterator[MetricResult]:
@@ -100,7 +100,7 @@ class Evaluation:
         return self.to_text()
 
     def to_text(self, *, per_query: bool = False) -> str:
-        """The table that `print` shows, with the conventions in words; on request a row for every query, too.
+        """The table that `print` shows, with the conventions in words, and optionally one row per query.
 
         >>> import swaprank as sr
         >>> data = sr.Dataset([[1], [2]], [0, 1], qid=["a", "a"])
@@ -132,7 +132,7 @@ class Evaluation:
         return text_table(header, list(zip(map(str, self.qids.tolist()), *columns, strict=True)))
 
     def to_frame(self, *, per_query: bool = False, backend: Backend = "pandas") -> Any:
-        """A data frame with a row a metric, or a row a query with a column a metric.
+        """A data frame with one row per metric; or with one row per query and one column per metric.
 
         >>> import swaprank as sr
         >>> data = sr.Dataset([[1], [2]], [0, 1], qid=["a", "a"])
@@ -147,7 +147,7 @@ class Evaluation:
         return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
-        """What `to_json` writes, as plain Python values; a number that does not exist is None.
+        """The content of `to_json` as Python values; NaN becomes None.
 
         >>> import swaprank as sr
         >>> data = sr.Dataset([[1], [2]], [0, 1], qid=[7, 7])
@@ -162,7 +162,7 @@ class Evaluation:
         return {"results": rows}
 
     def to_json(self, *, per_query: bool = False) -> str:
-        """The same as JSON, with every query's values on one line; numbers that do not exist are null.
+        """The results as JSON; NaN becomes null. With `per_query`, all of it is on one line.
 
         >>> import swaprank as sr
         >>> data = sr.Dataset([[1], [2]], [0, 1], qid=[7, 7])
@@ -198,11 +198,11 @@ def evaluate(
     """Measure scores on judged documents.
 
     Args:
-        data: The judged documents; or TREC judgements, then the scores are a TREC run.
-        scores: One number a row, in the order in which the rows were given; or a TREC run.
-        metrics: Names or metrics, one or several.
-        convention: What the names mean: "standard", "trec", "letor", "mslr" or "lightgbm".
-        n_threads: Threads to use, all cores if not given; the result does not depend on it.
+        data: The judged documents; or TREC judgements, if the scores are a TREC run.
+        scores: One number per row, in row order; or a TREC run.
+        metrics: One or several metrics, or their names.
+        convention: The tool whose definitions to use: "standard", "trec", "letor", "mslr" or "lightgbm".
+        n_threads: The number of threads. The default is all cores. The result does not depend on it.
 
     >>> import swaprank as sr
     >>> (data,) = sr.datasets.random_net((100,), random_state=0)

@@ -1,4 +1,4 @@
-"""The mean over the queries that count, and how far it may be trusted."""
+"""Means over queries, and their confidence intervals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def mean(values: Floats) -> float:
 
 
 def mean_interval(values: Floats) -> tuple[float, float]:
-    """The 95% confidence interval of that mean, by Student's t; NaN for fewer than two values."""
+    """The 95% confidence interval of that mean (Student's t); NaN for fewer than two values."""
     kept = _kept(values)
     if len(kept) < 2:
         return float("nan"), float("nan")

@@ -1,4 +1,4 @@
-"""Is a difference between two rankings more than luck? Paired tests over queries."""
+"""Paired significance tests over queries."""
 
 from __future__ import annotations
 
@@ -6,21 +6,16 @@ import warnings
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Floats
+from swaprank.arrays import AnyArray, Floats, row_blocks
 from swaprank.kernels import kernel
 
 _ROUNDING = 1e-12
-_RESAMPLES_AT_A_TIME = 1 << 14
-_BYTES_AT_A_TIME = 1 << 8
 _SUBSETS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).T.astype(np.float64)
-"""(8, 256): column b has a 1 for each of eight that the byte b chooses."""
+"""(8, 256): column b holds the bits of the byte b."""
 
 
 def t_test(differences: Floats) -> float:
-    """Student's paired t-test, two-sided; NaN where all differences are one number that is not 0.
-
-    It measures the mean by the spread, and without any there is nothing to measure by.
-    """
+    """Student's paired t-test, two-sided; NaN if all differences are equal and not 0, so that their variance is 0."""
     if np.ptp(differences) <= _ROUNDING:
         return 1.0 if differences[0] == 0 else float("nan")
     from scipy.stats import ttest_1samp
@@ -36,21 +31,21 @@ def wilcoxon_test(differences: Floats) -> float:
     from scipy.stats import wilcoxon
 
     with warnings.catch_warnings():
-        # SciPy remarks on small samples and on ties; its p-value is the one to be reported all the same.
+        # SciPy warns about small samples and ties, but its p-value is still the one to report.
         warnings.simplefilter("ignore")
         return float(wilcoxon(changed).pvalue)
 
 
 def randomization_test(differences: Floats, n_resamples: int, random_state: int) -> float:
-    """Fisher's randomisation test, two-sided: how often would random signs give so large a mean?
+    """Fisher's randomisation test, two-sided: how often do random signs give a mean at least as large?
 
-    All 2^n signs are tried where they are no more than `n_resamples`; else so many are drawn, and the observed ones
-    count as one of them. SciPy's permutation_test does the same many times slower.
+    All 2^n combinations of signs are tried if they are at most `n_resamples`. Otherwise `n_resamples` are drawn, and
+    the observed signs count as one more. SciPy's permutation_test does the same, but is many times slower.
     """
-    # The sign of no difference changes nothing.
+    # The sign of a zero difference does not matter.
     changed = differences[differences != 0]
     total = float(changed.sum())
-    # Equal up to rounding counts as equally large.
+    # A sum that is equal up to rounding counts as large.
     threshold = abs(total) - _ROUNDING * float(np.abs(changed).sum())
     if len(changed) < n_resamples.bit_length():
         flipped = np.zeros(1)
@@ -59,18 +54,18 @@ def randomization_test(differences: Floats, n_resamples: int, random_state: int)
         return float((np.abs(total - 2 * flipped) >= threshold).mean())
     rng = np.random.default_rng(random_state)
     extreme = 0
-    for start in range(0, n_resamples, _RESAMPLES_AT_A_TIME):
-        flipped = _random_subset_sums(changed, min(_RESAMPLES_AT_A_TIME, n_resamples - start), rng)
+    for block in row_blocks(n_resamples, 1 << 14):
+        flipped = _random_subset_sums(changed, min(block.stop, n_resamples) - block.start, rng)
         extreme += int((np.abs(total - 2 * flipped) >= threshold).sum())
     return (extreme + 1) / (n_resamples + 1)
 
 
 def _random_subset_sums(differences: Floats, n_sums: int, rng: np.random.Generator) -> Floats:
-    """Sums of random halves of the differences: a random byte looks up the sum of the ones of eight that it chooses."""
+    """Sums of random subsets of the differences: each random byte looks up the sum of a subset of eight of them."""
     eights = np.pad(differences, (0, -len(differences) % 8)).reshape(-1, 8)
     sums = np.zeros(n_sums)
-    for start in range(0, len(eights), _BYTES_AT_A_TIME):
-        table = eights[start : start + _BYTES_AT_A_TIME] @ _SUBSETS
+    for block in row_blocks(len(eights), 256):
+        table = eights[block] @ _SUBSETS
         n_bytes = len(table) * n_sums
         random_bytes = rng.integers(1 << 64, size=-(-n_bytes // 8), dtype=np.uint64).view(np.uint8)
         _add_chosen(table, random_bytes[:n_bytes].reshape(len(table), n_sums), sums)
@@ -86,9 +81,9 @@ def _add_chosen(table: Floats, choices: AnyArray, sums: Floats) -> None:
 
 
 def holm(p_values: Floats) -> Floats:
-    """Holm's correction for several comparisons: the chance of even one false alarm stays below the level.
+    """Holm's correction for multiple comparisons: it bounds the probability of one or more false positives.
 
-    A p-value that does not exist stays NaN and counts as a comparison all the same.
+    A p-value of NaN stays NaN, but counts as a comparison.
     """
     order = np.argsort(p_values)
     factors = np.arange(len(p_values), 0, -1)

@@ -1,4 +1,4 @@
-"""What is measured: documents with labels and scores, query after query, wherever they came from."""
+"""Labels and scores grouped by query, from a data set or from TREC files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from swaprank.metrics.terms import Lists
 
 
 class RankedLists(NamedTuple):
-    """Labels, scores and ids, query after query."""
+    """Labels, scores and ids, grouped by query."""
 
     qids: AnyArray
     labels: Floats
@@ -23,14 +23,14 @@ class RankedLists(NamedTuple):
     indptr: Ints
     docid: AnyArray | None
     pool: Lists | None
-    """All judged documents of each query, where some of them were not ranked."""
+    """All judged documents of each query, if some of them were not ranked."""
 
 
 def ranked_lists(judged: Dataset | Qrels, scores: Any) -> RankedLists:
-    """Bring scores (an array in row order, or a TREC run) to the judged documents."""
+    """Match scores (an array in row order, or a TREC run) with the judged documents."""
     if isinstance(judged, Qrels):
         if not isinstance(scores, Run):
-            raise DataError("judgements from a qrels file are measured against a run: see read_run.")
+            raise DataError("TREC judgements need the scores as a TREC run: see read_run.")
         return _from_trec(judged, scores)
     if not isinstance(judged, Dataset):
         raise DataError(f"expected a Dataset or Qrels, found {type(judged).__name__}.")
@@ -48,11 +48,10 @@ def ranked_lists(judged: Dataset | Qrels, scores: Any) -> RankedLists:
 def _from_trec(qrels: Qrels, run: Run) -> RankedLists:
     """The run's lists for every judged query; documents without a judgement have label -1.
 
-    So they are worth nothing to the gains of this library, not relevant unless `rel` is below 0, and passed over by
-    bpref; `pairwise` takes them for worse than any judged document, and a user's own functions are called with -1.
+    Their gain is 0, they are not relevant unless `rel` is negative, and bpref ignores them. For `pairwise`, they are
+    worse than any judged document, and a user's own functions are called with -1.
 
-    A judged query that the run does not answer has an empty list and counts as such (trec_eval -c; without that option
-    it would be left out).
+    A judged query without results in the run has an empty list and counts in the mean, as with trec_eval -c.
     """
     judged, answers = qrels.to_dict(), run.to_dict()
     if not judged.keys() & answers.keys():

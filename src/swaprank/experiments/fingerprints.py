@@ -12,7 +12,7 @@ from swaprank.model_files.plain_json import to_json
 
 
 def data_digest(data: Dataset) -> str:
-    """SHA-256 of all that a data set holds, whatever file and packing it came from.
+    """SHA-256 of all that a data set holds, whatever file and compression it came from.
 
     >>> import swaprank as sr
     >>> from swaprank.experiments.fingerprints import data_digest

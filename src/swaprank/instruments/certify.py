@@ -14,7 +14,6 @@ from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError, did_you_mean
 from swaprank.instruments.certificate import RISE, Certificate, highest_curve
 from swaprank.instruments.directions import MetricAlongDirections, Progress, axis, random_direction
-from swaprank.metrics.binding import bind_to_data
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.models.model import Model
@@ -79,8 +78,8 @@ def certify(
     """
     settings = _checked_settings(epsilon, delta, n_weights, polish, random_state)
     sizes = _checked_steps(steps)
-    bound = bind_to_data(ranker._metric() if metric is None else parse_metric(metric), data)
-
+    chosen = ranker._metric() if metric is None else parse_metric(metric)
+    bound = bind_metric(chosen, data, refuse_constant=True)
     rows = np.arange(len(data)) if data.order is None else np.array(data.order)
     base = np.zeros(len(data)) if data.base_score is None else np.array(data.by_query(data.base_score))
 

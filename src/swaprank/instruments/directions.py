@@ -8,11 +8,10 @@ from typing import final
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
-from swaprank.data.grouping import query_of_row
+from swaprank.data.grouping import longest_list, query_of_row
 from swaprank.errors import MetricError
 from swaprank.metrics.measuring import measure_queries
 from swaprank.metrics.metric import BoundMetric
-from swaprank.metrics.terms import longest_list
 from swaprank.models.perturbation import Perturbation
 from swaprank.threads import run_in_threads
 

@@ -10,14 +10,15 @@ from numpy.typing import ArrayLike
 
 from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.dataset import Dataset
+from swaprank.data.grouping import longest_list
 from swaprank.data.scores import check_scores
 from swaprank.errors import ParameterError
 from swaprank.kernels import kernel
 from swaprank.metrics.families import WORK_ROWS, prepare_swaps, rows_that_count, swap_gain_rows
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import rank_documents
-from swaprank.metrics.pairwise_correct import count_pairs
-from swaprank.metrics.terms import PAIRWISE, longest_list
+from swaprank.metrics.pairwise_kernel import count_pairs
+from swaprank.metrics.terms import PAIRWISE
 from swaprank.objectives.constructions import DISCRETE_BOUNDED, LOCAL_COST, LOCAL_GRADIENT, SPRING
 from swaprank.objectives.forces import GIVEN_PAIRS, RANKNET, Forces, longest_of
 from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective

@@ -1,1 +1,1 @@
-"""Measures of ranked lists: values, expected values over ties, and the change that every swap would make."""
+"""Metrics of ranked lists: values, expected values over ties, and swap gains."""

@@ -1,4 +1,4 @@
-"""A metric bound to a data set, where it says something."""
+"""Bind a metric to a data set."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from swaprank.errors import DataError
 from swaprank.metrics.metric import BoundMetric, Metric
 
 
-def bind_metric(metric: Metric, data: Dataset) -> BoundMetric:
-    """The metric for scores that come query after query.
+def bind_metric(metric: Metric, data: Dataset, *, refuse_constant: bool = False) -> BoundMetric:
+    """Bind a metric to a data set, to measure scores that are grouped by query.
+
+    With `refuse_constant`, raises DataError if the metric is the same for every order of the documents.
 
     >>> import swaprank as sr
     >>> from swaprank.metrics.binding import bind_metric
@@ -17,19 +19,7 @@ def bind_metric(metric: Metric, data: Dataset) -> BoundMetric:
     0.5
     """
     docid = None if data.docid is None else data.by_query(data.docid)
-    return metric.bind(data.by_query(data.labels), data.indptr, docid=docid)
-
-
-def bind_to_data(metric: Metric, data: Dataset) -> BoundMetric:
-    """The same, but refused if no order of any query is better than another.
-
-    >>> import swaprank as sr
-    >>> from swaprank.metrics.binding import bind_to_data
-    >>> data = sr.Dataset([[1.0], [2.0]], [0, 1], qid=[1, 1])
-    >>> bind_to_data(sr.metric("mrr"), data).mean([0.5, 0.7])
-    1.0
-    """
-    bound = bind_metric(metric, data)
-    if bound.terms.is_empty.all():
+    bound = metric.bind(data.by_query(data.labels), data.indptr, docid=docid)
+    if refuse_constant and bound.terms.is_empty.all():
         raise DataError(f"{metric} is the same for every order: no query has {metric.needs}.")
     return bound

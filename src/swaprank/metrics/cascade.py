@@ -1,4 +1,4 @@
-"""Metrics of a user who walks down the list and stops: ERR, reciprocal rank, success and the user's own."""
+"""Metrics of a user who walks down the list and stops: ERR, reciprocal rank, success and custom cascades."""
 
 from __future__ import annotations
 
@@ -10,114 +10,11 @@ from typing import ClassVar, final
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
+from swaprank.data.grouping import longest_list, sum_by_query
 from swaprank.errors import MetricError
-from swaprank.kernels import kernel
 from swaprank.metrics.metric import Metric
-from swaprank.metrics.metric_options import DISCOUNTS, is_relevant, tabulate
-from swaprank.metrics.terms import CASCADE, Lists, MetricTerms, any_by_query, longest_list, make_terms
-
-
-@kernel
-def cascade_value(ranked: Floats, ends: Ints, discounts: Floats, work: Floats) -> float:
-    """sum_r D(r) R_r prod_{t<r} (1 - R_t): the user stops at rank r with probability R_r and is paid D(r).
-
-    In a group of tied documents, the expected product over its first p places is the mean of all products of p of
-    its (1 - R), built up document by document: no order is ever tried.
-    """
-    n = min(len(ranked), len(discounts))
-    value = 0.0
-    arriving = 1.0
-    start = 0
-    while start < n and arriving > 0.0:
-        end = ends[start]
-        if end == start + 1:
-            value += arriving * ranked[start] * discounts[start]
-            arriving *= 1.0 - ranked[start]
-        else:
-            still = work[0]
-            reach = places_that_matter(ranked[start:end], min(end, n) - start)
-            mean_products(ranked[start:end], reach, still)
-            for p in range(reach):
-                value += arriving * (still[p] - still[p + 1]) * discounts[start + p]
-            arriving *= still[reach]
-        start = end
-    return value
-
-
-@kernel
-def places_that_matter(stops: Floats, reach: int) -> int:
-    """How far down a group of ties a user gets with a chance above 1e-18: no further than (mean of 1 - stop)^p.
-
-    [Maclaurin's inequality] Thousands of tied documents would cost their square without this.
-    """
-    passing = 0.0
-    for s in range(len(stops)):
-        passing += (1.0 - stops[s]) / len(stops)
-    if passing >= 1.0:
-        return reach
-    if passing <= 0.0:
-        return 1
-    return min(reach, 1 + int(np.log(1e-18) / np.log(passing)))
-
-
-@kernel
-def mean_products(stops: Floats, reach: int, means: Floats) -> None:
-    """means[p], p = 0..reach: the mean over all p-subsets of the product of their (1 - stop).
-
-    With an element x more, a p-subset of s + 1 holds it with probability p / (s + 1):
-    means[p] <- ((s + 1 - p) means[p] + p x means[p-1]) / (s + 1). Averages of averages: nothing over- or underflows.
-    Only stops between 0 and 1 are worth a step each, for most documents do not stop anyone: all subsets of the zeros
-    have product 1, and of certain stops no p-subset may hold any, with the chance of drawing p from the s others.
-    """
-    zeros, certain = 0, 0
-    for s in range(len(stops)):
-        zeros += stops[s] == 0.0
-        certain += stops[s] == 1.0
-    for p in range(reach + 1):
-        means[p] = 1.0 if p <= zeros else 0.0
-    size = zeros
-    for s in range(len(stops)):
-        if stops[s] != 0.0 and stops[s] != 1.0:
-            x = 1.0 - stops[s]
-            size += 1
-            for p in range(min(size, reach), 0, -1):
-                means[p] = ((size - p) * means[p] + p * x * means[p - 1]) / size
-    chance = 1.0
-    for p in range(1, reach + 1):
-        chance *= max(size - p + 1, 0) / (size + certain - p + 1)
-        means[p] *= chance
-
-
-@kernel
-def prepare_cascade(ranked: Floats, work: Floats) -> None:
-    """work[0, r]: the probability of arriving at rank r."""
-    arriving = 1.0
-    for r in range(len(ranked)):
-        work[0, r] = arriving
-        arriving *= 1.0 - ranked[r]
-
-
-@kernel
-def cascade_swaps(
-    ranked: Floats, discounts: Floats, norm: float, first: int, last: int, work: Floats, out: Floats
-) -> None:
-    """The change when ranks i < j trade places, in one walk down from i [Burges2010, section 3, for ERR].
-
-    P_i (R_i - R_j) (S_ij + D(j) Q_ij - D(i)), with P_i the probability of arriving at i, Q_ij of passing all
-    between, and S_ij what those between pay. Nothing is divided, so a certain stop (R = 1) is no special case.
-    """
-    n, cut = len(ranked), len(discounts)
-    for i in range(first, last):
-        scale, stop, row = norm * work[0, i], ranked[i], i - first
-        discount = discounts[i] if i < cut else 0.0
-        paid, passing = 0.0, 1.0
-        for j in range(i + 1, min(n, cut)):
-            there = passing * discounts[j]
-            out[row, j] = scale * (stop - ranked[j]) * (paid + there - discount)
-            paid += there * ranked[j]
-            passing *= 1.0 - ranked[j]
-        for j in range(max(i + 1, cut), n):
-            out[row, j] = scale * (stop - ranked[j]) * (paid - discount)
+from swaprank.metrics.metric_options import DISCOUNTS, tabulate
+from swaprank.metrics.terms import CASCADE, Lists, MetricTerms, make_terms
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +27,7 @@ class Cascade(Metric):
 
     @abstractmethod
     def discounts(self, ranks: Ints) -> Floats:
-        """What a stop at each rank pays, down to the cut-off."""
+        """The reward for stopping at each rank, down to the cut-off."""
 
     def terms(self, lists: Lists, pool: Lists) -> MetricTerms:
         """See `Metric.terms`."""
@@ -141,15 +38,26 @@ class Cascade(Metric):
             self.stops(lists.labels),
             lists,
             discounts=discounts,
-            is_empty=~any_by_query(self.stops(pool.labels) > 0, pool.indptr),
+            is_empty=sum_by_query(self.stops(pool.labels) > 0, pool.indptr) == 0,
             empty=self.empty,
             depth=len(discounts),
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class FirstRelevant(Cascade):
+    """What reciprocal rank and success share: the user stops at the first document with a label of at least `rel`."""
+
+    rel: float = 1
+
+    def stops(self, labels: Floats) -> Floats:
+        """See `Cascade`."""
+        return (labels >= self.rel).astype(np.float64)
+
+
 @final
 @dataclass(frozen=True, kw_only=True)
-class ReciprocalRank(Cascade):
+class ReciprocalRank(FirstRelevant):
     """One over the rank of the first relevant document; its mean over queries is MRR.
 
     >>> import swaprank as sr
@@ -159,11 +67,6 @@ class ReciprocalRank(Cascade):
 
     names: ClassVar = ("mrr", "rr")
     title: ClassVar = "reciprocal rank"
-    rel: float = 1
-
-    def stops(self, labels: Floats) -> Floats:
-        """See `Cascade`."""
-        return is_relevant(labels, self.rel).astype(np.float64)
 
     def discounts(self, ranks: Ints) -> Floats:
         """See `Cascade`."""
@@ -172,8 +75,8 @@ class ReciprocalRank(Cascade):
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Success(Cascade):
-    """1 where a relevant document stands among the first k.
+class Success(FirstRelevant):
+    """1 if a relevant document ranks among the first k, else 0.
 
     >>> import swaprank as sr
     >>> sr.Success(k=2).mean([0, 1, 0, 0, 0, 1], [3, 2, 1, 3, 2, 1], [0, 3, 6])
@@ -183,11 +86,6 @@ class Success(Cascade):
     names: ClassVar = ("success",)
     title: ClassVar = "success"
     needs_k: ClassVar = True
-    rel: float = 1
-
-    def stops(self, labels: Floats) -> Floats:
-        """See `Cascade`."""
-        return is_relevant(labels, self.rel).astype(np.float64)
 
     def discounts(self, ranks: Ints) -> Floats:
         """See `Cascade`."""
@@ -197,9 +95,10 @@ class Success(Cascade):
 @final
 @dataclass(frozen=True, kw_only=True)
 class ERR(Cascade):
-    """Expected reciprocal rank [Chapelle et al. 2009]: a document of label l satisfies with (2^l - 1) / 2^max_label.
+    """Expected reciprocal rank [Chapelle et al. 2009]: label l satisfies a user with (2^l - 1) / 2^max_label.
 
-    `max_label` is the top of the scale, not of the data, so that parts of a data set are measured alike.
+    `max_label` is the top of the label scale, not the largest label in the data, so all parts of a data set are
+    measured in the same way.
 
     >>> import swaprank as sr
     >>> sr.ERR().mean([4, 0], [2, 1], [0, 2]) == 15 / 16
@@ -215,10 +114,10 @@ class ERR(Cascade):
         largest = labels.max(initial=0.0)
         if largest > self.max_label:
             raise MetricError(
-                f"{self} takes labels up to {self.max_label:g}, found {largest:g}; "
+                f"{self}: labels must be at most {self.max_label:g}, found {largest:g}; "
                 f"write err(max_label={largest:g}) for a larger scale."
             )
-        # (2^l - 1) / 2^max_label, with each power in range whatever the scale.
+        # (2^l - 1) / 2^max_label, written so that no power overflows.
         return np.asarray(np.exp2(np.maximum(labels, 0.0) - self.max_label) - np.exp2(-float(self.max_label)))
 
     def discounts(self, ranks: Ints) -> Floats:
@@ -229,10 +128,10 @@ class ERR(Cascade):
 @final
 @dataclass(frozen=True, kw_only=True)
 class CascadeMetric(Cascade):
-    """Your own cascade: `stop(label)` is the chance that a user who reads a document stops there.
+    """Your own cascade: `stop(label)` is the probability that a user who reads a document stops there.
 
-    A stop at rank r pays `discount(r)`, 1/r if not given. Both functions take and give one number and are called
-    once for every distinct label and rank: training and evaluation run at the speed of ERR.
+    A stop at rank r is rewarded with `discount(r)`; the default is 1/r. Both functions take and return one number and
+    are called once per distinct label or rank, so training and evaluation are as fast as for ERR.
 
     >>> import swaprank as sr
     >>> buys = sr.CascadeMetric(stop=lambda label: {0: 0.0, 1: 0.1, 2: 0.5}[label], name="buys")
@@ -253,7 +152,7 @@ class CascadeMetric(Cascade):
         bad = np.flatnonzero((stops < 0) | (stops > 1))
         if len(bad):
             raise MetricError(
-                f"{self}: stop({labels[bad[0]]:g}) gave {stops[bad[0]]}; a probability lies between 0 and 1."
+                f"{self}: stop({labels[bad[0]]:g}) returned {stops[bad[0]]}; a probability must be between 0 and 1."
             )
         return stops
 

@@ -1,4 +1,4 @@
-"""Presets: what a metric's name means to the tools that people compare with."""
+"""Presets of metric options that reproduce other tools."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ CONVENTIONS: dict[str, dict[str, Any]] = {
     "mslr": {"discount": "letor", "short": "zero", "ties": "input", "rel": 2},
     "lightgbm": {"over": "reachable", "empty": 1, "ties": "input"},
 }
-"""Only what differs from our own; a metric takes those options that it has."""
+"""Only the options that differ from the standard; a metric ignores those that it does not have."""

@@ -1,8 +1,8 @@
-"""The one place where kernels learn of every family: a list's value, and the gains of its swaps, row by row.
+"""Dispatch to the kernels of each metric family: the value of a list, and the gains of its swaps.
 
-Objectives call `prepare_swaps` once a query and then `swap_gain_rows` for those ranks that they want, in any order, of
-those that count (`rows_that_count`); nothing is allocated on the way. A new metric of a known family is a class in that
-family's file; a new family is a file and one branch in each function here.
+Objectives call `prepare_swaps` once per query, then `swap_gain_rows` for any of the ranks that count
+(`rows_that_count`), in any order. Nothing is allocated. A new metric of a known family is a class in that family's
+file; a new family is a kernel file, a class and one branch in each function here.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import numpy as np
 
 from swaprank.arrays import Floats, Ints
 from swaprank.kernels import kernel
-from swaprank.metrics.average_precision import (
+from swaprank.metrics.average_precision_kernel import (
     average_precision_swaps,
     average_precision_value,
     prepare_average_precision,
 )
-from swaprank.metrics.bpref import bpref_swaps, bpref_value, prepare_bpref
-from swaprank.metrics.cascade import cascade_swaps, cascade_value, prepare_cascade
-from swaprank.metrics.cumulative import cumulative_swaps, cumulative_value
-from swaprank.metrics.custom import custom_swaps, custom_value, prepare_custom
-from swaprank.metrics.pairwise_correct import pairwise_swaps, pairwise_value, prepare_pairwise
+from swaprank.metrics.bpref_kernel import bpref_swaps, bpref_value, prepare_bpref
+from swaprank.metrics.cascade_kernel import cascade_swaps, cascade_value, prepare_cascade
+from swaprank.metrics.cumulative_kernel import cumulative_swaps, cumulative_value
+from swaprank.metrics.custom_kernel import custom_swaps, custom_value, prepare_custom
+from swaprank.metrics.pairwise_kernel import pairwise_swaps, pairwise_value, prepare_pairwise
 from swaprank.metrics.terms import (
     AVERAGE_PRECISION,
     BPREF,
@@ -32,14 +32,14 @@ from swaprank.metrics.terms import (
 )
 
 WORK_ROWS = 3
-"""A work array of shape (WORK_ROWS, longest list + 1) serves every family."""
+"""Every family needs a work array of at most shape (WORK_ROWS, longest list + 1)."""
 
 
 @kernel
 def list_value(
     terms: MetricTerms, query: int, ranked: Floats, ends: Ints, work: Floats, places: Ints, scratch: Ints
 ) -> float:
-    """The metric of one query, from the gains in rank order and the ends of their tie groups."""
+    """The metric of one query, from its gains in rank order and the ends of its tie groups."""
     raw = 0.0
     if terms.divisors[query] != np.inf:
         if terms.family == CUMULATIVE:
@@ -59,13 +59,13 @@ def list_value(
 
 @kernel
 def rows_that_count(terms: MetricTerms, query: int, n: int) -> int:
-    """Ranks from which a swap with a lower one can change the metric: 0 where the order cannot matter."""
+    """How many ranks, from the top, can change the metric by a swap with a lower rank; 0 if the order cannot matter."""
     return min(n, terms.depth) if terms.divisors[query] != np.inf else 0
 
 
 @kernel
 def prepare_swaps(terms: MetricTerms, query: int, ranked: Floats, work: Floats) -> None:
-    """Prefix sums of one query's list, which its swap gains share."""
+    """Fill `work` with prefix sums of one query's list, from which all its swap gains are computed."""
     if terms.family == AVERAGE_PRECISION:
         prepare_average_precision(ranked, terms.discounts, work)
     elif terms.family == CASCADE:
@@ -80,7 +80,7 @@ def prepare_swaps(terms: MetricTerms, query: int, ranked: Floats, work: Floats) 
 
 @kernel
 def rows_reached(terms: MetricTerms, rows: int, work: Floats) -> int:
-    """Of so many ranks, those that a user of a cascade may arrive at: below a certain stop, swaps change nothing."""
+    """How many of the first `rows` ranks a cascade user can reach: below a certain stop, swaps change nothing."""
     if terms.family == CASCADE:
         while rows > 0 and work[0, rows - 1] == 0.0:
             rows -= 1
@@ -91,9 +91,9 @@ def rows_reached(terms: MetricTerms, rows: int, work: Floats) -> int:
 def swap_gain_rows(
     terms: MetricTerms, query: int, ranked: Floats, first: int, last: int, work: Floats, out: Floats
 ) -> None:
-    """out[i - first, j], for ranks i from first to last and every j below i: the change if the two traded places.
+    """out[i - first, j], for ranks i from first to last and every j below i: the change if the two are swapped.
 
-    Several ranks a call, because Numba counts the references of every array that is handed on, and atomically.
+    One call does several ranks, because Numba counts references to every array argument with atomic operations.
     """
     norm = 1.0 / terms.divisors[query]
     if terms.family == AVERAGE_PRECISION:

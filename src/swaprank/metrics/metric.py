@@ -1,4 +1,4 @@
-"""What every metric is: a small immutable value that measures rankings and knows what a swap would change."""
+"""The base class of all metrics: a small immutable value that measures rankings and their swap gains."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swaprank.arrays import AnyArray, Floats, Ints
-from swaprank.errors import MetricError
+from swaprank.data.scores import check_scores
+from swaprank.errors import DataError, MetricError
+from swaprank.metrics.measuring import by_descending_id, check_lists, measure, swap_gain_matrix
 from swaprank.metrics.metric_options import OPTIONS, check_cut_off, check_option
-from swaprank.metrics.terms import Lists, MetricTerms
+from swaprank.metrics.terms import CUSTOM, Lists, MetricTerms
 
 OWN_METRIC = " (own)"
-"""What follows the name of a user's own metric in a model file, where its functions cannot be."""
+"""Follows the name of a user's own metric in a model file, which cannot hold the metric's functions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,16 +30,16 @@ class Metric(ABC):
     """
 
     names: ClassVar[tuple[str, ...]] = ()
-    """How it is written, the first being its own name; empty for the metrics that users make."""
+    """Names to parse, the canonical one first; empty for a user's own metric."""
     title: ClassVar[str]
     takes_k: ClassVar[bool] = True
     needs_k: ClassVar[bool] = False
     functions: ClassVar[tuple[str, ...]] = ()
-    """Fields that may be functions of the user's."""
+    """Fields that may hold a user's function."""
     needs: ClassVar[str] = "a relevant document"
     """What a query must have for its order to matter."""
     expectation: ClassVar[str] = "expected value over their orders"
-    """What ties="expected" gives."""
+    """What ties="expected" returns, in words."""
 
     k: int | None = field(default=None, kw_only=False)
     empty: int | str = 0
@@ -45,14 +47,14 @@ class Metric(ABC):
 
     @abstractmethod
     def terms(self, lists: Lists, pool: Lists) -> MetricTerms:
-        """Compile to data for these lists; `pool` has every judged document of each query, ranked or not."""
+        """Compile the metric to arrays for these lists; `pool` holds all judged documents of each query."""
 
     def __post_init__(self) -> None:
         label = self._label
         if not isinstance(label, str) or not label.strip():
-            raise MetricError(f"a metric's name must be a text that is not empty, found {label!r}.")
+            raise MetricError(f"a metric's name must be a non-empty string, found {label!r}.")
         if self.k is not None and not self.takes_k:
-            raise MetricError(f"{label} takes no cut-off, found @{self.k}.")
+            raise MetricError(f"{label} has no cut-off, found @{self.k}.")
         if self.k is None and self.needs_k:
             raise MetricError(f"{label} needs a cut-off, for example {label}@10.")
         if self.k is not None:
@@ -69,7 +71,7 @@ class Metric(ABC):
         return self.names[0] if self.names else getattr(self, "name", "metric")
 
     def _options(self) -> list[tuple[str, Any]]:
-        """Conventions in the order of OPTIONS, with their values."""
+        """The options of this metric with their values, in the order of OPTIONS."""
         own = {f.name for f in fields(self)}
         return [(name, getattr(self, name)) for name in OPTIONS if name in own]
 
@@ -80,11 +82,11 @@ class Metric(ABC):
         return self._label + cut + (f"({', '.join(changed)})" if changed else "")
 
     def describe(self) -> str:
-        """The conventions in words.
+        """Describe the metric's conventions in words.
 
         >>> import swaprank as sr
         >>> print(sr.metric("map@10").describe())
-        average precision to rank 10; relevant from label 1; over all relevant documents; \
+        average precision to rank 10; labels from 1 are relevant; divided by the number of relevant documents; \
 a query without a relevant document counts 0; tied scores: expected value over their orders
         """
         first = self.title if self.k is None else f"{self.title} to rank {self.k}"
@@ -103,23 +105,37 @@ a query without a relevant document counts 0; tied scores: expected value over t
         docid: ArrayLike | None = None,
         pool: Lists | None = None,
     ) -> BoundMetric:
-        """Prepare to measure many scorings of the same documents; the arrays given must stay as they are.
+        """Prepare to measure many score vectors of the same documents. Do not change the arrays afterwards.
 
         Args:
-            labels: One a document, query after query.
+            labels: One label per document, grouped by query.
             indptr: Query q has the documents from indptr[q] to indptr[q + 1].
             docid: Document ids, for ties="docid".
-            pool: Labels of all judged documents of each query, where some were not ranked; what a perfect
-                ranking could have reached is taken from it.
+            pool: Labels of all judged documents of each query, if some of them were not ranked. The ideal ranking
+                is computed from it.
 
         >>> import swaprank as sr
         >>> bound = sr.metric("ndcg").bind([0, 1], [0, 2])
         >>> bound.mean([0.1, 0.9]), round(bound.mean([0.9, 0.1]), 4)
         (1.0, 0.6309)
         """
-        from swaprank.metrics.measuring import bind
-
-        return bind(self, labels, indptr, docid=docid, pool=pool)
+        lists = check_lists(labels, indptr)
+        judged = lists if pool is None else check_lists(*pool)
+        if len(judged.indptr) != len(lists.indptr):
+            raise DataError(f"the pool has {len(judged.indptr) - 1} queries, but {len(lists.indptr) - 1} were ranked.")
+        ids = None if docid is None else np.asarray(docid)
+        tie_order = np.arange(len(lists.labels))
+        if self.ties == "docid" and ids is not None:
+            tie_order = by_descending_id(ids, lists.indptr)
+        return BoundMetric(
+            self,
+            self.terms(lists, judged),
+            lists.labels,
+            lists.indptr,
+            tie_order,
+            docid=ids,
+            pool=None if pool is None else judged,
+        )
 
     def per_query(
         self,
@@ -130,7 +146,7 @@ a query without a relevant document counts 0; tied scores: expected value over t
         docid: ArrayLike | None = None,
         n_threads: int | None = None,
     ) -> Floats:
-        """The metric of every query; NaN for a query that is left out.
+        """The metric of every query; NaN for a query that is left out (empty="skip").
 
         >>> import swaprank as sr
         >>> sr.metric("mrr").per_query([1, 0, 0, 1], [0.9, 0.1, 0.8, 0.2], [0, 2, 4])
@@ -147,7 +163,7 @@ a query without a relevant document counts 0; tied scores: expected value over t
         docid: ArrayLike | None = None,
         n_threads: int | None = None,
     ) -> float:
-        """The mean over the queries that are not left out.
+        """The mean over all queries that are not left out.
 
         >>> import swaprank as sr
         >>> sr.metric("mrr").mean([1, 0, 0, 1], [0.9, 0.1, 0.8, 0.2], [0, 2, 4])
@@ -156,7 +172,7 @@ a query without a relevant document counts 0; tied scores: expected value over t
         return self.bind(labels, indptr, docid=docid).mean(scores, n_threads=n_threads)
 
     def swap_gains(self, labels_in_rank_order: ArrayLike) -> Floats:
-        """How the metric of one list would change if the documents at two ranks traded places, for all pairs.
+        """The change of one list's metric if the documents at two ranks are swapped, for all pairs of ranks.
 
         >>> import swaprank as sr
         >>> sr.metric("mrr").swap_gains([0, 0, 1]).round(4)
@@ -164,17 +180,24 @@ a query without a relevant document counts 0; tied scores: expected value over t
                [0.    , 0.    , 0.1667],
                [0.6667, 0.1667, 0.    ]])
         """
-        from swaprank.metrics.measuring import swap_gains
-
-        return swap_gains(self, labels_in_rank_order)
+        labels = np.atleast_1d(np.asarray(labels_in_rank_order, dtype=np.float64))
+        lists = check_lists(labels, [0, len(labels)])
+        gains = np.zeros((len(labels), len(labels)))
+        terms = self.terms(lists, lists)
+        swap_gain_matrix(terms, gains)
+        if terms.family == CUSTOM and not np.isfinite(gains).all():
+            raise MetricError(
+                f"{self}: evaluate failed or did not return a finite number, for the list or after a swap."
+            )
+        return gains + 0.0  # turns -0 into 0
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class BoundMetric:
-    """A metric bound to labels: measures scorings of the same documents without preparing anew.
+    """A metric bound to labels: measures many score vectors of the same documents.
 
-    Another process binds anew when it unpickles one: the terms of a CustomMetric hold an address in this process.
+    Unpickling binds again, because the terms of a CustomMetric hold a memory address of this process.
 
     >>> import swaprank as sr
     >>> isinstance(sr.metric("map").bind([0, 1], [0, 2]), sr.BoundMetric)
@@ -186,25 +209,42 @@ class BoundMetric:
     labels: Floats
     indptr: Ints
     tie_order: Ints
-    """Positions, query after query, in the order that decides between tied scores."""
+    """Positions grouped by query; among tied scores, the document that comes first here ranks first."""
     docid: AnyArray | None
     pool: Lists | None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _bind_anew, (self.metric, self.labels, self.indptr, self.docid, self.pool)
+        return _bind, (self.metric, self.labels, self.indptr, self.docid, self.pool)
 
     def per_query(self, scores: ArrayLike, *, n_threads: int | None = None) -> Floats:
-        """The metric of every query; NaN for a query that is left out."""
-        from swaprank.metrics.measuring import measure
-
-        return measure(self, scores, n_threads)
+        """The metric of every query; NaN for a query that is left out (empty="skip")."""
+        checked = check_scores(scores, len(self.tie_order))
+        if self.metric.ties == "docid":
+            # trec_eval stores scores in single precision: scores that are equal there are tied.
+            checked = checked.astype(np.float32).astype(np.float64)
+        break_ties = self.metric.ties != "expected"
+        values, tied = measure(self.terms, self.indptr, self.tie_order, checked, break_ties, n_threads)
+        if self.metric.ties == "docid" and self.docid is None and tied >= 0:
+            query = int(np.searchsorted(self.indptr, tied, side="right")) - 1
+            raise DataError(
+                f"{self.metric} breaks ties by document id, but no document ids are given, and in query {query} "
+                f"document {tied - self.indptr[query]} (both counted from 0) has the same score as another one, "
+                f"{checked[tied]:g}. Give document ids, or choose ties=input or ties=expected."
+            )
+        failed = np.flatnonzero(~np.isfinite(values) & ~self.terms.is_empty)
+        if len(failed):
+            raise MetricError(
+                f"{self.metric}: evaluate failed or did not return a finite number for query {failed[0]} "
+                f"({self.indptr[failed[0] + 1] - self.indptr[failed[0]]} documents)."
+            )
+        return values
 
     def mean(self, scores: ArrayLike, *, n_threads: int | None = None) -> float:
-        """The mean over the queries that are not left out; NaN if none remains."""
+        """The mean over all queries that are not left out; NaN if there is none."""
         values = self.per_query(scores, n_threads=n_threads)
         kept = values[~np.isnan(values)]
         return float(kept.mean()) if len(kept) else float("nan")
 
 
-def _bind_anew(metric: Metric, labels: Floats, indptr: Ints, docid: AnyArray | None, pool: Lists | None) -> BoundMetric:
+def _bind(metric: Metric, labels: Floats, indptr: Ints, docid: AnyArray | None, pool: Lists | None) -> BoundMetric:
     return metric.bind(labels, indptr, docid=docid, pool=pool)

@@ -1,4 +1,4 @@
-"""The choices that make two tools disagree about one metric: what each may be, and what it says in words."""
+"""The options of metrics, on which tools disagree: allowed values and their descriptions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Bools, Floats, Ints
+from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.errors import MetricError, did_you_mean
 
 
 def _exp2_gain(labels: Floats) -> Floats:
-    # A negative label (TREC marks spam so) is worth nothing, as in trec_eval.
+    # A negative label (spam in TREC) has gain 0, as in trec_eval.
     with np.errstate(over="ignore"):
         return np.exp2(np.maximum(labels, 0.0)) - 1.0
 
@@ -40,15 +40,10 @@ DISCOUNTS: dict[str, Callable[[Ints], Floats]] = {
 }
 
 
-def is_relevant(labels: Floats, rel: float) -> Bools:
-    """Labels from `rel` on."""
-    return labels >= rel
-
-
 @final
 @dataclass(frozen=True)
 class Choice:
-    """One of a few values, each with its meaning in words."""
+    """An option with a few allowed values, each with a description."""
 
     words: dict[Any, str]
 
@@ -60,21 +55,21 @@ class Choice:
         raise ValueError(did_you_mean(text, map(str, self.words)))
 
     def check(self, value: Any) -> Any:
-        """Refuse what is not a choice."""
-        # True equals 1, but is not what was meant where 0 and 1 are the choices.
+        """The value; raises ValueError if it is not allowed."""
+        # True == 1, so the type is compared too.
         if not any(type(value) is type(choice) and value == choice for choice in self.words):
             raise ValueError(did_you_mean(str(value), map(str, self.words)))
         return value
 
     def describe(self, value: Any, wording: Mapping[str, str]) -> str:
-        """The choice in the metric's words."""
+        """Describe the value in words."""
         return self.words[value].format_map(wording)
 
 
 @final
 @dataclass(frozen=True)
 class Number:
-    """A finite number between two bounds, both open."""
+    """An option that is a finite number between two bounds, both excluded."""
 
     words: str
     low: float = -np.inf
@@ -88,7 +83,7 @@ class Number:
             return float(text)
 
     def check(self, value: Any) -> float:
-        """Refuse what is not a number or out of bounds; whole numbers become int, so that equal ones print alike."""
+        """The number, as int if it is whole, so that 2.0 prints as 2; raises ValueError if it is not allowed."""
         if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
             raise ValueError("it must be a number.")
         number = int(value) if isinstance(value, int | np.integer) else float(value)
@@ -98,11 +93,11 @@ class Number:
 
     def _bounds(self) -> str:
         if self.high < np.inf:
-            return f"it must lie between {self.low:g} and {self.high:g}."
+            return f"it must be between {self.low:g} and {self.high:g}."
         return "it must be a finite number." if self.low == -np.inf else f"it must be finite and above {self.low:g}."
 
     def describe(self, value: Any, wording: Mapping[str, str]) -> str:
-        """The number in words."""
+        """Describe the value in words."""
         return self.words.format(value)
 
 
@@ -115,17 +110,17 @@ OPTIONS: dict[str, Choice | Number] = {
             "reciprocal": "discount 1/r",
         }
     ),
-    "normalize": Choice({True: "divided by the best sum possible", False: "not divided by the best sum possible"}),
-    "rel": Number("relevant from label {}"),
+    "normalize": Choice({True: "divided by the best possible sum", False: "not divided by the best possible sum"}),
+    "rel": Number("labels from {} are relevant"),
     "over": Choice(
         {
-            "relevant": "over all relevant documents",
-            "reachable": "over the relevant documents that k ranks can hold",
+            "relevant": "divided by the number of relevant documents",
+            "reachable": "divided by the number of relevant documents, at most k",
         }
     ),
     "p": Number("persistence {}", low=0, high=1),
     "max_label": Number("largest label {}", low=0),
-    "short": Choice({"as_is": "a list shorter than k as it is", "zero": "a list shorter than k counts 0"}),
+    "short": Choice({"as_is": "a list shorter than k is measured as it is", "zero": "a list shorter than k counts 0"}),
     "empty": Choice(
         {
             0: "a query without {needs} counts 0",
@@ -144,7 +139,7 @@ OPTIONS: dict[str, Choice | Number] = {
 
 
 def check_option(metric: str, name: str, value: Any) -> Any:
-    """The value in its plain form; refused where the option does not take it."""
+    """The value as the option stores it; raises MetricError if the option does not allow it."""
     try:
         return OPTIONS[name].check(value)
     except ValueError as error:
@@ -152,7 +147,7 @@ def check_option(metric: str, name: str, value: Any) -> Any:
 
 
 def check_cut_off(metric: str, k: Any) -> int:
-    """A cut-off as int: 10.0 is 10, and prints so."""
+    """A cut-off as int, so that 10.0 prints as 10."""
     whole = isinstance(k, int | np.integer) or (isinstance(k, float | np.floating) and float(k).is_integer())
     if isinstance(k, bool) or not whole or k < 1:
         raise MetricError(f"{metric}: k must be a whole number from 1, found {k!r}.")
@@ -160,7 +155,7 @@ def check_cut_off(metric: str, k: Any) -> int:
 
 
 def parse_option(metric: str, name: str, text: str) -> Any:
-    """An option's value from its text."""
+    """Parse the value of an option; raises MetricError if the option does not allow it."""
     try:
         return OPTIONS[name].parse(text)
     except ValueError as error:
@@ -168,7 +163,7 @@ def parse_option(metric: str, name: str, text: str) -> Any:
 
 
 def tabulate(function: Callable[[Any], Any], values: AnyArray, role: str, metric: object) -> Floats:
-    """function(value) for every value, called once for each distinct one."""
+    """function(value) for every value, called once per distinct value."""
     distinct, where = np.unique(values, return_inverse=True)
     results = np.empty(len(distinct))
     for at, value in enumerate(distinct.tolist()):
@@ -177,5 +172,5 @@ def tabulate(function: Callable[[Any], Any], values: AnyArray, role: str, metric
         except Exception as error:
             raise MetricError(f"{metric}: {role}({value!r}) failed: {type(error).__name__}: {error}.") from error
         if not np.isfinite(results[at]):
-            raise MetricError(f"{metric}: {role}({value!r}) gave {results[at]}; it must give a finite number.")
+            raise MetricError(f"{metric}: {role}({value!r}) returned {results[at]}; it must return a finite number.")
     return results[where.reshape(values.shape)]

@@ -1,33 +1,32 @@
-"""Documents by descending score, and which of them are tied."""
+"""Sort documents by descending score, find ties, and shuffle with a seed."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Floats, Ints
+from swaprank.arrays import AnyArray, Floats, Ints, contiguous_ints
 from swaprank.kernels import kernel
-from swaprank.metrics.terms import own_ints
 
-_COUNTED = 400
-"""Lists up to here are ranked by comparing all pairs, which vectorises and so beats any sort; longer ones merged."""
-_RUN = 12
-"""Merging starts from runs of this length, sorted by insertion."""
-SELECTED = 32
-"""Cut-offs up to here are found by keeping the best so far."""
+_COUNTING_LIMIT = 400
+"""Lists up to this length are ranked by comparing all pairs, which is vectorised and faster than sorting."""
+_RUN_LENGTH = 12
+"""Merge sort starts from runs of this length, sorted by insertion."""
+SELECTION_LIMIT = 32
+"""Up to this many largest values are found by insertion into a list of the best so far."""
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-"""What splitmix64 adds to its state at each step."""
+"""The increment of splitmix64."""
 MIXER = np.uint64(0xD1342543DE82EF95)
-"""Odd, and not GOLDEN: sets apart the states in which the shuffles of neighbouring queries begin."""
+"""Odd and different from GOLDEN, so that the random states of neighbouring queries do not overlap."""
 
 
 @kernel
 def rank_documents(scores: Floats, order: Ints, scratch: Ints, gathered: Floats) -> None:
-    """Sort `order`, positions in `scores`, by descending score; tied documents keep the order they came in.
+    """Sort `order`, positions in `scores`, by descending score; tied documents keep their order.
 
-    Stable, so that whoever fills `order` decides the ties: rows as given, document ids, a seeded shuffle. `scratch` and
-    `gathered` are at least as long as `order`.
+    The sort is stable, so the caller decides ties by the order it fills in: row order, document ids, a seeded shuffle.
+    `scratch` and `gathered` must be at least as long as `order`.
     """
-    if len(order) <= _COUNTED:
+    if len(order) <= _COUNTING_LIMIT:
         _rank_by_counting(scores, order, scratch, gathered)
     else:
         _rank_by_merging(scores, order, scratch)
@@ -35,7 +34,7 @@ def rank_documents(scores: Floats, order: Ints, scratch: Ints, gathered: Floats)
 
 @kernel
 def _rank_by_counting(scores: Floats, order: Ints, scratch: Ints, gathered: Floats) -> None:
-    """A document's rank is the number of those with a larger score, and of those tied that came before it."""
+    """A document's rank is the number of documents with a larger score, plus that of tied ones before it."""
     n = len(order)
     for i in range(n):
         scratch[i] = order[i]
@@ -53,8 +52,8 @@ def _rank_by_counting(scores: Floats, order: Ints, scratch: Ints, gathered: Floa
 @kernel
 def _rank_by_merging(scores: Floats, order: Ints, scratch: Ints) -> None:
     n = len(order)
-    for start in range(0, n, _RUN):
-        for i in range(start + 1, min(start + _RUN, n)):
+    for start in range(0, n, _RUN_LENGTH):
+        for i in range(start + 1, min(start + _RUN_LENGTH, n)):
             document = order[i]
             score = scores[document]
             j = i
@@ -62,7 +61,7 @@ def _rank_by_merging(scores: Floats, order: Ints, scratch: Ints) -> None:
                 order[j] = order[j - 1]
                 j -= 1
             order[j] = document
-    width = _RUN
+    width = _RUN_LENGTH
     while width < n:
         for start in range(0, n, 2 * width):
             middle = min(start + width, n)
@@ -93,7 +92,7 @@ def _merge(scores: Floats, order: Ints, scratch: Ints, start: int, middle: int, 
 
 @kernel
 def largest(values: Floats, start: int, stop: int, k: int, top: Floats) -> None:
-    """top[:k]: the k largest of values[start:stop], descending."""
+    """top[:k]: the k largest of values[start:stop], in descending order."""
     for i in range(k):
         top[i] = -np.inf
     for i in range(start, stop):
@@ -108,9 +107,9 @@ def largest(values: Floats, start: int, stop: int, k: int, top: Floats) -> None:
 
 @kernel
 def score_at(scores: Floats, order: Ints, depth: int, gathered: Floats, top: Floats) -> float:
-    """The score at rank `depth`, and the scores gathered; -inf, and nothing gathered, if ranking all costs no more."""
+    """Gather the scores and return the score at rank `depth`; -inf, without gathering, if sorting all is as fast."""
     n = len(order)
-    if depth > SELECTED or n < 2 * depth:
+    if depth > SELECTION_LIMIT or n < 2 * depth:
         return -np.inf
     for i in range(n):
         gathered[i] = scores[order[i]]
@@ -120,9 +119,9 @@ def score_at(scores: Floats, order: Ints, depth: int, gathered: Floats, top: Flo
 
 @kernel
 def keep_top(scores: Floats, order: Ints, depth: int, gathered: Floats, top: Floats) -> int:
-    """Move to the front of `order` those documents that can stand within `depth`, ties with the last one included.
+    """Move the documents that can rank within `depth`, ties included, to the front of `order`; return their number.
 
-    Gives their number; the others are lost. All are kept where the list is short or the depth large.
+    The other documents are lost. All are kept if the list is short or the depth large.
     """
     n = len(order)
     last = score_at(scores, order, depth, gathered, top)
@@ -138,9 +137,9 @@ def keep_top(scores: Floats, order: Ints, depth: int, gathered: Floats, top: Flo
 
 @kernel
 def rank_leading(scores: Floats, order: Ints, depth: int, scratch: Ints, gathered: Floats, top: Floats) -> None:
-    """Sort those documents that can stand within `depth` to the front of `order`, the others behind them as they came.
+    """Sort the documents that can rank within `depth` to the front of `order`; the others follow in their old order.
 
-    Enough for a metric that looks no deeper, and several times faster than sorting all.
+    This is enough for a metric with that cut-off, and several times faster than sorting all.
     """
     n = len(order)
     kept, others = n, 0
@@ -161,10 +160,10 @@ def rank_leading(scores: Floats, order: Ints, depth: int, scratch: Ints, gathere
 
 
 @kernel
-def tie_groups(scores: Floats, order: Ints, apart: bool, ends: Ints) -> int:
-    """For the first rank of each group of equal scores, where the group ends; each document alone if `apart`.
+def tie_groups(scores: Floats, order: Ints, break_ties: bool, ends: Ints) -> int:
+    """ends[r], for the first rank r of each group of tied scores: where the group ends.
 
-    Gives a document that is tied with another, or -1.
+    With `break_ties`, every document is a group of its own. Returns a document that is tied with another one, or -1.
     """
     n = len(order)
     tied = -1
@@ -173,7 +172,7 @@ def tie_groups(scores: Floats, order: Ints, apart: bool, ends: Ints) -> int:
         end = start + 1
         while end < n and scores[order[end]] == scores[order[start]]:
             tied = order[end]
-            if apart:
+            if break_ties:
                 break
             end += 1
         ends[start] = end
@@ -183,7 +182,7 @@ def tie_groups(scores: Floats, order: Ints, apart: bool, ends: Ints) -> int:
 
 @kernel
 def shuffle(values: AnyArray, state: np.uint64) -> np.uint64:
-    """Shuffle in place [Fisher & Yates], by splitmix64 from `state`; gives the state to go on from."""
+    """Shuffle in place [Fisher & Yates] with splitmix64 from `state`; return the next state."""
     for r in range(len(values) - 1, 0, -1):
         state += GOLDEN
         z = state
@@ -201,10 +200,10 @@ def _shuffle_queries(indptr: Ints, seed: np.uint64, tie_order: Ints) -> None:
 
 
 def seeded_tie_order(indptr: Ints, seed: int) -> Ints:
-    """Positions, query after query, shuffled within each query: an order for ties that knows nothing of the rows.
+    """A tie order that does not depend on the row order: positions grouped by query, shuffled within each query.
 
-    The same for the same seed on every machine, and for a query whatever follows it.
+    It is the same for a seed on every machine, and a query's order does not depend on the queries after it.
     """
     tie_order = np.arange(indptr[-1])
-    _shuffle_queries(own_ints(indptr), np.uint64(seed % 2**64), tie_order)
+    _shuffle_queries(contiguous_ints(indptr), np.uint64(seed % 2**64), tie_order)
     return tie_order

@@ -40,13 +40,13 @@ _IR_MEASURES_DCG = {"log2": "linear", "exp-log2": "exp2"}
 
 
 def metric(name: str | Metric, convention: str = "standard") -> Metric:
-    """A metric from its name, with the conventions of a tool; what the name itself says goes first.
+    """A metric from its name. Options in the name override those of the convention.
 
     Args:
         name: `ndcg@10`, `map`, `mrr`, `err@20`, `p@5`, `recall@100`, `success@1`, `wta`, `pairwise`, `bpref`, `dcg`,
             `rbp(p=0.8)`, with options in brackets: `map(rel=2)`, `ndcg@10(gain=linear, empty=skip)`. The spellings of
-            ir_measures (`nDCG@10`, `AP`, `RR`) mean the same metrics. A metric object is given back as it is.
-        convention: "standard", "trec", "letor", "mslr" or "lightgbm".
+            ir_measures (`nDCG@10`, `AP`, `RR`) mean the same metrics. A metric object is returned unchanged.
+        convention: The tool whose definitions to use: "standard", "trec", "letor", "mslr" or "lightgbm".
 
     >>> import swaprank as sr
     >>> print(sr.metric("ndcg@10", convention="letor"))
@@ -60,7 +60,7 @@ def metric(name: str | Metric, convention: str = "standard") -> Metric:
         return name
     written = _WRITTEN.fullmatch(name) if isinstance(name, str) else None
     if written is None:
-        raise MetricError(f"{name!r} is not a metric's name; write for example 'ndcg@10' or 'map(rel=2)'.")
+        raise MetricError(f"{name!r} is not the name of a metric; write for example 'ndcg@10' or 'map(rel=2)'.")
     kind = BY_NAME.get(written["name"].lower())
     if kind is None:
         raise MetricError(f"there is no metric '{written['name']}'; {did_you_mean(written['name'], BY_NAME)}")
@@ -71,17 +71,17 @@ def metric(name: str | Metric, convention: str = "standard") -> Metric:
 
 
 def metrics(names: str | Metric | Iterable[str | Metric], convention: str = "standard") -> list[Metric]:
-    """Several metrics, given by one name or many, none of them twice."""
+    """A list of distinct metrics, from one name or several."""
     given = [names] if isinstance(names, str | Metric) else list(names)
     if not given:
-        raise MetricError("name at least one metric.")
+        raise MetricError("at least one metric is needed, found none.")
     parsed = list(dict.fromkeys(metric(name, convention) for name in given))
     written = [str(each) for each in parsed]
     for text in written:
         if written.count(text) > 1:
-            raise MetricError(f"two different metrics are called {text}; give them different names with name=….")
+            raise MetricError(f"two different metrics have the name {text}; give them different names with name=….")
         if text == "qid":
-            raise MetricError("a metric cannot be called qid, as query ids are; give it another name with name=….")
+            raise MetricError("a metric cannot have the name qid, the column of query ids; choose another with name=….")
     return parsed
 
 

@@ -1,18 +1,18 @@
-"""What a metric compiles to: plain arrays and a family number, so that one cached kernel serves every metric.
+"""What a metric compiles to: plain arrays and a family number, so that one cached kernel works for every metric.
 
     value of query q  =  base[q] + raw(family, gains of q's documents in rank order, discounts) / divisors[q]
 
-           gains      [ g g g g g g g g g g ... ]     one a document, query after query (what a gain is, the
-           indptr     [ 0     3         8   ... ]       family says: 2^l - 1, a stop probability, 0 or 1, …)
-           base       [ b     b         b   ... ]     one a query
-           divisors   [ d     d         d   ... ]     one a query: best possible DCG, relevant documents, …
-           discounts  [ D(1) D(2) D(3)  ... ]         one a rank, 0 beyond the cut-off k
+           gains      [ g g g g g g g g g g ... ]     one per document, grouped by query; the family defines
+           indptr     [ 0     3         8   ... ]       its meaning: 2^l - 1, a stop probability, 0 or 1, …
+           base       [ b     b         b   ... ]     one per query
+           divisors   [ d     d         d   ... ]     one per query: best possible DCG, relevant documents, …
+           discounts  [ D(1) D(2) D(3)  ... ]         one per rank, 0 beyond the cut-off k
 
-A query whose order cannot matter (no relevant document, say) has an infinite divisor and its value in `base`, which
-is NaN where it is left out. Nothing else is infinite: sums that could overflow are refused. Dividing, not multiplying
-by an inverse, makes a perfect NDCG exactly 1.
+If the order of a query's documents cannot matter (no relevant document, for example), its divisor is infinite and
+`base` holds its value, which is NaN if the query is left out. Nothing else is infinite: metrics raise an error for sums
+that could overflow. Dividing, rather than multiplying by an inverse, makes a perfect NDCG exactly 1.
 
-Every array is writable and contiguous, whatever the user's were: Numba compiles a kernel anew for each kind.
+Every array is writable and contiguous, because Numba compiles a kernel again for every other layout.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Bools, Floats, Ints
+from swaprank.arrays import Bools, Floats, Ints, contiguous_floats
 
 CUMULATIVE = 0
 """sum over ranks of gain * D(rank): DCG, precision, recall, RBP."""
 AVERAGE_PRECISION = 1
-"""sum over relevant ranks of D(rank) * relevant documents down to there."""
+"""sum over relevant ranks of D(rank) * number of relevant documents down to that rank."""
 CASCADE = 2
-"""A user goes down the list and stops at each document with its probability: ERR, reciprocal rank, success."""
+"""A user walks down the list and stops at each document with its probability: ERR, reciprocal rank, success."""
 PAIRWISE = 3
 """Pairs of different labels in the right order; the gains are the labels."""
 BPREF = 4
@@ -40,14 +40,14 @@ UNLIMITED = np.iinfo(np.int64).max
 
 
 class Lists(NamedTuple):
-    """Labels, query after query, and where each query begins."""
+    """Labels grouped by query, and where each query starts."""
 
     labels: Floats
     indptr: Ints
 
 
 class MetricTerms(NamedTuple):
-    """One metric on one data set, as kernels take it."""
+    """One metric on one data set, in the form that kernels take."""
 
     family: int
     gains: Floats
@@ -55,13 +55,13 @@ class MetricTerms(NamedTuple):
     base: Floats
     divisors: Floats
     is_empty: Bools
-    """Queries without anything to gain, whether they count or are left out."""
+    """Queries whose value does not depend on the order of their documents."""
     pool: Floats
-    """(n_queries, 2): relevant and judged non-relevant documents of each query, for the families that count them."""
+    """(n_queries, 2): the numbers of relevant and of judged non-relevant documents, for bpref."""
     depth: int
-    """Trading two documents that are both ranked beyond this changes nothing."""
+    """Swapping two documents that both rank beyond this depth changes nothing."""
     evaluate: int
-    """Address of a user's compiled function; 0 for every other family."""
+    """Address of a user's compiled function; 0 for all other families."""
 
 
 def make_terms(
@@ -70,59 +70,25 @@ def make_terms(
     lists: Lists,
     *,
     discounts: Floats | None = None,
-    divisors: Floats | None = None,
+    divisors: Floats | float = 1.0,
     is_empty: Bools | None = None,
     empty: float | str = 0,
     pool: Floats | None = None,
     depth: int | None = None,
     evaluate: int = 0,
 ) -> MetricTerms:
-    """Terms with their defaults filled in; queries marked is_empty get the value that `empty` says."""
+    """Terms with defaults filled in; `empty` is the value of the queries marked is_empty."""
     n_queries = len(lists.indptr) - 1
     is_empty = np.zeros(n_queries, np.bool_) if is_empty is None else is_empty
     empty_value = np.nan if empty == "skip" else float(empty)
     return MetricTerms(
         family=family,
-        gains=own_floats(gains),
-        discounts=own_floats(np.ones(1) if discounts is None else discounts),
+        gains=contiguous_floats(gains),
+        discounts=contiguous_floats(np.ones(1) if discounts is None else discounts),
         base=np.where(is_empty, empty_value, 0.0),
-        divisors=np.where(is_empty, np.inf, np.ones(n_queries) if divisors is None else divisors),
+        divisors=np.where(is_empty, np.inf, divisors),
         is_empty=is_empty,
-        pool=own_floats(np.zeros((1, 2)) if pool is None else pool),
+        pool=contiguous_floats(np.zeros((1, 2)) if pool is None else pool),
         depth=UNLIMITED if depth is None else depth,
         evaluate=evaluate,
     )
-
-
-def own_floats(values: AnyArray) -> Floats:
-    """As float64, writable and contiguous; copied only if it is not."""
-    return np.require(values, np.float64, ["C", "A", "W"])
-
-
-def own_ints(values: AnyArray) -> Ints:
-    """As int64, writable and contiguous; copied only if it is not."""
-    return np.require(values, np.int64, ["C", "A", "W"])
-
-
-def longest_list(indptr: Ints) -> int:
-    """Documents in the longest list."""
-    return int(np.diff(indptr).max(initial=0))
-
-
-def sum_by_query(values: Floats | Bools, indptr: Ints) -> Floats:
-    """The sum of each query's values; a query without documents has 0."""
-    sums = np.zeros(len(indptr) - 1)
-    filled = indptr[:-1] < indptr[1:]
-    if filled.any():
-        # Between the starts of two lists that hold documents there are only lists that hold none.
-        sums[filled] = np.add.reduceat(values.astype(np.float64, copy=False), indptr[:-1][filled])
-    return sums
-
-
-def any_by_query(flags: Bools, indptr: Ints) -> Bools:
-    """Whether any of each query's flags is set; for a query without documents none is."""
-    found = np.zeros(len(indptr) - 1, np.bool_)
-    filled = indptr[:-1] < indptr[1:]
-    if filled.any():
-        found[filled] = np.logical_or.reduceat(flags, indptr[:-1][filled])
-    return found

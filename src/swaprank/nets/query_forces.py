@@ -7,8 +7,8 @@ never takes, before it compiles what they call. A first fit then compiles for 8 
 from __future__ import annotations
 
 from swaprank.arrays import Floats, Ints
+from swaprank.data.grouping import longest_list
 from swaprank.kernels import kernel
-from swaprank.metrics.terms import longest_list
 from swaprank.objectives.constructions import construction_queries
 from swaprank.objectives.forces import RANKNET, Forces
 from swaprank.objectives.lambdas import lambda_queries

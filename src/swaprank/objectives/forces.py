@@ -13,11 +13,11 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from swaprank.arrays import Bools, Floats, Ints
+from swaprank.arrays import Bools, Floats, Ints, contiguous_floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import MetricError
 from swaprank.kernels import kernel
-from swaprank.metrics.terms import CUSTOM, MetricTerms, own_floats
+from swaprank.metrics.terms import CUSTOM, MetricTerms
 from swaprank.objectives.constructions import construction_queries
 from swaprank.objectives.lambdas import lambda_queries
 from swaprank.objectives.objective import BoundObjective
@@ -88,7 +88,7 @@ def make_forces(
         pair_indptr=pair_indptr.astype(np.int64),
         above=above,
         below=below,
-        targets=own_floats(targets),
+        targets=contiguous_floats(targets),
         weights=np.empty(0) if data.sample_weight is None else np.array(data.by_query(data.sample_weight)),
     )
 

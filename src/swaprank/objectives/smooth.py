@@ -10,10 +10,11 @@ import numpy as np
 
 from swaprank.arrays import Floats, Ints
 from swaprank.data.dataset import Dataset
+from swaprank.data.grouping import longest_list, sum_by_query
 from swaprank.errors import MetricError, ParameterError, did_you_mean
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import seeded_tie_order
-from swaprank.metrics.terms import AVERAGE_PRECISION, CASCADE, CUMULATIVE, MetricTerms, longest_list, sum_by_query
+from swaprank.metrics.terms import AVERAGE_PRECISION, CASCADE, CUMULATIVE, MetricTerms
 from swaprank.objectives.smooth_indicators import rank_queries, smooth_other_queries, smooth_sum_queries
 from swaprank.objectives.smooth_ranks import smooth_rank_queries
 from swaprank.threads import query_chunks, run_in_threads, thread_count

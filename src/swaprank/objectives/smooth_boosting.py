@@ -21,8 +21,8 @@ import numpy as np
 
 from swaprank.arrays import Bools, Floats, Ints
 from swaprank.data.dataset import Dataset
+from swaprank.data.grouping import sum_by_query
 from swaprank.metrics.metric import Metric
-from swaprank.metrics.terms import sum_by_query
 from swaprank.objectives.objective import BoundObjective, Objective
 from swaprank.objectives.smooth import BoundSmooth, SmoothObjective, all_equal
 

@@ -10,7 +10,7 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
-from swaprank.metrics.binding import bind_to_data
+from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.linear import LinearModel
@@ -148,7 +148,7 @@ class LinearRegressionRanker(Ranker):
         if data.n_queries < 2:
             raise DataError("one query is too few to choose a regularization by; give a number, or a valid= set.")
         folds = query_folds(data.n_queries, self.n_folds or FOLDS, int(self.random_state))
-        judge = Judge(problem.scorer, bind_to_data(metric, data))
+        judge = Judge(problem.scorer, bind_metric(metric, data, refuse_constant=True))
         return [float(value) for value in fold_values(fit, folds, judge, other, self.n_threads)]
 
     def _problem(self, data: Dataset, shape: Linear) -> FitProblem:

@@ -10,7 +10,7 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
-from swaprank.metrics.binding import bind_metric, bind_to_data
+from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.activations import ACTIVATIONS, Activation
@@ -270,7 +270,7 @@ class SmoothRank(Ranker):
         folds = query_folds(data.n_queries, self.n_folds or FOLDS, int(self.random_state))
         if len(folds) < 2:
             raise DataError("one query is too few to choose a regularization by; give a number, or a valid= set.")
-        judges = Judge(ascents[0].scorer, bind_to_data(metric, data)), other
+        judges = Judge(ascents[0].scorer, bind_metric(metric, data, refuse_constant=True)), other
         n_threads = thread_count(self.n_threads)
         return try_folds(ascents, start, folds, self._steps, metric, judges, callbacks, n_threads)
 

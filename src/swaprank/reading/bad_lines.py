@@ -1,4 +1,4 @@
-"""What is wrong with a line of LETOR text, in words."""
+"""Error messages for bad lines of LETOR text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COUNTED_BYTES = 1 << 20
 
 
 class BadLineError(Exception):
-    """A line that cannot be read, by its place in a block of text."""
+    """A line that cannot be parsed: the kind of error and its position in a block of text."""
 
     def __init__(self, kind: int, position: int) -> None:
         super().__init__(kind, position)
@@ -23,7 +23,7 @@ class BadLineError(Exception):
 
 
 def bad_line_error(bad: BadLineError, text: Bytes, lines_before: int, file: Path, n_features: int | None) -> DataError:
-    """The error for the user: file, line, what was found and what was expected."""
+    """The error message: file, line, what was expected and what was found."""
     line = lines_before + count_lines(text[: bad.position]) + 1
     found = _token(text, bad.position)
     if "\0" in found:
@@ -32,7 +32,7 @@ def bad_line_error(bad: BadLineError, text: Bytes, lines_before: int, file: Path
 
 
 def count_lines(text: Bytes) -> int:
-    """How many newlines there are; in pieces, for the text may be a whole mapped file."""
+    """The number of newlines; counted in pieces, because the text may be a whole memory-mapped file."""
     pieces = range(0, len(text), _COUNTED_BYTES)
     return sum(text[start : start + _COUNTED_BYTES].tobytes().count(b"\n") for start in pieces)
 
@@ -49,7 +49,7 @@ def _complaint(kind: int, found: str, n_features: int | None) -> str:
     if kind == status.BAD_VALUE:
         return f"expected a number after '{index}:', found " + (f"'{value}'" if value else "nothing")
     if kind == status.INFINITE:
-        return f"feature {index} is '{value}'; a value must be finite, or nan where it is missing"
+        return f"feature {index} is '{value}'; a value must be finite, or nan if it is missing"
     if kind == status.REPEATED:
         return f"feature {index} is given twice"
     if kind == status.LONG_ID:
@@ -57,14 +57,14 @@ def _complaint(kind: int, found: str, n_features: int | None) -> str:
     if kind == status.NOT_UTF8:
         return f"the id '{found}' is not UTF-8: {HOW_TO_RECODE}"
     if int(index) == 0:
-        return "there is a feature 0, but zero_based=False says that they are numbered from 1"
+        return "found feature 0, but with zero_based=False features are numbered from 1"
     if n_features is None:
-        return f"feature number {index} is beyond {status.LARGEST_INDEX:,}, the largest that is taken"
-    return f"there is a feature {index}, but there are to be {n_features} (n_features)"
+        return f"feature number {index} is larger than the limit, {status.LARGEST_INDEX:,}"
+    return f"found feature {index}, but n_features is {n_features}"
 
 
 def _token(text: Bytes, position: int) -> str:
-    """What stands at a position, up to the next blank."""
-    ahead = text[position : position + _SHOWN_BYTES].tobytes()
-    token = ahead[:1].strip() and ahead.split(maxsplit=1)[0]
+    """The text from a position to the next blank."""
+    shown = text[position : position + _SHOWN_BYTES].tobytes()
+    token = shown[:1].strip() and shown.split(maxsplit=1)[0]
     return token.decode("utf-8", "backslashreplace")

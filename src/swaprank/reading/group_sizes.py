@@ -1,4 +1,4 @@
-"""Group sizes in a file beside the data, as LightGBM (`.query`) and XGBoost (`.group`) have them."""
+"""Group sizes in a file next to the data file: `.query` of LightGBM, `.group` of XGBoost."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Ints
 from swaprank.errors import DataError
-from swaprank.files import packing
+from swaprank.files import compression
 from swaprank.reading.text_files import text_lines
 
 _SUFFIXES = (".query", ".group")
 
 
 def side_file(file: Path) -> Path | None:
-    """The file of group sizes that belongs to a data file: `rank.train.query` to `rank.train` or `rank.train.xz`."""
-    bases = [file, file.with_suffix("")] if packing(file) else [file]
+    """The file of group sizes of a data file: `rank.train.query` for `rank.train` or `rank.train.xz`."""
+    bases = [file, file.with_suffix("")] if compression(file) else [file]
     candidates = [base.with_name(base.name + suffix) for base in bases for suffix in _SUFFIXES]
     return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
 def query_numbers(sizes_file: Path, data_file: Path, n_documents: int) -> Ints:
-    """One query number a document, from 1, by the sizes of the groups, one a line."""
+    """The query number of every document, from 1, given a file with one group size per line."""
     sizes: list[int] = []
     for number, line in text_lines(sizes_file):
         text = line.strip()
@@ -39,14 +39,14 @@ def query_numbers(sizes_file: Path, data_file: Path, n_documents: int) -> Ints:
     return np.repeat(np.arange(1, len(sizes) + 1), sizes)
 
 
-def refuse_contradiction(sizes_file: Path, data_file: Path, qid: AnyArray) -> None:
-    """Where a file has query ids and group sizes beside it, each group must be the rows of one query."""
+def check_group_sizes(sizes_file: Path, data_file: Path, qid: AnyArray) -> None:
+    """Raise DataError if the query ids of a file disagree with the group sizes next to it."""
     numbers = query_numbers(sizes_file, data_file, len(qid))
     differ = np.flatnonzero((qid[1:] != qid[:-1]) != (numbers[1:] != numbers[:-1]))
     if len(differ):
         row = int(differ[0])
         raise DataError(
-            f"{data_file} has query ids that contradict the group sizes in {sizes_file}: documents {row + 1:,} and "
-            f"{row + 2:,} are of {'one query' if qid[row] == qid[row + 1] else 'two queries'} by their ids, but not by "
-            "the sizes. Remove the file of sizes if the ids are right."
+            f"the query ids in {data_file} disagree with the group sizes in {sizes_file}: documents {row + 1:,} and "
+            f"{row + 2:,} belong to {'one query' if qid[row] == qid[row + 1] else 'two queries'} by their ids, but not "
+            "by the group sizes. If the ids are right, remove the file of group sizes."
         )

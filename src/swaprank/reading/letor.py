@@ -1,4 +1,4 @@
-"""LETOR text (SVMlight with query ids), as the world writes it, into a data set."""
+"""Read LETOR text (SVMlight with query ids)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from swaprank.data.ids import decoded, integers_or_text
 from swaprank.errors import DataError
 from swaprank.files import existing_file
 from swaprank.reading.bad_lines import BadLineError, bad_line_error
-from swaprank.reading.group_sizes import query_numbers, refuse_contradiction, side_file
+from swaprank.reading.group_sizes import check_group_sizes, query_numbers, side_file
 from swaprank.reading.parsing_status import LARGEST_INDEX, Format
 from swaprank.reading.text_files import Block, text_blocks
+from swaprank.threads import thread_count
 
 if TYPE_CHECKING:
     from swaprank.reading.letor_block import ParsedBlock
@@ -35,19 +36,19 @@ def read_letor(
 ) -> Dataset:
     r"""Read LETOR / SVMlight text, plain or compressed (.gz, .xz, .zst), on all cores.
 
-    A line is `label qid:<id> 1:<value> 2:<value> … #docid = <id>`; features may be left out and come in any
-    order, values may be `nan` or `NULL`, and a number beyond single precision is taken as missing. Without qid,
-    group sizes are read from a file beside it: `<path>.query` (LightGBM) or `<path>.group` (XGBoost); with qid, such
-    a file must agree. Ids are UTF-8.
+    A line is `label qid:<id> 1:<value> 2:<value> … #docid = <id>`. Features may be omitted and may be in any order.
+    Values may be `nan` or `NULL`; a number beyond single precision is a missing value. Without qid, group sizes are
+    read from a file next to it: `<path>.query` (LightGBM) or `<path>.group` (XGBoost). With qid, such a file must
+    agree. Ids are UTF-8.
 
     Args:
         path: The file.
-        n_features: How many features there are; else as many as the file names. Give it for sparse files, so that
-            all parts of a data set are equally wide.
-        absent: The value of a feature that a line leaves out: 0, or NaN as XGBoost has it.
-        zero_based: Whether features are numbered from 0; if None, they are if a feature 0 occurs in this file. Give
-            it where one part of a data set might lack feature 0, so that all parts are numbered alike.
-        n_threads: How many threads parse; None for all cores.
+        n_features: The number of features. The default is the largest feature number in the file. Set it for sparse
+            files, so that all parts of a data set have the same width.
+        absent: The value of a feature that a line omits. The default is 0; XGBoost uses NaN.
+        zero_based: Whether features are numbered from 0. If None, they are if the file contains a feature 0. Set it if
+            a part of a data set might lack feature 0, so that all parts are numbered in the same way.
+        n_threads: The number of threads. The default is all cores.
 
     >>> import pathlib, tempfile, swaprank as sr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.txt"
@@ -69,15 +70,14 @@ def read_letor(
     if not blocks:
         raise DataError(f"{file} has no documents: expected lines such as '2 qid:1 1:0.5 2:0'.")
     if any(block.first != blocks[0].first for block in blocks):
-        # A feature 0 in a later block of a compressed file: the earlier ones were numbered from 1.
+        # A later block of a compressed file contains feature 0, but earlier blocks were numbered from 1.
         blocks = _parsed_blocks(file, form._replace(zero_based=True), n_threads)
     return _dataset(blocks, form.absent, file, sizes_file)
 
 
 def _parsed_blocks(file: Path, form: Format, n_threads: int | None) -> list[ParsedBlock]:
-    # Compiled code is loaded only by those who read such a file.
+    # Imported here because importing Numba takes time.
     from swaprank.reading.letor_block import parse_block
-    from swaprank.threads import thread_count
 
     threads = thread_count(n_threads)
     parsed: list[ParsedBlock] = []
@@ -93,7 +93,7 @@ def _parsed_blocks(file: Path, form: Format, n_threads: int | None) -> list[Pars
             except BadLineError as bad:
                 text = np.frombuffer(block, np.uint8)
                 raise bad_line_error(bad, text, lines_before, file, form.n_features) from None
-        # A mapped file is one block, so that its lines need not be counted.
+        # A memory-mapped file is a single block, so its lines need not be counted.
         lines_before += block.count(b"\n") if isinstance(block, bytes) else 0
     return parsed
 
@@ -114,7 +114,7 @@ def _dataset(blocks: list[ParsedBlock], absent: float, file: Path, sizes_file: P
     if sizes_file is None or len(blocks[0].qid_rows):
         qid = _query_ids(blocks)
         if sizes_file is not None:
-            refuse_contradiction(sizes_file, file, qid)
+            check_group_sizes(sizes_file, file, qid)
     else:
         qid = query_numbers(sizes_file, file, len(labels))
     docid, first = _document_ids(blocks), blocks[0].first
@@ -126,7 +126,7 @@ def _dataset(blocks: list[ParsedBlock], absent: float, file: Path, sizes_file: P
 
 
 def _joined_features(blocks: list[ParsedBlock], n_rows: int, absent: float) -> Features:
-    """One matrix; each block is let go as soon as it is copied, so that the two never coexist whole."""
+    """One matrix; each block is freed once it is copied, to save memory."""
     if len(blocks) == 1:
         return blocks[0].features
     features = np.empty((n_rows, max(block.features.shape[1] for block in blocks)), np.float32)
@@ -141,7 +141,7 @@ def _joined_features(blocks: list[ParsedBlock], n_rows: int, absent: float) -> F
 
 
 def _query_ids(blocks: list[ParsedBlock]) -> AnyArray:
-    """One id a row: integers where all of them are written as integers are, else text."""
+    """One id per row: integers if all of them are plain integers, else text."""
     sizes = [len(block.labels) for block in blocks]
     offsets = np.cumsum([0, *sizes])
     starts = np.concatenate([block.qid_rows + offset for block, offset in zip(blocks, offsets, strict=False)])
@@ -152,5 +152,5 @@ def _query_ids(blocks: list[ParsedBlock]) -> AnyArray:
 def _document_ids(blocks: list[ParsedBlock]) -> AnyArray | None:
     if all(block.docids is None for block in blocks):
         return None
-    none = [np.zeros(len(block.labels), "S1") if block.docids is None else block.docids for block in blocks]
-    return decoded(np.concatenate(none))
+    parts = [np.zeros(len(block.labels), "S1") if block.docids is None else block.docids for block in blocks]
+    return decoded(np.concatenate(parts))

@@ -1,11 +1,11 @@
 """One block of LETOR text, parsed on all cores: survey, allocate once, parse into place.
 
-    text      |  lines  |  lines  |  lines  |        one chunk a thread, cut at line ends
-    survey       3 rows    4 rows    3 rows          how many documents, how many features
+    text      |  lines  |  lines  |  lines  |        one chunk per thread, cut at line ends
+    survey       3 rows    4 rows    3 rows          number of documents and of features
     features  [  0 … 2  |  3 … 6  |  7 … 9  ]        each thread fills its own rows
 
-If an index turns up that the survey did not foresee (it looks at the last one of each line), the block is parsed
-again with the right width.
+The survey reads only the last index of each line. If the parser finds an index beyond the survey's width, the block is
+parsed again with the right width.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from swaprank.threads import run_in_threads
 
 _LEAST_CHUNK = 1 << 18
 _HARD_NUMBERS = 1024
-_FORETOLD = 4096
+_EXPECTED_INDICES = 4096
 _BEYOND_ASCII = 128
 
 
@@ -36,13 +36,13 @@ class ParsedBlock(NamedTuple):
     first: int
     labels: Floats
     qid_rows: Ints
-    """Rows that begin a run of one query id, and their ids."""
+    """Rows that start a run of equal query ids, whose ids are in qid_texts."""
     qid_texts: AnyArray
     docids: AnyArray | None
 
 
 class _Rows(NamedTuple):
-    """What the kernel fills, one entry a document."""
+    """The arrays that the kernel fills, one entry per document."""
 
     features: Features
     labels: Floats
@@ -58,7 +58,7 @@ class _Outcome(NamedTuple):
 
 
 def parse_block(block: Block, start: int, form: Format, n_threads: int) -> ParsedBlock:
-    """Parse the text from `start` on; the first bad line of all is the one that is raised."""
+    """Parse the text from `start`; raises BadLineError for the first bad line."""
     text = np.frombuffer(block, np.uint8)
     chunks = _chunks(block, start, n_threads)
     surveys = run_in_threads(letor_kernel.survey, [(text, a, b) for a, b in chunks])
@@ -69,9 +69,9 @@ def parse_block(block: Block, start: int, form: Format, n_threads: int) -> Parse
     while True:
         width = form.n_features or max(last - first + 1, 0)
         rows = _empty_rows(n_rows, width)
-        foretold = _foretold(first, width)
+        expected = _expected_indices(first, width)
         jobs = [
-            (text, *chunk, int(row), first, form, foretold, rows)
+            (text, *chunk, int(row), first, form, expected, rows)
             for chunk, row in zip(chunks, first_rows, strict=False)
         ]
         outcomes = run_in_threads(_parse_chunk, jobs)
@@ -86,7 +86,7 @@ def parse_block(block: Block, start: int, form: Format, n_threads: int) -> Parse
 
 
 def _chunks(block: Block, start: int, n_threads: int) -> list[tuple[int, int]]:
-    """Cut a text at line ends into about equal parts, one a thread."""
+    """Cut a text at line ends into about equal parts, one per thread."""
     size = len(block)
     n_chunks = max(1, min(n_threads, (size - start) // _LEAST_CHUNK))
     bounds = [start]
@@ -111,15 +111,15 @@ def _empty_rows(n_rows: int, width: int) -> _Rows:
     return _Rows(features, np.empty(n_rows), np.empty((n_rows, 2), np.int64), np.empty((n_rows, 2), np.int64))
 
 
-def _foretold(first: int, width: int) -> AnyArray:
-    """The text ` <index>:` of each column as (word, mask, length): eight bytes hold it for any index here."""
-    texts = [f" {first + column}:".encode() for column in range(min(width, _FORETOLD))]
+def _expected_indices(first: int, width: int) -> AnyArray:
+    """The text ` <index>:` of each column as (word, mask, length); it fits in eight bytes."""
+    texts = [f" {first + column}:".encode() for column in range(min(width, _EXPECTED_INDICES))]
     entries = [(int.from_bytes(text, "little"), 256 ** len(text) - 1, len(text)) for text in texts]
     return np.array(entries, np.uint64).reshape(-1, 3)
 
 
 def _parse_chunk(
-    text: Bytes, start: int, stop: int, row: int, first: int, form: Format, foretold: AnyArray, rows: _Rows
+    text: Bytes, start: int, stop: int, row: int, first: int, form: Format, expected: AnyArray, rows: _Rows
 ) -> _Outcome:
     width = rows.features.shape[1]
     least = 1 if form.zero_based is False else 0
@@ -133,9 +133,9 @@ def _parse_chunk(
     while kind == FULL:
         progress[parsing_status.N_HARD] = 0
         kind = letor_kernel.parse_lines(
-            text, stop, first, least, largest, form.with_qid, form.absent, foretold, seen, hard, progress, *rows
+            text, stop, first, least, largest, form.with_qid, form.absent, expected, seen, hard, progress, *rows
         )
-        bad_label = _decide(text, hard[: progress[parsing_status.N_HARD]], rows)
+        bad_label = _read_hard_numbers(text, hard[: progress[parsing_status.N_HARD]], rows)
         if bad_label is not None:
             kind, progress[parsing_status.POSITION] = parsing_status.BAD_LABEL, bad_label
     return _Outcome(
@@ -146,12 +146,12 @@ def _parse_chunk(
     )
 
 
-def _decide(text: Bytes, hard: Ints, rows: _Rows) -> int | None:
-    """Let Python read the numbers that the kernel would not settle; the place of the first infinite label, if any."""
+def _read_hard_numbers(text: Bytes, hard: Ints, rows: _Rows) -> int | None:
+    """Read with Python the numbers that the kernel cannot round; return the position of the first infinite label."""
     for row, column, start, end in hard.tolist():
         value = float(text[start:end].tobytes())
         if column != parsing_status.LABEL_COLUMN:
-            # A column outside the matrix is only known when the block is parsed again.
+            # A column outside the matrix is stored when the block is parsed again.
             if 0 <= column < rows.features.shape[1]:
                 rows.features[row, column] = single(value)
         elif np.isfinite(value):
@@ -162,7 +162,7 @@ def _decide(text: Bytes, hard: Ints, rows: _Rows) -> int | None:
 
 
 def single(value: float) -> np.float32:
-    """A float32, NaN where the number is beyond its range."""
+    """A float32; NaN if the number is beyond its range."""
     with np.errstate(over="ignore"):
         rounded = np.float32(value)
     return np.float32(np.nan) if np.isinf(rounded) else rounded

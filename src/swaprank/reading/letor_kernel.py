@@ -1,13 +1,13 @@
-"""The parser of LETOR text: bytes in, one row of features a document out.
+"""The parser of LETOR text: from bytes to one row of features per document.
 
     2 qid:10032 1:0.056537 2:0 3:NULL 7:-1.5e3 #docid = GX029-35-5894638
     │     │     │ └ value                                 └ docid_spans[row]
     │     │     └ index; column = index - first
-    │     └ qid_spans[row], or (-1, -1) where it is the id of the row above
+    │     └ qid_spans[row], or (-1, -1) if it is the id of the row above
     └ labels[row]
 
-Dense files spend their time on "index:value" pairs. The next index is foretold (` 138:` follows ` 137:`) and
-compared in one go with its ready-made text; sparse and unsorted lines read their indices digit by digit.
+Parsing a dense file is mostly parsing "index:value" pairs. The next index is predicted (` 138:` follows ` 137:`) and
+compared with its prepared text in one operation. Indices of sparse and unsorted lines are read digit by digit.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ _NEWLINES = LOW_BITS * U(NEWLINE)
 _HASHES = LOW_BITS * U(HASH)
 _DOCID = np.frombuffer(b"docid", np.uint8).copy()
 _READ_AHEAD = U(40)
-"""The quick way reads at most so many bytes from where it stands; the last bytes of a text go the plain way."""
+"""The fast path reads at most this many bytes ahead; the last bytes of a text take the slow path."""
 
 
 @kernel
 def after_blanks(text: Bytes, at: Any, stop: Any) -> Any:
-    """The first position from here on that is not blank."""
+    """The first position from `at` that is not blank."""
     while at < stop and is_blank(text[at]):
         at += U(1)
     return at
@@ -78,7 +78,7 @@ def after_blanks(text: Bytes, at: Any, stop: Any) -> Any:
 
 @kernel
 def line_end(text: Bytes, at: Any, stop: Any, wanted: Any) -> Any:
-    """The first newline, or byte of the word `wanted` (one byte eight times), from here on."""
+    """The first position from `at` of a newline or of the byte that `wanted` repeats eight times."""
     last, base = U(text.size), U(text.ctypes.data)
     while at + U(8) <= last:
         word = word_at(base + at)
@@ -98,7 +98,7 @@ def line_end(text: Bytes, at: Any, stop: Any, wanted: Any) -> Any:
 
 @kernel
 def last_index(text: Bytes, start: Any, stop: Any) -> Any:
-    """The index of a line's last pair, 0 if there is none."""
+    """The index of the last pair of a line; 0 if there is none."""
     while stop > start and text[stop - U(1)] != COLON:
         stop -= U(1)
     index, ten = U(0), U(1)
@@ -114,7 +114,7 @@ def last_index(text: Bytes, start: Any, stop: Any) -> Any:
 
 @kernel
 def survey(text: Bytes, start: int, end: int) -> tuple[int, Any]:
-    """How many documents these lines hold, and the largest index that ends one: the width, if indices ascend."""
+    """The number of documents, and the largest last index of a line: the width, if indices ascend."""
     at, stop = U(start), U(end)
     n_documents, width = 0, U(0)
     while at < stop:
@@ -129,7 +129,7 @@ def survey(text: Bytes, start: int, end: int) -> tuple[int, Any]:
 
 @kernel
 def index_at(text: Bytes, pos: Any, stop: Any) -> tuple[Any, Any]:
-    """The index of a pair and the position of its colon, which is `pos` where there is no such thing."""
+    """The index of a pair and the position of its colon; `pos` if there is no index."""
     at, index = pos, U(0)
     while at < stop and ZERO <= text[at] <= NINE:
         index = min(index * U(10) + U(text[at] - ZERO), U(LARGEST_INDEX + 1))
@@ -139,17 +139,17 @@ def index_at(text: Bytes, pos: Any, stop: Any) -> tuple[Any, Any]:
 
 @kernel
 def quick_pairs(
-    base: Any, pos: Any, quick_stop: Any, column: Any, foretold: AnyArray, values: Features
+    base: Any, pos: Any, quick_stop: Any, column: Any, expected: AnyArray, values: Features
 ) -> tuple[Any, Any]:
-    """Pairs with ascending columns and plain values, as far as they go: the position and column to go on with.
+    """Parse pairs with consecutive columns and plain values; return the next position and column.
 
-    A loop of its own, with little at hand, so that all of it stays in registers.
+    A separate function with few variables, so that all of them stay in registers.
     """
-    n_foretold = U(min(len(foretold), values.size))
-    while pos < quick_stop and column < n_foretold:
-        if word_at(base + pos) & foretold[column, U(1)] != foretold[column, U(0)]:
+    n_expected = U(min(len(expected), values.size))
+    while pos < quick_stop and column < n_expected:
+        if word_at(base + pos) & expected[column, U(1)] != expected[column, U(0)]:
             break
-        start = pos + foretold[column, U(2)]
+        start = pos + expected[column, U(2)]
         end, value = quick_value(base, start)
         if end == start:
             break
@@ -160,8 +160,8 @@ def quick_pairs(
 
 
 @kernel
-def note_hard(hard: Ints, progress: Ints, row: int, column: Any, start: Any, end: Any) -> None:
-    """Leave a number to Python."""
+def record_hard(hard: Ints, progress: Ints, row: int, column: Any, start: Any, end: Any) -> None:
+    """Record a number that Python must read."""
     k = progress[N_HARD]
     hard[k, 0], hard[k, 1], hard[k, 2], hard[k, 3] = row, column, start, end
     progress[N_HARD] = k + 1
@@ -169,10 +169,10 @@ def note_hard(hard: Ints, progress: Ints, row: int, column: Any, start: Any, end
 
 @kernel
 def parse_pairs(
-    text: Bytes, stop: Any, row: int, first: int, least: int, largest: int, foretold: AnyArray,
+    text: Bytes, stop: Any, row: int, first: int, least: int, largest: int, expected: AnyArray,
     seen: Ints, hard: Ints, progress: Ints, values: Features,
 ) -> int:  # fmt: skip
-    """The pairs of one line, from progress[POSITION] on, into its row of values."""
+    """Parse the pairs of one line, from progress[POSITION], into its row of values."""
     pos, column, covered = U(progress[POSITION]), U(progress[COLUMN]), U(progress[COVERED])
     width, base = U(values.size), U(text.ctypes.data)
     quick_stop = U(text.size) - _READ_AHEAD if U(text.size) > _READ_AHEAD else U(0)
@@ -180,7 +180,7 @@ def parse_pairs(
     while True:
         if column >= covered and pos >= U(16):
             run = column
-            pos, column = quick_pairs(base, pos, quick_stop, column, foretold, values)
+            pos, column = quick_pairs(base, pos, quick_stop, column, expected, values)
             seen[run:column] = row
             covered = max(covered, column)
         pos = after_blanks(text, pos, stop)
@@ -204,11 +204,11 @@ def parse_pairs(
             if status == FULL:
                 if progress[N_HARD] == len(hard):
                     break
-                note_hard(hard, progress, row, np.int64(column), pos, end)
+                record_hard(hard, progress, row, np.int64(column), pos, end)
                 status = DONE
             if status != DONE:
                 break
-        # A column outside the matrix is only noted: the text is then parsed again with the right width.
+        # A column outside the matrix is only recorded; the text is then parsed again with the right width.
         if column < width:
             values[column] = np.float32(value)
             seen[column] = row
@@ -225,7 +225,7 @@ def parse_label_and_qid(
     text: Bytes, stop: Any, row: int, with_qid: bool,
     hard: Ints, progress: Ints, labels: Floats, qid_spans: Ints,
 ) -> int:  # fmt: skip
-    """The start of one line, from progress[POSITION] on, where `hard` has room for its label."""
+    """Parse label and query id of a line, from progress[POSITION]; `hard` must have room for the label."""
     pos = U(progress[POSITION])
     end, mantissa, exponent, dropped = decimal_at(text, pos, stop)
     if end == pos:
@@ -233,7 +233,7 @@ def parse_label_and_qid(
     value = scaled(mantissa, exponent)
     labels[row] = -value if text[pos] == MINUS else value
     if not is_exact(mantissa, exponent, dropped):
-        note_hard(hard, progress, row, LABEL_COLUMN, pos, end)
+        record_hard(hard, progress, row, LABEL_COLUMN, pos, end)
     progress[POSITION] = end
     if not with_qid:
         return DONE
@@ -259,7 +259,7 @@ def parse_label_and_qid(
 
 @kernel
 def document_id_span(text: Bytes, comment: Any, stop: Any, span: Ints) -> None:
-    """Where the id of a comment `#docid = X` stands; (0, 0) where there is none."""
+    """The span of the id in a comment `#docid = X`; (0, 0) if there is none."""
     span[0], span[1] = 0, 0
     at = after_blanks(text, comment + U(1), stop)
     for letter in _DOCID:
@@ -279,12 +279,12 @@ def document_id_span(text: Bytes, comment: Any, stop: Any, span: Ints) -> None:
 @kernel
 def parse_lines(
     text: Bytes, end: int, first: int, least: int, largest: int, with_qid: bool, absent: float,
-    foretold: AnyArray, seen: Ints, hard: Ints, progress: Ints,
+    expected: AnyArray, seen: Ints, hard: Ints, progress: Ints,
     features: Features, labels: Floats, qid_spans: Ints, docid_spans: Ints,
 ) -> int:  # fmt: skip
-    """Lines from progress[POSITION] up to `end`, into rows from progress[ROW] on.
+    """Parse lines from progress[POSITION] to `end` into rows from progress[ROW].
 
-    An index below `first` or beyond the matrix is noted in progress; one below `least` or above `largest` is wrong.
+    Indices below `first` or beyond the matrix are recorded in progress; below `least` or above `largest` is an error.
     """
     stop = U(end)
     while True:
@@ -304,7 +304,7 @@ def parse_lines(
                 return status
             features[row, :] = absent
             progress[WITHIN_LINE], progress[COLUMN], progress[COVERED] = 1, 0, 0
-        status = parse_pairs(text, stop, row, first, least, largest, foretold, seen, hard, progress, features[row])
+        status = parse_pairs(text, stop, row, first, least, largest, expected, seen, hard, progress, features[row])
         if status != DONE:
             return status
         pos = U(progress[POSITION])
@@ -318,7 +318,7 @@ def parse_lines(
 
 @kernel
 def gather_texts(text: Bytes, spans: Ints, rows: Ints, out: Bytes) -> None:
-    """Copy the spans of the chosen rows out of text, each to the start of its own row of `out`."""
+    """Copy the span of each chosen row to the start of a row of `out`."""
     for k in range(len(rows)):
         start = spans[rows[k], 0]
         for i in range(spans[rows[k], 1] - start):

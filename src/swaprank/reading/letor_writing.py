@@ -1,4 +1,4 @@
-"""A data set out to LETOR text that reads back as the very same numbers."""
+"""Write a data set as LETOR text, without loss of precision."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from swaprank.data.grouping import query_of_row
 from swaprank.data.ids import id_text
 from swaprank.errors import DataError
 from swaprank.files import replacing
+from swaprank.threads import run_in_threads, thread_count
 
 _BATCH_BYTES = 8 << 20
 
 
 class _Texts(NamedTuple):
-    """Texts end to end: the k-th is `text[offsets[k]:offsets[k + 1]]`."""
+    """Concatenated texts: the k-th is `text[offsets[k]:offsets[k + 1]]`."""
 
     text: Bytes
     offsets: Ints
 
 
 class _Lines(NamedTuple):
-    """What a line holds beside its features, in the order in which the kernel takes it."""
+    """The parts of lines other than features, in the order of the kernel's arguments."""
 
     label_codes: Ints
     labels: Bytes
@@ -48,16 +49,15 @@ def write_letor(
 ) -> None:
     """Write a data set as LETOR text, compressed if the path ends in .gz, .xz or .zst.
 
-    Written are features, labels, query ids and document ids, and of these nothing is lost: every float32 has just as
-    many digits as bring it back. Feature names give way to numbers from 1, and there is no place in such a file for
-    sample_weight, base_score and pairs. Rows stay in the order in which they were given, and the file appears only
-    once it is complete.
+    The file has features, labels, query ids and document ids, without loss: every float32 is written with the fewest
+    digits that restore it. Feature names are replaced by numbers from 1; sample_weight, base_score and pairs are not
+    written. Rows keep their order. The file appears only when it is complete.
 
     Args:
-        data: The data set. Its query ids and document ids must be free of blanks and of '#'.
+        data: The data set. Its query ids and document ids must not contain blanks or '#'.
         path: The file, replaced if it exists.
-        sparse: Leave zeros out.
-        n_threads: How many threads write; None for all cores.
+        sparse: Omit zeros.
+        n_threads: The number of threads. The default is all cores.
 
     >>> import pathlib, tempfile, swaprank as sr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.txt"
@@ -67,7 +67,6 @@ def write_letor(
     2.5 qid:b 1:3 2:nan #docid = y
     """
     from swaprank.reading.writing_kernel import PAIR_BYTES
-    from swaprank.threads import run_in_threads, thread_count
 
     lines = _lines(data)
     row_bytes = PAIR_BYTES * data.n_features + lines.most_bytes()
@@ -100,11 +99,11 @@ def _write_batch(data: Dataset, sparse: bool, lines: _Lines, start: int, stop: i
 
 def _lines(data: Dataset) -> _Lines:
     labels, label_codes = np.unique(data.labels, return_inverse=True)
-    _refuse_unwritable("query id", data.qids)
+    _check_writable("query id", data.qids)
     if data.docid is None:
         docids = _Texts(np.zeros(0, np.uint8), np.zeros(len(data) + 1, np.int64))
     else:
-        _refuse_unwritable("document id", data.docid, may_be_empty=True)
+        _check_writable("document id", data.docid, may_be_empty=True)
         docids = _texts([f" #docid = {docid}" if docid != "" else "" for docid in data.docid.tolist()])
     return _Lines(
         label_codes.astype(np.int64),
@@ -129,11 +128,11 @@ def _number_text(value: np.float32) -> bytes:
     return np.format_float_scientific(value, trim="-").encode() if value else b"0"
 
 
-def _refuse_unwritable(what: str, ids: AnyArray, may_be_empty: bool = False) -> None:
+def _check_writable(what: str, ids: AnyArray, may_be_empty: bool = False) -> None:
     if ids.dtype.kind in "iu":
         return
     for identifier in dict.fromkeys(ids.tolist()):
         text = id_text(identifier)
         if "#" in text or (text.split() != [text] and not (may_be_empty and not text)):
-            allowed = "may be empty, but not" if may_be_empty else "must not be empty, nor"
-            raise DataError(f"the {what} '{text}' cannot be written: in LETOR text it {allowed} have blanks or '#'.")
+            allowed = "" if may_be_empty else "be empty or "
+            raise DataError(f"the {what} '{text}' cannot be written: it must not {allowed}contain blanks or '#'.")

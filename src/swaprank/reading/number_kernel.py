@@ -1,15 +1,15 @@
-"""Numbers out of text, exactly as Python's float reads them, eight bytes at a time where that will do.
+"""Parse numbers exactly as Python's float does, mostly eight bytes at a time.
 
-A value's end and digits are found and folded by arithmetic on whole words rather than digit by digit. What that
-cannot read (exponents, many digits, words) goes the plain way, byte by byte.
+The fast path finds the end of a value and combines its digits by arithmetic on 64-bit words. The slow path, for
+exponents, many digits and words, reads byte by byte.
 
-A decimal with a mantissa up to 2^53 and a power of ten up to 22 is one division of exact numbers, hence rounded
-correctly [Clinger 1990]. Others carry an error of a few units in the last place of a double. That settles the
-float32 unless it lies by a midpoint of two of them; about such a number Python decides.
+A decimal with a mantissa up to 2^53 and a power of ten up to 22 takes one division of exact numbers, so it is rounded
+correctly [Clinger 1990]. Other decimals have an error of a few units in the last place of a double. That determines the
+float32, unless the value is close to the midpoint of two of them; such a number is left to Python.
 
-Words are read with the lowest address in the lowest byte, as all machines that Numba supports have it. Positions
-are unsigned: a signed index would cost a wrap-around test each. All of this is compiled into `letor_kernel`, the
-only file that Numba's cache watches: touch that one after an edit here.
+Words are little-endian, as on all machines that Numba supports. Positions are unsigned, because a signed index would
+cost a wrap-around test each. All of this is compiled into `letor_kernel`, the only file that Numba's cache watches:
+touch it after an edit here.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _PAST_NINE = LOW_BITS * U(0x7F - 9)
 _WHOLE_TENS = np.array([10**k for k in range(16)], np.uint64)
 _LATE_BYTES = np.array([2**64 - 2 ** (64 - 8 * min(n, 8)) for n in range(16)], np.uint64)
 _EARLY_BYTES = np.array([2**64 - 2 ** (64 - 8 * max(n - 8, 0)) for n in range(16)], np.uint64)
-"""Of the last 16 bytes of a number, those that hold its last n digits."""
+"""Masks of the last n digits in the last 16 bytes of a number."""
 
 _TENS = np.array([float(f"1e{k}") for k in range(309)])
 _TENS_AFTER_POINT = np.array([1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 1e1, 1.0, 1.0])
-"""By which byte of eight is the point, 8 meaning none: what to divide the digits by."""
+"""The divisor of the digits, by the byte of the decimal point; 8 means no point."""
 _EXACT_MANTISSA = U(2**53)
 _EXACT_TENS = 22
 _KEPT_DIGITS = 19
@@ -68,33 +68,33 @@ def _first_marked(typing_context: Any, marks: Any) -> Any:
 
 
 word_at: Callable[..., Any] = intrinsic(_word_at)
-"""The eight bytes at an address. An address, not an array: Numba would count references in the innermost loop."""
+"""The eight bytes at an address. For an array, Numba would count references in the innermost loop."""
 
 first_marked: Callable[..., Any] = intrinsic(_first_marked)
-"""Which byte of a word, from 0, is the first with its high bit set; 8 if none."""
+"""The first byte of a word, from 0, whose high bit is set; 8 if there is none."""
 
 
 def inlined(function: Function) -> Function:
-    """Compile into its caller: a pair that is returned through memory would make the next value wait for this one."""
+    """Inline into the caller: a tuple returned through memory would delay the next value."""
     compiled = numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
     return cast(Function, compiled)
 
 
 @kernel
 def is_blank(byte: int) -> bool:
-    """Whether a byte parts words within a line; a carriage return does."""
+    """Whether a byte separates words within a line; a carriage return does."""
     return byte == SPACE or (9 <= byte <= 13 and byte != NEWLINE)
 
 
 @kernel
 def ends_token(text: Bytes, at: Any, stop: Any) -> bool:
-    """Whether no token goes on at this position."""
+    """Whether a token ends at this position."""
     return at >= stop or text[at] == NEWLINE or text[at] == HASH or is_blank(text[at])
 
 
 @kernel
 def after_token(text: Bytes, at: Any, stop: Any) -> Any:
-    """The first position from here on that ends a token."""
+    """The end of the token at this position."""
     while not ends_token(text, at, stop):
         at += U(1)
     return at
@@ -102,9 +102,9 @@ def after_token(text: Bytes, at: Any, stop: Any) -> Any:
 
 @kernel
 def decimal_at(text: Bytes, pos: Any, stop: Any) -> tuple[Any, Any, int, bool]:
-    """A decimal number as (end, mantissa, power of ten, whether digits were dropped); no number ends where it began.
+    """Parse a decimal number: (end, mantissa, power of ten, whether digits were dropped). Without a number, end is pos.
 
-    The sign is left to the caller, who sees it at `pos`.
+    The mantissa has no sign; the caller finds it at `pos`.
     """
     at = pos
     if at < stop and (text[at] == MINUS or text[at] == PLUS):
@@ -131,7 +131,7 @@ def decimal_at(text: Bytes, pos: Any, stop: Any) -> tuple[Any, Any, int, bool]:
         return pos, mantissa, 0, False
     if at < stop and (text[at] | 32) == 101:  # e, E
         at += U(1)
-        falls = at < stop and text[at] == MINUS
+        negative = at < stop and text[at] == MINUS
         if at < stop and (text[at] == MINUS or text[at] == PLUS):
             at += U(1)
         first, written = at, 0
@@ -140,7 +140,7 @@ def decimal_at(text: Bytes, pos: Any, stop: Any) -> tuple[Any, Any, int, bool]:
             at += U(1)
         if at == first:
             return pos, mantissa, 0, False
-        exponent += -written if falls else written
+        exponent += -written if negative else written
     if not ends_token(text, at, stop):
         return pos, mantissa, 0, False
     return at, mantissa, exponent, dropped
@@ -148,13 +148,13 @@ def decimal_at(text: Bytes, pos: Any, stop: Any) -> tuple[Any, Any, int, bool]:
 
 @kernel
 def is_exact(mantissa: Any, exponent: int, dropped: bool) -> bool:
-    """Whether mantissa times 10^exponent, in double arithmetic, is rounded once and so correctly."""
+    """Whether mantissa times 10^exponent is rounded only once in double arithmetic, so correctly."""
     return not dropped and mantissa <= _EXACT_MANTISSA and abs(exponent) <= _EXACT_TENS
 
 
 @kernel
 def scaled(mantissa: Any, exponent: int) -> Any:
-    """Mantissa times 10^exponent, within a few units in the last place."""
+    """Mantissa times 10^exponent, with an error of a few units in the last place."""
     if mantissa == U(0) or exponent < -308 - _KEPT_DIGITS:
         return 0.0
     if exponent < -308:
@@ -165,18 +165,18 @@ def scaled(mantissa: Any, exponent: int) -> Any:
 
 
 @kernel
-def settles_single(value: float) -> Any:
-    """Whether a double that is off by a few units in its last place still tells which float32 is meant."""
+def determines_float32(value: float) -> Any:
+    """Whether a double with an error of a few units in the last place determines the nearest float32."""
     if value == 0.0 or value < 1e-46 or value > 3.5e38:
         return True
-    # A float32 keeps all but the last 29 bits of a double; a midpoint has exactly the first of those set.
+    # A float32 drops the last 29 bits of a double; at a midpoint, only the first of those is set.
     beyond = np.int64(np.float64(value).view(np.int64) & 0x1FFFFFFF)
     return value > 1.2e-38 and abs(beyond - 0x10000000) > 16
 
 
 @kernel
 def is_word(text: Bytes, at: Any, stop: Any, word: Bytes) -> bool:
-    """Whether the token here is this word, in capitals or not."""
+    """Whether the token here is this word, ignoring case."""
     end = at + U(word.size)
     if end > stop or not ends_token(text, end, stop):
         return False
@@ -191,7 +191,7 @@ _NAN, _NULL, _INF, _INFINITY = (np.frombuffer(word, np.uint8).copy() for word in
 
 @kernel
 def plain_value(text: Bytes, pos: Any, stop: Any) -> tuple[int, Any, float]:
-    """A value byte by byte: (DONE, FULL if Python must decide, or what is wrong; its end; its float)."""
+    """Parse a value byte by byte: (DONE, FULL if Python must read it, or the error; its end; its value)."""
     end, mantissa, exponent, dropped = decimal_at(text, pos, stop)
     if end == pos:
         at = pos + U(1) if text[pos] == MINUS or text[pos] == PLUS else pos
@@ -200,7 +200,7 @@ def plain_value(text: Bytes, pos: Any, stop: Any) -> tuple[int, Any, float]:
         infinite = is_word(text, at, stop, _INF) or is_word(text, at, stop, _INFINITY)
         return INFINITE if infinite else BAD_VALUE, pos, np.nan
     value = scaled(mantissa, exponent)
-    if not is_exact(mantissa, exponent, dropped) and not settles_single(value):
+    if not is_exact(mantissa, exponent, dropped) and not determines_float32(value):
         return FULL, end, np.nan
     if np.isinf(np.float32(value)):
         value = np.nan
@@ -209,7 +209,7 @@ def plain_value(text: Bytes, pos: Any, stop: Any) -> tuple[int, Any, float]:
 
 @kernel
 def folded(digits: Any) -> Any:
-    """The number that eight bytes of 0 to 9 spell, the first digit in the lowest byte."""
+    """The number whose digits are eight bytes of 0 to 9, the first digit in the lowest byte."""
     pairs = (digits * U(2561)) >> U(8) & U(0x00FF00FF00FF00FF)
     fours = (pairs * U(6553601)) >> U(16) & U(0x0000FFFF0000FFFF)
     return (fours * U(42949672960001)) >> U(32)
@@ -217,10 +217,10 @@ def folded(digits: Any) -> Any:
 
 @inlined
 def short_value(near: Any, length: Any) -> tuple[bool, float]:
-    """A number of up to eight bytes, given as a word: is it one, and which.
+    """Parse a number of up to eight bytes, given as a word: whether it is a number, and its value.
 
     - 1 2 . 5 ␣ …   →   0 0 0 | 0 1 2 . 5   →   0 0 0 0 | 0 1 2 5   →   125 / 10^1
-    (minus becomes 0)   (aligned at the end)    (the point drawn out)
+    (minus becomes 0)   (aligned at the end)    (the point removed)
     """
     minus = U(near & U(255) == U(MINUS))
     aligned = (near ^ _ZEROS ^ (minus * U(MINUS ^ ZERO))) << (U(64) - U(8) * length)
@@ -237,10 +237,10 @@ def short_value(near: Any, length: Any) -> tuple[bool, float]:
 
 @inlined
 def quick_value(base: Any, pos: Any) -> tuple[Any, float]:
-    """A value such as -12.345 as (end, float), up to 15 bytes of digits and point; others end where they began.
+    """Parse a value such as -12.345 of up to 15 bytes: (end, value). For other values, end is pos.
 
-    The end is found apart from the digits: all that the next pair waits for is where this one stops. `base` is
-    the address of the text; up to 16 bytes are read on both sides of `pos`.
+    The end does not depend on the digits, so the CPU can start on the next pair early. `base` is the address of the
+    text; up to 16 bytes are read on both sides of `pos`.
     """
     near, far = word_at(base + pos), word_at(base + pos + U(8))
     length = first_marked((near - _BELOW_HASH) & ~near & HIGH_BITS)

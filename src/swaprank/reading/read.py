@@ -1,4 +1,4 @@
-"""Any file of judged documents, read by what its name ends in."""
+"""Read a data set in any format, chosen by the suffix of the file."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 from swaprank.data.dataset import Dataset
 from swaprank.data.judgements import Qrels
 from swaprank.errors import DataError
-from swaprank.files import COMPRESSED, content_ending, existing_file, packing
+from swaprank.files import COMPRESSED, compression, content_suffix, existing_file
 from swaprank.reading.group_sizes import side_file
 from swaprank.reading.letor import read_letor
+from swaprank.reading.tables import read_table
 from swaprank.reading.text_files import is_stream, text_lines
 from swaprank.reading.trec import read_qrels
 
@@ -34,24 +35,24 @@ def read(
     zero_based: bool | None = None,
     n_threads: int | None = None,
 ) -> Dataset:
-    r"""Read a data set by its file's ending.
+    r"""Read a data set; the suffix of the file determines the format.
 
-    `.txt`, `.letor`, `.svm` and `.dat` are LETOR text, as is any file with group sizes beside it (`<path>.query` or
-    `<path>.group`) and any pipe; `.csv`, `.tsv` and `.parquet` are tables. All but `.parquet` may have `.gz`, `.xz`
-    or `.zst` after it. For tables of other makes, see `Dataset.from_frame`.
+    `.txt`, `.letor`, `.svm` and `.dat` are LETOR text, and so are pipes and files with group sizes next to them
+    (`<path>.query` or `<path>.group`). `.csv`, `.tsv` and `.parquet` are tables. All but `.parquet` may be followed by
+    `.gz`, `.xz` or `.zst`. For other tables, see `Dataset.from_frame`.
 
     Args:
         path: The file.
-        label: The column of a table that holds the labels; "label" if not given. This and the next four are for
-            tables only.
-        qid: The column of query ids; "qid" if not given.
-        features: The feature columns; all without another role if not given.
-        docid: The column of document ids.
-        sample_weight: The column of weights.
-        n_features: How many features there are. This and what follows is for LETOR text only: see `read_letor`.
-        absent: The value of a feature that a line leaves out; 0 if not given.
-        zero_based: Whether features are numbered from 0; if not given, they are if a feature 0 occurs in the file.
-        n_threads: How many threads parse; all cores if not given.
+        label: Tables only: the column of labels. The default is "label".
+        qid: Tables only: the column of query ids. The default is "qid".
+        features: Tables only: the feature columns. The default is all columns without another role.
+        docid: Tables only: the column of document ids.
+        sample_weight: Tables only: the column of training weights.
+        n_features: LETOR text only: the number of features, see `read_letor`.
+        absent: LETOR text only: the value of a feature that a line omits. The default is 0.
+        zero_based: LETOR text only: whether features are numbered from 0. If None, they are if the file contains a
+            feature 0.
+        n_threads: LETOR text only: the number of threads. The default is all cores.
 
     >>> import pathlib, tempfile, swaprank as sr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "clicks.csv"
@@ -64,11 +65,9 @@ def read(
     options = _given(n_features=n_features, absent=absent, zero_based=zero_based, n_threads=n_threads)
     if is_table(file):
         if options:
-            raise DataError(f"{file} is a table: {', '.join(options)} cannot be given, being for LETOR text.")
-        from swaprank.reading.tables import read_table
-
+            raise DataError(f"{file} is a table: {', '.join(options)} cannot be given, only for LETOR text.")
         return read_table(file, **columns)
-    if content_ending(file) not in _TEXT and side_file(file) is None and not is_stream(file):
+    if content_suffix(file) not in _TEXT and side_file(file) is None and not is_stream(file):
         known = ", ".join((*_TEXT, *_TABLES))
         raise DataError(
             f"{file}: the ending '{''.join(file.suffixes)}' is unknown; known are {known}, all but the last also with "
@@ -80,9 +79,9 @@ def read(
 
 
 def read_matching(path: str | os.PathLike[str], feature_names: Sequence[str]) -> Dataset:
-    r"""Read documents with the features of a data set or model: LETOR text gets their number, a table their columns.
+    r"""Read documents with the same features as a data set or model, given its feature names.
 
-    A sparse validation file may lack the last features of its training file, or the first of a file that counts from 0.
+    A sparse validation file may lack the last features of its training file, or feature 0.
 
     >>> import pathlib, tempfile
     >>> from swaprank.reading.read import read_matching
@@ -98,7 +97,7 @@ def read_matching(path: str | os.PathLike[str], feature_names: Sequence[str]) ->
 
 
 def read_judged(path: str | os.PathLike[str]) -> Dataset | Qrels:
-    """A data set, or TREC judgements: lines of four words that are no LETOR document. A pipe is a data set."""
+    """Read a data set or TREC judgements, which are recognised by their first line. A pipe must be a data set."""
     file = existing_file(path)
     if not is_table(file) and not is_stream(file):
         lines = (line.split() for _, line in text_lines(file, "backslashreplace"))
@@ -109,9 +108,9 @@ def read_judged(path: str | os.PathLike[str]) -> Dataset | Qrels:
 
 
 def is_table(file: Path) -> bool:
-    """Whether a file's ending says that it is a table."""
-    ending = content_ending(file)
-    return ending in _TABLES and not (ending == ".parquet" and packing(file))
+    """Whether a file is a table, judging by its suffix."""
+    suffix = content_suffix(file)
+    return suffix in _TABLES and not (suffix == ".parquet" and compression(file))
 
 
 def _given(**options: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Scores as text files: one number a line, or a TREC run."""
+"""Score files: one number per line, or a TREC run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RUN_COLUMNS = 6
 
 
 def read_scores(path: str | os.PathLike[str]) -> Floats | Run:
-    r"""Read scores: one number a line, in the order of the data's rows; or a TREC run.
+    r"""Read scores: one number per line, in the order of the data's rows, or a TREC run.
 
     >>> import pathlib, tempfile, swaprank as sr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.txt"
@@ -30,13 +30,13 @@ def read_scores(path: str | os.PathLike[str]) -> Floats | Run:
     lines = text_lines(file)
     first = next(((number, line) for number, line in lines if line.strip()), None)
     if first is None:
-        raise DataError(f"{file} has no scores: expected one number a line, or a TREC run.")
-    # A pipe can be read once only, so the line that was looked at is put back.
+        raise DataError(f"{file} has no scores: expected one number per line, or a TREC run.")
+    # A pipe can be read only once, so the first line is put back.
     all_lines, n_columns = chain([first], lines), len(first[1].split())
     if n_columns == _RUN_COLUMNS:
         return parse_run(file, all_lines)
     if n_columns != 1:
-        raise DataError(f"{file}: expected one number a line, or a TREC run of 6 columns; found {n_columns} columns.")
+        raise DataError(f"{file}: expected one number per line, or a TREC run of 6 columns; found {n_columns} columns.")
     scores: list[float] = []
     for number, line in all_lines:
         text = line.strip()
@@ -50,7 +50,7 @@ def read_scores(path: str | os.PathLike[str]) -> Floats | Run:
 
 
 def write_scores(scores: Floats, path: str | os.PathLike[str]) -> None:
-    """Write scores, one a line, so that they read back the same; or, on any error, nothing.
+    """Write scores, one per line, without loss of precision. On an error, nothing is written.
 
     >>> import pathlib, tempfile, numpy as np, swaprank as sr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.txt"

@@ -1,4 +1,4 @@
-"""Tables in files: CSV, TSV and Parquet, through Polars."""
+"""Read CSV, TSV and Parquet tables with Polars."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.frames import columns_of
 from swaprank.data.ids import integers_or_text
 from swaprank.errors import DataError, MissingExtraError
-from swaprank.files import content_ending, packing
-from swaprank.reading.text_files import is_stream, refuse_binary, text_blocks
+from swaprank.files import compression, content_suffix
+from swaprank.reading.text_files import check_is_text, is_stream, text_blocks
 
 if TYPE_CHECKING:
     import polars
 
 _MISSING = ("", "nan", "null", "na", "n/a", "none")
-"""How the world writes that a number is missing, in any case."""
+"""Spellings of a missing number, in lower case."""
 
 
 def read_table(
@@ -29,13 +29,13 @@ def read_table(
     docid: str | None = None,
     sample_weight: str | None = None,
 ) -> Dataset:
-    """A data set from a table; a number beyond single precision is missing, as in files of text."""
+    """Read a data set from a table; a number beyond single precision is missing, as in LETOR text."""
     table = _table(file, [name for name in (qid, docid) if name is not None])
     if len(table) == 0:
-        raise DataError(f"{file} has no documents: expected rows below the names of the columns.")
+        raise DataError(f"{file} has no documents: expected rows below the column names.")
     ids: set[str | None] = {qid, docid}
     try:
-        if content_ending(file) != ".parquet":
+        if content_suffix(file) != ".parquet":
             needed = {*table.columns} if features is None else {*features, label, sample_weight}
             table = _with_numbers(table, [name for name in table.columns if name in needed - ids], label)
         columns = columns_of(
@@ -58,11 +58,11 @@ def _table(file: Path, ids: list[str]) -> polars.DataFrame:
     except ImportError:
         raise MissingExtraError(f"{file}: tables need Polars: pip install 'swaprank[frames]'") from None
     try:
-        if content_ending(file) == ".parquet":
+        if content_suffix(file) == ".parquet":
             return polars.read_parquet(file)
         return _separated(file, ids)
     except (polars.exceptions.PolarsError, OSError) as error:
-        # Polars goes on with advice about its own options.
+        # The next lines give advice about options of Polars.
         raise DataError(f"{file} cannot be read: {str(error).splitlines()[0]}.") from None
 
 
@@ -70,14 +70,14 @@ def _separated(file: Path, ids: list[str]) -> polars.DataFrame:
     import polars
 
     source: Any = file
-    if packing(file) or is_stream(file):
+    if compression(file) or is_stream(file):
         source = b"".join(bytes(block) for block in text_blocks(file))
     else:
         with file.open("rb") as opened:
-            refuse_binary(opened.read(4096), file)
-    separator = "\t" if content_ending(file) == ".tsv" else ","
+            check_is_text(opened.read(4096), file)
+    separator = "\t" if content_suffix(file) == ".tsv" else ","
     try:
-        # Ids are text, lest 007 become 7; whatever else is no plain number comes as text, too, and is looked at here.
+        # Ids are read as text, so that 007 does not become 7. Other columns with non-numbers are also text.
         overrides = dict.fromkeys(ids, polars.String)
         table = polars.read_csv(source, separator=separator, infer_schema_length=None, schema_overrides=overrides)
     except polars.exceptions.ComputeError:
@@ -89,13 +89,13 @@ def _separated(file: Path, ids: list[str]) -> polars.DataFrame:
         if other is not None:
             raise DataError(
                 f"{file} has one column, '{name[:40]}': it seems to be separated by {other!r}, not {separator!r}. "
-                "Save it otherwise, or read it with Polars or pandas and use Dataset.from_frame."
+                "Save it with the right separator, or read it with Polars or pandas and use Dataset.from_frame."
             )
     return table
 
 
 def _with_numbers(table: polars.DataFrame, names: list[str], label: str) -> polars.DataFrame:
-    """The named columns as numbers, where Polars saw text; the first text that is none is named."""
+    """Convert text columns to numbers; raises DataError for the first text that is not a number."""
     import polars
 
     for name in names:
@@ -112,7 +112,7 @@ def _with_numbers(table: polars.DataFrame, names: list[str], label: str) -> pola
 
 
 def _without_missing(column: polars.Series) -> polars.Series:
-    """Text without blanks around it, null where it says that there is no value."""
+    """Text without surrounding blanks, null if it means a missing value."""
     import polars
 
     text = polars.col(column.name).str.strip_chars()

@@ -1,4 +1,4 @@
-"""Text files, compressed or not, by the block and by the line."""
+"""Read plain and compressed text files in blocks and lines."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from swaprank.errors import DataError
-from swaprank.files import packing
+from swaprank.files import compression
 
 Block: TypeAlias = bytes | mmap.mmap
-"""Text that ends at the end of a line; a whole plain file is one block, mapped rather than read."""
+"""Text that ends at a line end; an uncompressed file is one block, memory-mapped."""
 
 _BLOCK_BYTES = 16 << 20
 _PIECE_BYTES = 16 << 10
-"""Compressed bytes taken at a time: little enough that what they expand to stays small."""
+"""Compressed bytes per step: few enough that the decompressed bytes stay small."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -33,28 +33,28 @@ _MAGIC = (
 
 
 def is_stream(file: Path) -> bool:
-    """Whether this is a pipe or a device, which has no ending to go by and may be read only once."""
+    """Whether this is a pipe or a device, which has no suffix and can be read only once."""
     return not file.is_file() or file.parent in (Path("/dev"), Path("/dev/fd"))
 
 
 def text_blocks(file: Path) -> Iterator[Block]:
-    """The bytes of a file in blocks that end at a line's end; an empty or binary one is refused."""
-    blocks = _unpacked_blocks(file) if packing(file) else _whole_file(file)
+    """The bytes of a file in blocks that end at line ends; raises DataError for an empty or binary file."""
+    blocks = _decompressed_blocks(file) if compression(file) else _whole_file(file)
     if is_stream(file):
-        # Who reads it twice, as for a feature 0 in a later block, could not: a stream is one block.
+        # A stream is one block: the LETOR parser reads blocks twice if a later one contains feature 0.
         blocks = iter([whole] if (whole := b"".join(bytes(block) for block in blocks)) else [])
     empty = True
     for block in blocks:
         if empty:
-            refuse_binary(bytes(block[:4096]), file)
+            check_is_text(bytes(block[:4096]), file)
         empty = False
         yield block
     if empty:
-        raise DataError(f"{file} is empty: expected one document a line.")
+        raise DataError(f"{file} is empty: expected one document per line.")
 
 
 def text_lines(file: Path, errors: str = "strict") -> Iterator[tuple[int, str]]:
-    """The lines of a text file with their numbers, from 1, read no further than they are asked for."""
+    """The lines of a text file with their numbers, from 1, read on demand."""
     number = 0
     for block in text_blocks(file):
         start = len(_BYTE_ORDER_MARK) if number == 0 and block[:3] == _BYTE_ORDER_MARK else 0
@@ -78,10 +78,10 @@ def _whole_file(file: Path) -> Iterator[Block]:
             yield mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-def _unpacked_blocks(file: Path) -> Iterator[Block]:
+def _decompressed_blocks(file: Path) -> Iterator[Block]:
     pending: list[bytes] = []
     size = 0
-    for piece in _unpacked_pieces(file):
+    for piece in _decompressed_pieces(file):
         pending.append(piece)
         size += len(piece)
         cut = piece.rfind(b"\n") + 1
@@ -94,16 +94,16 @@ def _unpacked_blocks(file: Path) -> Iterator[Block]:
         yield rest
 
 
-def _unpacked_pieces(file: Path) -> Iterator[bytes]:
-    """Decompress stream after stream, as `cat a.gz b.gz` makes them, and see that the last one is whole."""
-    kind = packing(file)
+def _decompressed_pieces(file: Path) -> Iterator[bytes]:
+    """Decompress concatenated streams, as from `cat a.gz b.gz`; raises DataError if the last one is truncated."""
+    kind = compression(file)
     new_stream = _decompressor(kind)
     stream, n_streams = None, 0
     with file.open("rb") as packed:
         while piece := packed.read(_PIECE_BYTES):
             while piece:
                 if stream is None:
-                    # Streams may be padded with zeros, as tar and tape drives do.
+                    # Streams may be padded with zeros, as by tar.
                     piece = piece.lstrip(b"\0") if n_streams else piece
                     if not piece:
                         break
@@ -118,7 +118,7 @@ def _unpacked_pieces(file: Path) -> Iterator[bytes]:
                 if unpacked:
                     yield unpacked
     if stream is not None:
-        # A flipped bit may lead a decompressor past the true end, so that both look alike.
+        # A flipped bit may hide the end from the decompressor, so truncated and damaged look the same.
         raise DataError(f"{file} is truncated or damaged: its last {kind[1:]} stream does not end.")
 
 
@@ -139,8 +139,8 @@ def _corruption() -> tuple[type[Exception], ...]:
     return zlib.error, lzma.LZMAError, zstandard.ZstdError
 
 
-def refuse_binary(head: bytes, file: Path) -> None:
-    """Refuse what cannot be text, and say what it seems to be."""
+def check_is_text(head: bytes, file: Path) -> None:
+    """Raise DataError if a file is binary, naming its format if it is known."""
     for magic, kind, suffix in _MAGIC:
         if head.startswith(magic):
             raise DataError(f"{file} is {kind}: rename it to end in {suffix}, for instance {file.name}{suffix}.")

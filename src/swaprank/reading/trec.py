@@ -1,4 +1,4 @@
-"""Judgements and runs in the text formats of TREC."""
+"""Read and write TREC judgements (qrels) and runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from swaprank.reading.text_files import text_lines
 
 
 def read_qrels(path: str | os.PathLike[str]) -> Qrels:
-    r"""Read judgements, one a line: query, iteration (unused), document, label.
+    r"""Read judgements, one per line: query, iteration (ignored), document, label.
 
     >>> import pathlib, tempfile, swaprank as sr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "judged.qrels"
@@ -37,7 +37,7 @@ def read_qrels(path: str | os.PathLike[str]) -> Qrels:
 
 
 def read_run(path: str | os.PathLike[str]) -> Run:
-    r"""Read a run, one document a line: query, Q0 (unused), document, rank (unused), score, tag.
+    r"""Read a run, one document per line: query, Q0 (ignored), document, rank (ignored), score, tag.
 
     >>> import pathlib, tempfile, swaprank as sr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "bm25.run"
@@ -50,7 +50,7 @@ def read_run(path: str | os.PathLike[str]) -> Run:
 
 
 def parse_run(file: Path, lines: Iterable[tuple[int, str]]) -> Run:
-    """A run out of numbered lines; the file is for errors to name."""
+    """Parse numbered lines of a run; `file` is for error messages."""
     columns = "query Q0 document rank score tag"
     qids, docids, scores = _columns(file, lines, columns, 2, 4, _finite_number, "a finite number")
     return Run(np.array(qids), np.array(docids), np.array(scores, np.float64))
@@ -59,9 +59,8 @@ def parse_run(file: Path, lines: Iterable[tuple[int, str]]) -> Run:
 def write_run(data: Dataset, scores: Any, path: str | os.PathLike[str], tag: str = "swaprank") -> None:
     """Write scores as a TREC run: query, Q0, document, rank from 1, score, tag.
 
-    Documents go by score, and by document id, descending, where scores are equal, which is how trec_eval orders
-    them. Where the data set has no document ids, the row's number, from 0, is the id; where it has, no two documents
-    of a query may have the same.
+    Documents are sorted by descending score, ties by descending document id, as in trec_eval. If the data set has no
+    document ids, the row number, from 0, is the id. Document ids must be unique within a query.
 
     >>> import pathlib, tempfile, swaprank as sr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "mine.run"
@@ -74,12 +73,12 @@ def write_run(data: Dataset, scores: Any, path: str | os.PathLike[str], tag: str
     values = check_scores(scores, len(data))
     infinite = np.flatnonzero(np.isinf(values))
     if len(infinite):
-        raise DataError(f"scores, row {infinite[0]}: {values[infinite[0]]} cannot be written, not being finite.")
+        raise DataError(f"scores, row {infinite[0]}: {values[infinite[0]]} cannot be written: it is not finite.")
     qids, docids = [id_text(qid) for qid in data.qids.tolist()], _written_ids(data)
     for what, texts in (("tag", [tag]), ("query id", qids), ("document id", docids)):
         for text in texts:
             if text.split() != [text]:
-                raise DataError(f"the {what} '{text}' cannot be written: a run's columns are parted by blanks.")
+                raise DataError(f"the {what} '{text}' cannot be written: blanks separate the columns of a run.")
     with replacing(path) as stream:
         for query, qid in enumerate(qids):
             rows = data.rows(query).tolist()
@@ -128,7 +127,7 @@ def _columns(
 
 
 def number_of(text: str) -> float:
-    """A number as other tools read it: Python alone takes 1_0 for 10, and digits of all scripts."""
+    """Parse a number as other tools do: only Python accepts 1_0 for 10, and digits of other scripts."""
     if "_" in text or not text.isascii():
         raise ValueError(text)
     return float(text)
@@ -148,7 +147,7 @@ def _whole_number(text: str) -> int:
 
 
 def _written_ids(data: Dataset) -> list[str]:
-    """Document ids for a run, where each may stand but once in a query."""
+    """Document ids for a run; raises DataError if a query has one twice."""
     if data.docid is None:
         return [str(row) for row in range(len(data))]
     ids: list[str] = data.docid.astype(str).tolist()
@@ -157,7 +156,7 @@ def _written_ids(data: Dataset) -> list[str]:
     for row, key in enumerate(zip(queries, ids, strict=True)):
         if first_row.setdefault(key, row) != row:
             raise DataError(
-                f"rows {first_row[key]} and {row} of query '{id_text(data.qids[key[0]])}' have one document id, "
-                f"'{key[1]}': a run names each document of a query once."
+                f"rows {first_row[key]} and {row} of query '{id_text(data.qids[key[0]])}' have the same document id, "
+                f"'{key[1]}', but a run contains each document of a query once."
             )
     return ids

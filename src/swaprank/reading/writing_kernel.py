@@ -1,8 +1,8 @@
-"""Rows of LETOR text out of numbers, each as short as it can be and still read back as the same float32.
+"""Write rows of LETOR text with the fewest digits that read back as the same float32.
 
-A value v can do with k decimals if m = round(v 10^k) gives it back: m / 10^k rounds to v. With m below 2^53 and k
-up to 22 that division is the very one which reads the text back [Clinger 1990]. If k decimals will do, so will
-k + 1, hence the search by halving. What lies outside those bounds Python writes.
+A value v needs at most k decimals if m = round(v 10^k) restores it: m / 10^k rounds to v. With m below 2^53 and k up to
+22, that division is the same as in reading [Clinger 1990]. If k decimals are enough, so are k + 1, which allows a
+binary search. Python writes the values outside these bounds.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ import numpy as np
 from swaprank.arrays import Bytes, Features, Ints
 from swaprank.kernels import kernel
 
-# The slots of `progress`; the column is -1 where a line is to begin.
+# The slots of `progress`; the column is -1 at the start of a line.
 WRITTEN, ROW, COLUMN = range(3)
 N_SLOTS = 3
 
 PAIR_BYTES = 40
-"""What one pair takes at most: blank, index, colon, value."""
+"""The largest size of a pair: blank, index, colon, value."""
 
 _TENS = np.array([float(f"1e{k}") for k in range(23)])
 _WHOLE_TENS = np.array([10**k for k in range(19)])
 _SMALLEST, _LARGEST = 1e-9, 1e15
 _DIGITS = 9
-"""Significant digits that tell any two float32 apart."""
+"""Significant digits that distinguish any two float32."""
 
 _ZERO, _SPACE, _COLON, _POINT, _MINUS, _NEWLINE = 48, 32, 58, 46, 45, 10
 
 
 @kernel
 def shortest_decimal(value: float) -> tuple[Any, int]:
-    """The (m, k) with the least k for which m / 10^k is this float32, from 1e-9 on; k is -1 if there is none."""
+    """The (m, k) with the smallest k for which m / 10^k is this float32, at least 1e-9; k is -1 if there is none."""
     places = 0
     while value >= _TENS[places]:
         places += 1
@@ -52,7 +52,7 @@ def shortest_decimal(value: float) -> tuple[Any, int]:
 
 @kernel
 def write_digits(out: Bytes, at: int, number: Any, n_digits: int) -> int:
-    """Write a whole number with at least so many digits; the position after it."""
+    """Write an integer with at least n_digits digits; return the position after it."""
     most = n_digits
     while most < 18 and number >= _WHOLE_TENS[most]:
         most += 1
@@ -66,7 +66,7 @@ def write_digits(out: Bytes, at: int, number: Any, n_digits: int) -> int:
 
 @kernel
 def write_value(out: Bytes, at: int, value: float) -> int:
-    """Write a float32; the position after it, or -1 where Python must write it."""
+    """Write a float32; return the position after it, or -1 if Python must write it."""
     if np.isnan(value):
         out[at], out[at + 1], out[at + 2] = 110, 97, 110  # nan
         return at + 3
@@ -92,7 +92,7 @@ def write_value(out: Bytes, at: int, value: float) -> int:
 
 @kernel
 def copy_text(out: Bytes, at: int, text: Bytes, offsets: Ints, k: int) -> int:
-    """Copy the k-th of the texts; the position after it."""
+    """Copy the k-th text; return the position after it."""
     for i in range(offsets[k], offsets[k + 1]):
         out[at] = text[i]
         at += 1
@@ -107,7 +107,7 @@ def write_rows(
     docids: Bytes, docid_offsets: Ints,
     progress: Ints, out: Bytes,
 ) -> bool:  # fmt: skip
-    """Write rows up to `stop`; False where the value whose pair is begun must come from Python."""
+    """Write rows up to `stop`. Returns False after a colon if Python must write the next value."""
     at, first_column = progress[WRITTEN], progress[COLUMN]
     for row in range(progress[ROW], stop):
         if first_column < 0:

@@ -13,21 +13,21 @@ from typing import Any
 from swaprank.errors import MissingExtraError, ParameterError
 from swaprank.files import writable_target
 
-ENDINGS = (".svg", ".png", ".pdf")
+SUFFIXES = (".svg", ".png", ".pdf")
 
 
 def check_drawing(path: Path | None = None) -> None:
-    """Raise if Matplotlib is missing or the file cannot be written. Call it before long work.
+    """Raise an error if Matplotlib is missing or the file cannot be written. Call it before long work.
 
     >>> from pathlib import Path
     >>> from swaprank.rendering.figures import check_drawing
     >>> check_drawing(Path("metric.bmp"))
     Traceback (most recent call last):
-    swaprank.errors.ParameterError: metric.bmp: the name of a figure must end in .svg, .png or .pdf.
+    swaprank.errors.ParameterError: metric.bmp: the file name of a figure must end in .svg, .png or .pdf.
     """
     if path is not None:
-        if path.suffix.lower() not in ENDINGS:
-            raise ParameterError(f"{path}: the name of a figure must end in .svg, .png or .pdf.")
+        if path.suffix.lower() not in SUFFIXES:
+            raise ParameterError(f"{path}: the file name of a figure must end in .svg, .png or .pdf.")
         writable_target(path)
     if find_spec("matplotlib") is None:
         raise MissingExtraError('drawing needs Matplotlib: pip install "swaprank[plots]".')

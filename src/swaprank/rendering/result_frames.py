@@ -1,4 +1,4 @@
-"""Results as data frames, of whichever library the user has."""
+"""Results as pandas, Polars or Arrow tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables as plain text: aligned columns that paste anywhere."""
+"""Plain-text tables with aligned columns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Columns under a header with a rule below it; the first `left` columns flush left, the others right."""
+    """A table with a header and a line below it; the first `left` columns are left-aligned, others right-aligned."""
     cells = [list(header), *map(list, rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
 
@@ -21,14 +21,14 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int =
 
 
 def decimals(value: float, *, signed: bool = False) -> str:
-    """A number to four places, or a dash where there is none."""
+    """A number with four decimals; a dash for NaN."""
     if value != value:
         return "-"
     return f"{value:+.4f}" if signed else f"{value:.4f}"
 
 
 def probability(p: float) -> str:
-    """A p-value as papers print it."""
+    """A p-value in the style of papers."""
     if p != p:
         return "-"
     return "< .0001" if p < 0.0001 else f"{p:.4f}".lstrip("0") if p < 1 else "1"

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
+from swaprank.data.grouping import longest_list
 from swaprank.kernels import kernel, vector_kernel
-from swaprank.metrics.terms import longest_list
 from swaprank.smoothrank.scorers import Scorer
 from swaprank.threads import query_chunks, run_in_threads, thread_count
 

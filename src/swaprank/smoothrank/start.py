@@ -12,8 +12,8 @@ from typing import Literal, final
 import numpy as np
 
 from swaprank.arrays import Bools, Floats, Ints
+from swaprank.data.grouping import sum_by_query
 from swaprank.metrics.metric import BoundMetric
-from swaprank.metrics.terms import sum_by_query
 from swaprank.smoothrank.candidates import Judge, unseen_mean
 from swaprank.smoothrank.ranking_svm import fit_pairs
 from swaprank.smoothrank.ridge import STRENGTHS, moments_of, overweighted, ridge
