@@ -142,13 +142,16 @@ def test_help_names_the_endings_that_are_read_and_qrels_where_they_are(here: Her
         (("evaluate", "test.txt", "f0.run"), "error: a run is matched by document ids, and this data set has none."),
         (("evaluate", "judged.qrels", "f0.txt"), "error: judgements from a qrels file are measured against a run"),
         (("compare", "test.txt", "f0.txt"), "error: a comparison needs at least two rankings, found 1."),
-        (("compare", "test.txt", "a=f0.txt", "a=f1.txt"), "two rankings are called 'a'"),
+        (("compare", "test.txt", "a=f0.txt", "a=f1.txt"), "two rankings are named 'a'"),
         (("generate", "net", "out", "--queries", "3,x"), "--queries takes whole numbers separated by commas; found"),
-        (("generate", "net", "out", "--queries", "1,1,1,1"), "--queries takes up to three parts, found 4"),
-        (("generate", "net", "out", "--levels", "2.7"), "--levels takes a whole number, or shares separated by commas"),
+        (("generate", "net", "out", "--queries", "1,1,1,1"), "--queries takes up to three numbers; found 4"),
+        (
+            ("generate", "net", "out", "--levels", "2.7"),
+            "--levels takes a whole number, or fractions separated by commas",
+        ),
         (("generate", "net", "out", "--ending", ".csv"), "--ending"),
         (("generate", "net", "out", "--seed", "-1"), "--seed"),
-        (("generate", "net", "out", "--documents", "1000000000"), "error: this needs more memory than there is."),
+        (("generate", "net", "out", "--documents", "1000000000"), "error: out of memory."),
         (("demo", "--seed", "-1"), "--seed"),
         (("compare", "test.txt", "f0.txt", "f1.txt", "--seed", "-1"), "--seed"),
         (("compare", "test.txt", "f0.txt", "f1.txt", "--resamples", "0"), "--resamples"),
@@ -220,7 +223,7 @@ def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
     ):
         ended = swaprank(*command)
         assert ended.returncode == 2, command
-        assert "written over" in ended.stderr or "there already" in ended.stderr
+        assert "written over" in ended.stderr or "already exists" in ended.stderr
     assert (data.read_bytes(), model.read_bytes()) == before
 
 

@@ -32,7 +32,7 @@ def test_everything_is_there(demo: tuple[Path, str]) -> None:
     home, _ = demo
     models = {f"{name}.swaprank" for name in (*demonstration.TRAININGS, "combination")}
     records = {f"{name}.toml" for name in demonstration.TRAININGS}
-    others = {"train.txt", "vali.txt", "test.txt", "report.html", demonstration.MARK}
+    others = {"train.txt", "vali.txt", "test.txt", "report.html", demonstration.MARKER_FILE}
     assert {path.name for path in (home / "swaprank-demo").iterdir()} == models | records | others
 
 
@@ -69,7 +69,7 @@ def test_a_folder_of_somebody_elses_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("mine\n")
     shown = run("demo", "-o", tmp_path, cwd=tmp_path)
     assert shown.returncode == 2
-    assert "has files that are not of a demo" in shown.stderr
+    assert "has files that the demo did not create" in shown.stderr
     assert (tmp_path / "train.txt").read_text() == "mine\n"
 
 

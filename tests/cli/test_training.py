@@ -31,7 +31,7 @@ def test_train_and_predict_are_fit_and_predict(folder: Path) -> None:
         "model.swaprank", folder=folder,
     )  # fmt: skip
     assert trained.returncode == 0, trained.stderr
-    assert trained.stdout.startswith("model.swaprank: 12 trees learned from 600 documents\nvalid map: 0.")
+    assert trained.stdout.startswith("model.swaprank: 12 trees, trained on 600 documents\nvalid map: 0.")
     assert trained.stderr == ""
     train, vali, test = (sr.read(folder / f"{name}.txt") for name in ("train", "vali", "test"))
     ranker = sr.LambdaMART("map", n_trees=12, n_leaves=7, min_docs_in_leaf=5).fit(train, valid=vali)
@@ -73,7 +73,7 @@ def test_a_run_is_repeated_exactly_from_the_file_beside_the_model(here: Here, fo
 
     again = swaprank("train", "--config", folder / "models" / "first.toml", folder=folder.parent)
     assert again.returncode == 0, again.stderr
-    assert "the same model, byte for byte" in again.stdout
+    assert "identical, byte for byte" in again.stdout
     assert again.stderr == ""
     assert (folder / "models" / "first.swaprank").read_bytes() == before
     tables, tables_again = tomllib.loads(record), tomllib.loads((folder / "models" / "first.toml").read_text())
@@ -118,21 +118,24 @@ def test_yaml_without_pyyaml_is_told_so(here: Here, folder: Path, monkeypatch: p
     monkeypatch.setitem(sys.modules, "yaml", None)
     failed = here("train", "--config", "some.yaml", folder=folder)
     assert failed.code == 2
-    assert "PyYAML is not installed: pip install PyYAML, or write TOML." in failed.err
+    assert "PyYAML is not installed: pip install PyYAML, or use TOML." in failed.err
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("ranker = 'mart'\noutput = 'x.swaprank'", "bad.toml has no 'train', and it was not given otherwise"),
-        ("n_leaves = 7", "unknown 'n_leaves'; it is a parameter of lambdamart, and belongs below [parameters]."),
-        ("rankr = 'mart'", "bad.toml has an unknown 'rankr'; did you mean 'ranker'?"),
+        ("ranker = 'mart'\noutput = 'x.swaprank'", "bad.toml has no 'train' (the training data): add it to the file"),
+        ("n_leaves = 7", "unknown entry 'n_leaves'; it is a parameter of lambdamart: move it below [parameters]."),
+        ("rankr = 'mart'", "bad.toml has an unknown entry 'rankr'; did you mean 'ranker'?"),
         ("seed = 'one'", "bad.toml: seed must be a whole number, found 'one'."),
         ("seed = ", "bad.toml is not valid TOML"),
         ("train = 'train.txt'\noutput = 'x'\n[parameters]\nn_leafs = 7", "no parameter 'n_leafs'; did you mean"),
         ("train = 'train.txt'\noutput = 'x'\nseed = 1\n[parameters]\nrandom_state = 7", "seed is given twice"),
-        ("train = 'train.txt'\noutput = 'bad.swaprank'", "bad.toml would be written over by the record of this run"),
-        ("train = 'train.txt'\noutput = 'x'\n[data.train]\ndigest = 'f00'", "train.txt is not what it was"),
+        ("train = 'train.txt'\noutput = 'bad.swaprank'", "bad.toml would be overwritten by the training record"),
+        (
+            "train = 'train.txt'\noutput = 'x'\n[data.train]\ndigest = 'f00'",
+            "train.txt has changed since the configuration was written",
+        ),
     ],
 )
 def test_a_bad_configuration_ends_with_2_and_leaves_nothing_behind(
@@ -153,24 +156,24 @@ def test_quiet_says_nothing_and_verbose_tells_rounds(here: Here, folder: Path) -
     assert "round 12 of 12  valid ndcg@10 0." in verbose.err
     both = here(*arguments, "-q", "-v", folder=folder)
     assert both.code == 2
-    assert "--verbose and --quiet do not go together" in both.err
+    assert "--verbose and --quiet exclude each other" in both.err
 
 
 def test_an_interrupted_training_is_saved_and_told(here: Here, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(told: sr.Progress, title: str) -> None:
-        if told.round == 3:
+    def interrupt(unit: str, done: int, total: int, title: str, details: str) -> None:
+        if done == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("swaprank.cli.progress._line", interrupt)
+    monkeypatch.setattr("swaprank.cli.progress_bars._print_line", interrupt)
     ended = here("train", "train.txt", *SETTINGS, "-o", "early.swaprank", folder=folder)
     assert ended.code == 0, ended.err
     assert "early.swaprank: 3 trees" in ended.out
-    assert "interrupted: this is the best model until then" in ended.out
+    assert "interrupted: this is the best model so far" in ended.out
     assert tomllib.loads((folder / "early.toml").read_text())["result"]["interrupted"] is True
     monkeypatch.undo()
     whole = here("train", "--config", folder / "early.toml", "-o", folder / "whole.swaprank", folder=folder)
     assert "12 trees" in whole.out
-    assert "the same model" not in whole.out
+    assert "identical" not in whole.out
 
 
 def test_verbose_tells_what_is_read_and_scored(here: Here, folder: Path) -> None:
@@ -201,8 +204,8 @@ def test_what_was_trained_as_json(here: Here, folder: Path) -> None:
         (("train", "absent.txt", "-o", "x"), "there is no file absent.txt"),
         (("train", "train.txt"), "missing: --output / -o"),
         (("train", "-o", "x"), "missing: TRAIN"),
-        (("train", "train.txt", "-o", "x.toml"), "let the model end in .swaprank"),
-        (("train", "train.txt", "--ranker", "combination", "-o", "x"), "swaprank combine mixes two"),
+        (("train", "train.txt", "-o", "x.toml"), "end the model's name in .swaprank"),
+        (("train", "train.txt", "--ranker", "combination", "-o", "x"), "use `swaprank combine` for two"),
         (("train", "train.txt", "--seed", "1", "--set", "random_state=2", "-o", "x"), "seed is given twice"),
         (("predict", "train.txt", "test.txt", "-o", "x"), "train.txt: this is not a swaprank model."),
     ],

@@ -10,7 +10,7 @@ import pytest
 import swaprank as sr
 from swaprank.experiments import optuna_study
 from swaprank.experiments.ranker_parameters import trainable_rankers
-from swaprank.experiments.tuning_ranges import FIXED, RANGES, Choice, as_range, ranges_of
+from swaprank.experiments.tuning_ranges import DEFAULT_RANGES, FIXED_PARAMETERS, Choice, as_range, default_ranges
 from swaprank.rankers.ranker import Callback
 from swaprank.registry import ranker_class
 
@@ -21,11 +21,11 @@ RANGE = {"n_leaves": (3, 40), "loss": ["squared", "logistic"]}
 
 @pytest.mark.parametrize("kind", sorted(trainable_rankers()))
 def test_every_ranker_has_ranges_and_its_defaults_lie_within(kind: str) -> None:
-    ranker = ranker_class(kind)(**FIXED.get(kind, {}))
-    for name, span in ranges_of(kind).items():
+    ranker = ranker_class(kind)(**FIXED_PARAMETERS.get(kind, {}))
+    for name, span in default_ranges(kind).items():
         value = getattr(ranker, name)
         assert value in span.values if isinstance(span, Choice) else span.low <= value <= span.high, name
-    assert set(RANGES) == set(trainable_rankers())
+    assert set(DEFAULT_RANGES) == set(trainable_rankers())
 
 
 def test_a_range_is_bounds_or_choices() -> None:
@@ -73,7 +73,7 @@ class TestWithOptuna:
         same = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=5, storage=tmp_path / "trials", tell=told.append)
         assert same.best == more.best
         assert len(told) == 1
-        assert "still the best: trained again" in told[0]
+        assert "still the best: training it again" in told[0]
         assert same.ranker.score(VALI) == more.ranker.score(VALI) == more.best.value
 
     def test_ctrl_c_ends_the_search_with_the_best_so_far(self, tmp_path: Path) -> None:
@@ -98,8 +98,8 @@ class TestWithOptuna:
             sr.tune(TRAIN, VALI, TREES, ranges=RANGE, callbacks=begin)
 
     def test_what_leads_nowhere_is_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(optuna_study, "_FREE_TRIALS", 1)
-        monkeypatch.setattr(optuna_study, "_FREE_ROUNDS", 1)
+        monkeypatch.setattr(optuna_study, "_STARTUP_TRIALS", 1)
+        monkeypatch.setattr(optuna_study, "_WARMUP_ROUNDS", 1)
         told: list[str] = []
         net, rates = sr.LambdaRank(n_epochs=20), {"learning_rate": (1e-7, 1e-1)}
         tuning = sr.tune(TRAIN, VALI, net, ranges=rates, n_trials=8, tell=told.append)
@@ -113,12 +113,12 @@ class TestWithOptuna:
 
     def test_another_configuration_is_noticed(self, tmp_path: Path) -> None:
         sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=1, storage=tmp_path / "trials")
-        with pytest.raises(sr.DataError, match="it has n_trees=6; now it would be n_trees=7"):
+        with pytest.raises(sr.DataError, match="n_trees was 6, is now 7"):
             sr.tune(TRAIN, VALI, sr.MART(n_trees=7, min_docs_in_leaf=5), ranges=RANGE, storage=tmp_path / "trials")
-        with pytest.raises(sr.DataError, match="it has valid="):
+        with pytest.raises(sr.DataError, match="another configuration: valid was "):
             sr.tune(TRAIN, TRAIN, TREES, ranges=RANGE, storage=tmp_path / "trials")
         (tmp_path / "other").write_text("something else\n")
-        with pytest.raises(sr.DataError, match="is no file of trials"):
+        with pytest.raises(sr.DataError, match="is not a file of Optuna trials"):
             sr.tune(TRAIN, VALI, TREES, ranges=RANGE, storage=tmp_path / "other")
 
     def test_a_validation_set_without_a_value_is_told(self) -> None:

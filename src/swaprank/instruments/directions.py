@@ -20,8 +20,8 @@ _BLOCK_DOCUMENTS = 32_768
 _CHUNK_VALUES = 2_000_000
 """Parameters of the directions that are drawn together."""
 
-Progress = Callable[[int, int], object]
-"""Called with how many blocks of documents are done, and how many there are."""
+ProgressCallback = Callable[[int, int], object]
+"""Called with the number of finished blocks of documents and the number of blocks."""
 
 
 @final
@@ -29,7 +29,7 @@ class Moves:
     """A ranker's metric at every step along directions that are drawn when it is their turn."""
 
     def __init__(
-        self, parameters: Movable, bound: BoundMetric, steps: Floats, n_threads: int, progress: Progress | None
+        self, parameters: Movable, bound: BoundMetric, steps: Floats, n_threads: int, progress: ProgressCallback | None
     ) -> None:
         self.parameters, self.bound, self.steps = parameters, bound, steps
         self.n_threads, self.progress = n_threads, progress

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tomllib
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
+from swaprank.files import file_digest
 from swaprank.model_files.container import read_model
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.saving import load
@@ -82,9 +82,7 @@ def trace(path: str | os.PathLike[str], version: str | None = None) -> FileTrace
     13
     """
     file = Path(path)
-    with file.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return FileTrace(file.name, file.stat().st_size, digest, version)
+    return FileTrace(file.name, file.stat().st_size, file_digest(file), version)
 
 
 def training_record(model: str | os.PathLike[str], digest: str) -> dict[str, Any] | None:
