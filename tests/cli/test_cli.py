@@ -147,7 +147,7 @@ def test_help_names_the_endings_that_are_read_and_qrels_where_they_are(here: Her
         (("generate", "net", "out", "--queries", "1,1,1,1"), "--queries takes up to three numbers; found 4"),
         (
             ("generate", "net", "out", "--levels", "2.7"),
-            "--levels takes a whole number, or fractions separated by commas",
+            "--levels takes a whole number, or fractions separated",
         ),
         (("generate", "net", "out", "--ending", ".csv"), "--ending"),
         (("generate", "net", "out", "--seed", "-1"), "--seed"),

@@ -125,7 +125,7 @@ def test_yaml_without_pyyaml_is_told_so(here: Here, folder: Path, monkeypatch: p
     ("text", "message"),
     [
         ("ranker = 'mart'\noutput = 'x.swaprank'", "bad.toml has no 'train' (the training data): add it to the file"),
-        ("n_leaves = 7", "unknown entry 'n_leaves'; it is a parameter of lambdamart: move it below [parameters]."),
+        ("n_leaves = 7", "entry 'n_leaves'; it is a parameter of lambdamart: move it below [parameters]."),
         ("rankr = 'mart'", "bad.toml has an unknown entry 'rankr'; did you mean 'ranker'?"),
         ("seed = 'one'", "bad.toml: seed must be a whole number, found 'one'."),
         ("seed = ", "bad.toml is not valid TOML"),

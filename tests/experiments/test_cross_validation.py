@@ -140,7 +140,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
         ({"rankers": {"trees": sr.MART(n_trees=4)}}, "ranker was lambdamart, is now mart"),
         ({"metrics": "map"}, "validation_metric was ndcg@10, is now map"),
         ({"random_state": 1}, "train was "),
-        ({"grid": {"trees.n_leaves": (4, 6)}}, "grid was [{n_leaves:3},{n_leaves:6}], is now [{n_leaves:4},{n_leaves:6}]"),
+        ({"grid": {"trees.n_leaves": (4,)}}, "grid was [{n_leaves:3},{n_leaves:6}], is now [{n_leaves:4}]"),
     ],
 )  # fmt: skip
 def test_a_changed_configuration_is_noticed(
@@ -183,9 +183,9 @@ def test_a_metric_that_counts_no_query_is_null(data: sr.Dataset) -> None:
         ({"rankers": [sr.MART(), sr.MART()]}, "two rankers are of the same kind"),
         ({"rankers": {}}, "needs at least one ranker"),
         ({"rankers": "mart", "grid": {"n_leafs": (3,)}}, "no ranker has a parameter 'n_leafs'; did you mean"),
-        ({"rankers": "mart", "grid": {"mrt.n_leaves": (3,)}}, "'mrt.n_leaves': there is no ranker 'mrt'; did you mean 'mart'?"),
-        ({"rankers": "mart", "grid": {"n_leaves": 3}}, "the grid of n_leaves must be a list of one or more values; found 3"),
-        ({"rankers": "mart", "n_folds": 2}, "n_folds must be from 3 (to train, validate and test) to 45, the number of queries; found 2"),
+        ({"rankers": "mart", "grid": {"mrt.n_leaves": (3,)}}, "there is no ranker 'mrt'; did you mean 'mart'?"),
+        ({"rankers": "mart", "grid": {"n_leaves": 3}}, "grid of n_leaves must be a list of one or more values; found"),
+        ({"rankers": "mart", "n_folds": 2}, "n_folds must be from 3 (to train, validate and test) to 45"),
         ({"rankers": "mart", "n_folds": 46}, "to 45, the number of queries; found 46"),
         ({"rankers": "mart", "baseline": "martt"}, "there is no ranker 'martt' to compare with; did you mean 'mart'?"),
         ({"rankers": "mart", "data": "nowhere.txt"}, "there is no file nowhere.txt"),

@@ -30,8 +30,9 @@ def certify(
     threads: Threads = None,
     json: AsJson = False,
 ) -> None:
-    """Test whether a model is at a local optimum of its metric: move its parameters in random directions.
+    """Test whether a model is at a local optimum of its metric.
 
+    Moves the parameters in random directions and measures the metric.
     The exit code is 1 if a direction improves the metric.
     """
     from swaprank.cli.progress_bars import progress_bar

@@ -24,7 +24,7 @@ def combine(
     threads: Threads = None,
     json: AsJson = False,
 ) -> None:
-    """Find the alpha for which alpha * A + (1 - alpha) * B has the highest metric, and save this model."""
+    """Find the optimal mix of two models: the alpha for which alpha * A + (1 - alpha) * B has the highest metric."""
     from swaprank.cli.rankings import read_for
     from swaprank.ensembles.combine import combine as mix
     from swaprank.errors import DataError

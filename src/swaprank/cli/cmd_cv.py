@@ -61,8 +61,9 @@ def cv(
 ) -> None:
     """Cross-validate rankers: means per fold, and paired tests over all test queries.
 
-    Rankers are trained for the first metric, which also selects the --grid values. Use --set metric=… to train for
-    another. With -o, an interrupted run resumes when the same command is run again.
+    Rankers are trained for the first metric, which also selects the --grid values.
+    Use --set metric=… to train for another metric.
+    With -o, run the same command again to resume an interrupted run.
     """
     from swaprank.cli.progress_bars import training_bar
     from swaprank.experiments.cross_validation import cross_validate

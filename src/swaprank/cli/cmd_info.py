@@ -18,8 +18,8 @@ def info(
 ) -> None:
     """Describe a data file or a model, or list the rankers and their parameters.
 
-    For data: sizes, list lengths, labels, missing values and constant features. For a model: its kind, its metric
-    values during training, and its parameters.
+    For data: sizes, list lengths, labels, missing values and constant features.
+    For a model: its kind, its metric values during training, and its parameters.
     """
     if (file is not None) + (ranker is not None) + rankers != 1:
         raise typer.BadParameter("give exactly one of FILE, --ranker NAME and --rankers.")

@@ -48,7 +48,8 @@ def train(
 ) -> None:
     """Train a ranker and save the model. Ctrl-C stops training and saves the best model so far.
 
-    A .toml file next to the model records all parameters and hashes of the data. To repeat the run, pass it to --config.
+    A .toml file next to the model records all parameters and hashes of the data.
+    Pass this file to --config to repeat the run.
     """
     from swaprank.cli.progress_bars import training_bar
     from swaprank.experiments.training_config import differing_versions, read_training_config, recorded_digest

@@ -48,8 +48,9 @@ def tune(
 ) -> None:
     """Search for the best parameters with Optuna, and save the best model.
 
-    Trials are saved next to the model: run the same command again to resume. Ctrl-C stops the search and saves the best
-    model so far. Requires Optuna: pip install 'swaprank[tune]'.
+    Trials are saved next to the model: run the same command again to resume.
+    Ctrl-C stops the search and saves the best model so far.
+    Requires Optuna, which the extra 'tune' installs.
     """
     from swaprank.cli.progress_bars import training_bar
     from swaprank.experiments.training_run import TrainingRun
