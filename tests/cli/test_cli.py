@@ -174,7 +174,7 @@ def test_bad_usage_and_bad_input_end_with_2_and_no_traceback(
 
 
 def test_a_mistake_of_ours_is_told_in_a_line(folder: Path) -> None:
-    before = "import swaprank.data.summary\nswaprank.summary.summarize = lambda data: 1 / 0"
+    before = "import swaprank.data.summary\nswaprank.data.summary.summarize = lambda data: 1 / 0"
     failed = swaprank("info", "test.txt", folder=folder, before=before)
     assert failed.returncode == 1
     reason = "ZeroDivisionError: division by zero"

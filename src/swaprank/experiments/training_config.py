@@ -26,7 +26,7 @@ def read_training_config(path: str | os.PathLike[str] | None, options: Mapping[s
         options: Values for the same names; None means not given.
 
     >>> import pathlib, tempfile
-    >>> from swaprank.experiments.run_configs import read_training_config
+    >>> from swaprank.experiments.training_config import read_training_config
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "run.toml"
     >>> _ = path.write_text("train = '/data/train.txt'\nranker = 'mart'\n[parameters]\nn_leaves = 7\nl2 = 1.0\n")
     >>> run = read_training_config(path, {"output": "model.swaprank", "parameters": {"l2": 0.5}})
