@@ -1,4 +1,4 @@
-"""`swaprank cv` and `swaprank tune`: thin faces, which stop when told so and go on when run again."""
+"""`swaprank cv` and `swaprank tune`: results of the Python functions, interruption and resuming."""
 
 import json
 import sys
@@ -61,7 +61,7 @@ def test_cv_of_one_file(here: Here, folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are another matter there")
-def test_ctrl_c_stops_cv_and_the_same_command_goes_on(folder: Path) -> None:
+def test_ctrl_c_stops_cv_and_the_same_command_resumes(folder: Path) -> None:
     before = """
 import os, signal
 from swaprank.rankers.tree_ranker import TreeRanker
@@ -122,7 +122,7 @@ TUNE = ("tune", "letor/Fold1/train.txt", "--valid", "letor/Fold1/vali.txt")
 SETTINGS = ("--set", "n_trees=5", "--set", "min_docs_in_leaf=3", "--set", "early_stopping_rounds=none")
 
 
-def test_tune_saves_the_best_model_and_goes_on(here: Here, folder: Path) -> None:
+def test_tune_saves_the_best_model_and_resumes(here: Here, folder: Path) -> None:
     pytest.importorskip("optuna", reason="Optuna is not installed")
     arguments = (*TUNE, *SETTINGS, "-m", "map", "-o", "best.swaprank")
     tuned = here(*arguments, "--trials", 3, folder=folder)

@@ -1,4 +1,4 @@
-"""Models and rankers told of, models as rankings, and JSON wherever a table is printed."""
+"""`swaprank info`, models as rankings, and --json."""
 
 import json
 from pathlib import Path

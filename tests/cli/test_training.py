@@ -1,4 +1,4 @@
-"""`swaprank train` and `swaprank predict`, as a shell runs them."""
+"""`swaprank train` and `swaprank predict`."""
 
 import json
 import sys
@@ -47,7 +47,7 @@ def test_train_and_predict_are_fit_and_predict(folder: Path) -> None:
     np.testing.assert_array_equal(sr.read_scores(folder / "three.txt"), ranker.predict(test, n_trees=3))
 
 
-def test_training_goes_on_from_a_model(folder: Path) -> None:
+def test_training_continues_from_a_model(folder: Path) -> None:
     for name, base in (("first", ()), ("second", ("--base", "first.swaprank"))):
         trained = swaprank("train", "train.txt", *SETTINGS, *base, "-o", f"{name}.swaprank", folder=folder)
         assert trained.returncode == 0, trained.stderr
@@ -61,7 +61,7 @@ def test_a_sparse_file_gets_the_features_of_the_model(folder: Path) -> None:
     assert scored.returncode == 0, scored.stderr
 
 
-def test_a_run_is_repeated_exactly_from_the_file_beside_the_model(here: Here, folder: Path) -> None:
+def test_a_run_is_repeated_exactly_from_its_training_record(here: Here, folder: Path) -> None:
     (folder / "models").mkdir()
     arguments = ("train", "train.txt", "--valid", "vali.txt", "-m", "map", *SETTINGS, "--set", "feature_fraction=0.5")
     trained = here(*arguments, "--seed", 7, "-o", "models/first.swaprank", folder=folder)
@@ -93,7 +93,7 @@ def test_a_run_is_repeated_exactly_from_the_file_beside_the_model(here: Here, fo
 
 
 @pytest.mark.parametrize("ending", ["toml", "yaml"])
-def test_a_configuration_of_the_users_own(here: Here, folder: Path, ending: str) -> None:
+def test_a_hand_written_configuration(here: Here, folder: Path, ending: str) -> None:
     if ending == "yaml":
         pytest.importorskip("yaml", reason="PyYAML is not installed")
     equals, table = (" =", "[parameters]\n") if ending == "toml" else (":", "parameters:\n")
@@ -113,7 +113,7 @@ CONFIG = {
 }  # fmt: skip
 
 
-def test_yaml_without_pyyaml_is_told_so(here: Here, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_yaml_without_pyyaml_is_reported(here: Here, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "some.yaml").write_text("train: train.txt\n")
     monkeypatch.setitem(sys.modules, "yaml", None)
     failed = here("train", "--config", "some.yaml", folder=folder)
@@ -149,8 +149,8 @@ def test_a_bad_configuration_ends_with_2_and_leaves_nothing_behind(
     assert not any((folder / name).exists() for name in ("x", "x.swaprank", "x.toml", "bad.swaprank"))
 
 
-def test_quiet_says_nothing_and_verbose_tells_rounds(here: Here, folder: Path) -> None:
-    arguments = ("train", "train.txt", "--valid", "vali.txt", *SETTINGS, "-o", "loud.swaprank")
+def test_quiet_prints_nothing_and_verbose_prints_rounds(here: Here, folder: Path) -> None:
+    arguments = ("train", "train.txt", "--valid", "vali.txt", *SETTINGS, "-o", "quiet.swaprank")
     assert here(*arguments, "-q", folder=folder) == (0, "", "")
     verbose = here(*arguments, "--verbose", folder=folder)
     assert "round 12 of 12  valid ndcg@10 0." in verbose.err
@@ -159,7 +159,9 @@ def test_quiet_says_nothing_and_verbose_tells_rounds(here: Here, folder: Path) -
     assert "--verbose and --quiet exclude each other" in both.err
 
 
-def test_an_interrupted_training_is_saved_and_told(here: Here, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_training_is_saved_and_reported(
+    here: Here, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupt(unit: str, done: int, total: int, title: str, details: str) -> None:
         if done == 3:
             raise KeyboardInterrupt
@@ -176,20 +178,20 @@ def test_an_interrupted_training_is_saved_and_told(here: Here, folder: Path, mon
     assert "identical" not in whole.out
 
 
-def test_verbose_tells_what_is_read_and_scored(here: Here, folder: Path) -> None:
-    assert here("train", "train.txt", *SETTINGS, "-o", "told.swaprank", folder=folder).code == 0
-    told = here("evaluate", "test.txt", "told.swaprank", "-v", folder=folder)
-    assert told.err == "reading test.txt\nscoring with told.swaprank: 12 trees\n"
-    assert told.out == here("evaluate", "test.txt", "told.swaprank", folder=folder).out
+def test_verbose_prints_what_is_read_and_scored(here: Here, folder: Path) -> None:
+    assert here("train", "train.txt", *SETTINGS, "-o", "verbose.swaprank", folder=folder).code == 0
+    shown = here("evaluate", "test.txt", "verbose.swaprank", "-v", folder=folder)
+    assert shown.err == "reading test.txt\nscoring with verbose.swaprank: 12 trees\n"
+    assert shown.out == here("evaluate", "test.txt", "verbose.swaprank", folder=folder).out
 
 
-def test_what_was_trained_as_json(here: Here, folder: Path) -> None:
+def test_training_result_as_json(here: Here, folder: Path) -> None:
     arguments = ("train", "train.txt", "--valid", "vali.txt", *SETTINGS, "-o", "json.swaprank", "--json")
-    told = json.loads(here(*arguments, folder=folder).out)
+    shown = json.loads(here(*arguments, folder=folder).out)
     ranker, vali = sr.load(folder / "json.swaprank"), sr.read(folder / "vali.txt")
-    assert told["valid"]["value"] == pytest.approx(ranker.score(vali))
-    assert told["valid"]["best"] == max(ranker.history_["valid ndcg@10"])
-    assert (told["model"], told["config"], told["n_documents"]) == ("json.swaprank", "json.toml", 600)
+    assert shown["valid"]["value"] == pytest.approx(ranker.score(vali))
+    assert shown["valid"]["best"] == max(ranker.history_["valid ndcg@10"])
+    assert (shown["model"], shown["config"], shown["n_documents"]) == ("json.swaprank", "json.toml", 600)
 
 
 @pytest.mark.parametrize(

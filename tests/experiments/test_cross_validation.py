@@ -1,4 +1,4 @@
-"""Cross-validation: folds that are folds, choices made on vali alone, and runs that go on where they stopped."""
+"""Cross-validation: disjoint folds, parameters selected on vali only, and interrupted runs that resume."""
 
 import json
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ def data() -> sr.Dataset:
 
 @pytest.fixture
 def trainings(monkeypatch: pytest.MonkeyPatch) -> list[sr.Dataset]:
-    """What every tree ranker was trained on, in order."""
+    """The training data of every tree ranker, in order."""
     trained: list[sr.Dataset] = []
     real = TreeRanker._fit
 
@@ -106,7 +106,7 @@ def test_a_finished_run_is_not_trained_again_and_a_grid_may_grow(
     again = sr.cross_validate(data, RANKERS, grid=GRID, n_folds=3, output=tmp_path)
     assert len(trainings) == 9
     assert str(again) == str(first) == (tmp_path / "results.txt").read_text().rstrip("\n")
-    # Measuring something else needs no training, for what learns and chooses is the first metric.
+    # More metrics need no training: only the first metric trains and selects.
     sr.cross_validate(data, RANKERS, ["ndcg@10", "err"], grid=GRID, n_folds=3, output=tmp_path)
     assert len(trainings) == 9
     grown = sr.cross_validate(data, RANKERS, grid={"trees.n_leaves": (3, 6, 9)}, n_folds=3, output=tmp_path)
@@ -114,8 +114,15 @@ def test_a_finished_run_is_not_trained_again_and_a_grid_may_grow(
     assert str(grown) == str(sr.cross_validate(data, RANKERS, grid={"trees.n_leaves": (3, 6, 9)}, n_folds=3))
 
 
+def test_a_grid_may_have_lists_and_its_parameters_of_the_ranker_do_not_matter(data: sr.Dataset, tmp_path: Path) -> None:
+    grid = {"hidden": [[3], [2, 2]]}
+    first = sr.cross_validate(data, sr.RankNet(n_epochs=1), grid=grid, n_folds=3, output=tmp_path)
+    again = sr.cross_validate(data, sr.RankNet(n_epochs=1, hidden=(9,)), grid=grid, n_folds=3, output=tmp_path)
+    assert str(again) == str(first)
+
+
 @pytest.mark.parametrize("stop_at", [1, 2, 4, 7])
-def test_an_interrupted_run_goes_on_where_it_stopped(
+def test_an_interrupted_run_resumes(
     data: sr.Dataset, tmp_path: Path, trainings: list[sr.Dataset], stop_at: int
 ) -> None:
     def interrupt(progress: sr.Progress) -> None:
@@ -125,11 +132,11 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
     with pytest.raises(KeyboardInterrupt):
         sr.cross_validate(data, RANKERS, grid=GRID, n_folds=3, output=tmp_path, callbacks=lambda title: [interrupt])
     assert len(trainings) == stop_at
-    told: list[str] = []
-    resumed = sr.cross_validate(data, RANKERS, grid=GRID, n_folds=3, output=tmp_path, tell=told.append)
-    # The one that was interrupted is trained again, and no other.
+    messages: list[str] = []
+    resumed = sr.cross_validate(data, RANKERS, grid=GRID, n_folds=3, output=tmp_path, tell=messages.append)
+    # Only the interrupted training is repeated.
     assert len(trainings) == 9 + 1
-    assert ("Fold1  trees  1 of 2 already trained" in told) == (stop_at == 2)
+    assert ("Fold1  trees  1 of 2 already trained" in messages) == (stop_at == 2)
     assert str(resumed) == str(sr.cross_validate(data, RANKERS, grid=GRID, n_folds=3))
 
 
@@ -143,7 +150,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
         ({"grid": {"trees.n_leaves": (4,)}}, "grid was [{n_leaves:3},{n_leaves:6}], is now [{n_leaves:4}]"),
     ],
 )  # fmt: skip
-def test_a_changed_configuration_is_noticed(
+def test_a_changed_configuration_is_an_error(
     data: sr.Dataset, tmp_path: Path, changed: dict[str, Any], message: str
 ) -> None:
     before: dict[str, Any] = dict(rankers={"trees": RANKERS["trees"]}, metrics="ndcg@10", grid=GRID, n_folds=3)
@@ -192,7 +199,7 @@ def test_a_metric_that_counts_no_query_is_null(data: sr.Dataset) -> None:
         ({"rankers": {"a/b": sr.MART()}, "output": "out"}, "'a/b' cannot be used as a file name"),
     ],
 )  # fmt: skip
-def test_bad_arguments_are_told(
+def test_bad_arguments_are_reported(
     data: sr.Dataset, arguments: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -201,12 +208,12 @@ def test_bad_arguments_are_told(
     assert message in str(error.value)
 
 
-def test_too_few_queries_are_told(data: sr.Dataset) -> None:
+def test_too_few_queries_are_reported(data: sr.Dataset) -> None:
     with pytest.raises(sr.DataError, match="folds need at least 3 queries, to train, validate and test; found 2"):
         make_folds(data.subset([0, 1]), 3)
 
 
-def test_folders_that_are_no_folds_are_told(data: sr.Dataset, tmp_path: Path) -> None:
+def test_bad_fold_folders_are_reported(data: sr.Dataset, tmp_path: Path) -> None:
     with pytest.raises(sr.DataError, match="no folders Fold1, Fold2"):
         find_folds(tmp_path)
     folder = letor_folder(data, tmp_path)
