@@ -58,7 +58,11 @@ def open_study(
         if storage is not None:
             configuration = search_configuration(learner, tuned, learner._metric(), train, valid)
             configuration |= plain_values({"ranges": {name: tuple(span) for name, span in tuned.items()}})
-            _check_saved_configuration(study, configuration, storage, is_new=not trials)
+            saved = study.user_attrs.get("configuration")
+            if saved is None and not trials:
+                study.set_user_attr("configuration", to_json(configuration).decode())
+            else:
+                check_configuration(storage, from_json((saved or "{}").encode()), configuration)
         if not any(trial.state.is_finished() and trial.value is not None for trial in trials):
             study.enqueue_trial(_own_parameters(learner, tuned), skip_if_exists=True)
     finally:
@@ -151,13 +155,3 @@ def _journal(storage: str | os.PathLike[str]) -> Any:
     # Optuna's default lock is a symbolic link, which most Windows users may not create.
     lock = journal.JournalFileOpenLock(str(file)) if sys.platform == "win32" else None
     return optuna.storages.JournalStorage(journal.JournalFileBackend(str(file), lock_obj=lock))
-
-
-def _check_saved_configuration(
-    study: Any, configuration: dict[str, Any], storage: str | os.PathLike[str], is_new: bool
-) -> None:
-    saved = study.user_attrs.get("configuration")
-    if saved is None and is_new:
-        study.set_user_attr("configuration", to_json(configuration).decode())
-    else:
-        check_configuration(storage, from_json((saved or "{}").encode()), configuration)

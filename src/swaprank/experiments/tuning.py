@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn, final
+from dataclasses import dataclass
+from typing import Any, final
 
 from sklearn.base import clone
 
@@ -17,6 +18,7 @@ from swaprank.experiments.ranker_parameters import check_parameter_names
 from swaprank.experiments.search_checkpoints import format_parameters
 from swaprank.experiments.tuning_ranges import FIXED_PARAMETERS, Range, as_range, default_ranges
 from swaprank.experiments.tuning_result import Tuning
+from swaprank.metrics.metric import Metric
 from swaprank.rankers.ranker import Callback, Ranker
 from swaprank.rankers.rounds import Progress
 from swaprank.registry import ranker_class
@@ -70,7 +72,7 @@ def tune(
     learner = _learner(ranker)
     tuned = _ranges(learner, ranges)
     study = open_study(storage, learner, tuned, train, valid, random_state)
-    objective = _Objective(learner, tuned, train, valid, callbacks, tell)
+    objective = _Objective(learner, learner._metric(), tuned, train, valid, callbacks, tell)
     interrupted = optimize(study, objective, n_trials, timeout)
     trials = finished_trials(study, tuned)
     completed = [trial for trial in trials if trial.value is not None]
@@ -100,27 +102,24 @@ def _ranges(learner: Ranker, ranges: Mapping[str, Any] | None) -> dict[str, Rang
 
 
 @final
+@dataclass
 class _Objective:
     """Trains and measures one trial when called; keeps the best ranker of this run."""
 
-    def __init__(
-        self,
-        learner: Ranker,
-        tuned: Mapping[str, Range],
-        train: Dataset,
-        valid: Dataset,
-        callbacks: Callable[[str], Sequence[Callback]],
-        log: Log,
-    ) -> None:
-        self.learner, self.tuned = learner, tuned
-        self.train, self.valid = train, valid
-        self.callbacks, self.log = callbacks, log
-        self.metric = learner._metric()
-        self.best_value = -float("inf")
-        self.best_number: int | None = None
-        self.best_ranker: Ranker | None = None
+    learner: Ranker
+    metric: Metric
+    tuned: Mapping[str, Range]
+    train: Dataset
+    valid: Dataset
+    callbacks: Callable[[str], Sequence[Callback]]
+    log: Log
+    best_value: float = -float("inf")
+    best_number: int | None = None
+    best_ranker: Ranker | None = None
 
     def __call__(self, trial: Any) -> float:
+        import optuna
+
         parameters = {name: suggest_value(trial, name, span) for name, span in self.tuned.items()}
         title, pruning = f"trial {trial.number + 1}", _PruningCallback(trial, f"valid {self.metric}")
         ranker: Ranker = clone(self.learner).set_params(**parameters)
@@ -132,7 +131,7 @@ class _Objective:
                 f"{title}: given up after {pruning.round} rounds at {self.metric} {pruning.best:.4f}; "
                 f"{format_parameters(parameters)}"
             )
-            pruning.raise_pruned()
+            raise optuna.TrialPruned
         scores = ranker.predict(self.valid)
         value = evaluate(self.valid, scores, [self.metric], n_threads=ranker.n_threads).results[0].mean
         if value != value:
@@ -145,15 +144,15 @@ class _Objective:
 
 
 @final
+@dataclass
 class _PruningCallback:
     """Reports a trial's metric to Optuna, and stops its training when Optuna prunes it."""
 
-    def __init__(self, trial: Any, metric: str) -> None:
-        self.trial = trial
-        self.metric = metric
-        self.best = -float("inf")
-        self.round = 0
-        self.pruned = False
+    trial: Any
+    metric: str
+    best: float = -float("inf")
+    round: int = 0
+    pruned: bool = False
 
     def __call__(self, progress: Progress) -> bool:
         value = progress.measured.get(self.metric)
@@ -165,8 +164,3 @@ class _PruningCallback:
             self.trial.report(self.best, progress.round)
             self.pruned = bool(self.trial.should_prune())
         return self.pruned
-
-    def raise_pruned(self) -> NoReturn:
-        import optuna
-
-        raise optuna.TrialPruned
