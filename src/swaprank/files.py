@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import lzma
 import os
 from collections.abc import Iterable, Iterator
@@ -22,6 +23,12 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
     if not file.exists():
         raise DataError(f"there is no file {file}: check the path (the current folder is {Path.cwd()}).")
     return file
+
+
+def file_digest(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of a file in hex, as `sha256sum` prints it."""
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def compression(file: Path) -> str:

@@ -1,4 +1,4 @@
-"""The command line within this process: as fast as the work itself, where no signal or stream of a shell matters."""
+"""Run the command line in this process: faster, where signals and real streams do not matter."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ from swaprank.cli.output import verbosity
 
 
 class Ended(NamedTuple):
-    """How a command ended, and what it printed."""
+    """Exit code and output of a command."""
 
     code: int
     out: str

@@ -14,13 +14,13 @@ from tests.cli.conftest import Here
 def swaprank(
     *arguments: object, folder: Path | None = None, before: str = "", **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command line as a shell would: a process of its own, so that exit codes and streams are the real ones.
+    """Run the command line in its own process, with real exit codes and streams.
 
     Args:
-        arguments: What stands after the command's name.
-        folder: Where it runs.
-        before: Python that spoils something first.
-        environment: Variables to set.
+        arguments: The command-line arguments.
+        folder: The working directory.
+        before: Python code to run first, which breaks something.
+        environment: Environment variables to set.
     """
     command = [sys.executable, "-c", f"{before}\nfrom swaprank.cli import main; main()", *map(str, arguments)]
     variables = {**os.environ, "COLUMNS": "200", **environment}
@@ -112,7 +112,7 @@ def test_every_terminal_will_do(folder: Path, encoding: str) -> None:
 
 
 @pytest.mark.parametrize("ending", [".txt", ".txt.gz", ".txt.xz", ".txt.zst"])
-def test_generated_files_can_be_read_whatever_their_ending(tmp_path: Path, ending: str) -> None:
+def test_generated_files_can_be_read_with_every_ending(tmp_path: Path, ending: str) -> None:
     made = swaprank("generate", "polynomial", tmp_path, "--queries", 4, "--documents", 6, "--ending", ending)
     assert made.returncode == 0, made.stderr
     assert len(sr.read(tmp_path / f"data{ending}")) == 24
@@ -122,12 +122,12 @@ def test_version() -> None:
     assert swaprank("--version").stdout == f"swaprank {sr.__version__}\n"
 
 
-@pytest.mark.parametrize("verb", ["info", "evaluate", "compare"])
-def test_help_names_the_endings_that_are_read_and_qrels_where_they_are(here: Here, folder: Path, verb: str) -> None:
-    words = here(verb, "--help", folder=folder).out
+@pytest.mark.parametrize("command", ["info", "evaluate", "compare"])
+def test_help_names_the_file_formats(here: Here, folder: Path, command: str) -> None:
+    shown = here(command, "--help", folder=folder).out
     for ending in (".txt", ".letor", ".svm", ".dat", ".gz", ".xz", ".zst", ".csv", ".tsv", ".parquet"):
-        assert ending in words
-    assert ("qrels" in words) == (verb != "info")
+        assert ending in shown
+    assert ("qrels" in shown) == (command != "info")
 
 
 @pytest.mark.parametrize(
@@ -142,13 +142,16 @@ def test_help_names_the_endings_that_are_read_and_qrels_where_they_are(here: Her
         (("evaluate", "test.txt", "f0.run"), "error: a run is matched by document ids, but this data set has none."),
         (("evaluate", "judged.qrels", "f0.txt"), "error: TREC judgements need the scores as a TREC run"),
         (("compare", "test.txt", "f0.txt"), "error: a comparison needs at least two rankings, found 1."),
-        (("compare", "test.txt", "a=f0.txt", "a=f1.txt"), "two rankings are called 'a'"),
+        (("compare", "test.txt", "a=f0.txt", "a=f1.txt"), "two rankings are named 'a'"),
         (("generate", "net", "out", "--queries", "3,x"), "--queries takes whole numbers separated by commas; found"),
-        (("generate", "net", "out", "--queries", "1,1,1,1"), "--queries takes up to three parts, found 4"),
-        (("generate", "net", "out", "--levels", "2.7"), "--levels takes a whole number, or shares separated by commas"),
+        (("generate", "net", "out", "--queries", "1,1,1,1"), "--queries takes up to three numbers; found 4"),
+        (
+            ("generate", "net", "out", "--levels", "2.7"),
+            "--levels takes a whole number, or fractions separated",
+        ),
         (("generate", "net", "out", "--ending", ".csv"), "--ending"),
         (("generate", "net", "out", "--seed", "-1"), "--seed"),
-        (("generate", "net", "out", "--documents", "1000000000"), "error: this needs more memory than there is."),
+        (("generate", "net", "out", "--documents", "1000000000"), "error: out of memory."),
         (("demo", "--seed", "-1"), "--seed"),
         (("compare", "test.txt", "f0.txt", "f1.txt", "--seed", "-1"), "--seed"),
         (("compare", "test.txt", "f0.txt", "f1.txt", "--resamples", "0"), "--resamples"),
@@ -170,7 +173,7 @@ def test_bad_usage_and_bad_input_end_with_2_and_no_traceback(
     assert failed.out == ""
 
 
-def test_a_mistake_of_ours_is_told_in_a_line(folder: Path) -> None:
+def test_an_internal_error_is_one_line(folder: Path) -> None:
     before = "import swaprank.data.summary\nswaprank.data.summary.summarize = lambda data: 1 / 0"
     failed = swaprank("info", "test.txt", folder=folder, before=before)
     assert failed.returncode == 1
@@ -180,7 +183,7 @@ def test_a_mistake_of_ours_is_told_in_a_line(folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are another matter there")
-def test_an_interrupt_is_told_and_ends_with_130(folder: Path) -> None:
+def test_an_interrupt_is_reported_and_ends_with_130(folder: Path) -> None:
     before = """
 import os, signal, threading
 import swaprank.evaluation.compare as comparing
@@ -220,7 +223,7 @@ def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
     ):
         ended = swaprank(*command)
         assert ended.returncode == 2, command
-        assert "overwritten" in ended.stderr or "there already" in ended.stderr
+        assert "overwritten" in ended.stderr or "already exists" in ended.stderr
     assert (data.read_bytes(), model.read_bytes()) == before
 
 

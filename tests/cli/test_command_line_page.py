@@ -1,4 +1,4 @@
-"""docs/command_line.md: every command on the page runs, and prints what the page says."""
+"""docs/command_line.md: every command on the page runs and prints the output that the page shows."""
 
 import re
 import shlex
@@ -11,13 +11,13 @@ from tests.conftest import PROJECT
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ELSEWHERE = ("demo", "reproduce", "report")
-"""Verbs with tests of their own, for which this one has no time."""
+"""Commands with their own tests, which take too long here."""
 
 
 def test_commands_run_and_print_what_the_page_says(here: Here, tmp_path: Path) -> None:
     pytest.importorskip("optuna", reason="Optuna is not installed")
     blocks = BLOCK.findall((PROJECT / "docs" / "command_line.md").read_text(encoding="utf-8"))
-    verbs = set()
+    commands = set()
     for (language, code), (following, expected) in zip(blocks, [*blocks[1:], ("", "")], strict=True):
         if language == "toml":
             (tmp_path / code.splitlines()[0].removeprefix("# ")).write_text(code)
@@ -25,14 +25,15 @@ def test_commands_run_and_print_what_the_page_says(here: Here, tmp_path: Path) -
             continue
         printed = ""
         for line in re.sub(r"\\\n *", "", code).splitlines():
-            words = shlex.split(line, comments=True)
-            if not words or words[:1] != ["swaprank"] or words[1] in ELSEWHERE:
+            arguments = shlex.split(line, comments=True)
+            if not arguments or arguments[:1] != ["swaprank"] or arguments[1] in ELSEWHERE:
                 continue
-            verbs.add(words[1])
-            ended = here(*words[1:], folder=tmp_path)
+            commands.add(arguments[1])
+            ended = here(*arguments[1:], folder=tmp_path)
             assert ended.code == (1 if "ends with 1" in line else 0), (line, ended.err)
             printed += ended.out
         if following == "text":
             assert printed == expected, code
-    assert verbs >= {"info", "train", "tune", "cv", "predict", "evaluate", "compare", "certify", "combine", "explain",
-                     "generate"}  # fmt: skip
+    assert commands >= {
+        "info", "train", "tune", "cv", "predict", "evaluate", "compare", "certify", "combine", "explain", "generate",
+    }  # fmt: skip

@@ -21,22 +21,22 @@ def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """Where it ran, and what it printed."""
+    """The working directory and the output of the demo."""
     home = tmp_path_factory.mktemp("demo")
     shown = run("demo", cwd=home)
     assert shown.returncode == 0, shown.stderr
     return home, shown.stdout
 
 
-def test_everything_is_there(demo: tuple[Path, str]) -> None:
+def test_all_files_are_written(demo: tuple[Path, str]) -> None:
     home, _ = demo
     models = {f"{name}.swaprank" for name in (*demonstration.TRAININGS, "combination")}
     records = {f"{name}.toml" for name in demonstration.TRAININGS}
-    others = {"train.txt", "vali.txt", "test.txt", "report.html", demonstration.MARK}
+    others = {"train.txt", "vali.txt", "test.txt", "report.html", demonstration.MARKER_FILE}
     assert {path.name for path in (home / "swaprank-demo").iterdir()} == models | records | others
 
 
-def test_the_table_tells_what_the_models_do(demo: tuple[Path, str]) -> None:
+def test_the_table_has_the_metrics_of_the_models(demo: tuple[Path, str]) -> None:
     home, shown = demo
     folder = home / "swaprank-demo"
     test = sr.read(folder / "test.txt")
@@ -46,7 +46,7 @@ def test_the_table_tells_what_the_models_do(demo: tuple[Path, str]) -> None:
     assert "lambdamart is better than linear_regression" in shown
 
 
-def test_the_commands_that_it_shows_do_what_it_did(demo: tuple[Path, str]) -> None:
+def test_the_printed_commands_train_the_same_models(demo: tuple[Path, str]) -> None:
     home, shown = demo
     line = next(line for line in shown.splitlines() if "--ranker linear_regression" in line)
     command = shlex.split(line.rsplit("  (", 1)[0])
@@ -57,7 +57,7 @@ def test_the_commands_that_it_shows_do_what_it_did(demo: tuple[Path, str]) -> No
     assert model.read_bytes() == before
 
 
-def test_what_it_says_to_try_next_works(demo: tuple[Path, str]) -> None:
+def test_the_suggested_next_steps_work(demo: tuple[Path, str]) -> None:
     home, shown = demo
     explain = next(line for line in shown.splitlines() if line.startswith("  swaprank explain"))
     ended = run(*shlex.split(explain)[1:], cwd=home)
@@ -65,15 +65,15 @@ def test_what_it_says_to_try_next_works(demo: tuple[Path, str]) -> None:
     assert "label" in ended.stdout
 
 
-def test_a_folder_of_somebody_elses_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("mine\n")
     shown = run("demo", "-o", tmp_path, cwd=tmp_path)
     assert shown.returncode == 2
-    assert "has files that are not of a demo" in shown.stderr
+    assert "has files that the demo did not create" in shown.stderr
     assert (tmp_path / "train.txt").read_text() == "mine\n"
 
 
-def test_a_training_that_fails_is_told(tmp_path: Path) -> None:
+def test_a_training_that_fails_is_reported(tmp_path: Path) -> None:
     demonstration.make_data(tmp_path)
     (tmp_path / "train.txt").write_text("nonsense\n")
     with pytest.raises(sr.SwaprankError, match=r"training \w+ failed: error: "):

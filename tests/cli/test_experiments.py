@@ -1,4 +1,4 @@
-"""`swaprank cv` and `swaprank tune`: thin faces, which stop when told so and go on when run again."""
+"""`swaprank cv` and `swaprank tune`: results of the Python functions, interruption and resuming."""
 
 import json
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import swaprank as sr
-from swaprank.experiments.folds import made_folds
+from swaprank.experiments.folds import make_folds
 from tests.cli.conftest import Here
 from tests.cli.test_cli import swaprank
 
@@ -18,7 +18,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("experiments")
     (data,) = sr.datasets.random_net((45,), n_features=5, n_documents=8, levels=3, random_state=1)
     sr.write_letor(data, folder / "whole.txt")
-    for fold in made_folds(data, 3, random_state=0):
+    for fold in make_folds(data, 3, random_state=0):
         (folder / "letor" / fold.name).mkdir(parents=True)
         for name, part in zip(("train", "vali", "test"), fold.load(), strict=True):
             sr.write_letor(part, folder / "letor" / fold.name / f"{name}.txt")
@@ -61,7 +61,7 @@ def test_cv_of_one_file(here: Here, folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are another matter there")
-def test_ctrl_c_stops_cv_and_the_same_command_goes_on(folder: Path) -> None:
+def test_ctrl_c_stops_cv_and_the_same_command_resumes(folder: Path) -> None:
     before = """
 import os, signal
 from swaprank.rankers.tree_ranker import TreeRanker
@@ -78,7 +78,7 @@ TreeRanker._boost = interrupted
     stopped = swaprank(*arguments, folder=folder, before=before)
     assert (stopped.returncode, stopped.stdout) == (130, "")
     assert stopped.stderr.splitlines()[-2:] == [
-        "results has what was done: the same command goes on from there.",
+        "finished trainings are saved in results: run the same command again to resume.",
         "interrupted",
     ]
     assert not (folder / "results" / "results.txt").exists()
@@ -86,11 +86,11 @@ TreeRanker._boost = interrupted
     assert resumed.returncode == 0, resumed.stderr
     lines = resumed.stderr.splitlines()
     assert lines[:3] == [
-        "Fold1  small  trained before",
-        "Fold1  mart  trained before",
-        "Fold2  small  1 of 2 trained before",
+        "Fold1  small  already trained",
+        "Fold1  mart  already trained",
+        "Fold2  small  1 of 2 already trained",
     ]
-    assert sum("trained before" not in line for line in lines) == 5
+    assert sum("already trained" not in line for line in lines) == 5
     whole = swaprank("cv", "letor", *RANKERS, *GRID, folder=folder)
     assert resumed.stdout.startswith(whole.stdout)
 
@@ -99,16 +99,16 @@ TreeRanker._boost = interrupted
     ("arguments", "message"),
     [
         (("cv", "nowhere"), "there is no file nowhere"),
-        (("cv", "letor", "--folds", "5"), "letor is a folder, which has its own folds"),
+        (("cv", "letor", "--folds", "5"), "letor is a folder with its own folds"),
         (("cv", "letor", "--ranker", "lambdamrt"), "there is no ranker 'lambdamrt'; did you mean 'lambdamart'?"),
-        (("cv", "letor", "--ranker", "mart", "--ranker", "mart"), "two rankers are called 'mart'"),
+        (("cv", "letor", "--ranker", "mart", "--ranker", "mart"), "two rankers are named 'mart'"),
         (("cv", "letor", "--grid", "n_leafs=3"), "lambdamart has no parameter 'n_leafs'; did you mean 'n_leaves'?"),
         (("cv", "letor", "--grid", "n_leaves"), "write a grid as name=value,value, found 'n_leaves'."),
         (("cv", "letor", "--set", "n_leafs=3"), "lambdamart has no parameter 'n_leafs'; did you mean 'n_leaves'?"),
         (("cv", "letor", "--set", "n_leaves"), "write a setting as name=value, found 'n_leaves'."),
         (("cv", "letor", "--baseline", "mart"), "there is no ranker 'mart' to compare with"),
         (("cv", "letor", "-m", "ndgc"), "there is no metric 'ndgc'; did you mean 'ndcg'?"),
-        (("cv", "letor", "-o", "whole.txt"), "whole.txt is a file: name a folder for the results."),
+        (("cv", "letor", "-o", "whole.txt"), "whole.txt is a file: choose a folder for the results."),
     ],
 )  # fmt: skip
 def test_bad_usage_of_cv_ends_with_2(here: Here, folder: Path, arguments: tuple[str, ...], message: str) -> None:
@@ -122,7 +122,7 @@ TUNE = ("tune", "letor/Fold1/train.txt", "--valid", "letor/Fold1/vali.txt")
 SETTINGS = ("--set", "n_trees=5", "--set", "min_docs_in_leaf=3", "--set", "early_stopping_rounds=none")
 
 
-def test_tune_saves_the_best_model_and_goes_on(here: Here, folder: Path) -> None:
+def test_tune_saves_the_best_model_and_resumes(here: Here, folder: Path) -> None:
     pytest.importorskip("optuna", reason="Optuna is not installed")
     arguments = (*TUNE, *SETTINGS, "-m", "map", "-o", "best.swaprank")
     tuned = here(*arguments, "--trials", 3, folder=folder)
@@ -140,7 +140,7 @@ def test_tune_saves_the_best_model_and_goes_on(here: Here, folder: Path) -> None
     assert tables["parameters"]["n_trees"] == 5
     before = (folder / "best.swaprank").read_bytes()
     again = here("train", "--config", "best.toml", folder=folder)
-    assert "the same model, byte for byte" in again.out
+    assert "identical, byte for byte" in again.out
     assert (folder / "best.swaprank").read_bytes() == before
 
 
@@ -161,7 +161,7 @@ def test_tune_within_given_ranges(here: Here, folder: Path) -> None:
         (("--range", "n_leafs=3..4"), "lambdamart has no parameter 'n_leafs'"),
         (("--range", "n_leaves=9..3"), "the range of n_leaves must be (low, high)"),
         (("--range", "n_leaves=3..9", "--set", "n_leaves=4"), "n_leaves is both set and tuned"),
-        (("--ranker", "combination"), "swaprank combine mixes two"),
+        (("--ranker", "combination"), "use `swaprank combine` for two"),
         (("--trials", "0"), "--trials"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Models and rankers told of, models as rankings, and JSON wherever a table is printed."""
+"""`swaprank info`, models as rankings, and --json."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import swaprank as sr
-from swaprank.cli import VERBS
+from swaprank.cli import COMMANDS
 from swaprank.experiments.ranker_parameters import trainable_rankers
 from tests.cli.conftest import Here
 
@@ -48,7 +48,7 @@ def test_info_of_rankers_and_their_parameters(here: Here, folder: Path) -> None:
     for arguments in ((), ("train.txt", "--rankers"), ("--ranker", "mart", "--rankers")):
         failed = here("info", *arguments, folder=folder)
         assert failed.code == 2
-        assert "give one of these: FILE, --ranker NAME, or --rankers" in failed.err
+        assert "give exactly one of FILE, --ranker NAME and --rankers" in failed.err
     assert "did you mean 'mart'?" in here("info", "--ranker", "marrt", folder=folder).err
 
 
@@ -75,7 +75,7 @@ def test_a_model_is_a_ranking(here: Here, folder: Path) -> None:
     assert here("evaluate", "narrow.txt", "trees.swaprank", folder=folder).code == 0
     failed = here("evaluate", "vali.qrels", "trees.swaprank", folder=folder)
     assert failed.code == 2
-    assert "trees.swaprank is a model, which scores features, and vali.qrels has none" in failed.err
+    assert "trees.swaprank is a model and needs features, but vali.qrels is a qrels file without features" in failed.err
 
 
 KEYS = {
@@ -111,9 +111,9 @@ def test_a_query_without_a_value_is_null(here: Here, folder: Path) -> None:
     assert json.loads(explained.out)["value"] is None
 
 
-@pytest.mark.parametrize("verb", [verb.__name__ for verbs in VERBS.values() for verb in verbs])
-def test_every_verb_has_help_and_loudness(here: Here, folder: Path, verb: str) -> None:
-    shown = here(verb, "--help", folder=folder)
+@pytest.mark.parametrize("command", [command.__name__ for commands in COMMANDS.values() for command in commands])
+def test_every_command_has_help_and_verbosity(here: Here, folder: Path, command: str) -> None:
+    shown = here(command, "--help", folder=folder)
     assert shown.code == 0
     assert "Usage: " in shown.out
     for option in ("--verbose", "--quiet"):

@@ -1,4 +1,4 @@
-"""`swaprank train` and `swaprank predict`, as a shell runs them."""
+"""`swaprank train` and `swaprank predict`."""
 
 import json
 import sys
@@ -31,7 +31,7 @@ def test_train_and_predict_are_fit_and_predict(folder: Path) -> None:
         "model.swaprank", folder=folder,
     )  # fmt: skip
     assert trained.returncode == 0, trained.stderr
-    assert trained.stdout.startswith("model.swaprank: 12 trees learned from 600 documents\nvalid map: 0.")
+    assert trained.stdout.startswith("model.swaprank: 12 trees, trained on 600 documents\nvalid map: 0.")
     assert trained.stderr == ""
     train, vali, test = (sr.read(folder / f"{name}.txt") for name in ("train", "vali", "test"))
     ranker = sr.LambdaMART("map", n_trees=12, n_leaves=7, min_docs_in_leaf=5).fit(train, valid=vali)
@@ -47,7 +47,7 @@ def test_train_and_predict_are_fit_and_predict(folder: Path) -> None:
     np.testing.assert_array_equal(sr.read_scores(folder / "three.txt"), ranker.predict(test, n_trees=3))
 
 
-def test_training_goes_on_from_a_model(folder: Path) -> None:
+def test_training_continues_from_a_model(folder: Path) -> None:
     for name, base in (("first", ()), ("second", ("--base", "first.swaprank"))):
         trained = swaprank("train", "train.txt", *SETTINGS, *base, "-o", f"{name}.swaprank", folder=folder)
         assert trained.returncode == 0, trained.stderr
@@ -61,7 +61,7 @@ def test_a_sparse_file_gets_the_features_of_the_model(folder: Path) -> None:
     assert scored.returncode == 0, scored.stderr
 
 
-def test_a_run_is_repeated_exactly_from_the_file_beside_the_model(here: Here, folder: Path) -> None:
+def test_a_run_is_repeated_exactly_from_its_training_record(here: Here, folder: Path) -> None:
     (folder / "models").mkdir()
     arguments = ("train", "train.txt", "--valid", "vali.txt", "-m", "map", *SETTINGS, "--set", "feature_fraction=0.5")
     trained = here(*arguments, "--seed", 7, "-o", "models/first.swaprank", folder=folder)
@@ -73,7 +73,7 @@ def test_a_run_is_repeated_exactly_from_the_file_beside_the_model(here: Here, fo
 
     again = swaprank("train", "--config", folder / "models" / "first.toml", folder=folder.parent)
     assert again.returncode == 0, again.stderr
-    assert "the same model, byte for byte" in again.stdout
+    assert "identical, byte for byte" in again.stdout
     assert again.stderr == ""
     assert (folder / "models" / "first.swaprank").read_bytes() == before
     tables, tables_again = tomllib.loads(record), tomllib.loads((folder / "models" / "first.toml").read_text())
@@ -93,7 +93,7 @@ def test_a_run_is_repeated_exactly_from_the_file_beside_the_model(here: Here, fo
 
 
 @pytest.mark.parametrize("ending", ["toml", "yaml"])
-def test_a_configuration_of_the_users_own(here: Here, folder: Path, ending: str) -> None:
+def test_a_hand_written_configuration(here: Here, folder: Path, ending: str) -> None:
     if ending == "yaml":
         pytest.importorskip("yaml", reason="PyYAML is not installed")
     equals, table = (" =", "[parameters]\n") if ending == "toml" else (":", "parameters:\n")
@@ -113,26 +113,29 @@ CONFIG = {
 }  # fmt: skip
 
 
-def test_yaml_without_pyyaml_is_told_so(here: Here, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_yaml_without_pyyaml_is_reported(here: Here, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "some.yaml").write_text("train: train.txt\n")
     monkeypatch.setitem(sys.modules, "yaml", None)
     failed = here("train", "--config", "some.yaml", folder=folder)
     assert failed.code == 2
-    assert "PyYAML is not installed: pip install PyYAML, or write TOML." in failed.err
+    assert "PyYAML is not installed: pip install PyYAML, or use TOML." in failed.err
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("ranker = 'mart'\noutput = 'x.swaprank'", "bad.toml has no 'train', and it was not given otherwise"),
-        ("n_leaves = 7", "unknown 'n_leaves'; it is a parameter of lambdamart, and belongs below [parameters]."),
-        ("rankr = 'mart'", "bad.toml has an unknown 'rankr'; did you mean 'ranker'?"),
+        ("ranker = 'mart'\noutput = 'x.swaprank'", "bad.toml has no 'train' (the training data): add it to the file"),
+        ("n_leaves = 7", "entry 'n_leaves'; it is a parameter of lambdamart: move it below [parameters]."),
+        ("rankr = 'mart'", "bad.toml has an unknown entry 'rankr'; did you mean 'ranker'?"),
         ("seed = 'one'", "bad.toml: seed must be a whole number, found 'one'."),
         ("seed = ", "bad.toml is not valid TOML"),
         ("train = 'train.txt'\noutput = 'x'\n[parameters]\nn_leafs = 7", "no parameter 'n_leafs'; did you mean"),
         ("train = 'train.txt'\noutput = 'x'\nseed = 1\n[parameters]\nrandom_state = 7", "seed is given twice"),
-        ("train = 'train.txt'\noutput = 'bad.swaprank'", "bad.toml would be written over by the record of this run"),
-        ("train = 'train.txt'\noutput = 'x'\n[data.train]\ndigest = 'f00'", "train.txt is not what it was"),
+        ("train = 'train.txt'\noutput = 'bad.swaprank'", "bad.toml would be overwritten by the training record"),
+        (
+            "train = 'train.txt'\noutput = 'x'\n[data.train]\ndigest = 'f00'",
+            "train.txt has changed since the configuration was written",
+        ),
     ],
 )
 def test_a_bad_configuration_ends_with_2_and_leaves_nothing_behind(
@@ -146,47 +149,49 @@ def test_a_bad_configuration_ends_with_2_and_leaves_nothing_behind(
     assert not any((folder / name).exists() for name in ("x", "x.swaprank", "x.toml", "bad.swaprank"))
 
 
-def test_quiet_says_nothing_and_verbose_tells_rounds(here: Here, folder: Path) -> None:
-    arguments = ("train", "train.txt", "--valid", "vali.txt", *SETTINGS, "-o", "loud.swaprank")
+def test_quiet_prints_nothing_and_verbose_prints_rounds(here: Here, folder: Path) -> None:
+    arguments = ("train", "train.txt", "--valid", "vali.txt", *SETTINGS, "-o", "quiet.swaprank")
     assert here(*arguments, "-q", folder=folder) == (0, "", "")
     verbose = here(*arguments, "--verbose", folder=folder)
     assert "round 12 of 12  valid ndcg@10 0." in verbose.err
     both = here(*arguments, "-q", "-v", folder=folder)
     assert both.code == 2
-    assert "--verbose and --quiet do not go together" in both.err
+    assert "--verbose and --quiet exclude each other" in both.err
 
 
-def test_an_interrupted_training_is_saved_and_told(here: Here, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(told: sr.Progress, title: str) -> None:
-        if told.round == 3:
+def test_an_interrupted_training_is_saved_and_reported(
+    here: Here, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(unit: str, done: int, total: int, title: str, details: str) -> None:
+        if done == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("swaprank.cli.progress._line", interrupt)
+    monkeypatch.setattr("swaprank.cli.progress_bars._print_line", interrupt)
     ended = here("train", "train.txt", *SETTINGS, "-o", "early.swaprank", folder=folder)
     assert ended.code == 0, ended.err
     assert "early.swaprank: 3 trees" in ended.out
-    assert "interrupted: this is the best model until then" in ended.out
+    assert "interrupted: this is the best model so far" in ended.out
     assert tomllib.loads((folder / "early.toml").read_text())["result"]["interrupted"] is True
     monkeypatch.undo()
     whole = here("train", "--config", folder / "early.toml", "-o", folder / "whole.swaprank", folder=folder)
     assert "12 trees" in whole.out
-    assert "the same model" not in whole.out
+    assert "identical" not in whole.out
 
 
-def test_verbose_tells_what_is_read_and_scored(here: Here, folder: Path) -> None:
-    assert here("train", "train.txt", *SETTINGS, "-o", "told.swaprank", folder=folder).code == 0
-    told = here("evaluate", "test.txt", "told.swaprank", "-v", folder=folder)
-    assert told.err == "reading test.txt\nscoring with told.swaprank: 12 trees\n"
-    assert told.out == here("evaluate", "test.txt", "told.swaprank", folder=folder).out
+def test_verbose_prints_what_is_read_and_scored(here: Here, folder: Path) -> None:
+    assert here("train", "train.txt", *SETTINGS, "-o", "verbose.swaprank", folder=folder).code == 0
+    shown = here("evaluate", "test.txt", "verbose.swaprank", "-v", folder=folder)
+    assert shown.err == "reading test.txt\nscoring with verbose.swaprank: 12 trees\n"
+    assert shown.out == here("evaluate", "test.txt", "verbose.swaprank", folder=folder).out
 
 
-def test_what_was_trained_as_json(here: Here, folder: Path) -> None:
+def test_training_result_as_json(here: Here, folder: Path) -> None:
     arguments = ("train", "train.txt", "--valid", "vali.txt", *SETTINGS, "-o", "json.swaprank", "--json")
-    told = json.loads(here(*arguments, folder=folder).out)
+    shown = json.loads(here(*arguments, folder=folder).out)
     ranker, vali = sr.load(folder / "json.swaprank"), sr.read(folder / "vali.txt")
-    assert told["valid"]["value"] == pytest.approx(ranker.score(vali))
-    assert told["valid"]["best"] == max(ranker.history_["valid"]["ndcg@10"])
-    assert (told["model"], told["config"], told["n_documents"]) == ("json.swaprank", "json.toml", 600)
+    assert shown["valid"]["value"] == pytest.approx(ranker.score(vali))
+    assert shown["valid"]["best"] == max(ranker.history_["valid"]["ndcg@10"])
+    assert (shown["model"], shown["config"], shown["n_documents"]) == ("json.swaprank", "json.toml", 600)
 
 
 @pytest.mark.parametrize(
@@ -201,8 +206,8 @@ def test_what_was_trained_as_json(here: Here, folder: Path) -> None:
         (("train", "absent.txt", "-o", "x"), "there is no file absent.txt"),
         (("train", "train.txt"), "missing: --output / -o"),
         (("train", "-o", "x"), "missing: TRAIN"),
-        (("train", "train.txt", "-o", "x.toml"), "let the model end in .swaprank"),
-        (("train", "train.txt", "--ranker", "combination", "-o", "x"), "swaprank combine mixes two"),
+        (("train", "train.txt", "-o", "x.toml"), "end the model's name in .swaprank"),
+        (("train", "train.txt", "--ranker", "combination", "-o", "x"), "use `swaprank combine` for two"),
         (("train", "train.txt", "--seed", "1", "--set", "random_state=2", "-o", "x"), "seed is given twice"),
         (("predict", "train.txt", "test.txt", "-o", "x"), "train.txt: this is not a swaprank model."),
     ],

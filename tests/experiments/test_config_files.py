@@ -1,4 +1,4 @@
-"""What is written as TOML is read back as it was, whatever it is."""
+"""TOML that we write reads back as the same values."""
 
 import tomllib
 from typing import Any
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from swaprank.errors import ParameterError
 from swaprank.experiments.config_files import toml_text
-from swaprank.experiments.ranker_parameters import parameters_of, plain_parameters, trainable_rankers
+from swaprank.experiments.ranker_parameters import list_parameters, trainable_rankers, training_parameters
 from swaprank.registry import ranker_class
 
 VALUES = st.one_of(
@@ -28,16 +28,16 @@ def test_toml_is_read_as_it_was_written(values: dict[str, Any], tables: dict[str
 
 
 def test_code_cannot_be_written() -> None:
-    with pytest.raises(ParameterError, match="metric: a configuration cannot hold <"):
+    with pytest.raises(ParameterError, match="metric: a configuration file cannot store <"):
         toml_text({"metric": object()})
 
 
 @pytest.mark.parametrize("name", sorted(trainable_rankers()))
 def test_every_parameter_has_a_meaning_and_can_be_written(name: str) -> None:
-    facts = parameters_of(name)
+    facts = list_parameters(name)
     assert [fact.name for fact in facts if not fact.meaning] == []
     assert {fact.name for fact in facts} == set(ranker_class(name)._get_param_names()) - {"base_ranker"}
-    plain = plain_parameters(ranker_class(name)())
+    plain = training_parameters(ranker_class(name)())
     read = tomllib.loads(toml_text(plain))
     expected = {key: "none" if value is None else value for key, value in plain.items()}
     assert read == {key: list(value) if isinstance(value, tuple) else value for key, value in expected.items()}

@@ -1,4 +1,4 @@
-"""Cross-validation: folds that are folds, choices made on vali alone, and runs that go on where they stopped."""
+"""Cross-validation: disjoint folds, parameters selected on vali only, and interrupted runs that resume."""
 
 import json
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import swaprank as sr
-from swaprank.experiments.folds import find_folds, made_folds
+from swaprank.experiments.folds import find_folds, make_folds
 from swaprank.experiments.grids import candidates, parse_grid
 from swaprank.rankers.tree_ranker import TreeRanker
 
@@ -22,7 +22,7 @@ def data() -> sr.Dataset:
 
 @pytest.fixture
 def trainings(monkeypatch: pytest.MonkeyPatch) -> list[sr.Dataset]:
-    """What every tree ranker was trained on, in order."""
+    """The training data of every tree ranker, in order."""
     trained: list[sr.Dataset] = []
     real = TreeRanker._fit
 
@@ -39,24 +39,24 @@ GRID = {"trees.n_leaves": (3, 6)}
 
 
 def letor_folder(data: sr.Dataset, folder: Path, names: Sequence[str] = ("train", "vali", "test")) -> Path:
-    for fold in made_folds(data, 3, random_state=0):
+    for fold in make_folds(data, 3, random_state=0):
         (folder / fold.name).mkdir(parents=True)
         for name, part in zip(names, fold.load(), strict=True):
             sr.write_letor(part, folder / fold.name / f"{name}.txt.gz")
     return folder
 
 
-def test_made_folds_test_every_query_once_and_never_train_on_it(data: sr.Dataset) -> None:
-    folds = [fold.load() for fold in made_folds(data, 4, random_state=3)]
+def test_make_folds_test_every_query_once_and_never_train_on_it(data: sr.Dataset) -> None:
+    folds = [fold.load() for fold in make_folds(data, 4, random_state=3)]
     tested = np.concatenate([fold.test.qids for fold in folds])
     assert sorted(tested.tolist()) == sorted(data.qids.tolist())
     for fold in folds:
         parts = [set(part.qids.tolist()) for part in fold]
         assert set.union(*parts) == set(data.qids.tolist())
         assert sum(map(len, parts)) == data.n_queries
-    again = [fold.load().test.qids.tolist() for fold in made_folds(data, 4, random_state=3)]
+    again = [fold.load().test.qids.tolist() for fold in make_folds(data, 4, random_state=3)]
     assert again == [fold.test.qids.tolist() for fold in folds]
-    assert again != [fold.load().test.qids.tolist() for fold in made_folds(data, 4, random_state=4)]
+    assert again != [fold.load().test.qids.tolist() for fold in make_folds(data, 4, random_state=4)]
 
 
 @pytest.mark.parametrize("names", [("train", "vali", "test"), ("trainingset", "validationset", "testset")])
@@ -72,7 +72,7 @@ def test_results_are_those_of_fit_predict_evaluate_and_compare(data: sr.Dataset)
     result = sr.cross_validate(data, RANKERS, ["ndcg@5", "map"], grid=GRID, n_folds=3)
     scores: dict[str, list[Any]] = {name: [] for name in RANKERS}
     tests = []
-    for at, fold in enumerate(made_folds(data, 3, random_state=0)):
+    for at, fold in enumerate(make_folds(data, 3, random_state=0)):
         train, vali, test = fold.load()
         tests.append(test)
         for name, prototype in RANKERS.items():
@@ -106,7 +106,7 @@ def test_a_finished_run_is_not_trained_again_and_a_grid_may_grow(
     again = sr.cross_validate(data, RANKERS, grid=GRID, n_folds=3, output=tmp_path)
     assert len(trainings) == 9
     assert str(again) == str(first) == (tmp_path / "results.txt").read_text().rstrip("\n")
-    # Measuring something else needs no training, for what learns and chooses is the first metric.
+    # More metrics need no training: only the first metric trains and selects.
     sr.cross_validate(data, RANKERS, ["ndcg@10", "err"], grid=GRID, n_folds=3, output=tmp_path)
     assert len(trainings) == 9
     grown = sr.cross_validate(data, RANKERS, grid={"trees.n_leaves": (3, 6, 9)}, n_folds=3, output=tmp_path)
@@ -114,8 +114,15 @@ def test_a_finished_run_is_not_trained_again_and_a_grid_may_grow(
     assert str(grown) == str(sr.cross_validate(data, RANKERS, grid={"trees.n_leaves": (3, 6, 9)}, n_folds=3))
 
 
+def test_a_grid_may_have_lists_and_its_parameters_of_the_ranker_do_not_matter(data: sr.Dataset, tmp_path: Path) -> None:
+    grid = {"hidden": [[3], [2, 2]]}
+    first = sr.cross_validate(data, sr.RankNet(n_epochs=1), grid=grid, n_folds=3, output=tmp_path)
+    again = sr.cross_validate(data, sr.RankNet(n_epochs=1, hidden=(9,)), grid=grid, n_folds=3, output=tmp_path)
+    assert str(again) == str(first)
+
+
 @pytest.mark.parametrize("stop_at", [1, 2, 4, 7])
-def test_an_interrupted_run_goes_on_where_it_stopped(
+def test_an_interrupted_run_resumes(
     data: sr.Dataset, tmp_path: Path, trainings: list[sr.Dataset], stop_at: int
 ) -> None:
     def interrupt(progress: sr.Progress) -> None:
@@ -125,33 +132,33 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
     with pytest.raises(KeyboardInterrupt):
         sr.cross_validate(data, RANKERS, grid=GRID, n_folds=3, output=tmp_path, callbacks=lambda title: [interrupt])
     assert len(trainings) == stop_at
-    told: list[str] = []
-    resumed = sr.cross_validate(data, RANKERS, grid=GRID, n_folds=3, output=tmp_path, tell=told.append)
-    # The one that was interrupted is trained again, and no other.
+    messages: list[str] = []
+    resumed = sr.cross_validate(data, RANKERS, grid=GRID, n_folds=3, output=tmp_path, tell=messages.append)
+    # Only the interrupted training is repeated.
     assert len(trainings) == 9 + 1
-    assert ("Fold1  trees  1 of 2 trained before" in told) == (stop_at == 2)
+    assert ("Fold1  trees  1 of 2 already trained" in messages) == (stop_at == 2)
     assert str(resumed) == str(sr.cross_validate(data, RANKERS, grid=GRID, n_folds=3))
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"rankers": {"trees": sr.LambdaMART(n_trees=5, min_docs_in_leaf=3)}}, "it has n_trees 4; now it would be"),
-        ({"rankers": {"trees": sr.MART(n_trees=4)}}, "ranker lambdamart"),
-        ({"metrics": "map"}, "judge ndcg@10; now it would be judge map"),
-        ({"random_state": 1}, "train "),
-        ({"grid": {"trees.n_leaves": (4, 6)}}, "has tried n_leaves=3, which is not in the grid now"),
+        ({"rankers": {"trees": sr.LambdaMART(n_trees=5, min_docs_in_leaf=3)}}, "n_trees was 4, is now 5"),
+        ({"rankers": {"trees": sr.MART(n_trees=4)}}, "ranker was lambdamart, is now mart"),
+        ({"metrics": "map"}, "validation_metric was ndcg@10, is now map"),
+        ({"random_state": 1}, "train was "),
+        ({"grid": {"trees.n_leaves": (4,)}}, "grid was [{n_leaves:3},{n_leaves:6}], is now [{n_leaves:4}]"),
     ],
 )  # fmt: skip
-def test_a_changed_configuration_is_noticed(
+def test_a_changed_configuration_is_an_error(
     data: sr.Dataset, tmp_path: Path, changed: dict[str, Any], message: str
 ) -> None:
     before: dict[str, Any] = dict(rankers={"trees": RANKERS["trees"]}, metrics="ndcg@10", grid=GRID, n_folds=3)
     sr.cross_validate(data, output=tmp_path, **before)
-    with pytest.raises(sr.DataError, match=r"trees\.json comes from|trees\.json has tried") as error:
+    with pytest.raises(sr.DataError, match=r"trees\.json was saved with another configuration: ") as error:
         sr.cross_validate(data, output=tmp_path, **{**before, **changed})
     assert message in str(error.value)
-    assert "remove that file to train anew" in str(error.value)
+    assert "delete this file to start over" in str(error.value)
 
 
 def test_json_and_frames_have_every_number(data: sr.Dataset) -> None:
@@ -179,20 +186,20 @@ def test_a_metric_that_counts_no_query_is_null(data: sr.Dataset) -> None:
     ("arguments", "message"),
     [
         ({"rankers": "lambdamrt"}, "there is no ranker 'lambdamrt'; did you mean 'lambdamart'?"),
-        ({"rankers": "combination"}, "must be a ranker that learns from data, found Combination"),
+        ({"rankers": "combination"}, "must be a ranker that learns from data; found Combination"),
         ({"rankers": [sr.MART(), sr.MART()]}, "two rankers are of the same kind"),
-        ({"rankers": {}}, "needs one ranker or more"),
+        ({"rankers": {}}, "needs at least one ranker"),
         ({"rankers": "mart", "grid": {"n_leafs": (3,)}}, "no ranker has a parameter 'n_leafs'; did you mean"),
-        ({"rankers": "mart", "grid": {"mrt.n_leaves": (3,)}}, "meant for a ranker 'mrt'; did you mean 'mart'?"),
-        ({"rankers": "mart", "grid": {"n_leaves": 3}}, "the grid of n_leaves must have one or more values, found 3"),
-        ({"rankers": "mart", "n_folds": 2}, "the number of folds must lie between 3"),
-        ({"rankers": "mart", "n_folds": 46}, "and the 45 queries"),
+        ({"rankers": "mart", "grid": {"mrt.n_leaves": (3,)}}, "there is no ranker 'mrt'; did you mean 'mart'?"),
+        ({"rankers": "mart", "grid": {"n_leaves": 3}}, "grid of n_leaves must be a list of one or more values; found"),
+        ({"rankers": "mart", "n_folds": 2}, "n_folds must be from 3 (to train, validate and test) to 45"),
+        ({"rankers": "mart", "n_folds": 46}, "to 45, the number of queries; found 46"),
         ({"rankers": "mart", "baseline": "martt"}, "there is no ranker 'martt' to compare with; did you mean 'mart'?"),
         ({"rankers": "mart", "data": "nowhere.txt"}, "there is no file nowhere.txt"),
-        ({"rankers": {"a/b": sr.MART()}, "output": "out"}, "'a/b' cannot name a file"),
+        ({"rankers": {"a/b": sr.MART()}, "output": "out"}, "'a/b' cannot be used as a file name"),
     ],
 )  # fmt: skip
-def test_bad_arguments_are_told(
+def test_bad_arguments_are_reported(
     data: sr.Dataset, arguments: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -201,12 +208,12 @@ def test_bad_arguments_are_told(
     assert message in str(error.value)
 
 
-def test_too_few_queries_are_told(data: sr.Dataset) -> None:
-    with pytest.raises(sr.DataError, match="folds need 3 queries or more, to train, validate and test; found 2"):
-        made_folds(data.subset([0, 1]), 3)
+def test_too_few_queries_are_reported(data: sr.Dataset) -> None:
+    with pytest.raises(sr.DataError, match="folds need at least 3 queries, to train, validate and test; found 2"):
+        make_folds(data.subset([0, 1]), 3)
 
 
-def test_folders_that_are_no_folds_are_told(data: sr.Dataset, tmp_path: Path) -> None:
+def test_bad_fold_folders_are_reported(data: sr.Dataset, tmp_path: Path) -> None:
     with pytest.raises(sr.DataError, match="no folders Fold1, Fold2"):
         find_folds(tmp_path)
     folder = letor_folder(data, tmp_path)
@@ -233,7 +240,7 @@ def test_grids_from_text() -> None:
     for text, message in (
         ("n_leaves", "write a grid as name=value,value, found 'n_leaves'"),
         ("a.hidden=(5,)", "a has no parameter 'hidden'"),
-        ("c.hidden=(5,)", "meant for a ranker 'c'"),
+        ("c.hidden=(5,)", "'c.hidden': there is no ranker 'c'"),
     ):
         with pytest.raises(sr.ParameterError) as error:
             parse_grid([text], kinds)

@@ -1,4 +1,4 @@
-"""Tuning: within its ranges, never worse than the ranker as it is, and going on where it stopped."""
+"""Tuning: parameters within their ranges, never worse than the given ranker, and resuming."""
 
 import json
 import sys
@@ -10,7 +10,7 @@ import pytest
 import swaprank as sr
 from swaprank.experiments import optuna_study
 from swaprank.experiments.ranker_parameters import trainable_rankers
-from swaprank.experiments.tuning_ranges import FIXED, RANGES, Choice, as_range, ranges_of
+from swaprank.experiments.tuning_ranges import DEFAULT_RANGES, FIXED_PARAMETERS, Choice, as_range, default_ranges
 from swaprank.rankers.rounds import Callback
 from swaprank.registry import ranker_class
 
@@ -21,11 +21,11 @@ RANGE = {"n_leaves": (3, 40), "loss": ["squared", "logistic"]}
 
 @pytest.mark.parametrize("kind", sorted(trainable_rankers()))
 def test_every_ranker_has_ranges_and_its_defaults_lie_within(kind: str) -> None:
-    ranker = ranker_class(kind)(**FIXED.get(kind, {}))
-    for name, span in ranges_of(kind).items():
+    ranker = ranker_class(kind)(**FIXED_PARAMETERS.get(kind, {}))
+    for name, span in default_ranges(kind).items():
         value = getattr(ranker, name)
         assert value in span.values if isinstance(span, Choice) else span.low <= value <= span.high, name
-    assert set(RANGES) == set(trainable_rankers())
+    assert set(DEFAULT_RANGES) == set(trainable_rankers())
 
 
 def test_a_range_is_bounds_or_choices() -> None:
@@ -35,7 +35,7 @@ def test_a_range_is_bounds_or_choices() -> None:
             as_range("n_leaves", wrong)
 
 
-def test_without_optuna_the_way_to_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_optuna_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(sr.MissingExtraError, match=r"pip install 'swaprank\[tune\]'"):
         sr.tune(TRAIN, VALI)
@@ -61,19 +61,19 @@ class TestWithOptuna:
         again = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=6)
         assert [trial.parameters for trial in again.trials] == [trial.parameters for trial in tuning.trials]
 
-    def test_the_storage_goes_on(self, tmp_path: Path) -> None:
-        told: list[str] = []
+    def test_a_storage_resumes(self, tmp_path: Path) -> None:
+        messages: list[str] = []
         first = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=3, storage=tmp_path / "trials")
-        more = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=5, storage=tmp_path / "trials", tell=told.append)
+        more = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=5, storage=tmp_path / "trials", tell=messages.append)
         assert [trial.parameters for trial in more.trials[:3]] == [trial.parameters for trial in first.trials]
         assert len(more.trials) == 5
         assert len({tuple(trial.parameters.values()) for trial in more.trials}) > 3
-        assert [words.partition(":")[0] for words in told][:2] == ["trial 4", "trial 5"]
-        told.clear()
-        same = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=5, storage=tmp_path / "trials", tell=told.append)
+        assert [message.partition(":")[0] for message in messages][:2] == ["trial 4", "trial 5"]
+        messages.clear()
+        same = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=5, storage=tmp_path / "trials", tell=messages.append)
         assert same.best == more.best
-        assert len(told) == 1
-        assert "still the best: trained again" in told[0]
+        assert len(messages) == 1
+        assert "still the best: training it again" in messages[0]
         assert same.ranker.score(VALI) == more.ranker.score(VALI) == more.best.value
 
     def test_ctrl_c_ends_the_search_with_the_best_so_far(self, tmp_path: Path) -> None:
@@ -97,40 +97,40 @@ class TestWithOptuna:
         with pytest.raises(KeyboardInterrupt):
             sr.tune(TRAIN, VALI, TREES, ranges=RANGE, callbacks=begin)
 
-    def test_what_leads_nowhere_is_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(optuna_study, "_FREE_TRIALS", 1)
-        monkeypatch.setattr(optuna_study, "_FREE_ROUNDS", 1)
-        told: list[str] = []
+    def test_bad_trials_are_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(optuna_study, "_STARTUP_TRIALS", 1)
+        monkeypatch.setattr(optuna_study, "_WARMUP_ROUNDS", 1)
+        messages: list[str] = []
         net, rates = sr.LambdaRank(n_epochs=20), {"learning_rate": (1e-7, 1e-1)}
-        tuning = sr.tune(TRAIN, VALI, net, ranges=rates, n_trials=8, tell=told.append)
+        tuning = sr.tune(TRAIN, VALI, net, ranges=rates, n_trials=8, tell=messages.append)
         given_up = [trial for trial in tuning.trials if trial.value is None]
         assert given_up
         for trial in given_up:
             assert trial.given_up_after is not None
             assert trial.given_up_after < 20
-        assert sum("given up after" in words for words in told) == len(given_up)
+        assert sum("given up after" in message for message in messages) == len(given_up)
         assert f"{len(given_up)} of them given up early" in str(tuning)
 
-    def test_another_configuration_is_noticed(self, tmp_path: Path) -> None:
+    def test_a_changed_configuration_is_an_error(self, tmp_path: Path) -> None:
         sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=1, storage=tmp_path / "trials")
-        with pytest.raises(sr.DataError, match="it has n_trees=6; now it would be n_trees=7"):
+        with pytest.raises(sr.DataError, match="n_trees was 6, is now 7"):
             sr.tune(TRAIN, VALI, sr.MART(n_trees=7, min_docs_in_leaf=5), ranges=RANGE, storage=tmp_path / "trials")
-        with pytest.raises(sr.DataError, match="it has valid="):
+        with pytest.raises(sr.DataError, match="another configuration: valid was "):
             sr.tune(TRAIN, TRAIN, TREES, ranges=RANGE, storage=tmp_path / "trials")
         (tmp_path / "other").write_text("something else\n")
-        with pytest.raises(sr.DataError, match="is no file of trials"):
+        with pytest.raises(sr.DataError, match="is not a file of Optuna trials"):
             sr.tune(TRAIN, VALI, TREES, ranges=RANGE, storage=tmp_path / "other")
 
-    def test_a_validation_set_without_a_value_is_told(self) -> None:
+    def test_a_validation_set_without_a_value_is_reported(self) -> None:
         with pytest.raises(sr.DataError, match="has no value on the validation set"):
             sr.tune(TRAIN, VALI, sr.MART(metric="map(rel=99, empty=skip)", n_trees=2), ranges=RANGE)
 
-    def test_time_ends_it(self) -> None:
+    def test_the_timeout_stops_the_search(self) -> None:
         assert 1 <= len(sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=10_000, timeout=0.5).trials) < 10_000
         with pytest.raises(sr.DataError, match="no trial was completed"):
             sr.tune(TRAIN, VALI, TREES, ranges=RANGE, timeout=0.0)
 
-    def test_optuna_speaks_as_before(self) -> None:
+    def test_the_verbosity_of_optuna_is_restored(self) -> None:
         import optuna
 
         before = optuna.logging.get_verbosity()

@@ -1,4 +1,4 @@
-"""The command line: one verb a file, each a thin face of a function that Python users call."""
+"""The command line: one command per file; each calls a function of the Python API."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from swaprank.cli.verbosity import with_verbosity
 from swaprank.errors import SwaprankError
 from swaprank.version import __version__
 
-INTERRUPTED = 130
+EXIT_INTERRUPTED = 130
 
 app = typer.Typer(
     name="swaprank",
-    help="Learning to rank for the measure you care about.",
+    help="Learning to rank for the metric you care about.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-VERBS = {
-    "Begin": (demo, info, generate),
-    "Learn and rank": (train, tune, cv, combine, predict),
-    "Measure": (evaluate, compare, report),
-    "Look inside": (explain, certify, reproduce),
+COMMANDS = {
+    "Getting started": (demo, info, generate),
+    "Training and prediction": (train, tune, cv, combine, predict),
+    "Evaluation": (evaluate, compare, report),
+    "Analysis": (explain, certify, reproduce),
 }
-"""By what they are for, in the order of the help."""
-for panel, verbs in VERBS.items():
-    for verb in verbs:
-        app.command(rich_help_panel=panel)(with_verbosity(verb))
+"""The commands by panel of the help, in its order."""
+for panel, commands in COMMANDS.items():
+    for command in commands:
+        app.command(rich_help_panel=panel)(with_verbosity(command))
 
 
 def _version(wanted: bool) -> None:
@@ -54,7 +54,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
+    ),
 ) -> None:
     pass
 
@@ -62,20 +64,20 @@ def _options(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line.
 
-    Ends with 0 when all went well, 2 for bad usage or bad input, 130 when interrupted, and 1 for a mistake of ours,
-    when nobody reads the output any more, or when `certify` found no optimum; the reason is on standard error.
+    Exit codes: 0 for success, 2 for bad usage or bad input, 130 for Ctrl-C, and 1 for an internal error, a closed
+    output pipe, or if `certify` finds that the model is not at an optimum. Errors go to standard error.
     """
     try:
         app(args=arguments)
     except SystemExit as end:
-        # Typer takes KeyboardInterrupt for itself, and says nothing.
-        if end.code == INTERRUPTED:
+        # Typer handles KeyboardInterrupt without a message.
+        if end.code == EXIT_INTERRUPTED:
             typer.echo("interrupted", err=True)
         raise
     except (SwaprankError, OSError) as error:
         _fail(f"error: {error}", 2)
     except MemoryError as error:
-        _fail(f"error: this needs more memory than there is. {error}".rstrip(), 2)
+        _fail(f"error: out of memory. {error}".rstrip(), 2)
     except Exception as error:
         if os.environ.get("SWAPRANK_DEBUG"):
             raise

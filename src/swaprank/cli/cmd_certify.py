@@ -1,4 +1,4 @@
-"""`swaprank certify`: is a model at a local optimum?"""
+"""`swaprank certify`: test whether a model is at a local optimum."""
 
 from __future__ import annotations
 
@@ -7,49 +7,52 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, Figure, ModelFile, Seed, Threads
-from swaprank.cli.output import say, show, tell
+from swaprank.cli.common_options import AsJson, Figure, ModelFile, ModelMetric, Seed, Threads
+from swaprank.cli.output import print_info, print_result
 
 
 def certify(
     model: ModelFile,
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="The judged documents that it learned from.")],
-    metric: Annotated[
-        str | None, typer.Option("--metric", "-m", help="Of which measure; what it learned for if not given.")
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="The training data of the model.")],
+    metric: ModelMetric = None,
+    epsilon: Annotated[float, typer.Option(help="Fraction of improving directions to rule out.")] = 0.01,
+    delta: Annotated[float, typer.Option(help="Allowed probability of missing such a fraction.")] = 0.01,
+    steps: Annotated[str, typer.Option(help="Step sizes: wide (0.1 to 1), fine (0.001 to 0.01) or both.")] = "wide",
+    weights: Annotated[int, typer.Option(min=0, help="Number of parameters that are also varied one at a time.")] = 50,
+    polish: Annotated[
+        bool, typer.Option("--polish", help="Follow improving directions, and certify the better model.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Model file to write. Requires --polish.")
     ] = None,
-    epsilon: Annotated[float, typer.Option(help="The share of rising directions to rule out.")] = 0.01,
-    delta: Annotated[float, typer.Option(help="How probable it may be to overlook such a share.")] = 0.01,
-    steps: Annotated[str, typer.Option(help="How far to go: wide (0.1 to 1), fine (0.001 to 0.01) or both.")] = "wide",
-    weights: Annotated[int, typer.Option(min=0, help="How many parameters to vary alone, too.")] = 50,
-    polish: Annotated[bool, typer.Option("--polish", help="Follow what rises, and certify the better model.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the polished model.")] = None,
     figure: Figure = None,
     seed: Seed = 0,
     threads: Threads = None,
     json: AsJson = False,
 ) -> None:
-    """Move a model's parameters in random directions: does the measure ever rise? Ends with 1 if it does."""
-    from swaprank.cli.instrument_values import certificate_values
-    from swaprank.cli.progress import training_bar
+    """Test whether a model is at a local optimum of its metric.
+
+    Moves the parameters in random directions and measures the metric.
+    The exit code is 1 if a direction improves the metric.
+    """
+    from swaprank.cli.progress_bars import progress_bar
+    from swaprank.cli.rankings import read_for
     from swaprank.instruments.certify import certify as test
     from swaprank.model_files.container import check_target
-    from swaprank.rankers.rounds import Progress
-    from swaprank.reading.read import read_matching
     from swaprank.registry import load
     from swaprank.rendering.figures import check_drawing
     from swaprank.rendering.json_values import json_text
 
     if output is not None:
         if not polish:
-            raise typer.BadParameter("-o is for the model that --polish makes.")
+            raise typer.BadParameter("-o requires --polish.")
         check_target(output, (model, data))
     if figure is not None:
         check_drawing(figure)
     ranker = load(model)
     ranker.n_threads = threads
-    tell(f"reading {data}")
-    judged = read_matching(data, [str(name) for name in ranker.feature_names_in_])
-    with training_bar() as bar:
+    judged = read_for(ranker, data)
+    with progress_bar() as update:
         certificate = test(
             ranker,
             judged,
@@ -60,17 +63,17 @@ def certify(
             n_weights=weights,
             polish=polish,
             random_state=seed,
-            progress=lambda done, total: bar(Progress(done, total, {}, done)),
+            progress=lambda done, total: update(done, total, "certifying", ""),
         )
     if output is not None:
         certificate.ranker.save(output)
     if figure is not None:
         certificate.draw(figure)
     if json:
-        show(json_text(certificate_values(certificate)))
+        print_result(json_text(certificate.to_dict()))
     else:
-        show(str(certificate))
+        print_result(str(certificate))
         for written in filter(None, (output, figure)):
-            say(f"\n{written}")
+            print_info(f"\n{written}")
     if not certificate.passed:
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""`swaprank combine`: the exact best mix of two models."""
+"""`swaprank combine`: the optimal mix of two models."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from typing import Annotated
 import typer
 
 from swaprank.cli.common_options import AsJson, Figure, Threads
-from swaprank.cli.output import say, show, tell
+from swaprank.cli.output import print_info, print_result
 
 
 def combine(
-    first: Annotated[Path, typer.Argument(metavar="A", help="A saved model.")],
-    second: Annotated[Path, typer.Argument(metavar="B", help="Another one.")],
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="Judged documents that neither has learned from.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the combined model.")],
-    metric: Annotated[str, typer.Option("--metric", "-m", help="The measure that is to be best.")] = "ndcg@10",
-    whole_line: Annotated[bool, typer.Option("--whole-line", help="Any alpha, and not only from 0 to 1.")] = False,
+    first: Annotated[Path, typer.Argument(metavar="A", help="First model file.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Second model file.")],
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="Documents with relevance labels that neither model was trained on.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")],
+    metric: Annotated[str, typer.Option("--metric", "-m", help="Metric to maximise.")] = "ndcg@10",
+    whole_line: Annotated[bool, typer.Option("--whole-line", help="Allow any alpha, not only 0 to 1.")] = False,
     figure: Figure = None,
     threads: Threads = None,
     json: AsJson = False,
 ) -> None:
-    """Find the alpha for which alpha A + (1 - alpha) B has the best measure there is, and save that model."""
-    from swaprank.cli.instrument_values import combination_values
+    """Find the optimal mix of two models: the alpha for which alpha * A + (1 - alpha) * B has the highest metric."""
+    from swaprank.cli.rankings import read_for
     from swaprank.ensembles.combination import combine as mix
     from swaprank.errors import DataError
     from swaprank.model_files.container import check_target
-    from swaprank.reading.read import read_matching
     from swaprank.registry import load
     from swaprank.rendering.figures import check_drawing
     from swaprank.rendering.json_values import json_text
@@ -38,16 +39,14 @@ def combine(
     a, b = load(first), load(second)
     if a.n_features_in_ != b.n_features_in_:
         raise DataError(f"{first} has {a.n_features_in_} features, but {second} has {b.n_features_in_}.")
-    tell(f"reading {data}")
-    judged = read_matching(data, [str(name) for name in a.feature_names_in_])
-    both = mix(a, b, judged, metric, whole_line=whole_line, n_threads=threads)
+    both = mix(a, b, read_for(a, data), metric, whole_line=whole_line, n_threads=threads)
     both.save(output)
     if figure is not None:
         both.draw(figure)
     if json:
-        show(json_text({"model": str(output), **combination_values(both)}))
+        print_result(json_text({"model": str(output), **both.to_dict()}))
         return
-    say(f"{output}: {both.size_}")
-    show(both.summary())
+    print_info(f"{output}: {both.size_}")
+    print_result(both.summary())
     if figure is not None:
-        say(f"\n{figure}")
+        print_info(f"\n{figure}")

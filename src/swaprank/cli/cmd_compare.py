@@ -1,4 +1,4 @@
-"""`swaprank compare`: is one ranking better than another?"""
+"""`swaprank compare`: compare rankings with paired tests."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, Convention, JudgedFile, Metrics, Seed, Threads
-from swaprank.cli.output import show, tell
+from swaprank.cli.common_options import AsJson, Convention, JudgedFile, Metrics, Seed, Threads, split_names
+from swaprank.cli.output import print_detail, print_result
 
 
 def compare(
@@ -17,25 +17,26 @@ def compare(
         list[str],
         typer.Argument(
             metavar="SCORES",
-            help="Two or more of scores, TREC runs or models, as FILE or NAME=FILE; the first is the baseline.",
+            help="Two or more score files, TREC runs or models, as FILE or NAME=FILE. The first is the baseline.",
         ),
     ],
     metric: Metrics = ["ndcg@10", "map"],  # noqa: B006
     convention: Convention = "standard",
-    baseline: Annotated[str | None, typer.Option(help="The name to compare with, if not the first.")] = None,
-    resamples: Annotated[int, typer.Option(min=100, help="Random signs drawn by the randomisation test.")] = 10_000,
+    baseline: Annotated[str | None, typer.Option(help="Name of the baseline.", show_default="the first")] = None,
+    resamples: Annotated[int, typer.Option(min=100, help="Number of resamples of the randomisation test.")] = 10_000,
     seed: Seed = 0,
     threads: Threads = None,
     json: AsJson = False,
 ) -> None:
-    """Compare rankings query by query: paired tests, corrected for their number, and what they mean in words."""
+    """Compare rankings query by query, with paired tests corrected for multiple comparisons."""
     from swaprank.cli.rankings import read_ranking
     from swaprank.evaluation.compare import compare as compare_systems
     from swaprank.reading.read import read_judged
 
-    tell(f"reading {data}")
+    print_detail(f"reading {data}")
     judged = read_judged(data)
-    systems = {name: read_ranking(path, data, judged) for name, path in _named(scores).items()}
+    files = split_names(scores, "rankings", "NAME=FILE")
+    systems = {name: read_ranking(Path(file), data, judged) for name, file in files.items()}
     result = compare_systems(
         judged,
         systems,
@@ -46,17 +47,4 @@ def compare(
         random_state=seed,
         n_threads=threads,
     )
-    show(result.to_json() if json else str(result))
-
-
-def _named(scores: list[str]) -> dict[str, Path]:
-    """NAME=FILE, or FILE named by itself; a file that exists under the whole text is taken as it is."""
-    named: dict[str, Path] = {}
-    for text in scores:
-        name, equals, path = text.partition("=")
-        if not equals or Path(text).exists():
-            name, path = text, text
-        if name in named:
-            raise typer.BadParameter(f"two rankings are called '{name}': write NAME=FILE.")
-        named[name] = Path(path)
-    return named
+    print_result(result.to_json() if json else str(result))

@@ -1,60 +1,60 @@
-"""`swaprank demo`: the whole way from data to a verdict, in a minute."""
+"""`swaprank demo`: train, compare and inspect rankers on generated data."""
 
 from __future__ import annotations
 
 import shlex
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from swaprank.cli.common_options import Seed
-from swaprank.cli.output import Verbosity, say, show, verbosity
+from swaprank.cli.output import print_info, print_result
+from swaprank.cli.progress_bars import spinner
 
 
 def demo(
-    folder: Annotated[Path, typer.Option("--output", "-o", help="Where to put data, models and the report.")] = Path(
+    folder: Annotated[Path, typer.Option("--output", "-o", help="Folder for data, models and the report.")] = Path(
         "swaprank-demo"
     ),
     seed: Seed = 0,
 ) -> None:
-    """Train five rankers on generated data, compare them, certify one, combine two, and write a report."""
+    """Train five rankers on generated data, combine two, compare all, certify one, and write a report."""
     from swaprank.reproduction import demonstration
 
-    say(f"Documents of an imaginary search engine, in {folder}:\n")
+    print_info(f"Generated data of an imaginary search engine, in {folder}:\n")
     parts = demonstration.make_data(folder, seed)
     for name, part in parts.items():
-        say(f"  {name + '.txt':<10}{part}")
+        print_info(f"  {name + '.txt':<10}{part}")
 
-    say("\nFive rankers; the first time on a machine, most of this is compiling:\n")
-    with _waiting("training"):
+    print_info("\nTraining five rankers (the first run on a machine spends most of its time compiling):\n")
+    with spinner("training"):
         for trained in demonstration.train_all(folder, seed):
-            say(f"  {trained.command}  ({trained.seconds:.1f} s)")
+            print_info(f"  {trained.command}  ({trained.seconds:.1f} s)")
 
-    say("\nTrees and net together, by the mix that is exactly best on the validation queries:\n")
+    print_info("\nThe optimal mix of trees and net on the validation queries:\n")
     both = demonstration.combine_two(folder, parts["vali"])
-    say(f"  {both.size_}: NDCG@10 {both.value_:.4f} there\n")
+    print_info(f"  {both.size_}: NDCG@10 {both.value_:.4f}\n")
 
-    say("On the test queries, with 95% intervals and paired tests against the regression:\n")
-    show(f"{demonstration.compare_all(folder, parts['test'])}\n")
-    say("What is best on the validation queries, as the mix of the two, need not be the best on others.\n")
+    print_info("All models on the test queries, with paired tests against the regression:\n")
+    print_result(f"{demonstration.compare_all(folder, parts['test'])}\n")
+    print_info("The mix is optimal on the validation queries, but not necessarily on the test queries.\n")
 
-    say(f"Is {demonstration.CERTIFIED} at a local optimum of NDCG@10 on what it learned from?\n")
-    with _waiting("certifying"):
+    print_info(f"Is {demonstration.CERTIFIED} at a local optimum of NDCG@10 on its training data?\n")
+    with spinner("certifying"):
         certificate = demonstration.certify_one(folder, parts["train"])
-    say(f"{certificate}\n")
+    print_info(f"{certificate}\n")
     if not certificate.passed:
-        say("It climbs a smooth measure, and is held to a regression: --polish, below, goes on from there.\n")
+        print_info(
+            "SmoothRank maximises a smooth approximation with regularisation. --polish (below) improves the model.\n"
+        )
 
-    with _waiting("writing the report"):
+    with spinner("writing the report"):
         page = demonstration.write_report(folder)
-    say(f"{page}: LambdaMART on the test queries, in a browser\n")
+    print_info(f"{page}: report about LambdaMART; open it in a browser\n")
     trees, linear, test = folder / "lambdamart.swaprank", folder / "smoothrank.swaprank", folder / "test.txt"
-    say(
-        f"Next:\n"
+    print_info(
+        f"Next steps:\n"
         f"  {_command('explain', trees, test, '--qid', parts['test'].qids[0])}\n"
         f"  {_command('certify', linear, folder / 'train.txt', '--polish', '-o', folder / 'better.swaprank')}\n"
         f"  swaprank info YOUR_DATA.txt\n"
@@ -63,17 +63,5 @@ def demo(
     )
 
 
-def _command(*words: object) -> str:
-    return shlex.join(["swaprank", *map(str, words)])
-
-
-@contextmanager
-def _waiting(words: str) -> Iterator[None]:
-    """Something that moves while nothing else does, on a terminal."""
-    if verbosity.get() is Verbosity.QUIET or not sys.stdout.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console().status(words):
-        yield
+def _command(*arguments: object) -> str:
+    return shlex.join(["swaprank", *map(str, arguments)])

@@ -1,4 +1,4 @@
-"""`swaprank evaluate`: how good scores are."""
+"""`swaprank evaluate`: measure the quality of rankings."""
 
 from __future__ import annotations
 
@@ -8,28 +8,30 @@ from typing import Annotated
 import typer
 
 from swaprank.cli.common_options import AsJson, Convention, JudgedFile, Metrics, Threads
-from swaprank.cli.output import show, tell
+from swaprank.cli.output import print_detail, print_result
 
 
 def evaluate(
     data: JudgedFile,
     scores: Annotated[
         list[Path],
-        typer.Argument(metavar="SCORES", help="Scores: one number a line, row by row; or a TREC run; or a model."),
+        typer.Argument(
+            metavar="SCORES", help="File of scores (one per line, in the order of the documents), TREC run, or model."
+        ),
     ],
     metric: Metrics = ["ndcg@10", "map"],  # noqa: B006
     convention: Convention = "standard",
-    per_query: Annotated[bool, typer.Option("--per-query", help="Print every query's values, too.")] = False,
+    per_query: Annotated[bool, typer.Option("--per-query", help="Also print the values of every query.")] = False,
     threads: Threads = None,
     json: AsJson = False,
 ) -> None:
-    """Measure scores on judged documents: means, 95% intervals and the conventions in words."""
+    """Evaluate rankings: means with 95% confidence intervals, and how each metric is defined."""
     from swaprank.cli.rankings import read_ranking
     from swaprank.evaluation.evaluate import evaluate as measure
     from swaprank.reading.read import read_judged
     from swaprank.rendering.json_values import json_text
 
-    tell(f"reading {data}")
+    print_detail(f"reading {data}")
     judged = read_judged(data)
     results = {
         str(path): measure(judged, read_ranking(path, data, judged), metric, convention=convention, n_threads=threads)
@@ -37,8 +39,8 @@ def evaluate(
     }
     if json:
         plain = {path: result.to_dict(per_query=per_query) for path, result in results.items()}
-        show(json_text(plain, large=per_query))
+        print_result(json_text(plain, large=per_query))
         return
     for path, result in results.items():
         text = result.to_text(per_query=per_query)
-        show(f"{path}\n\n{text}\n" if len(results) > 1 else text)
+        print_result(f"{path}\n\n{text}\n" if len(results) > 1 else text)

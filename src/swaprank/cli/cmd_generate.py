@@ -1,4 +1,4 @@
-"""`swaprank generate`: ranking data made to order."""
+"""`swaprank generate`: artificial ranking data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from swaprank.cli.common_options import Seed
-from swaprank.cli.output import say, tell
+from swaprank.cli.output import print_detail, print_info
 
 
 class Target(StrEnum):
@@ -20,7 +20,7 @@ class Target(StrEnum):
 
 
 class Ending(StrEnum):
-    """How the files are packed; all of them can be read back."""
+    """Ending of the files, which selects their compression."""
 
     TXT = ".txt"
     GZ = ".txt.gz"
@@ -37,19 +37,30 @@ def generate(
     target: Annotated[
         Target,
         typer.Argument(
-            metavar="net|polynomial", help="What labels the documents: a random net or a random polynomial."
+            metavar="net|polynomial",
+            help="Function that labels the documents: a random neural net or a random polynomial.",
         ),
     ],
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write train.txt, vali.txt and test.txt.")],
-    queries: Annotated[str, typer.Option(help="Queries in each part, up to three.")] = "800,100,100",
-    features: Annotated[int, typer.Option(min=1, help="Features of a document.")] = 50,
-    documents: Annotated[int, typer.Option(min=1, help="Documents of a query.")] = 50,
-    levels: Annotated[str, typer.Option(help="Relevance levels: a number, or the shares of each, lowest first.")] = "6",
-    ending: Annotated[Ending, typer.Option(help="Ending of the files, which says how they are packed.")] = Ending.TXT,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over files of these names.")] = False,
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Output folder for train.txt, vali.txt and test.txt.")
+    ],
+    queries: Annotated[
+        str, typer.Option(help="Number of queries per file: up to three numbers, separated by commas.")
+    ] = "800,100,100",
+    features: Annotated[int, typer.Option(min=1, help="Number of features.")] = 50,
+    documents: Annotated[int, typer.Option(min=1, help="Number of documents per query.")] = 50,
+    levels: Annotated[
+        str,
+        typer.Option(help="Number of relevance levels, or the fraction of each, lowest first, separated by commas."),
+    ] = "6",
+    ending: Annotated[Ending, typer.Option(help="Ending of the files, which selects the compression.")] = Ending.TXT,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Overwrite existing files.")] = False,
     seed: Seed = 0,
 ) -> None:
-    """Write artificial ranking data, labelled by one hidden function in all parts [Burges2005, section 5.1]."""
+    """Generate ranking data whose labels come from a hidden random function [Burges2005, section 5.1].
+
+    One number in --queries writes data.txt; two write train.txt and test.txt; three add vali.txt.
+    """
     from swaprank.data.datasets import random_net, random_polynomial
     from swaprank.errors import DataError
     from swaprank.reading.letor_writing import write_letor
@@ -57,13 +68,13 @@ def generate(
     make = random_net if target is Target.NET else random_polynomial
     sizes = _numbers("--queries", queries, int, "whole numbers separated by commas")
     if len(sizes) not in PART_NAMES:
-        raise typer.BadParameter(f"--queries takes up to three parts, found {len(sizes)}.")
+        raise typer.BadParameter(f"--queries takes up to three numbers; found {len(sizes)}.")
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}{ending}" for name in PART_NAMES[len(sizes)]]
     for path in paths:
         if path.exists() and not overwrite:
-            raise DataError(f"{path} is there already: name another folder, or write over it with --overwrite.")
-    tell(f"drawing {sum(sizes):,} queries")
+            raise DataError(f"{path} already exists: choose another folder, or use --overwrite.")
+    print_detail(f"generating {sum(sizes):,} queries")
     parts = make(
         sizes,
         n_features=features,
@@ -73,16 +84,16 @@ def generate(
     )
     for path, part in zip(paths, parts, strict=True):
         write_letor(part, path)
-        say(f"{path}: {len(part):,} documents, {part.n_queries:,} queries")
+        print_info(f"{path}: {len(part):,} documents, {part.n_queries:,} queries")
 
 
 def _levels(text: str) -> int | list[float]:
-    words = "a whole number, or shares separated by commas"
-    return _numbers("--levels", text, float, words) if "," in text else _numbers("--levels", text, int, words)[0]
+    form = "a whole number, or fractions separated by commas"
+    return _numbers("--levels", text, float, form) if "," in text else _numbers("--levels", text, int, form)[0]
 
 
-def _numbers(option: str, text: str, kind: type[Number], words: str) -> list[Number]:
+def _numbers(option: str, text: str, kind: type[Number], form: str) -> list[Number]:
     try:
         return [kind(part) for part in text.split(",")]
     except ValueError:
-        raise typer.BadParameter(f"{option} takes {words}; found '{text}'.") from None
+        raise typer.BadParameter(f"{option} takes {form}; found '{text}'.") from None

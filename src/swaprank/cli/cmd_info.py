@@ -1,4 +1,4 @@
-"""`swaprank info`: what a data file or a model holds, and which rankers and parameters there are."""
+"""`swaprank info`: describe a data file or a model; list rankers and their parameters."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Annotated
 import typer
 
 from swaprank.cli.common_options import AsJson, InfoFile
-from swaprank.cli.output import can_show, show
+from swaprank.cli.output import can_print, print_result
 
 
 def info(
     file: InfoFile = None,
-    ranker: Annotated[str | None, typer.Option(help="List the parameters of this kind of ranker instead.")] = None,
-    rankers: Annotated[bool, typer.Option("--rankers", help="List the kinds of ranker instead.")] = False,
+    ranker: Annotated[str | None, typer.Option(help="List the parameters of this ranker.", show_default=False)] = None,
+    rankers: Annotated[bool, typer.Option("--rankers", help="List all rankers.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Tell what a data file holds: sizes, list lengths, labels, and features that are missing or constant.
+    """Describe a data file or a model, or list the rankers and their parameters.
 
-    Of a model: what it is, what was measured while it was trained, and its parameters. Also lists rankers (--rankers)
-    and their parameters (--ranker NAME).
+    For data: sizes, list lengths, labels, missing values and constant features.
+    For a model: its kind, its metric values during training, and its parameters.
     """
     if (file is not None) + (ranker is not None) + rankers != 1:
-        raise typer.BadParameter("give one of these: FILE, --ranker NAME, or --rankers.")
+        raise typer.BadParameter("give exactly one of FILE, --ranker NAME and --rankers.")
     if file is not None:
         from swaprank.cli.rankings import is_model
 
@@ -38,15 +38,15 @@ def _show_data(file: str, json: bool) -> None:
     from swaprank.reading.read import read
 
     summary = summarize(read(file))
-    show(summary.to_json() if json else summary.to_text(bar="█" if can_show("█") else "#"))
+    print_result(summary.to_json() if json else summary.to_text(bar="█" if can_print("█") else "#"))
 
 
 def _show_model(file: str, json: bool) -> None:
-    from swaprank.experiments.model_summary import model_facts
+    from swaprank.experiments.model_summary import summarize_model
     from swaprank.registry import load
 
-    facts = model_facts(load(file))
-    show(facts.to_json() if json else facts.to_text())
+    summary = summarize_model(load(file))
+    print_result(summary.to_json() if json else summary.to_text())
 
 
 def _show_rankers(json: bool) -> None:
@@ -56,24 +56,24 @@ def _show_rankers(json: bool) -> None:
 
     known = trainable_rankers()
     if json:
-        show(json_text({"rankers": [{"name": name, "meaning": meaning} for name, meaning in known.items()]}))
+        print_result(json_text({"rankers": [{"name": name, "meaning": meaning} for name, meaning in known.items()]}))
     else:
-        show(text_table(["ranker", "what it is"], list(known.items()), left=2))
+        print_result(text_table(["ranker", "description"], list(known.items()), left=2))
 
 
 def _show_parameters(ranker: str, json: bool) -> None:
     import shutil
     import textwrap
 
-    from swaprank.experiments.ranker_parameters import parameters_of
+    from swaprank.experiments.ranker_parameters import list_parameters
     from swaprank.rendering.json_values import json_text
 
-    facts = parameters_of(ranker)
+    parameters = list_parameters(ranker)
     if json:
-        show(json_text({"ranker": ranker, "parameters": [fact._asdict() for fact in facts]}))
+        print_result(json_text({"ranker": ranker, "parameters": [parameter._asdict() for parameter in parameters]}))
         return
     width = max(60, min(shutil.get_terminal_size().columns, 100))
-    for fact in facts:
-        default = "none" if fact.default is None else f"{fact.default}"
-        meaning = textwrap.fill(fact.meaning, width, initial_indent="    ", subsequent_indent="    ")
-        show(f"{fact.name} = {default}\n{meaning}")
+    for parameter in parameters:
+        default = "none" if parameter.default is None else f"{parameter.default}"
+        meaning = textwrap.fill(parameter.meaning, width, initial_indent="    ", subsequent_indent="    ")
+        print_result(f"{parameter.name} = {default}\n{meaning}")

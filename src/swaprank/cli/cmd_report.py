@@ -1,60 +1,68 @@
-"""`swaprank report`: all there is to know of a model, on one page."""
+"""`swaprank report`: an HTML report about a model."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from swaprank.cli.common_options import Convention, ModelFile
-from swaprank.cli.output import Verbosity, say, show, tell, verbosity
+from swaprank.cli.output import print_info, print_result
+
+ReportMetrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        "-m",
+        help="Metric. Can be repeated; the first is the main one.",
+        show_default="the model's metric, ndcg@10, map, mrr, err",
+    ),
+]
+BaselineFeature = Annotated[
+    str | None,
+    typer.Option(
+        help="Feature to compare with. --baseline-feature=-NAME ranks the smallest value first.",
+        show_default="the best single feature, if there is no --baseline",
+    ),
+]
+Queries = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--qid", help="Query whose ranked list is shown. Can be repeated.", show_default="best, median and worst query"
+    ),
+]
+Certify = Annotated[
+    bool | None,
+    typer.Option(
+        "--certify/--no-certify",
+        help="Test whether the model is at a local optimum on --train.",
+        show_default="only for small training data",
+    ),
+]
 
 
 def report(
     model: ModelFile,
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="Judged documents that it has not learned from.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path("report.html"),
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metric",
-            "-m",
-            help="A measure; may be given several times, and the page goes by the first. The model's own and the usual "
-            "ones if not given.",
-        ),
-    ] = None,
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="Documents with relevance labels that the model was not trained on.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
+    metric: ReportMetrics = None,
     convention: Convention = "standard",
-    baseline: Annotated[Path | None, typer.Option(help="A model to compare with.")] = None,
-    baseline_feature: Annotated[
-        str | None,
-        typer.Option(
-            help="A feature to compare with; --baseline-feature=-NAME has the smallest first. The best single feature "
-            "if no baseline is given."
-        ),
-    ] = None,
-    qid: Annotated[
-        list[str] | None,
-        typer.Option("--qid", help="A query whose ranked list to show; may be given several times."),
-    ] = None,
-    train: Annotated[Path | None, typer.Option(help="What the model learned from.")] = None,
-    certify: Annotated[
-        bool | None,
-        typer.Option(
-            "--certify/--no-certify",
-            help="Whether the model is at a local optimum on --train; by default only if that is small.",
-        ),
-    ] = None,
-    title: Annotated[str | None, typer.Option(help="The page's title.")] = None,
+    baseline: Annotated[Path | None, typer.Option(help="Model to compare with.")] = None,
+    baseline_feature: BaselineFeature = None,
+    qid: Queries = None,
+    train: Annotated[Path | None, typer.Option(help="Training data of the model.")] = None,
+    certify: Certify = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page.", show_default=False)] = None,
 ) -> None:
-    """Write one page about a model: measures, queries, features, calibration; it works offline, and prints well."""
-    from swaprank.reporting.report import report as make
+    """Write a report about a model: metrics, queries, features and calibration in one HTML file that works offline."""
+    from swaprank.cli.progress_bars import progress_bar
+    from swaprank.reporting.report import report as make_report
 
-    with _step_bar() as bar:
-        made = make(
+    with progress_bar() as update:
+        made = make_report(
             model,
             data,
             output,
@@ -66,35 +74,10 @@ def report(
             train=train,
             certify=certify,
             title=title,
-            progress=bar,
+            progress=lambda step, done, total: update(done, total, "", step),
         )
     result, difference = made.evaluation.results[0], made.comparison.differences[0]
     low, high = result.interval
-    say(f"{output}: {output.stat().st_size / 1000:,.0f} kB")
-    show(f"{result.metric} {result.mean:.4f} (95% interval {low:.4f} to {high:.4f})")
-    show(difference.sentence())
-
-
-@contextmanager
-def _step_bar() -> Iterator[Callable[[str, int, int], None]]:
-    """Something to call before every step: it draws a bar on standard error if that is a terminal, and we may."""
-    if verbosity.get() is Verbosity.QUIET or not sys.stderr.isatty():
-        yield lambda what, done, total: tell(f"{what} ({done + 1} of {total})")
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (
-        SpinnerColumn(),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}"),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-
-        def step(what: str, done: int, total: int) -> None:
-            bar.update(task, total=total, completed=done, description=what)
-
-        yield step
+    print_info(f"{output}: {output.stat().st_size / 1000:,.0f} kB")
+    print_result(f"{result.metric} {result.mean:.4f} (95% interval {low:.4f} to {high:.4f})")
+    print_result(difference.sentence())

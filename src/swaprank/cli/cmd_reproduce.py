@@ -1,4 +1,4 @@
-"""`swaprank reproduce`: an experiment of a paper, its figures beside ours."""
+"""`swaprank reproduce`: repeat an experiment of a paper."""
 
 from __future__ import annotations
 
@@ -8,29 +8,31 @@ from typing import Annotated
 import typer
 
 from swaprank.cli.common_options import AsJson, Figure, Seed
-from swaprank.cli.output import note, say, show
+from swaprank.cli.output import print_info, print_note, print_result
 
 
 def reproduce(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="EXPERIMENT", help="Which one; all are listed if none is named.", show_default=False),
+        typer.Argument(
+            metavar="EXPERIMENT", help="Name of the experiment. Without a name, lists all.", show_default=False
+        ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Less data, in a minute or so.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Use less data; takes about a minute.")] = False,
     data: Annotated[
         Path | None,
         typer.Option(
             "--data",
             metavar="FOLDER",
-            help="Data for experiments that take some: a folder with Fold1 to Fold5, each with train.txt, vali.txt and "
-            "test.txt.",
+            help="Data for the experiments that can use it: a folder with Fold1 to Fold5, each with train.txt, "
+            "vali.txt and test.txt.",
         ),
     ] = None,
     figure: Figure = None,
     seed: Seed = 0,
     json: AsJson = False,
 ) -> None:
-    """Run an experiment of a paper again, and print its figures beside the published ones."""
+    """Repeat an experiment of a paper, and print its results next to the published ones."""
     from swaprank.errors import ParameterError
     from swaprank.rendering.figures import check_drawing
     from swaprank.rendering.json_values import json_text
@@ -41,19 +43,19 @@ def reproduce(
     if name is None:
         if json:
             listed = [{"name": known.name, "source": known.source} for known in EXPERIMENTS.values()]
-            show(json_text({"experiments": listed}))
+            print_result(json_text({"experiments": listed}))
             return
         for known in EXPERIMENTS.values():
-            show(f"{known.name:<24}{known.source}")
+            print_result(f"{known.name:<24}{known.source}")
         return
     chosen = experiment(name)
     if data is not None and not chosen.takes_data:
-        raise ParameterError(f"{name} takes no --data: it is run on generated data.")
+        raise ParameterError(f"{name} does not take --data: it uses generated data.")
     if figure is not None:
         check_drawing(figure)
-    outcome = chosen.run(Settings(quick, seed, data), note)
-    show(json_text(outcome_values(chosen, outcome)) if json else outcome.text)
+    outcome = chosen.run(Settings(quick, seed, data), print_note)
+    print_result(json_text(outcome_values(chosen, outcome)) if json else outcome.text)
     if figure is not None:
         draw_chart(outcome.chart, figure)
         if not json:
-            say(f"\n{figure}")
+            print_info(f"\n{figure}")

@@ -1,4 +1,4 @@
-"""`swaprank train`: a ranker from judged documents."""
+"""`swaprank train`: train a ranker and save the model."""
 
 from __future__ import annotations
 
@@ -7,93 +7,92 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from swaprank.cli.common_options import AsJson, RankerName, Settings, Threads
-from swaprank.cli.output import note, say, show, tell
+from swaprank.cli.common_options import AsJson, RankerName, Settings, Threads, TrainingMetric
+from swaprank.cli.output import print_detail, print_info, print_note, print_result
 
 if TYPE_CHECKING:
-    from swaprank.experiments.training_run import Trained, TrainingRun
+    from swaprank.experiments.training_run import TrainingResult, TrainingRun
+
+
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Model file to write, such as model.swaprank. model.toml is written next to it.",
+        show_default=False,
+    ),
+]
+TrainingSeed = Annotated[
+    int | None, typer.Option(min=0, help="Random seed. The same seed gives the same model.", show_default="0")
+]
 
 
 def train(
     data: Annotated[
-        Path | None, typer.Argument(metavar="TRAIN", help="Judged documents to learn from.", show_default=False)
-    ] = None,
-    output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", help="Where to write the model, such as model.swaprank; model.toml comes beside it."
-        ),
+        typer.Argument(metavar="TRAIN", help="Training data. Required without --config.", show_default=False),
     ] = None,
-    valid: Annotated[Path | None, typer.Option(help="Judged documents to measure on after every round.")] = None,
+    output: Output = None,
+    valid: Annotated[Path | None, typer.Option(help="Validation data, measured after every round.")] = None,
     ranker: RankerName = None,
-    metric: Annotated[
-        str | None,
-        typer.Option(
-            "--metric",
-            "-m",
-            help="The measure to learn for, such as ndcg@10.",
-            show_default="the ranker's own, ndcg@10 for most",
-        ),
-    ] = None,
+    metric: TrainingMetric = None,
     settings: Settings = None,
-    base: Annotated[Path | None, typer.Option(help="A model to start from.")] = None,
+    base: Annotated[Path | None, typer.Option(help="Model to continue training from.")] = None,
     config: Annotated[
-        Path | None,
-        typer.Option(help="A .toml or .yaml file with all of this; what is given beside it goes before it."),
+        Path | None, typer.Option(help="Configuration file (.toml or .yaml). Options override the file.")
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="The same seed gives the same model.", show_default="0")
-    ] = None,
+    seed: TrainingSeed = None,
     threads: Threads = None,
     json: AsJson = False,
 ) -> None:
-    """Train a ranker and save it; Ctrl-C ends training early and saves the best model so far.
+    """Train a ranker and save the model. Ctrl-C stops training and saves the best model so far.
 
-    Beside the model goes a .toml file with all parameters and digests of the data: `--config` with it repeats the run.
+    A .toml file next to the model records all parameters and hashes of the data.
+    Pass this file to --config to repeat the run.
     """
-    from swaprank.cli.progress import training_bar
-    from swaprank.experiments.run_configs import differing_versions, read_run, recorded_digest
+    from swaprank.cli.progress_bars import training_bar
+    from swaprank.experiments.training_config import differing_versions, read_training_config, recorded_digest
     from swaprank.experiments.training_run import run_training
 
     if config is None:
-        _require("TRAIN, the judged documents to learn from", data)
-        _require("--output / -o, where to write the model", output)
+        _require("TRAIN, the training data", data)
+        _require("--output / -o, the model file to write", output)
     if any(setting.startswith("metric=") for setting in settings or []):
-        raise typer.BadParameter("give the measure with --metric, not with --set.")
-    given = {
+        raise typer.BadParameter("set the metric with --metric, not with --set.")
+    options = {
         "train": data, "output": output, "valid": valid, "base": base, "ranker": ranker, "metric": metric,
         "seed": seed, "threads": threads, "parameters": _parameters(config, ranker, settings or []),
     }  # fmt: skip
-    run = read_run(config, given)
-    before = None if config is None else recorded_digest(config)
+    run = read_training_config(config, options)
+    recorded = None if config is None else recorded_digest(config)
     if config is not None:
         for change in differing_versions(config):
-            note(f"{change}: the model may differ in its last digits.")
-    with training_bar() as bar:
-        trained = run_training(run, [bar], tell)
+            print_note(f"{change}: the model may differ slightly.")
+    with training_bar() as callbacks:
+        trained = run_training(run, callbacks(""), print_detail)
     if json:
         from swaprank.rendering.json_values import json_text
 
-        show(json_text(_values(run, trained)))
+        print_result(json_text(_values(run, trained)))
         return
-    say(f"{run.output}: {trained.ranker.size_} learned from {len(trained.train):,} documents")
+    print_info(f"{run.output}: {trained.ranker.size_}, trained on {len(trained.train):,} documents")
     for line in _measured(trained):
-        say(line)
+        print_info(line)
     if trained.ranker.interrupted_:
-        say("interrupted: this is the best model until then")
-    elif before == trained.model_digest:
-        say(f"the same model, byte for byte, as {config} tells of")
-    again = "trains to the end" if trained.ranker.interrupted_ else "repeats it"
-    say(f"{run.record}: how it was trained; swaprank train --config {run.record} {again}")
+        print_info("interrupted: this is the best model so far")
+    elif recorded == trained.model_digest:
+        print_info(f"identical, byte for byte, to the model recorded in {config}")
+    print_info(f"{run.record}: training record; repeat with: swaprank train --config {run.record}")
 
 
-def _require(words: str, value: Path | None) -> None:
+def _require(meaning: str, value: Path | None) -> None:
     if value is None:
-        raise typer.BadParameter(f"missing: {words} (or a --config that says so).")
+        raise typer.BadParameter(f"missing: {meaning}. Give it here or in a --config file.")
 
 
 def _parameters(config: Path | None, ranker: str | None, settings: list[str]) -> dict[str, Any]:
-    """What --set says, checked against the ranker."""
+    """The parameters of --set, checked against the ranker."""
     from swaprank.experiments.config_files import read_config
     from swaprank.experiments.ranker_parameters import parse_settings
 
@@ -102,8 +101,8 @@ def _parameters(config: Path | None, ranker: str | None, settings: list[str]) ->
     return parse_settings(ranker or "lambdamart", settings)
 
 
-def _watched(trained: Trained) -> tuple[str, float, list[float]] | None:
-    """What was watched, its value for the model that was saved, and after every round."""
+def _watched(trained: TrainingResult) -> tuple[str, float, list[float]] | None:
+    """Name of the validation metric, its value for the saved model, and its values after every round."""
     ranker = trained.ranker
     rounds = ranker.history_.get("valid", {}).get(str(ranker.metric))
     if trained.valid is None or not rounds:
@@ -111,7 +110,7 @@ def _watched(trained: Trained) -> tuple[str, float, list[float]] | None:
     return f"valid {ranker.metric}", ranker.score(trained.valid), rounds
 
 
-def _measured(trained: Trained) -> list[str]:
+def _measured(trained: TrainingResult) -> list[str]:
     watched = _watched(trained)
     if watched is None:
         return [
@@ -128,7 +127,7 @@ def _measured(trained: Trained) -> list[str]:
     return [line]
 
 
-def _values(run: TrainingRun, trained: Trained) -> dict[str, Any]:
+def _values(run: TrainingRun, trained: TrainingResult) -> dict[str, Any]:
     ranker, watched = trained.ranker, _watched(trained)
     valid = None
     if watched is not None:

@@ -1,4 +1,4 @@
-"""Options that several verbs share, written once."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
@@ -7,41 +7,55 @@ from typing import Annotated
 
 import typer
 
-_ENDINGS = (
-    "LETOR/SVMlight text (.txt .letor .svm .dat, then .gz .xz .zst if packed) or a table (.csv .tsv .parquet) with "
-    "columns label and qid"
+_FORMATS = (
+    "LETOR/SVMlight text (.txt .letor .svm .dat, also with .gz .xz .zst), or a table (.csv .tsv .parquet) with columns "
+    "'label' and 'qid'"
 )
 
 JudgedFile = Annotated[
     Path,
-    typer.Argument(metavar="DATA", help=f"Judged documents: {_ENDINGS}; or TREC qrels, told by their four columns."),
+    typer.Argument(
+        metavar="DATA", help=f"Documents with relevance labels: {_FORMATS}; or TREC qrels (text with four columns)."
+    ),
 ]
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that train, tune or combine has saved.")]
-TrainFile = Annotated[Path, typer.Argument(metavar="TRAIN", help=f"Judged documents to learn from: {_ENDINGS}.")]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by train, tune or combine.")]
+TrainFile = Annotated[Path, typer.Argument(metavar="TRAIN", help=f"Training data: {_FORMATS}.")]
 InfoFile = Annotated[
     Path | None,
-    typer.Argument(metavar="FILE", help=f"Judged documents: {_ENDINGS}; or a model.", show_default=False),
+    typer.Argument(metavar="FILE", help=f"Data file: {_FORMATS}; or a model file.", show_default=False),
 ]
 Figure = Annotated[
-    Path | None, typer.Option("--figure", help="Draw it into this file (.svg, .png, .pdf; needs Matplotlib).")
+    Path | None, typer.Option("--figure", help="Draw a figure to this file (.svg, .png or .pdf). Requires Matplotlib.")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same output.")]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed. The same seed gives the same output.")]
 Threads = Annotated[
     int | None,
-    typer.Option(min=1, help="Threads to use; all cores if not given. The result does not depend on it."),
+    typer.Option(min=1, help="Number of threads. It does not change the result.", show_default="all cores"),
 ]
 Metrics = Annotated[
     list[str],
-    typer.Option("--metric", "-m", help="A measure, such as ndcg@10, map or 'p@5(rel=2)'; may be given several times."),
+    typer.Option("--metric", "-m", help="Metric, such as ndcg@10, map or 'p@5(rel=2)'. Can be repeated."),
+]
+TrainingMetric = Annotated[
+    str | None,
+    typer.Option(
+        "--metric",
+        "-m",
+        help="Metric to optimise, such as ndcg@10.",
+        show_default="the ranker's default, usually ndcg@10",
+    ),
+]
+ModelMetric = Annotated[
+    str | None, typer.Option("--metric", "-m", help="Metric.", show_default="the metric the model was trained for")
 ]
 Convention = Annotated[
-    str, typer.Option(help="What the names of measures mean: standard, trec, letor, mslr or lightgbm.")
+    str, typer.Option(help="Convention of the metric names: standard, trec, letor, mslr or lightgbm.")
 ]
 RankerName = Annotated[
     str | None,
     typer.Option(
         "--ranker",
-        help="The kind of ranker, such as lambdamart or smoothrank; `swaprank info --rankers` lists them.",
+        help="Ranker, such as lambdamart or smoothrank. `swaprank info --rankers` lists all.",
         show_default="lambdamart",
     ),
 ]
@@ -50,8 +64,22 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="A parameter of the ranker, such as n_leaves=15; may be given several times. "
-        "`swaprank info --ranker lambdamart` lists those of LambdaMART.",
+        help="Parameter of the ranker, such as n_leaves=15. Can be repeated. `swaprank info --ranker lambdamart` lists "
+        "the parameters of LambdaMART.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def split_names(arguments: list[str], what: str, form: str) -> dict[str, str]:
+    """Arguments of the form NAME=VALUE by name; VALUE alone is its own name."""
+    named: dict[str, str] = {}
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        # The path of an existing file may contain "=".
+        if not equals or Path(argument).exists():
+            name = value = argument
+        if name in named:
+            raise typer.BadParameter(f"two {what} are named '{name}': write {form}.")
+        named[name] = value
+    return named

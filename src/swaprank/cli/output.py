@@ -1,6 +1,6 @@
-"""What the verbs print: results always, news unless quiet, details if verbose; on any terminal.
+"""Printing: results always, information unless --quiet, details only if --verbose.
 
-Some terminals (old Windows, LANG=C) lack the characters that we would like.
+Some terminals (old Windows, LANG=C) cannot show all characters.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import typer
 
 
 class Verbosity(IntEnum):
-    """How much is told beside the results."""
+    """How much to print in addition to the results."""
 
     QUIET = 0
     NORMAL = 1
@@ -23,31 +23,31 @@ class Verbosity(IntEnum):
 verbosity = ContextVar("verbosity", default=Verbosity.NORMAL)
 
 
-def show(text: str) -> None:
-    """Print a result to standard output; what its encoding lacks is written as an escape."""
-    typer.echo(_writable(text))
+def print_result(text: str) -> None:
+    """Print a result to standard output; characters that its encoding lacks are escaped."""
+    typer.echo(text if can_print(text) else text.encode(_encoding(), "backslashreplace").decode(_encoding()))
 
 
-def say(text: str) -> None:
-    """Print what was done, such as the name of a file that was written, unless all shall be quiet."""
+def print_info(text: str) -> None:
+    """Print information, such as the name of a written file, to standard output unless --quiet."""
     if verbosity.get() > Verbosity.QUIET:
-        show(text)
+        print_result(text)
 
 
-def note(text: str) -> None:
-    """Print what the user should know to standard error, unless all shall be quiet."""
+def print_note(text: str) -> None:
+    """Print progress or a warning to standard error unless --quiet."""
     if verbosity.get() > Verbosity.QUIET:
         _print_error(text)
 
 
-def tell(text: str) -> None:
-    """Print what is being done to standard error, where verbosity is wanted."""
+def print_detail(text: str) -> None:
+    """Print a step of the work to standard error if --verbose."""
     if verbosity.get() is Verbosity.VERBOSE:
         _print_error(text)
 
 
-def can_show(text: str) -> bool:
-    """Whether standard output has these characters."""
+def can_print(text: str) -> bool:
+    """Whether the encoding of standard output has these characters."""
     try:
         text.encode(_encoding())
     except UnicodeEncodeError:
@@ -56,12 +56,8 @@ def can_show(text: str) -> bool:
 
 
 def _print_error(text: str) -> None:
-    # Not typer.echo, which passes by the bar that may be drawn there, and writes into it.
+    # typer.echo would write into a progress bar; rich redirects print around it.
     print(text, file=sys.stderr, flush=True)
-
-
-def _writable(text: str) -> str:
-    return text if can_show(text) else text.encode(_encoding(), "backslashreplace").decode(_encoding())
 
 
 def _encoding() -> str:

@@ -1,11 +1,11 @@
-"""Rankings that verbs are given: files of scores, TREC runs, or models, which score the documents first."""
+"""Reading the files that commands score or evaluate: score files, TREC runs and models."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from swaprank.cli.output import tell
+from swaprank.cli.output import print_detail
 
 if TYPE_CHECKING:
     from swaprank.data.dataset import Dataset
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def is_model(file: Path) -> bool:
-    """Whether a file begins as our models do."""
+    """Whether a file is a swaprank model."""
     from swaprank.files import existing_file
     from swaprank.model_files.container import MAGIC
     from swaprank.reading.text_files import is_stream
@@ -26,7 +26,7 @@ def is_model(file: Path) -> bool:
 
 
 def read_ranking(file: Path, data: Path, judged: Dataset | Qrels) -> Any:
-    """Scores of the documents in `data`, which were read as `judged`; or a TREC run."""
+    """Read scores or a TREC run, or score the documents with a model; `judged` is the content of `data`."""
     from swaprank.data.judgements import Qrels, Run
     from swaprank.errors import DataError
     from swaprank.reading.score_files import read_scores
@@ -38,19 +38,16 @@ def read_ranking(file: Path, data: Path, judged: Dataset | Qrels) -> Any:
             raise DataError(f"{file} has {len(scores):,} scores, but {data} has {len(judged):,} documents.")
         return scores
     if isinstance(judged, Qrels):
-        raise DataError(f"{file} is a model, which scores features, and {data} has none: it is a qrels file.")
+        raise DataError(f"{file} is a model and needs features, but {data} is a qrels file without features.")
     model = load(file)
-    tell(f"scoring with {file}: {model.size_}")
-    return model.predict(judged if fits(model, judged) else _read_for(model, data))
+    print_detail(f"scoring with {file}: {model.size_}")
+    same_features = [str(name) for name in model.feature_names_in_] == list(judged.feature_names)
+    return model.predict(judged if same_features else read_for(model, data))
 
 
-def fits(model: Ranker, data: Dataset) -> bool:
-    """Whether a data set has the features of a model, in their order."""
-    return [str(name) for name in model.feature_names_in_] == list(data.feature_names)
-
-
-def _read_for(model: Ranker, data: Path) -> Dataset:
-    """A sparse file may lack the last features of the training file, and a table has more columns."""
+def read_for(model: Ranker, data: Path) -> Dataset:
+    """Read documents with the features of a model: a sparse file may lack the last ones, a table may have more."""
     from swaprank.reading.read import read_matching
 
+    print_detail(f"reading {data}")
     return read_matching(data, [str(name) for name in model.feature_names_in_])

@@ -1,4 +1,4 @@
-"""-v and -q for every verb, added to them in one place."""
+"""Adds --verbose and --quiet to every command."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import typer
 
 from swaprank.cli.output import Verbosity, verbosity
 
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell every step, on standard error.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but results.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print every step to standard error.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only results.")]
 
 
-def with_verbosity(verb: Callable[..., None]) -> Callable[..., None]:
-    """A verb that takes -v and -q as well."""
-    taken = inspect.signature(verb, eval_str=True)
-    more = [
+def with_verbosity(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the options --verbose and --quiet added."""
+    signature = inspect.signature(command, eval_str=True)
+    added = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=annotation)
         for name, annotation in (("verbose", Verbose), ("quiet", Quiet))
     ]
 
-    @wraps(verb)
+    @wraps(command)
     def run(*arguments: Any, verbose: bool, quiet: bool, **options: Any) -> None:
         if verbose and quiet:
-            raise typer.BadParameter("--verbose and --quiet do not go together.")
+            raise typer.BadParameter("--verbose and --quiet exclude each other.")
         verbosity.set(Verbosity.VERBOSE if verbose else Verbosity.QUIET if quiet else Verbosity.NORMAL)
-        verb(*arguments, **options)
+        command(*arguments, **options)
 
-    setattr(run, "__signature__", taken.replace(parameters=[*taken.parameters.values(), *more]))  # noqa: B010
+    setattr(run, "__signature__", signature.replace(parameters=[*signature.parameters.values(), *added]))  # noqa: B010
     return run

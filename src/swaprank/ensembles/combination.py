@@ -135,6 +135,22 @@ class Combination(EnsembleRanker):
             text += f" Beyond, at alpha {self.line_.alpha:.6g}, it would be {self.line_.value:.4f}."
         return text
 
+    def to_dict(self) -> dict[str, Any]:
+        """The best alpha and its metric, as plain Python values; an infinite end of the interval is None."""
+        self._check_fitted()
+        low, high = (end if np.isfinite(end) else None for end in self.interval_)
+        return {
+            "metric": str(self.metric),
+            "alpha": self.alpha_,
+            "value": self.value_,
+            "low": low,
+            "high": high,
+            "first_alone": self.alone_[0],
+            "second_alone": self.alone_[1],
+            "whole_line_alpha": self.line_.alpha,
+            "whole_line_value": self.line_.value,
+        }
+
     def draw(self, path: str | Path) -> None:
         """Draw the metric at every alpha into a file (.svg, .png, .pdf); a loaded combination has no such figure."""
         from swaprank.ensembles.combination_figure import draw_combination

@@ -1,1 +1,1 @@
-"""Whole experiments: a run that can be repeated, cross-validation, and the search for good parameters."""
+"""Experiments: repeatable training runs, cross-validation and hyperparameter tuning."""

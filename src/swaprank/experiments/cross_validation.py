@@ -1,4 +1,4 @@
-"""Cross-validation: every query is tested once, by a ranker that has not learned from it."""
+"""Cross-validation: every query is tested once, by a ranker that was not trained on it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.cross_validation_result import CrossValidation, FoldResult
-from swaprank.experiments.folds import Fold, Parts, find_folds, made_folds
-from swaprank.experiments.grid_search import Found, Keeper, Tell, plan_of, search
-from swaprank.experiments.grids import candidates, check_used
+from swaprank.experiments.folds import Fold, Parts, find_folds, make_folds
+from swaprank.experiments.grid_search import Checkpoint, Log, grid_search
+from swaprank.experiments.grids import candidates, check_grid_names
+from swaprank.experiments.search_checkpoints import search_configuration
 from swaprank.files import replacing
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
@@ -40,26 +41,30 @@ def cross_validate(
     n_resamples: int = 10_000,
     random_state: int = 0,
     callbacks: Callable[[str], Sequence[Callback]] = lambda title: (),
-    tell: Tell = lambda words: None,
+    tell: Log = lambda message: None,
 ) -> CrossValidation:
-    """Train and test rankers fold by fold, and compare them over all test queries.
+    """Train and test rankers on every fold, and compare them over all test queries.
 
     Args:
-        data: A folder with LETOR's Fold1, Fold2, … of train, vali and test; or a data set or file, of which folds of
-            whole queries are made: in turn one part is for testing, the next for validation, the others for training.
-        rankers: Rankers by name, or several that are called by their kind; the name of a kind learns for the first
-            metric.
-        metrics: Names or metrics, one or several; the first is watched on vali, and chooses there.
-        grid: Values to choose from for each fold on its vali set, by parameter: {"n_leaves": (7, 15)} for every ranker
-            that has it, {"lambdamart.n_leaves": (7, 15)} for one. Of several grids, all combinations are tried.
-        n_folds: How many folds to make, 5 if not given; not for a folder, which has its own.
-        output: A folder for models and results. What it has already is not trained again.
-        baseline: The ranker that the others are compared with; the first if not given.
-        convention: What the names of metrics mean.
-        n_resamples: Random signs drawn by the randomisation test.
-        random_state: Seed of the folds that are made, and of that test; rankers have their own.
-        callbacks: Given what is about to be trained, in words, it gives callbacks for `fit`.
-        tell: Told in words of every training that is done.
+        data: A folder in LETOR's layout (Fold1, Fold2, … with train, vali and test files); or a data set or file,
+            whose queries are split into folds. Each part is the test set once, the next part is the validation set,
+            and the ranker is trained on the others.
+        rankers: A dictionary of rankers by name; or one or several rankers or kinds such as "lambdamart", named by
+            their kind. Kinds are trained for the first metric.
+        metrics: One or several metrics or their names. The first one is measured on the validation set and selects the
+            grid parameters.
+        grid: Values to try per parameter: {"n_leaves": (7, 15)} for every ranker that has this parameter,
+            {"lambdamart.n_leaves": (7, 15)} for one ranker. All combinations are tried in every fold, and the best on
+            its validation set is tested.
+        n_folds: Number of folds to make from one data set. The default is 5. Not allowed for a folder of folds.
+        output: Folder for models and results. A later call with the same arguments resumes from there.
+        baseline: Name of the ranker to compare the others with. If None, the first.
+        convention: Convention of the metric names.
+        n_resamples: Number of resamples of the randomisation test.
+        random_state: Seed of the folds and of the randomisation test. Rankers have their own.
+        callbacks: Called with a title, such as "Fold1  lambdamart", before each ranker is trained; returns the
+            callbacks for `fit`.
+        tell: Called with one line of text after every training.
 
     >>> import swaprank as sr
     >>> (data,) = sr.datasets.random_net((60,), n_features=5, n_documents=10, levels=3, random_state=0)
@@ -80,7 +85,7 @@ def cross_validate(
     against = next(iter(named)) if baseline is None else baseline
     if against not in named:
         raise DataError(f"there is no ranker '{against}' to compare with; {did_you_mean(str(against), named)}")
-    check_used(named, grid or {})
+    check_grid_names(named, grid or {})
     grids = {name: candidates(name, ranker, grid or {}) for name, ranker in named.items()}
     folds = _folds(data, n_folds, random_state)
     folder = None if output is None else _output_folder(output, named)
@@ -89,28 +94,35 @@ def cross_validate(
         parts = fold.load()
         for name, ranker in named.items():
             title = f"{fold.name}  {name}"
-            place = None if folder is None else _place(folder, fold, name)
-            keeper = Keeper(place, plan_of(ranker, measured[0], parts), grids[name])
-            found = search(ranker, measured[0], parts, keeper, callbacks(title), partial(_tell_of, title, tell))
-            results[name].append(_tested(fold, parts, found, measured, convention))
-    whole = CrossValidation.of(results, against, n_resamples, random_state)
+            checkpoint = _checkpoint(folder, fold.name, name, ranker, grids[name], measured[0], parts)
+            found = grid_search(ranker, measured[0], parts, checkpoint, callbacks(title), partial(_log, title, tell))
+            evaluation = evaluate(parts.test, found.ranker.predict(parts.test), measured, convention=convention)
+            results[name].append(
+                FoldResult(fold.name, evaluation, found.best.parameters, found.best.value, found.trials)
+            )
+    result = CrossValidation.from_folds(results, against, n_resamples, random_state)
     if folder is not None:
-        _write(folder, whole)
-    return whole
+        _write_results(folder, result)
+    return result
 
 
-def _tested(fold: Fold, parts: Parts, found: Found, metrics: list[Metric], convention: str) -> FoldResult:
-    """What was found on train and vali, measured on test."""
-    evaluation = evaluate(parts.test, found.ranker.predict(parts.test), metrics, convention=convention)
-    return FoldResult(fold.name, evaluation, found.best.parameters, found.best.value, found.tried)
+def _checkpoint(
+    folder: Path | None, fold: str, name: str, ranker: Ranker, grid: list[dict[str, Any]], metric: Metric, parts: Parts
+) -> Checkpoint:
+    """The checkpoint of one ranker in one fold: in memory, or in files of the output folder."""
+    if folder is None:
+        return Checkpoint(grid)
+    (folder / fold).mkdir(exist_ok=True)
+    configuration = search_configuration(ranker, grid[0], metric, parts.train, parts.vali)
+    return Checkpoint(grid, folder / fold / name, configuration)
 
 
-def _tell_of(title: str, tell: Tell, text: str) -> None:
-    tell(f"{title}  {text}")
+def _log(title: str, tell: Log, message: str) -> None:
+    tell(f"{title}  {message}")
 
 
 def _named_rankers(rankers: Any, metric: Metric) -> dict[str, Ranker]:
-    """Rankers by name, none of them fitted or made of fitted ones."""
+    """The rankers by name, after checking that all of them can be trained."""
     if isinstance(rankers, str | Ranker):
         rankers = [rankers]
     if not isinstance(rankers, Mapping):
@@ -122,12 +134,12 @@ def _named_rankers(rankers: Any, metric: Metric) -> dict[str, Ranker]:
         if len(rankers) < len(each):
             raise ParameterError("two rankers are of the same kind: give them names, {'small': …, 'large': …}.")
     if not rankers:
-        raise ParameterError("cross-validation needs one ranker or more, found none.")
+        raise ParameterError("cross-validation needs at least one ranker; found none.")
     for name, ranker in rankers.items():
         if not isinstance(ranker, Ranker) or ranker.made_of_rankers:
-            raise ParameterError(f"'{name}' must be a ranker that learns from data, found {type(ranker).__name__}.")
+            raise ParameterError(f"'{name}' must be a ranker that learns from data; found {type(ranker).__name__}.")
         if ranker.base_ranker is not None:
-            raise ParameterError(f"'{name}' has a base_ranker, which may have learned from what it is tested on.")
+            raise ParameterError(f"'{name}' has a base_ranker, which may have been trained on test queries.")
     return dict(rankers)
 
 
@@ -135,29 +147,24 @@ def _folds(data: Dataset | str | os.PathLike[str], n_folds: int | None, random_s
     if not isinstance(data, Dataset):
         if Path(data).is_dir():
             if n_folds is not None:
-                raise DataError(f"{data} is a folder, which has its own folds: n_folds is for a single file.")
+                raise DataError(f"{data} is a folder with its own folds: n_folds is for a single file.")
             return find_folds(data)
         data = read(data)
-    return made_folds(data, 5 if n_folds is None else n_folds, random_state)
+    return make_folds(data, 5 if n_folds is None else n_folds, random_state)
 
 
 def _output_folder(output: str | os.PathLike[str], names: Iterable[str]) -> Path:
     for name in names:
         if not _FILE_NAME.fullmatch(name):
-            raise ParameterError(f"'{name}' cannot name a file: use letters, digits, '_', '-', '.' and '+'.")
+            raise ParameterError(f"'{name}' cannot be used as a file name: use letters, digits, '_', '-', '.' and '+'.")
     folder = Path(output)
     if folder.exists() and not folder.is_dir():
-        raise DataError(f"{folder} is a file: name a folder for the results.")
+        raise DataError(f"{folder} is a file: choose a folder for the results.")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
-def _place(folder: Path, fold: Fold, name: str) -> Path:
-    (folder / fold.name).mkdir(exist_ok=True)
-    return folder / fold.name / name
-
-
-def _write(folder: Path, whole: CrossValidation) -> None:
-    for ending, text in (("txt", str(whole)), ("json", whole.to_json())):
+def _write_results(folder: Path, result: CrossValidation) -> None:
+    for ending, text in (("txt", str(result)), ("json", result.to_json())):
         with replacing(folder / f"results.{ending}") as stream:
             stream.write(f"{text}\n".encode())

@@ -1,4 +1,4 @@
-"""What a cross-validation gives: fold by fold, on average, and query by query against a baseline."""
+"""Results of cross-validation: per fold, averaged, and compared query by query with a baseline."""
 
 from __future__ import annotations
 
@@ -11,29 +11,30 @@ import numpy as np
 from swaprank.errors import MetricError, did_you_mean
 from swaprank.evaluation.compare import Comparison, compare_evaluations
 from swaprank.evaluation.evaluate import Evaluation, MetricResult
-from swaprank.experiments.grid_search import Tried, words
+from swaprank.experiments.grid_search import GridTrial
+from swaprank.experiments.search_checkpoints import format_parameters
 from swaprank.rendering.json_values import json_number, json_rows, json_text
 from swaprank.rendering.result_frames import Backend, make_frame
 from swaprank.rendering.text_tables import decimals, text_table
 
 
 class FoldResult(NamedTuple):
-    """One ranker in one fold."""
+    """The result of one ranker in one fold."""
 
     fold: str
     evaluation: Evaluation
-    """On the fold's test queries."""
+    """On the test queries of the fold."""
     chosen: dict[str, Any]
-    """The parameters of the grid that were best on vali; empty without a grid."""
+    """The grid parameters that were best on the validation set; empty without a grid."""
     vali: float
-    """The first metric on vali."""
-    tried: Sequence[Tried]
+    """The first metric on the validation set."""
+    tried: Sequence[GridTrial]
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
-    """The folds of each ranker, and their comparison over all test queries; printable.
+    """Results of every ranker and fold, and the comparison over all test queries; printable.
 
     >>> import swaprank as sr
     >>> (data,) = sr.datasets.random_net((12,), n_features=3, n_documents=5, random_state=0)
@@ -43,43 +44,43 @@ class CrossValidation:
     """
 
     folds: dict[str, list[FoldResult]]
-    """By ranker, in the order of the folds."""
+    """Per ranker, in the order of the folds."""
     evaluations: dict[str, Evaluation]
-    """By ranker, over the test queries of all folds."""
+    """Per ranker, over the test queries of all folds."""
     comparison: Comparison | None
-    """Of the rankers, query by query; None if there is one ranker only."""
+    """Paired comparison of the rankers over the queries; None if there is only one ranker."""
 
     @classmethod
-    def of(
+    def from_folds(
         cls, folds: Mapping[str, list[FoldResult]], baseline: str, n_resamples: int = 10_000, random_state: int = 0
     ) -> Self:
-        """Put the folds together."""
-        pooled = {name: _pooled([fold.evaluation for fold in each]) for name, each in folds.items()}
+        """Combine the results of the folds."""
+        pooled = {name: _pool([fold.evaluation for fold in each]) for name, each in folds.items()}
         comparison = compare_evaluations(pooled, baseline, n_resamples, random_state) if len(pooled) > 1 else None
         return cls(dict(folds), pooled, comparison)
 
     @property
     def metrics(self) -> list[str]:
-        """What was measured, by name."""
+        """Names of the metrics."""
         return [str(result.metric) for result in next(iter(self.evaluations.values()))]
 
     @property
     def fold_names(self) -> list[str]:
-        """In their order."""
+        """Names of the folds, in order."""
         return [fold.fold for fold in next(iter(self.folds.values()))]
 
     def per_fold(self, ranker: str, metric: str) -> list[float]:
-        """A ranker's mean in each fold."""
+        """A ranker's mean metric in each fold."""
         if ranker not in self.folds:
             raise MetricError(f"there is no ranker '{ranker}'; {did_you_mean(ranker, self.folds)}")
         return [fold.evaluation[metric].mean for fold in self.folds[ranker]]
 
     def mean(self, ranker: str, metric: str) -> float:
-        """The mean over the folds, as LETOR's tables have it."""
+        """The mean over the folds, as in LETOR's tables."""
         return float(np.mean(self.per_fold(ranker, metric)))
 
     def table(self, metric: str) -> str:
-        """The rankers' means of one metric, fold by fold."""
+        """A table of one metric: rankers by folds."""
         rows = [
             [name, *map(decimals, self.per_fold(name, metric)), decimals(self.mean(name, metric))]
             for name in self.folds
@@ -90,7 +91,7 @@ class CrossValidation:
         parts = [self.table(metric) for metric in self.metrics]
         if any(fold.chosen for folds in self.folds.values() for fold in folds):
             rows = [
-                [name, fold.fold, words(fold.chosen) or "-", decimals(fold.vali)]
+                [name, fold.fold, format_parameters(fold.chosen) or "-", decimals(fold.vali)]
                 for name, folds in self.folds.items()
                 for fold in folds
             ]
@@ -104,7 +105,7 @@ class CrossValidation:
         return "\n\n".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """What `to_json` writes, as plain Python values; a number that does not exist is None."""
+        """The results as plain Python values; undefined numbers are None."""
         results = [
             {
                 "ranker": name,
@@ -141,11 +142,11 @@ class CrossValidation:
         }
 
     def to_json(self) -> str:
-        """The same as JSON; numbers that do not exist are null."""
+        """The results as JSON; undefined numbers are null."""
         return json_text(self.to_dict())
 
     def to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """A data frame with a row for each ranker, metric and fold.
+        """A data frame with one row per ranker, metric and fold.
 
         >>> import swaprank as sr
         >>> (data,) = sr.datasets.random_net((12,), n_features=3, n_documents=5, random_state=0)
@@ -162,8 +163,8 @@ class CrossValidation:
         return make_frame(dict(zip(("ranker", "metric", "fold", "mean"), columns, strict=True)), backend)
 
 
-def _pooled(evaluations: Sequence[Evaluation]) -> Evaluation:
-    """The queries of all folds as one."""
+def _pool(evaluations: Sequence[Evaluation]) -> Evaluation:
+    """Concatenate the queries of all folds."""
     results = tuple(
         MetricResult(
             evaluations[0].results[at].metric,

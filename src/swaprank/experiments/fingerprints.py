@@ -1,4 +1,4 @@
-"""What a run was made from, told so shortly that two runs can be compared."""
+"""Fingerprints of data and software versions, to check whether two runs used the same inputs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from swaprank.model_files.plain_json import to_json
 
 
 def data_digest(data: Dataset) -> str:
-    """SHA-256 of all that a data set holds, whatever file and compression it came from.
+    """SHA-256 of the contents of a data set, independent of its file format and compression.
 
     >>> import swaprank as sr
     >>> from swaprank.experiments.fingerprints import data_digest
@@ -23,7 +23,7 @@ def data_digest(data: Dataset) -> str:
     digest = hashlib.sha256()
     pairs = [] if data.pairs is None else list(data.pairs)
     for array in (data.features, data.labels, data.indptr, data.order, data.sample_weight, data.base_score, *pairs):
-        # An absent array must not look like the next one's first bytes.
+        # Without this prefix, a missing array could be confused with the first bytes of the next one.
         digest.update(b"-" if array is None else str((array.dtype, array.shape)).encode())
         if array is not None:
             digest.update(np.ascontiguousarray(array).data)
@@ -33,13 +33,13 @@ def data_digest(data: Dataset) -> str:
     return digest.hexdigest()
 
 
-def data_facts(data: Dataset) -> dict[str, Any]:
-    """Sizes and digest of a data set.
+def data_fingerprint(data: Dataset) -> dict[str, Any]:
+    """Sizes and SHA-256 digest of a data set.
 
     >>> import swaprank as sr
-    >>> from swaprank.experiments.fingerprints import data_facts
-    >>> facts = data_facts(sr.Dataset([[1.0], [2.0]], [0, 1], qid=[7, 7]))
-    >>> facts["documents"], facts["queries"], facts["features"], len(facts["digest"])
+    >>> from swaprank.experiments.fingerprints import data_fingerprint
+    >>> found = data_fingerprint(sr.Dataset([[1.0], [2.0]], [0, 1], qid=[7, 7]))
+    >>> found["documents"], found["queries"], found["features"], len(found["digest"])
     (2, 1, 1, 64)
     """
     return {
@@ -51,7 +51,7 @@ def data_facts(data: Dataset) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Of everything that the numbers depend on.
+    """Versions of the packages that results depend on.
 
     >>> from swaprank.experiments.fingerprints import versions
     >>> list(versions())

@@ -1,4 +1,4 @@
-"""Folds: LETOR's folders of train, vali and test, or parts of one data set."""
+"""Cross-validation folds: read from LETOR folders, or made from one data set."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PART_NAMES = {
     "vali": ("vali", "valid", "validation", "validationset"),
     "test": ("test", "testset"),
 }
-"""What the files of a fold are called, LETOR 4.0's names first."""
+"""Accepted file names of each part, LETOR 4.0's names first."""
 
 
 class Parts(NamedTuple):
@@ -34,12 +34,12 @@ class Parts(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """One fold, whose data is not there before it is asked for.
+    """One fold; `load` reads its data when needed.
 
     >>> import swaprank as sr
-    >>> from swaprank.experiments.folds import made_folds
+    >>> from swaprank.experiments.folds import make_folds
     >>> (data,) = sr.datasets.random_net((10,), n_features=2, random_state=0)
-    >>> made_folds(data, 5, random_state=0)[0].name
+    >>> make_folds(data, 5, random_state=0)[0].name
     'Fold1'
     """
 
@@ -48,7 +48,7 @@ class Fold(NamedTuple):
 
 
 def find_folds(folder: str | os.PathLike[str]) -> list[Fold]:
-    """The folds of a folder: Fold1, Fold2, … with train, vali and test in each; or those three in the folder itself.
+    """Find folds in a folder: subfolders Fold1, Fold2, … with train, vali and test files, or these files themselves.
 
     >>> import pathlib, tempfile, swaprank as sr
     >>> from swaprank.experiments.folds import find_folds
@@ -60,19 +60,19 @@ def find_folds(folder: str | os.PathLike[str]) -> list[Fold]:
     >>> fold.load().test.n_queries
     2
     """
-    place = Path(folder)
-    if not place.is_dir():
-        raise DataError(f"there is no folder {place}: check the path (the current folder is {Path.cwd()}).")
+    root = Path(folder)
+    if not root.is_dir():
+        raise DataError(f"there is no folder {root}: check the path (the current folder is {Path.cwd()}).")
     numbered = [
         (int(found[1]), path)
-        for path in place.iterdir()
+        for path in root.iterdir()
         if path.is_dir() and (found := re.fullmatch(r"fold[ _-]?(\d+)", path.name, re.IGNORECASE))
     ]
     if not numbered:
         try:
-            return [_folder_fold(place)]
+            return [_folder_fold(root)]
         except DataError as error:
-            raise DataError(f"{place} has no folders Fold1, Fold2, …, and is no fold itself: {error}") from None
+            raise DataError(f"{root} has no folders Fold1, Fold2, …, and is not a fold itself: {error}") from None
     return [_folder_fold(path) for _, path in sorted(numbered)]
 
 
@@ -91,33 +91,33 @@ def _part_file(folder: Path, part: str) -> Path:
     named = [path for path in sorted(folder.iterdir()) if path.name.partition(".")[0].lower() in PART_NAMES[part]]
     found = [path for path in named if path.is_file() and content_suffix(path) in (*_TEXT, *_TABLES)]
     if not found:
-        raise DataError(f"{folder} has no {part}.txt (or another ending that can be read).")
+        raise DataError(f"{folder} has no {part}.txt (or another supported file format).")
     if len(found) > 1:
-        raise DataError(f"{folder} has both {found[0].name} and {found[1].name}: leave one of them.")
+        raise DataError(f"{folder} has both {found[0].name} and {found[1].name}: keep only one of them.")
     return found[0]
 
 
-def made_folds(data: Dataset, n_folds: int, random_state: int = 0) -> list[Fold]:
-    """Folds made from one data set: its queries in n parts; in turn one is for testing, the next for validation.
+def make_folds(data: Dataset, n_folds: int, random_state: int = 0) -> list[Fold]:
+    """Split the queries of a data set into folds: each part is the test set once, and the next part validates.
 
     >>> import swaprank as sr
-    >>> from swaprank.experiments.folds import made_folds
+    >>> from swaprank.experiments.folds import make_folds
     >>> (data,) = sr.datasets.random_net((10,), n_features=2, random_state=0)
-    >>> [part.n_queries for part in made_folds(data, 5, random_state=0)[0].load()]
+    >>> [part.n_queries for part in make_folds(data, 5, random_state=0)[0].load()]
     [6, 2, 2]
     """
     if data.n_queries < 3:
-        raise DataError(f"folds need 3 queries or more, to train, validate and test; found {data.n_queries}.")
+        raise DataError(f"folds need at least 3 queries, to train, validate and test; found {data.n_queries}.")
     if isinstance(n_folds, bool) or not isinstance(n_folds, int) or not 3 <= n_folds <= data.n_queries:
         raise DataError(
-            f"the number of folds must lie between 3 (to train, validate and test) and the {data.n_queries:,} queries; "
+            f"n_folds must be from 3 (to train, validate and test) to {data.n_queries:,}, the number of queries; "
             f"found {n_folds!r}."
         )
     parts = np.array_split(random_generator(random_state).permutation(data.n_queries), n_folds)
-    return [Fold(f"Fold{at + 1}", _made(data, parts, at)) for at in range(n_folds)]
+    return [Fold(f"Fold{at + 1}", _fold_loader(data, parts, at)) for at in range(n_folds)]
 
 
-def _made(data: Dataset, parts: Sequence[Ints], at: int) -> Callable[[], Parts]:
+def _fold_loader(data: Dataset, parts: Sequence[Ints], at: int) -> Callable[[], Parts]:
     test, vali = at, (at + 1) % len(parts)
 
     def load() -> Parts:

@@ -1,4 +1,4 @@
-"""The best of some candidates by a validation set, kept in files so that an interrupted search goes on."""
+"""Grid search: train every candidate and keep the best on a validation set. Checkpoints allow resuming."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ from sklearn.base import clone
 
 from swaprank.errors import DataError
 from swaprank.evaluation.evaluate import evaluate
-from swaprank.experiments.fingerprints import data_digest
 from swaprank.experiments.folds import Parts
-from swaprank.experiments.ranker_parameters import plain_parameters
+from swaprank.experiments.search_checkpoints import check_configuration, format_parameters, plain_values
 from swaprank.files import replacing
 from swaprank.metrics.metric import Metric
 from swaprank.model_files.plain_json import from_json, to_json
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback
 from swaprank.registry import load
-from swaprank.version import __version__
 
-Tell = Callable[[str], object]
+Log = Callable[[str], object]
+"""Called with one line of text per finished step."""
 
 
-class Tried(NamedTuple):
-    """A candidate that was trained."""
+class GridTrial(NamedTuple):
+    """One trained candidate of a grid."""
 
     parameters: dict[str, Any]
     value: float
@@ -34,138 +33,105 @@ class Tried(NamedTuple):
     seconds: float
 
 
-class Found(NamedTuple):
-    """The best candidate, and all of them."""
+class SearchResult(NamedTuple):
+    """The best candidate of a grid, fitted, and all trials."""
 
     ranker: Ranker
-    best: Tried
-    tried: list[Tried]
+    best: GridTrial
+    trials: list[GridTrial]
 
 
 @final
-class Keeper:
-    """What was tried, and the best ranker so far: in memory, and in two files if there is a place for them."""
+class Checkpoint:
+    """The finished trials of a grid and the best ranker so far.
 
-    def __init__(self, place: Path | None, plan: Mapping[str, Any], grid: Sequence[Mapping[str, Any]]) -> None:
-        self.place = place
-        self.plan = from_json(to_json(dict(plan)))
-        self.grid = [dict(candidate) for candidate in grid]
-        self.tried: list[Tried] = []
+    Args:
+        grid: All candidates.
+        path: Trials are saved to path + ".json" and the best model to path + ".swaprank" after every trial, and are
+            loaded from there if they exist. If None, they are only kept in memory.
+        configuration: What the trials depend on; saved trials must have the same.
+    """
+
+    def __init__(
+        self,
+        grid: Sequence[dict[str, Any]],
+        path: Path | None = None,
+        configuration: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.grid = grid
+        self.path = path
+        self.configuration = dict(configuration or {})
+        self.trials: list[GridTrial] = []
         self._ranker: Ranker | None = None
-        if place is not None and self._file(".json").exists():
-            self._resume()
+        if path is not None and self._file(".json").exists():
+            self._load(self._file(".json"))
 
     @property
-    def best(self) -> Tried | None:
-        """Of equally good candidates, the first."""
-        return max(self.tried, key=lambda tried: tried.value, default=None)
+    def best(self) -> GridTrial:
+        """The trial with the highest value; the first of equal ones."""
+        return max(self.trials, key=lambda trial: trial.value)
 
     @property
     def ranker(self) -> Ranker:
-        """The best candidate, fitted."""
+        """The ranker of the best trial, fitted."""
         if self._ranker is None:
             self._ranker = load(self._file(".swaprank"))
         return self._ranker
 
-    def add(self, tried: Tried, ranker: Ranker) -> None:
-        """Remember a candidate; whoever stops us now finds it again."""
-        self.tried.append(tried)
-        if self.best is tried:
+    def add(self, trial: GridTrial, ranker: Ranker) -> None:
+        """Add a finished trial and save it."""
+        self.trials.append(trial)
+        if self.best is trial:
             self._ranker = ranker
-            if self.place is not None:
+            if self.path is not None:
                 ranker.save(self._file(".swaprank"))
-        if self.place is not None:
-            content = {"plan": self.plan, "tried": [each._asdict() for each in self.tried]}
+        if self.path is not None:
+            content = {"configuration": self.configuration, "trials": [each._asdict() for each in self.trials]}
             with replacing(self._file(".json")) as stream:
                 stream.write(to_json(content))
 
     def _file(self, ending: str) -> Path:
-        assert self.place is not None  # noqa: S101
-        return self.place.with_name(self.place.name + ending)
+        assert self.path is not None  # noqa: S101
+        return self.path.with_name(self.path.name + ending)
 
-    def _resume(self) -> None:
-        file = self._file(".json")
+    def _load(self, file: Path) -> None:
         try:
             content = from_json(file.read_bytes())
-            plan, tried = content["plan"], [Tried(**each) for each in content["tried"]]
+            saved, trials = dict(content["configuration"]), [GridTrial(**each) for each in content["trials"]]
         except (ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{file} is damaged ({error}): remove it to train anew.") from None
-        changed = [name for name in {**plan, **self.plan} if plan.get(name) != self.plan.get(name)]
-        if changed:
-            was, now = (", ".join(f"{name} {_short(of.get(name))}" for name in changed) for of in (plan, self.plan))
-            raise DataError(
-                f"{file} comes from another configuration: it has {was}; now it would be {now}. Give another output "
-                "folder, or remove that file to train anew."
-            )
-        if tried and not self._file(".swaprank").exists():
-            raise DataError(f"{self._file('.swaprank')} is missing: remove {file} to train anew.")
-        for each in tried:
-            parameters = _as_parameters(each.parameters)
-            if parameters not in self.grid:
-                raise DataError(
-                    f"{file} has tried {words(parameters) or 'no grid'}, which is not in the grid now. A grid may "
-                    "grow; for another one give another output folder, or remove that file to train anew."
-                )
-            # The file has them by name, the grid as they were given.
-            self.tried.append(each._replace(parameters=self.grid[self.grid.index(parameters)]))
+            raise DataError(f"{file} is damaged ({error}): delete it to start over.") from None
+        grid = [plain_values(candidate) for candidate in self.grid]
+        finished = [trial.parameters for trial in trials]
+        # A grid may have new candidates, but every saved trial must belong to it.
+        current = finished if all(candidate in grid for candidate in finished) else grid
+        check_configuration(file, {**saved, "grid": finished}, {**self.configuration, "grid": current})
+        if not self._file(".swaprank").exists():
+            raise DataError(f"{self._file('.swaprank')} is missing: delete {file} to start over.")
+        # JSON has lists where the grid may have tuples.
+        self.trials = [trial._replace(parameters=self.grid[grid.index(trial.parameters)]) for trial in trials]
 
 
-def plan_of(ranker: Ranker, judge: Metric, parts: Parts) -> dict[str, Any]:
-    """All that the outcome of a search depends on but the grid, as plain values."""
-    return {
-        "ranker": ranker.kind,
-        "metric": str(ranker.metric),
-        **plain_parameters(ranker),
-        "judge": str(judge),
-        "train": data_digest(parts.train),
-        "vali": data_digest(parts.vali),
-        "swaprank": __version__,
-    }
+def grid_search(
+    ranker: Ranker, metric: Metric, parts: Parts, checkpoint: Checkpoint, callbacks: Sequence[Callback], log: Log
+) -> SearchResult:
+    """Train every candidate that the checkpoint does not have yet, and return the best on the validation set.
 
-
-def search(
-    ranker: Ranker, judge: Metric, parts: Parts, keeper: Keeper, callbacks: Sequence[Callback], tell: Tell
-) -> Found:
-    """Train every candidate of the keeper that has not been, and give the best on the validation set.
-
-    Ctrl-C ends the search: what a training has until then is no result.
+    Ctrl-C raises KeyboardInterrupt; the interrupted training does not count as a trial.
     """
-    done = [tried.parameters for tried in keeper.tried]
-    left = [candidate for candidate in keeper.grid if candidate not in done]
-    if done:
-        tell(f"{len(done)} of {len(keeper.grid)} trained before" if left else "trained before")
-    for candidate in left:
+    finished = [trial.parameters for trial in checkpoint.trials]
+    remaining = [candidate for candidate in checkpoint.grid if candidate not in finished]
+    if finished:
+        log(f"{len(finished)} of {len(checkpoint.grid)} already trained" if remaining else "already trained")
+    for candidate in remaining:
         started = time.perf_counter()
         learner: Ranker = clone(ranker).set_params(**candidate)
-        learner.fit(parts.train, valid=parts.vali, metrics=[judge], callbacks=callbacks)
+        learner.fit(parts.train, valid=parts.vali, metrics=[metric], callbacks=callbacks)
         if learner.interrupted_:
             raise KeyboardInterrupt
-        value = evaluate(parts.vali, learner.predict(parts.vali), [judge], n_threads=learner.n_threads).results[0].mean
+        value = evaluate(parts.vali, learner.predict(parts.vali), [metric], n_threads=learner.n_threads).results[0].mean
         seconds = time.perf_counter() - started
-        # A validation set on which the metric is defined for no query prefers nobody.
-        keeper.add(Tried(dict(candidate), value if value == value else 0.0, seconds), learner)
-        tell(f"{words(candidate)}{': ' if candidate else ''}vali {judge} {value:.4f}, {learner.size_}, {seconds:.1f} s")
-    best = keeper.best
-    assert best is not None  # noqa: S101
-    return Found(keeper.ranker, best, keeper.tried)
-
-
-def words(parameters: Mapping[str, Any]) -> str:
-    """Parameters as the command line takes them.
-
-    >>> from swaprank.experiments.grid_search import words
-    >>> words({"n_leaves": 7, "hidden": (10, 5)})
-    'n_leaves=7 hidden=(10,5)'
-    """
-    return " ".join(f"{name}={_short(value)}" for name, value in parameters.items())
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, float) and len(repr(value)) > 8:
-        return f"{value:.4g}"
-    text = str(value).replace(" ", "").replace("'", "")
-    return text if len(text) <= 40 else f"{text[:37]}…"
-
-
-def _as_parameters(plain: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()}
+        # If the metric is undefined on every validation query, all candidates are equal.
+        checkpoint.add(GridTrial(candidate, value if value == value else 0.0, seconds), learner)
+        label = f"{format_parameters(candidate)}: " if candidate else ""
+        log(f"{label}vali {metric} {value:.4f}, {learner.size_}, {seconds:.1f} s")
+    return SearchResult(checkpoint.ranker, checkpoint.best, checkpoint.trials)

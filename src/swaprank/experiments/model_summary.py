@@ -1,11 +1,11 @@
-"""What a saved model is, at a glance."""
+"""A summary of a fitted model: size, metric values, parameters."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any, final
 
-from swaprank.experiments.ranker_parameters import plain_parameters
+from swaprank.experiments.ranker_parameters import training_parameters
 from swaprank.rankers.ranker import Ranker
 from swaprank.rendering.json_values import json_number, json_text
 
@@ -14,13 +14,13 @@ _FEATURES_SHOWN = 10
 
 @final
 @dataclass(frozen=True)
-class ModelFacts:
-    """The figures of a model, printable and as JSON.
+class ModelSummary:
+    """Summary of a fitted model, as text or JSON.
 
     >>> import swaprank as sr
-    >>> from swaprank.experiments.model_summary import model_facts
+    >>> from swaprank.experiments.model_summary import summarize_model
     >>> (train,) = sr.datasets.random_net((20,), n_features=3, random_state=0)
-    >>> print(model_facts(sr.MART(n_trees=2).fit(train)).to_text().splitlines()[1])
+    >>> print(summarize_model(sr.MART(n_trees=2).fit(train)).to_text().splitlines()[1])
     size        2 trees
     """
 
@@ -31,19 +31,19 @@ class ModelFacts:
     feature_names: list[str]
     interrupted: bool
     measured: dict[str, dict[str, float | int | None]]
-    """After the last round and at best, by "set metric"."""
+    """Last and best value of each metric, by "set metric"."""
     importances: dict[str, float]
-    """Of a forest: what the splits of each feature gained, the largest first."""
+    """For forests: the total gain of each feature's splits, largest first."""
     parameters: dict[str, Any]
 
     def to_json(self) -> str:
-        """The figures as JSON."""
+        """The summary as JSON."""
         return json_text(asdict(self))
 
     def to_text(self) -> str:
-        """The figures for people to read."""
+        """The summary as plain text."""
         rows = [
-            ("ranker", self.ranker + (", interrupted while training" if self.interrupted else "")),
+            ("ranker", self.ranker + (", training was interrupted" if self.interrupted else "")),
             ("size", self.size),
             ("metric", self.metric),
             ("features", f"{self.n_features:,}"),
@@ -53,20 +53,20 @@ class ModelFacts:
         if self.importances:
             total = sum(self.importances.values()) or 1.0
             most = list(self.importances.items())[:_FEATURES_SHOWN]
-            rows.append(("most gained", ", ".join(f"{name} ({gain / total:.1%})" for name, gain in most)))
+            rows.append(("top features", ", ".join(f"{name} ({gain / total:.1%})" for name, gain in most)))
         rows += [(f"  {name}", "none" if value is None else f"{value}") for name, value in self.parameters.items()]
         width = max(len(name) for name, _ in rows)
         lines = [f"{name.ljust(width)}  {value}" for name, value in rows]
         return "\n".join([*lines[: len(lines) - len(self.parameters)], "parameters", *lines[-len(self.parameters) :]])
 
 
-def model_facts(ranker: Ranker) -> ModelFacts:
-    """Look over a fitted ranker.
+def summarize_model(ranker: Ranker) -> ModelSummary:
+    """Summarize a fitted ranker.
 
     >>> import swaprank as sr
-    >>> from swaprank.experiments.model_summary import model_facts
+    >>> from swaprank.experiments.model_summary import summarize_model
     >>> train, vali = sr.datasets.random_net((20, 10), n_features=3, random_state=0)
-    >>> model_facts(sr.MART(n_trees=2).fit(train, valid=vali)).measured["valid ndcg@10"]["n_rounds"]
+    >>> summarize_model(sr.MART(n_trees=2).fit(train, valid=vali)).measured["valid ndcg@10"]["n_rounds"]
     2
     """
     measured = {
@@ -81,7 +81,7 @@ def model_facts(ranker: Ranker) -> ModelFacts:
         if values
     }
     importances = getattr(ranker, "importances", None)
-    return ModelFacts(
+    return ModelSummary(
         ranker=ranker.kind,
         size=ranker.size_,
         metric=str(ranker.metric),
@@ -90,9 +90,9 @@ def model_facts(ranker: Ranker) -> ModelFacts:
         interrupted=ranker.interrupted_,
         measured=measured,
         importances={name: gain for name, gain in importances().items() if gain > 0} if importances else {},
-        parameters=plain_parameters(ranker),
+        parameters=training_parameters(ranker),
     )
 
 
 def _best(values: dict[str, float | int | None]) -> str:
-    return f"at best {values['best']:.4f} after {values['best_round']}"
+    return f"best {values['best']:.4f} after {values['best_round']}"

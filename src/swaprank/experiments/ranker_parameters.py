@@ -1,4 +1,4 @@
-"""Parameters of rankers by their names: checked, listed with what they mean, and as plain values."""
+"""Parameters of rankers: check their names, list them with their descriptions, convert their values."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from swaprank.rankers.ranker import Ranker
 from swaprank.registry import RANKERS, make_ranker, ranker_class
 
 
-class ParameterFact(NamedTuple):
-    """A parameter of a ranker."""
+class ParameterInfo(NamedTuple):
+    """Name, default and description of one parameter of a ranker."""
 
     name: str
     default: Any
     meaning: str
 
 
-def check_names(ranker: str, names: Iterable[str]) -> None:
-    """Refuse a parameter that a kind of ranker has not.
+def check_parameter_names(ranker: str, names: Iterable[str]) -> None:
+    """Raise ParameterError if a kind of ranker lacks one of these parameters.
 
-    >>> from swaprank.experiments.ranker_parameters import check_names
-    >>> check_names("mart", ["n_leaves"])
+    >>> from swaprank.experiments.ranker_parameters import check_parameter_names
+    >>> check_parameter_names("mart", ["n_leaves"])
     """
     known = ranker_class(ranker)._get_param_names()
     for name in names:
@@ -34,7 +34,7 @@ def check_names(ranker: str, names: Iterable[str]) -> None:
 
 
 def parse_settings(ranker: str, settings: Iterable[str]) -> dict[str, Any]:
-    """The values of settings such as "n_leaves=31", checked against a kind of ranker.
+    """Parse settings such as "n_leaves=31" for a kind of ranker.
 
     >>> from swaprank.experiments.ranker_parameters import parse_settings
     >>> parse_settings("lambdarank", ["hidden=(10,5)", "early_stopping_rounds=none"])
@@ -45,12 +45,12 @@ def parse_settings(ranker: str, settings: Iterable[str]) -> dict[str, Any]:
     return {(name := setting.partition("=")[0]): getattr(made, name) for setting in settings}
 
 
-def plain_parameters(ranker: Ranker) -> dict[str, Any]:
-    """What makes the model: all parameters but the metric, the base ranker and the number of threads.
+def training_parameters(ranker: Ranker) -> dict[str, Any]:
+    """The parameters that the model depends on, apart from the metric: all except base_ranker and n_threads.
 
     >>> import swaprank as sr
-    >>> from swaprank.experiments.ranker_parameters import plain_parameters
-    >>> plain_parameters(sr.Combination())
+    >>> from swaprank.experiments.ranker_parameters import training_parameters
+    >>> training_parameters(sr.Combination())
     {'whole_line': False}
     """
     names = type(ranker)._get_param_names()
@@ -60,20 +60,20 @@ def plain_parameters(ranker: Ranker) -> dict[str, Any]:
     }
 
 
-def from_plain(value: Any) -> Any:
-    """A value of a configuration file as a parameter: lists are tuples, and "none" is None.
+def from_config_value(value: Any) -> Any:
+    """Convert a value of a configuration file to a parameter: lists become tuples, "none" becomes None.
 
-    >>> from swaprank.experiments.ranker_parameters import from_plain
-    >>> from_plain([10, 5]), from_plain("none")
+    >>> from swaprank.experiments.ranker_parameters import from_config_value
+    >>> from_config_value([10, 5]), from_config_value("none")
     ((10, 5), None)
     """
     if isinstance(value, list):
-        return tuple(from_plain(item) for item in value)
+        return tuple(from_config_value(item) for item in value)
     return None if isinstance(value, str) and value.lower() == NONE else value
 
 
 def trainable_rankers() -> dict[str, str]:
-    """The kinds of ranker that learn from data, and what each is.
+    """The rankers that can be trained on data, with their one-line descriptions.
 
     >>> from swaprank.experiments.ranker_parameters import trainable_rankers
     >>> trainable_rankers()["lambdamart"]
@@ -87,28 +87,28 @@ def trainable_rankers() -> dict[str, str]:
     }
 
 
-def parameters_of(ranker: str) -> list[ParameterFact]:
-    """The parameters of a kind of ranker, with their defaults and what they mean.
+def list_parameters(ranker: str) -> list[ParameterInfo]:
+    """List the parameters of a kind of ranker with their defaults and descriptions.
 
-    >>> from swaprank.experiments.ranker_parameters import parameters_of
-    >>> parameters_of("mart")[3]
-    ParameterFact(name='n_leaves', default=31, meaning='Leaves of a tree.')
+    >>> from swaprank.experiments.ranker_parameters import list_parameters
+    >>> list_parameters("mart")[3]
+    ParameterInfo(name='n_leaves', default=31, meaning='Leaves of a tree.')
     """
     kind = ranker_class(ranker)
-    # What two kinds share is told in the docstring of one of them.
+    # Parameters that several kinds share are described in the docstring of one of them.
     meanings: dict[str, str] = {}
     for described in ("lambdarank", "lambdamart", ranker):
-        meanings |= _meanings(inspect.getdoc(ranker_class(described)) or "")
+        meanings |= _docstring_args(inspect.getdoc(ranker_class(described)) or "")
     signature = inspect.signature(kind).parameters
     return [
-        ParameterFact(name, parameter.default, meanings.get(name, ""))
+        ParameterInfo(name, parameter.default, meanings.get(name, ""))
         for name, parameter in signature.items()
         if name not in ("base_ranker", "members")
     ]
 
 
-def _meanings(docstring: str) -> dict[str, str]:
-    """The entries of a docstring's Args."""
+def _docstring_args(docstring: str) -> dict[str, str]:
+    """The entries of a docstring's Args section."""
     _, _, after = docstring.partition("\nArgs:\n")
     section = re.split(r"\n(?=\S)", after, maxsplit=1)[0]
     entries = re.split(r"^    (?=\w+: )", section, flags=re.MULTILINE)

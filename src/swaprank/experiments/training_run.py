@@ -1,8 +1,7 @@
-"""A training run from files to a model file, and the record beside it from which it can be repeated exactly."""
+"""A training run from data files to a model file, and the record that allows repeating it exactly."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -13,9 +12,9 @@ from typing import Any, NamedTuple, final
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
 from swaprank.experiments.config_files import toml_text
-from swaprank.experiments.fingerprints import data_facts, versions
-from swaprank.experiments.ranker_parameters import check_names, plain_parameters
-from swaprank.files import replacing
+from swaprank.experiments.fingerprints import data_fingerprint, versions
+from swaprank.experiments.ranker_parameters import check_parameter_names, training_parameters
+from swaprank.files import file_digest, replacing
 from swaprank.model_files.container import check_target
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback
@@ -28,7 +27,7 @@ FIRST_LINE = "# Written by swaprank; `swaprank train --config` with this file re
 @final
 @dataclass(frozen=True)
 class TrainingRun:
-    """All that a training run depends on.
+    """Everything that a training run depends on.
 
     >>> from swaprank.experiments.training_run import TrainingRun
     >>> TrainingRun(train="train.txt", output="model.swaprank", parameters={"n_leaves": 7}).record.name
@@ -42,36 +41,36 @@ class TrainingRun:
     """A model to start from."""
     ranker: str = "lambdamart"
     metric: str | None = None
-    """What the ranker has by itself, if not given."""
+    """If None, the ranker's default."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None
     threads: int | None = None
     expected: Mapping[str, str] = field(default_factory=dict)
-    """Digests that train, valid and base must have."""
+    """SHA-256 digests that train, valid and base must have."""
 
     @property
     def record(self) -> Path:
-        """Where the effective configuration goes: beside the model."""
+        """The file next to the model that records how it was trained."""
         return Path(self.output).with_suffix(".toml")
 
     def make_ranker(self) -> Ranker:
-        """The ranker, not yet fitted."""
+        """Create the unfitted ranker."""
         kind = ranker_class(self.ranker)
         if kind.made_of_rankers:
             raise ParameterError(
-                f"a {self.ranker} is made of fitted rankers: swaprank combine mixes two, sr.stack any number."
+                f"{self.ranker} is made of fitted rankers: use `swaprank combine` for two, sr.stack for any number."
             )
-        given = {"metric": self.metric, "random_state": self.seed, "n_threads": self.threads}
-        own = {name: value for name, value in given.items() if value is not None}
-        check_names(self.ranker, self.parameters)
+        options = {"metric": self.metric, "random_state": self.seed, "n_threads": self.threads}
+        own = {name: value for name, value in options.items() if value is not None}
+        check_parameter_names(self.ranker, self.parameters)
         for name, option in (("metric", "metric"), ("random_state", "seed"), ("n_threads", "threads")):
             if name in own and name in self.parameters:
-                raise ParameterError(f"{option} is given twice: once more as the parameter {name}.")
+                raise ParameterError(f"{option} is given twice: as {option} and as the parameter {name}.")
         return kind(**{**self.parameters, **own})
 
 
-class Trained(NamedTuple):
-    """What came out of a training run."""
+class TrainingResult(NamedTuple):
+    """The fitted ranker of a training run, and its data."""
 
     ranker: Ranker
     train: Dataset
@@ -81,9 +80,9 @@ class Trained(NamedTuple):
 
 
 def run_training(
-    run: TrainingRun, callbacks: Sequence[Callback] = (), tell: Callable[[str], object] = lambda words: None
-) -> Trained:
-    """Read, train, save the model, and beside it the record of the run.
+    run: TrainingRun, callbacks: Sequence[Callback] = (), log: Callable[[str], object] = lambda message: None
+) -> TrainingResult:
+    """Read the data, train, and save the model with its training record.
 
     >>> import tempfile, swaprank as sr
     >>> from pathlib import Path
@@ -100,37 +99,37 @@ def run_training(
     ranker = run.make_ranker()
     base = None if run.base is None else load(run.base)
     base_digest = None if run.base is None else file_digest(run.base)
-    tell(f"reading {run.train}")
+    log(f"reading {run.train}")
     train = read(run.train, **_threads(run.train, run.threads))
     valid = None if run.valid is None else read_matching(run.valid, train.feature_names)
-    facts = {"train": data_facts(train)} | ({} if valid is None else {"valid": data_facts(valid)})
+    data = {name: data_fingerprint(part) for name, part in (("train", train), ("valid", valid)) if part is not None}
     if base_digest is not None:
-        facts["base"] = {"digest": base_digest}
+        data["base"] = {"digest": base_digest}
     for role, digest in run.expected.items():
-        if role in facts and facts[role]["digest"] != digest:
+        if role in data and data[role]["digest"] != digest:
             raise DataError(
-                f"{getattr(run, role)} is not what it was when the configuration was written (its digest is another): "
-                f"to train on it all the same, take [data.{role}] out of the configuration."
+                f"{getattr(run, role)} has changed since the configuration was written (its digest differs): to train "
+                f"on it anyway, remove [data.{role}] from the configuration."
             )
-    tell(f"training {ranker} on {train}")
+    log(f"training {ranker} on {train}")
     ranker.fit(train, valid=valid, base=base, callbacks=callbacks)
     ranker.save(run.output)
     digest = file_digest(run.output)
-    write_record(run, ranker, facts, digest)
-    return Trained(ranker, train, valid, digest)
+    write_record(run, ranker, data, digest)
+    return TrainingResult(ranker, train, valid, digest)
 
 
-def write_record(run: TrainingRun, ranker: Ranker, facts: Mapping[str, Mapping[str, Any]], model_digest: str) -> None:
-    """Write what trained a model beside it: data, ranker, parameters, seed and versions.
+def write_record(run: TrainingRun, ranker: Ranker, data: Mapping[str, Mapping[str, Any]], model_digest: str) -> None:
+    """Write the training record next to the model: data, ranker, parameters, seed and versions.
 
     Args:
-        run: Where everything is.
+        run: The paths of the run.
         ranker: The fitted ranker.
-        facts: Sizes and digests of train, valid and base.
-        model_digest: Of the model file.
+        data: Fingerprints of train, valid and base.
+        model_digest: SHA-256 of the model file.
     """
     with replacing(run.record) as stream:
-        stream.write(f"{FIRST_LINE}\n{toml_text(_record(run, ranker, facts, model_digest))}\n".encode())
+        stream.write(f"{FIRST_LINE}\n{toml_text(_record(run, ranker, data, model_digest))}\n".encode())
 
 
 def read_record(model: str | os.PathLike[str], digest: str) -> dict[str, Any] | None:
@@ -151,12 +150,6 @@ def read_record(model: str | os.PathLike[str], digest: str) -> dict[str, Any] | 
     return record if isinstance(result, dict) and result.get("digest") == digest else None
 
 
-def file_digest(path: str | os.PathLike[str]) -> str:
-    """SHA-256 of a file, as sha256sum prints it."""
-    with Path(path).open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 def _threads(path: str | os.PathLike[str], threads: int | None) -> dict[str, Any]:
     from swaprank.reading.read import is_table
 
@@ -164,41 +157,41 @@ def _threads(path: str | os.PathLike[str], threads: int | None) -> dict[str, Any
 
 
 def check_outputs(run: TrainingRun) -> None:
-    """Refuse, before long work, places that cannot be written to, and to write over a file that is somebody's own."""
+    """Raise DataError if the model or its record cannot be written, or would overwrite another file."""
     check_target(run.output, (run.train, run.valid))
     if run.record == Path(run.output):
-        raise DataError(f"{run.output}: the record of the run takes this name; let the model end in .swaprank.")
+        raise DataError(f"{run.output}: this is the name of the training record; end the model's name in .swaprank.")
     if run.record.is_file():
         with run.record.open(encoding="utf-8", errors="replace") as stream:
             if stream.readline().rstrip("\n") != FIRST_LINE:
                 raise DataError(
-                    f"{run.record} would be written over by the record of this run: name the model otherwise, or move "
-                    "that file away."
+                    f"{run.record} would be overwritten by the training record: choose another model name, or move "
+                    "this file."
                 )
 
 
 def _record(
-    run: TrainingRun, ranker: Ranker, facts: Mapping[str, Mapping[str, Any]], model_digest: str
+    run: TrainingRun, ranker: Ranker, data: Mapping[str, Mapping[str, Any]], model_digest: str
 ) -> dict[str, Any]:
-    """The effective configuration; paths count from the folder of the model."""
+    """The effective configuration; paths are relative to the folder of the model."""
     folder = run.record.parent
     paths = {"train": run.train, "valid": run.valid, "base": run.base, "output": run.output}
-    parameters = plain_parameters(ranker)
+    parameters = training_parameters(ranker)
     result = {"model": f"{ranker.kind}: {ranker.size_}", "digest": model_digest, "interrupted": ranker.interrupted_}
     return {
-        **{name: _from(folder, path) for name, path in paths.items() if path is not None},
+        **{name: _relative(folder, path) for name, path in paths.items() if path is not None},
         "ranker": run.ranker,
         "metric": str(ranker.metric),
         "seed": parameters.pop("random_state"),
         "parameters": parameters,
-        "data": facts,
+        "data": data,
         "versions": versions(),
         "result": result,
     }
 
 
-def _from(folder: Path, path: str | os.PathLike[str]) -> str:
-    """A path as it is called from a folder; absolute ones stay so."""
+def _relative(folder: Path, path: str | os.PathLike[str]) -> str:
+    """A path relative to a folder; absolute paths stay absolute."""
     if Path(path).is_absolute():
         return str(path)
     return Path(os.path.relpath(path, folder)).as_posix()

@@ -1,9 +1,10 @@
-"""The search for good parameters, by Optuna: it goes on where it stopped, and gives up early on what leads nowhere."""
+"""Hyperparameter tuning with Optuna: resumes an earlier search, and prunes bad trials early."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, final
 
 from sklearn.base import clone
@@ -11,17 +12,19 @@ from sklearn.base import clone
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
 from swaprank.evaluation.evaluate import evaluate
-from swaprank.experiments.grid_search import Tell, words
-from swaprank.experiments.optuna_study import check_optuna, finished_trials, open_study, optimize, suggested
-from swaprank.experiments.ranker_parameters import check_names
-from swaprank.experiments.tuning_ranges import FIXED, Range, as_range, ranges_of
+from swaprank.experiments.grid_search import Log
+from swaprank.experiments.optuna_study import check_optuna, finished_trials, open_study, optimize, suggest_value
+from swaprank.experiments.ranker_parameters import check_parameter_names
+from swaprank.experiments.search_checkpoints import format_parameters
+from swaprank.experiments.tuning_ranges import FIXED_PARAMETERS, Range, as_range, default_ranges
 from swaprank.experiments.tuning_result import Tuning
+from swaprank.metrics.metric import Metric
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback, Progress
 from swaprank.registry import ranker_class
 
-_REPORTS = 100
-"""Of a trial to its storage, at most."""
+_MAX_REPORTS = 100
+"""Largest number of intermediate values that a trial reports to Optuna."""
 
 
 def tune(
@@ -35,27 +38,27 @@ def tune(
     storage: str | os.PathLike[str] | None = None,
     random_state: int = 0,
     callbacks: Callable[[str], Sequence[Callback]] = lambda title: (),
-    tell: Tell = lambda words: None,
+    tell: Log = lambda message: None,
 ) -> Tuning:
     """Search for the parameters of a ranker that are best on a validation set.
 
-    The ranker as it is given is the first trial; what is tried next follows from what was good so far. A trial that
-    is worse than half of those before it, after as many rounds, is given up. Ctrl-C ends the search, and gives the best
-    until then. Needs Optuna: pip install 'swaprank[tune]'.
+    The first trial uses the ranker's own parameters; Optuna's TPE sampler chooses the next ones. A trial is given up
+    (pruned) when it is worse than the median of the earlier trials at the same round. Ctrl-C stops the search and
+    returns the best ranker so far. Requires Optuna: pip install 'swaprank[tune]'.
 
     Args:
-        train: The judged documents to learn from.
-        valid: Those on which the ranker's metric is to be best.
-        ranker: A kind of ranker, which is then trained for as many rounds as the validation set wants; or a ranker,
-            whose parameters are kept but for those that are tuned.
-        ranges: What to tune: {"n_leaves": (7, 63), "normalize": [True, False]}, bounds in a tuple and choices in a
-            list; what usually matters for this kind of ranker if not given.
-        n_trials: How many trials in all, with those that the storage has already.
-        timeout: Begin no trial after so many seconds.
-        storage: A file that keeps the trials; a later call with the same arguments goes on from there.
-        random_state: Seed of what is tried; the ranker has its own.
-        callbacks: Given what is about to be trained, in words, it gives callbacks for `fit`.
-        tell: Told in words of every trial.
+        train: Training data.
+        valid: Validation data. The search maximises the ranker's metric on it.
+        ranker: A kind of ranker, such as "lambdamart", which is trained with early stopping; or a ranker, whose
+            parameters are used except for the tuned ones.
+        ranges: Parameters to tune: {"n_leaves": (7, 63), "normalize": [True, False]}, with bounds in a tuple and
+            choices in a list. If None, the default ranges for this kind of ranker.
+        n_trials: Total number of trials, including those already in the storage.
+        timeout: Start no new trial after this many seconds.
+        storage: File for the trials. A later call with the same arguments resumes from there.
+        random_state: Seed of the sampler. The ranker has its own.
+        callbacks: Called with a title, such as "trial 3", before each training; returns the callbacks for `fit`.
+        tell: Called with one line of text after every trial.
 
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_net((40, 30), n_features=5, n_documents=10, random_state=0)
@@ -68,80 +71,96 @@ def tune(
     check_optuna()
     learner = _learner(ranker)
     tuned = _ranges(learner, ranges)
-    judge = learner._metric()
     study = open_study(storage, learner, tuned, train, valid, random_state)
-    best_here: list[tuple[float, int, Ranker]] = []
-
-    def objective(trial: Any) -> float:
-        parameters = {name: suggested(trial, name, span) for name, span in tuned.items()}
-        title, follow = f"trial {trial.number + 1}", _Follower(trial, str(judge))
-        candidate: Ranker = clone(learner).set_params(**parameters)
-        candidate.fit(train, valid=valid, callbacks=[*callbacks(title), follow])
-        if candidate.interrupted_:
-            raise KeyboardInterrupt
-        if follow.given_up:
-            tell(f"{title}: given up after {follow.round} rounds at {judge} {follow.best:.4f}; {words(parameters)}")
-            return follow.give_up()
-        value = evaluate(valid, candidate.predict(valid), [judge], n_threads=learner.n_threads).results[0].mean
-        if value != value:
-            raise DataError(f"{judge} has no value on the validation set: none of its queries counts.")
-        trial.set_user_attr("size", candidate.size_)
-        tell(f"{title}: {judge} {value:.4f}, {candidate.size_}; {words(parameters)}")
-        if not best_here or value > best_here[0][0]:
-            best_here[:] = [(value, trial.number + 1, candidate)]
-        return value
-
+    objective = _Objective(learner, learner._metric(), tuned, train, valid, callbacks, tell)
     interrupted = optimize(study, objective, n_trials, timeout)
     trials = finished_trials(study, tuned)
-    done = [trial for trial in trials if trial.value is not None]
-    if not done:
+    completed = [trial for trial in trials if trial.value is not None]
+    if not completed:
         raise (KeyboardInterrupt if interrupted else DataError("no trial was completed: allow more time or trials."))
-    best = max(done, key=lambda trial: (trial.value, -trial.number))
-    if best_here and best_here[0][1] == best.number:
-        return Tuning(best_here[0][2], str(judge), best, trials, interrupted)
-    tell(f"trial {best.number}, of an earlier run, is still the best: trained again, it gives the same model")
-    again: Ranker = clone(learner).set_params(**best.parameters)
-    again.fit(train, valid=valid, callbacks=callbacks(f"trial {best.number}"))
-    return Tuning(again, str(judge), best, trials, interrupted)
+    best = max(completed, key=lambda trial: (trial.value, -trial.number))
+    fitted = objective.best_ranker
+    if fitted is None or best.number != objective.best_number:
+        tell(f"trial {best.number} of an earlier run is still the best: training it again gives the same model")
+        fitted = clone(learner).set_params(**best.parameters)
+        fitted.fit(train, valid=valid, callbacks=callbacks(f"trial {best.number}"))
+    return Tuning(fitted, str(objective.metric), best, trials, interrupted)
 
 
 def _learner(ranker: str | Ranker) -> Ranker:
     if isinstance(ranker, str):
-        return ranker_class(ranker)(**FIXED.get(ranker, {}))
+        return ranker_class(ranker)(**FIXED_PARAMETERS.get(ranker, {}))
     learner: Ranker = clone(ranker)
     return learner
 
 
 def _ranges(learner: Ranker, ranges: Mapping[str, Any] | None) -> dict[str, Range]:
     if ranges is None:
-        return dict(ranges_of(learner.kind))
-    check_names(learner.kind, ranges)
+        return dict(default_ranges(learner.kind))
+    check_parameter_names(learner.kind, ranges)
     return {name: as_range(name, given) for name, given in ranges.items()}
 
 
 @final
-class _Follower:
-    """Tells a trial's storage how it goes, and stops the training of one that leads nowhere."""
+@dataclass
+class _Objective:
+    """Trains and measures one trial when called; keeps the best ranker of this run."""
 
-    def __init__(self, trial: Any, metric: str) -> None:
-        self.trial = trial
-        self.metric = metric
-        self.best = -float("inf")
-        self.round = 0
-        self.given_up = False
+    learner: Ranker
+    metric: Metric
+    tuned: Mapping[str, Range]
+    train: Dataset
+    valid: Dataset
+    callbacks: Callable[[str], Sequence[Callback]]
+    log: Log
+    best_value: float = -float("inf")
+    best_number: int | None = None
+    best_ranker: Ranker | None = None
 
-    def __call__(self, told: Progress) -> bool:
-        value = told.measured.get("valid", {}).get(self.metric)
-        if value is None or value != value:
-            return False
-        # What counts is the best round, which is the one that is kept.
-        self.best, self.round = max(self.best, value), told.round
-        if told.round % max(1, told.n_rounds // _REPORTS) == 0 and told.round < told.n_rounds:
-            self.trial.report(self.best, told.round)
-            self.given_up = bool(self.trial.should_prune())
-        return self.given_up
-
-    def give_up(self) -> float:
+    def __call__(self, trial: Any) -> float:
         import optuna
 
-        raise optuna.TrialPruned
+        parameters = {name: suggest_value(trial, name, span) for name, span in self.tuned.items()}
+        title, pruning = f"trial {trial.number + 1}", _PruningCallback(trial, str(self.metric))
+        ranker: Ranker = clone(self.learner).set_params(**parameters)
+        ranker.fit(self.train, valid=self.valid, callbacks=[*self.callbacks(title), pruning])
+        if ranker.interrupted_:
+            raise KeyboardInterrupt
+        if pruning.pruned:
+            self.log(
+                f"{title}: given up after {pruning.round} rounds at {self.metric} {pruning.best:.4f}; "
+                f"{format_parameters(parameters)}"
+            )
+            raise optuna.TrialPruned
+        scores = ranker.predict(self.valid)
+        value = evaluate(self.valid, scores, [self.metric], n_threads=ranker.n_threads).results[0].mean
+        if value != value:
+            raise DataError(f"{self.metric} has no value on the validation set: it is undefined for all its queries.")
+        trial.set_user_attr("size", ranker.size_)
+        self.log(f"{title}: {self.metric} {value:.4f}, {ranker.size_}; {format_parameters(parameters)}")
+        if value > self.best_value:
+            self.best_value, self.best_number, self.best_ranker = value, trial.number + 1, ranker
+        return value
+
+
+@final
+@dataclass
+class _PruningCallback:
+    """Reports a trial's metric to Optuna, and stops its training when Optuna prunes it."""
+
+    trial: Any
+    metric: str
+    best: float = -float("inf")
+    round: int = 0
+    pruned: bool = False
+
+    def __call__(self, progress: Progress) -> bool:
+        value = progress.measured.get("valid", {}).get(self.metric)
+        if value is None or value != value:
+            return False
+        # Training keeps the best round, so the best value counts.
+        self.best, self.round = max(self.best, value), progress.round
+        if progress.round % max(1, progress.n_rounds // _MAX_REPORTS) == 0 and progress.round < progress.n_rounds:
+            self.trial.report(self.best, progress.round)
+            self.pruned = bool(self.trial.should_prune())
+        return self.pruned

@@ -1,4 +1,4 @@
-"""What tuning gives: the best ranker, and every trial."""
+"""Results of tuning: the best ranker and all trials."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from swaprank.rendering.text_tables import decimals, text_table
 
 
 class Trial(NamedTuple):
-    """One set of parameters that was tried."""
+    """One trained set of parameters."""
 
     number: int
-    """From 1."""
+    """Counted from 1."""
     value: float | None
-    """The metric on the validation set; None if the trial was given up."""
+    """The metric on the validation set; None if the trial was given up (pruned)."""
     given_up_after: int | None
-    """Rounds."""
+    """Number of rounds after which the trial was given up; None if it was completed."""
     seconds: float
     size: str
-    """Of the model, in words."""
+    """Size of the model, such as "10 trees"."""
     parameters: dict[str, Any]
 
 
@@ -47,15 +47,15 @@ class Tuning:
     metric: str
     best: Trial
     trials: Sequence[Trial]
-    """In the order in which they were made."""
+    """In the order in which they were run."""
     interrupted: bool = False
-    """Whether Ctrl-C ended the search."""
+    """Whether Ctrl-C stopped the search."""
 
     def __str__(self) -> str:
         return self.to_text()
 
     def to_text(self, n_trials: int = 20) -> str:
-        """The best trials as a table, the best first."""
+        """A table of the best trials, best first."""
         names = list(self.best.parameters)
         ordered = sorted(self.trials, key=lambda trial: (trial.value is None, -(trial.value or 0.0), trial.number))
         rows = [
@@ -74,11 +74,11 @@ class Tuning:
         count = "1 trial" if len(self.trials) == 1 else f"{len(self.trials):,} trials"
         n_given_up = sum(trial.value is None for trial in self.trials)
         given_up = f", {n_given_up} of them given up early," if n_given_up else ""
-        words = f"The best of {count}{given_up} is trial {self.best.number}: {self.metric} {self.best.value:.4f}"
-        return "\n".join([*lines, "", f"{words} on the validation set."])
+        best = f"The best of {count}{given_up} is trial {self.best.number}: {self.metric} {self.best.value:.4f}"
+        return "\n".join([*lines, "", f"{best} on the validation set."])
 
     def to_dict(self) -> dict[str, Any]:
-        """What `to_json` writes, as plain Python values."""
+        """The trials as plain Python values."""
         return {
             "metric": self.metric,
             "interrupted": self.interrupted,
@@ -87,11 +87,11 @@ class Tuning:
         }
 
     def to_json(self) -> str:
-        """The trials as JSON; a trial that was given up has the value null."""
+        """The trials as JSON; the value of a trial that was given up is null."""
         return json_text(self.to_dict())
 
     def to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """A data frame with a row a trial, and a column a parameter."""
+        """A data frame with one row per trial and one column per parameter."""
         columns: dict[str, list[Any]] = {
             name: [getattr(trial, name) for trial in self.trials] for name in ("number", "value", "seconds", "size")
         }

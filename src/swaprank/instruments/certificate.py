@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -116,6 +116,25 @@ class Certificate(NamedTuple):
             f"{self.steps[curve.argmax()]:g}. This direction is certificate.direction; polish=True (--polish) follows "
             "it."
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict and the counts behind it, as plain Python values."""
+        return {
+            "passed": self.passed,
+            "metric": self.metric,
+            "value": self.value,
+            "n_queries": self.n_queries,
+            "parameters": self.parameters,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "steps": self.steps.tolist(),
+            "n_directions": self.n_directions,
+            "n_rising": self.n_rising,
+            "n_weights": len(self.weights),
+            "n_weights_rising": self.n_weights_rising,
+            "polishing": list(self.values),
+            "verdict": self.verdict(),
+        }
 
     def draw(self, path: str | Path, n_directions: int = 4) -> None:
         """Draw the metric along some directions into a file, as in [Donmez2009, Figures 1 to 4 and 6]."""

@@ -13,7 +13,8 @@ from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError, did_you_mean
 from swaprank.instruments.certificate import RISE, Certificate, highest_curve
-from swaprank.instruments.directions import MetricAlongDirections, Progress, axis, random_direction
+from swaprank.instruments.directions import MetricAlongDirections, ProgressCallback, axis, random_direction
+from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.models.model import Model
@@ -41,7 +42,7 @@ def certify(
     polish: bool = False,
     random_state: int = 0,
     n_threads: int | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Certificate:
     """Test whether a ranker's parameters are a local optimum of a metric on its training data [Donmez2009, section 5].
 

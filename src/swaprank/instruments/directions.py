@@ -20,8 +20,8 @@ _BLOCK_DOCUMENTS = 32_768
 _CHUNK_VALUES = 2_000_000
 """Upper limit of direction components that are in memory at once."""
 
-Progress = Callable[[int, int], object]
-"""Called with the number of finished blocks of documents and the number of all blocks."""
+ProgressCallback = Callable[[int, int], object]
+"""Called with the number of finished blocks of documents and the number of blocks."""
 
 
 @final
@@ -29,7 +29,12 @@ class MetricAlongDirections:
     """The metric of a ranker at every step along any number of directions; directions are drawn on demand."""
 
     def __init__(
-        self, parameters: Perturbation, bound: BoundMetric, steps: Floats, n_threads: int, progress: Progress | None
+        self,
+        parameters: Perturbation,
+        bound: BoundMetric,
+        steps: Floats,
+        n_threads: int,
+        progress: ProgressCallback | None,
     ) -> None:
         self.parameters, self.bound, self.steps = parameters, bound, steps
         self.n_threads, self.progress = n_threads, progress

@@ -12,12 +12,14 @@ from scipy.special import expit
 from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, did_you_mean
+from swaprank.evaluation.evaluate import evaluate
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import seeded_tie_order
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.rankers.parameter_checks import Bounds, check_parameter
 from swaprank.rankers.ranker import Ranker
+from swaprank.rendering.json_values import json_number
 from swaprank.rendering.text_tables import text_table
 
 _ARROW = 10
@@ -97,6 +99,29 @@ class QueryExplanation:
             lines += ["", text_table(["best swaps, by rank", "gain"], swaps)]
         return "\n".join(lines)
 
+    def to_dict(self, n_documents: int = 20, n_pairs: int = 5) -> dict[str, Any]:
+        """The first documents and the strongest pairs, as plain Python values; a metric without a value is None."""
+        forces = self.forces
+        return {
+            "qid": str(self.qid),
+            "metric": self.metric,
+            "value": json_number(self.value),
+            "n_documents": len(self.rows),
+            "documents": [
+                {
+                    "rank": r + 1,
+                    "row": int(self.rows[r]),
+                    "docid": None if self.docids is None else str(self.docids[r]),
+                    "label": float(self.labels[r]),
+                    "score": float(self.scores[r]),
+                    "lambda": float(forces[r]),
+                }
+                for r in range(min(n_documents, len(self.rows)))
+            ],
+            "hardest_pairs": [{"up": i, "down": j, "force": force} for i, j, force in self.hardest_pairs(n_pairs)],
+            "best_swaps": [{"rank": i, "with": j, "gain": gain} for i, j, gain in self.best_swaps(n_pairs)],
+        }
+
     def draw(self, path: str | Path, n_documents: int = 30) -> None:
         """Draw the list with the forces as arrows into a file (.svg, .png, .pdf)."""
         from swaprank.instruments.instrument_figures import draw_explanation
@@ -105,7 +130,7 @@ class QueryExplanation:
 
 
 def explain_query(
-    ranker: Ranker, data: Dataset, qid: Any, metric: str | Metric | None = None, *, sigma: float = 1.0
+    ranker: Ranker, data: Dataset, qid: Any = None, metric: str | Metric | None = None, *, sigma: float = 1.0
 ) -> QueryExplanation:
     """Show how a ranker orders one query, and in which direction LambdaRank would push each document.
 
@@ -115,7 +140,7 @@ def explain_query(
     Args:
         ranker: A fitted ranker.
         data: The data set that contains the query.
-        qid: The id of the query.
+        qid: The id of the query. If None, the query with the lowest metric among those with a relevant document.
         metric: The metric of the swaps and forces. If None, the metric that the ranker was trained for.
         sigma: The factor of score differences in the force of a pair.
 
@@ -136,9 +161,10 @@ def explain_query(
     1 over 3                 0.0237                     -0.5000
     """
     check_parameter("sigma", sigma, Bounds(False, 0, np.inf, open_low=True))
-    query = query_number(data, qid)
+    chosen = ranker._metric() if metric is None else parse_metric(metric)
+    query = _lowest_query(ranker, data, chosen) if qid is None else query_number(data, qid)
     part = data.subset([query])
-    bound = bind_metric(ranker._metric() if metric is None else parse_metric(metric), part)
+    bound = bind_metric(chosen, part)
     scores, labels = ranker.predict(part), part.labels
     value = bound.mean(scores)
     ties = seeded_tie_order(part.indptr, 0) if bound.metric.ties == "expected" else bound.tie_order
@@ -174,6 +200,15 @@ def query_number(data: Dataset, qid: Any) -> int:
         advice = did_you_mean(str(qid), known) if len(known) <= 100 else f"there are {len(known):,} others."
         raise DataError(f"there is no query {qid!r}; {advice}")
     return known.index(str(qid))
+
+
+def _lowest_query(ranker: Ranker, data: Dataset, metric: Metric) -> int:
+    values = evaluate(data, ranker.predict(data), metric).results[0].per_query
+    highest_label = np.maximum.reduceat(data.by_query(data.labels), data.indptr[:-1])
+    values = np.where((highest_label > 0) & ~np.isnan(values), values, np.inf)
+    if np.isinf(values).all():
+        raise DataError("no query has a relevant document: choose a query by its qid.")
+    return int(values.argmin())
 
 
 def _largest(values: Floats, n: int) -> list[tuple[int, int, float]]:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
-from swaprank.experiments.training_run import file_digest, read_record
+from swaprank.experiments.training_run import read_record
+from swaprank.files import file_digest
 from swaprank.model_files.container import read_model
 from swaprank.rankers.ranker import Ranker
 from swaprank.reading.read import read_matching

@@ -1,4 +1,4 @@
-"""The whole way from data to a verdict, on data that is made on the spot: what `swaprank demo` shows."""
+"""The steps of `swaprank demo`: generate data, train, combine, compare, certify, report."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from swaprank.registry import load
 from swaprank.reporting.report import report
 
 METRIC = "ndcg@10"
-MARK = "about.txt"
-"""Tells a folder of an earlier demo from one of the user's own."""
+MARKER_FILE = "about.txt"
+"""Marks a folder as the output of an earlier demo."""
 QUERIES = {"train": 300, "vali": 100, "test": 200}
 
-# The longest to compile comes first, so that the others are done beside it.
+# The ranker that takes longest to compile comes first, so that the others run in parallel.
 TRAININGS: dict[str, tuple[str, ...]] = {
     "lambdamart": ("n_trees=100", "n_leaves=15"),
     "ranknet": ("hidden=(10,)", "n_epochs=30", "log_features=True"),
@@ -41,17 +41,17 @@ CERTIFIED = "smoothrank"
 BASELINE = "linear_regression"
 
 
-class Trained(NamedTuple):
-    """A model that was trained by a command."""
+class DemoModel(NamedTuple):
+    """A model that the demo trained."""
 
     name: str
     command: str
-    """What a user would type for the same."""
+    """The command that trains the same model."""
     seconds: float
 
 
 def make_data(folder: Path, random_state: int = 0) -> dict[str, Dataset]:
-    """Documents of an imaginary search engine, also as files in the folder.
+    """Generate documents of an imaginary search engine, and write them to the folder.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -64,33 +64,33 @@ def make_data(folder: Path, random_state: int = 0) -> dict[str, Dataset]:
     300
     """
     folder.mkdir(parents=True, exist_ok=True)
-    mark = folder / MARK
-    if any(folder.iterdir()) and not mark.exists():
-        raise DataError(f"{folder} has files that are not of a demo, which could be written over: name another folder.")
-    mark.write_text("Made by `swaprank demo`, which writes over all of this when it is run again.\n")
-    made = random_search(tuple(QUERIES.values()), random_state=random_state)
-    parts = dict(zip(QUERIES, made, strict=True))
+    marker = folder / MARKER_FILE
+    if any(folder.iterdir()) and not marker.exists():
+        raise DataError(f"{folder} has files that the demo did not create and might overwrite: choose another folder.")
+    marker.write_text("Created by `swaprank demo`. Running it again overwrites these files.\n")
+    generated = random_search(tuple(QUERIES.values()), random_state=random_state)
+    parts = dict(zip(QUERIES, generated, strict=True))
     for name, part in parts.items():
         write_letor(part, folder / f"{name}.txt")
     return parts
 
 
-def train_all(folder: Path, random_state: int = 0) -> Iterator[Trained]:
-    """Every ranker in a process of its own, as many at once as there are cores; each is given when it is done.
+def train_all(folder: Path, random_state: int = 0) -> Iterator[DemoModel]:
+    """Train every ranker in its own process, one process per core; yields each when it is finished.
 
-    On a machine that has never run them, compiling takes most of the time, and one process compiles one kernel at once.
+    The first run on a machine spends most of its time compiling, and one process compiles one kernel at a time.
     """
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        begun = [pool.submit(_train, name, folder, random_state) for name in TRAININGS]
+        futures = [pool.submit(_train, name, folder, random_state) for name in TRAININGS]
         try:
-            for done in as_completed(begun):
-                yield done.result()
+            for future in as_completed(futures):
+                yield future.result()
         finally:
-            for waiting in begun:
-                waiting.cancel()
+            for future in futures:
+                future.cancel()
 
 
-def _train(name: str, folder: Path, random_state: int) -> Trained:
+def _train(name: str, folder: Path, random_state: int) -> DemoModel:
     arguments = ["train", str(folder / "train.txt"), "--valid", str(folder / "vali.txt")]
     arguments += ["--ranker", name, "-m", METRIC]
     for setting in TRAININGS[name]:
@@ -98,21 +98,21 @@ def _train(name: str, folder: Path, random_state: int) -> Trained:
     arguments += ["--seed", str(random_state), "-o", str(folder / f"{name}.swaprank")]
     start = time.perf_counter()
     command = [sys.executable, "-m", "swaprank", *arguments, "--quiet"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own command.
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - a fixed command.
     if ended.returncode != 0:
         raise SwaprankError(f"training {name} failed: {ended.stderr.strip()}")
-    return Trained(name, shlex.join(["swaprank", *arguments]), time.perf_counter() - start)
+    return DemoModel(name, shlex.join(["swaprank", *arguments]), time.perf_counter() - start)
 
 
 def combine_two(folder: Path, vali: Dataset) -> Combination:
-    """The exactly optimal mix of trees and net on the validation queries, saved beside them."""
+    """Find the exactly optimal mix of trees and net on the validation queries, and save it."""
     both = combine(load(folder / "lambdamart.swaprank"), load(folder / "lambdarank.swaprank"), vali, METRIC)
     both.save(folder / "combination.swaprank")
     return both
 
 
 def compare_all(folder: Path, test: Dataset) -> Comparison:
-    """All models against the regression on the test queries."""
+    """Compare all models with the regression on the test queries."""
     rankers = load_all(folder)
     first = {BASELINE: rankers.pop(BASELINE)}
     scores = {name: ranker.predict(test) for name, ranker in {**first, **rankers}.items()}
@@ -120,17 +120,17 @@ def compare_all(folder: Path, test: Dataset) -> Comparison:
 
 
 def load_all(folder: Path) -> dict[str, Ranker]:
-    """The trained models by name, the combination last."""
+    """Load the trained models by name, the combination last."""
     return {name: load(folder / f"{name}.swaprank") for name in (*reversed(TRAININGS), "combination")}
 
 
 def certify_one(folder: Path, train: Dataset, progress: Callable[[int, int], None] | None = None) -> Certificate:
-    """Whether one of them is at a local optimum of what it learned for."""
+    """Test whether one model is at a local optimum of its metric."""
     return certify(load(folder / f"{CERTIFIED}.swaprank"), train, METRIC, progress=progress)
 
 
 def write_report(folder: Path) -> Path:
-    """A page about the trees beside the regression."""
+    """Write a report that compares the trees with the regression."""
     page = folder / "report.html"
     report(
         folder / "lambdamart.swaprank",
