@@ -78,7 +78,7 @@ def test_results_are_those_of_fit_predict_evaluate_and_compare(data: sr.Dataset)
         for name, prototype in RANKERS.items():
             best = max(
                 (
-                    type(prototype)(**{**prototype.get_params(), **candidate}).fit(train)
+                    type(prototype)(**{**prototype.get_params(), **candidate}).fit(train, valid=vali, metrics="ndcg@5")
                     for candidate in candidates(name, prototype, GRID)
                 ),
                 key=lambda ranker: sr.evaluate(vali, ranker.predict(vali), "ndcg@5")["ndcg@5"].mean,

@@ -56,7 +56,7 @@ DEFAULT_RANGES: dict[str, dict[str, Range]] = {
     "ranknet": {**_NET, "sigma": FloatRange(0.3, 3.0, log=True)},
     "smoothrank": {
         "start": Choice(("regression", "overweighted", "pairwise", "zero")),
-        "best_sigma": Choice((False, True)),
+        "best_step": Choice((False, True)),
         "max_iterations": IntRange(5, 60, log=True),
     },
     "linear_regression": {
