@@ -20,7 +20,7 @@ from swaprank.models.net import Net, net_arrays, net_from_arrays, net_meta, scor
 from swaprank.models.scaling import fit_scaling
 from swaprank.nets.net_training import Trainer, Training, TrainingRules
 from swaprank.nets.optimizers import OPTIMIZERS, Optimizer, Stepper
-from swaprank.objectives.forces import BoundForces
+from swaprank.objectives.objective import BoundObjective
 from swaprank.rankers.parameter_checks import Bounds, check_parameter, check_parameters
 from swaprank.rankers.ranker import Callback, Ranker, _as_dataset
 from swaprank.rankers.rounds import Measured, run_rounds
@@ -34,6 +34,7 @@ class NetRanker(Ranker):
     """Epochs that were trained."""
     best_epoch_: int
     """The epoch whose weights the net has: the best one on the watched set, or the last one."""
+    objective: Any
     hidden: Sequence[int]
     activation: Activation
     n_epochs: int
@@ -49,7 +50,7 @@ class NetRanker(Ranker):
     random_state: int
 
     @abstractmethod
-    def _bound(self, data: Dataset) -> BoundForces:
+    def _bound(self, data: Dataset) -> BoundObjective:
         """What the net learns from."""
 
     @abstractmethod
@@ -161,7 +162,8 @@ class NetRanker(Ranker):
         from scipy.special import expit
 
         scores = self.predict(X)
-        return expit(self.sigma * (scores[_rows(i, len(scores))] - scores[_rows(j, len(scores))]))
+        sigma = getattr(self.objective, "sigma", self.sigma)
+        return expit(sigma * (scores[_rows(i, len(scores))] - scores[_rows(j, len(scores))]))
 
     @property
     def size_(self) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from swaprank.errors import ModelFileError
 from swaprank.metrics.metric import OWN_METRIC, Metric
 from swaprank.model_files.container import ModelContent, read_model, write_model
+from swaprank.objectives.objective import Objective
 from swaprank.version import __version__
 
 if TYPE_CHECKING:
@@ -29,6 +30,11 @@ def content_of(ranker: Ranker) -> ModelContent:
     # A metric of the user's own is code, which no model file holds: its name says so, and reads as no other metric's.
     own = isinstance(parameters["metric"], Metric) and not parameters["metric"].names
     parameters["metric"] = f"{parameters['metric']}{OWN_METRIC}" if own else str(parameters["metric"])
+    objective = parameters.get("objective")
+    if isinstance(objective, Objective):
+        # So is an objective; only its sigma is used after training.
+        parameters["objective"] = f"{objective}{OWN_METRIC}"
+        parameters["sigma"] = getattr(objective, "sigma", parameters["sigma"])
     # What the base ranker knew is in the model already; how many threads trained it is nobody's business.
     parameters["base_ranker"] = parameters["n_threads"] = None
     learned, arrays = ranker._saved()
