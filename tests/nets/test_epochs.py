@@ -39,8 +39,8 @@ def ranknet(data: sr.Dataset, sigma: float = 1.0, ties: bool = False) -> BoundKe
 
 
 def trained(
-    data: sr.Dataset, bound: BoundKernelObjective, net: Net, *, batch: int = 1, training: Training = "factored", epochs: int = 1,
-    rate: float = 0.01,
+    data: sr.Dataset, bound: BoundKernelObjective, net: Net, *, batch: int = 1, training: Training = "factored",
+    epochs: int = 1, rate: float = 0.01,
 ) -> Trainer:  # fmt: skip
     rules = TrainingRules("sgd", rate, 1.0, batch, None, training)
     trainer = Trainer(data, bound, net, rules, None, 0)
@@ -180,5 +180,5 @@ def test_moving_all_scores_alike_changes_nothing() -> None:
 
 def test_weights_that_grow_beyond_all_bounds_are_refused() -> None:
     data = made()
-    with pytest.raises(sr.ParameterError, match="the weights grew beyond all bounds in epoch 1: learning_rate=1e\\+38"):
+    with pytest.raises(sr.ParameterError, match="the weights diverged in epoch 1: learning_rate=1e\\+38"):
         trained(data, ranknet(data), random_net(data, (4, 4)), rate=1e38, epochs=3)

@@ -88,8 +88,8 @@ def effective_pairs(
         objective: "ranknet", a metric or its name for LambdaRank, or an objective.
         data: The judged documents.
         scores: One per row, in the order of the rows; ties are broken as in training.
-        raising: Count only pairs whose swap would raise the metric. For MRR these are the pairs of [Donmez2009, Eq. 11],
-            which ignores swaps that lower the topmost relevant document.
+        raising: Count only pairs whose swap would raise the metric. For MRR these are the pairs of [Donmez2009, Eq.
+            11], which ignores swaps that lower the topmost relevant document.
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[1], [2], [3], [4]], [0, 0, 1, 1], qid=[1, 1, 1, 1])

@@ -5,12 +5,12 @@ rho_ij = 1 / (1 + exp(sigma (s_i - s_j))) for i better than j, the lambda that r
 
 pairs             sigma |dZ_ij| rho_ij                       for every pair; the standard, in lambdas.py
 spring            sigma (1 + |dZ_ij|) rho_ij                 for every pair: at least RankNet's lambda
-local_gradient    |dZ_ij| / (|s_i - s_j| + 1 / sigma)        for neighbours in rank: the slope of the metric between them
+local_gradient    |dZ_ij| / (|s_i - s_j| + 1 / sigma)        for neighbours in rank: the metric's slope between them
 local_cost        sigma |dZ_ij| rho_ij                       for each document with the nearest of another gain above it
                                                              and the nearest below it; twice if each is nearest to the
                                                              other
-discrete_bounded  min(1, change of the metric)               for each document by itself, if it moved to the nearest rank
-                                                             that is ideal for it, where that raises the metric
+discrete_bounded  min(1, change of the metric)               for each document by itself, if it moved to the nearest
+                                                             rank that is ideal for it, where that raises the metric
 
 The paper describes these in words, without equations; this is our reading. Taking the maximum of 1 and |dZ| would make
 `spring` equal to RankNet for every metric below 1, so it is a sum. The lambdas of `discrete_bounded` are centred,
@@ -108,7 +108,7 @@ def add_pair_construction(
         if construction == LOCAL_GRADIENT:
             total += add_neighbours(i, abs(swap[0, i + 1]), sigma, gains, scores, g, h)
             continue
-        # local_cost: `below` is the nearest of another gain below i. If i is the last of a run of equal gains, then i is
+        # local_cost: `below` is the nearest of another gain below i. If i is the last of a run of equal gains, it is
         # the nearest above for the whole run that follows. The pair counts twice if each is nearest to the other.
         while below < n and (below <= i or gains[below] == gains[i]):
             below += 1

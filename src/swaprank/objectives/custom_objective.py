@@ -151,7 +151,7 @@ def python_callback(gradients: Gradients, errors: list[BaseException]) -> Any:
             found = call_gradients(gradients, lists[0], lists[1], np.array([0, n]))
             for pointer, values in zip((grad, hess), found, strict=True):
                 np.ctypeslib.as_array(pointer, (n,))[:] = values
-        except BaseException as error:  # noqa: BLE001  (nothing may leave a C callback; `check` raises it)
+        except BaseException as error:
             errors.append(error)
             return RAISED
         return OK
@@ -302,7 +302,7 @@ class BoundCustom(BoundObjective):
         labels, n = self.arrays.labels[rows].copy(), int(self.indptr[query + 1] - self.indptr[query])
         try:
             self.objective._query_function()(labels, scores[rows].copy(), np.zeros(n), np.zeros(n))
-        except Exception as error:  # noqa: BLE001  (whatever it is, it is reported)
+        except Exception as error:
             return error
         return None
 

@@ -1,4 +1,4 @@
-"""An objective that is one kernel over queries, bound to a data set: its arrays, and the threads that call the kernel."""
+"""An objective that is one kernel over queries, bound to a data set: its arrays, and the threads that call it."""
 
 from __future__ import annotations
 

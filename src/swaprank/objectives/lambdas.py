@@ -69,7 +69,7 @@ def add_pairs(
     g: Floats,
     h: Floats,
 ) -> float:
-    """Add the gradients of a ranked list's pairs whose upper document is among the first `rows`; return their total size.
+    """Add the gradients of a ranked list's pairs with the upper document in the first `rows`; return the sum of sizes.
 
     With e_i = exp(sigma s_i), rho_ij = e_j / (e_i + e_j), so one division per pair serves rho and the normalisation.
     Everything is in one function because Numba counts the references of every array that is passed on, atomically,

@@ -35,6 +35,7 @@ class BoundObjective(ABC):
 
     def check(self, grad: Floats, scores: Floats) -> None:
         """Raise the error of a user's function that failed; for callers of `query_gradients`, which cannot raise."""
+        return
 
 
 class Objective(ABC):

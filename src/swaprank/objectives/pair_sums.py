@@ -1,7 +1,8 @@
 """RankNet's sums over pairs in about n log n, with a relative error below 1e-7.
 
-With z = -sigma * score, a document u that should be above v gets the gradient -rho(z_v - z_u), rho(x) = 1 / (1 + exp(x)),
-v gets the opposite, and both get the hessian rho (1 - rho). Between two sets of documents, one with larger labels:
+With z = -sigma * score and rho(x) = 1 / (1 + exp(x)), a document u that should be above v gets the gradient
+-rho(z_v - z_u), v gets the opposite, and both get the hessian rho (1 - rho). Between two sets of documents, one with
+larger labels:
 
     documents, sorted      . .. ...:.. .   .:::::.  .        .   .
     cells                 [           ][         ]          [      ]       begin at a document, WIDTH long
@@ -148,7 +149,7 @@ def interpolate_at_documents(
 def add_node_pairs(
     mine: float, weight: float, half: float, q: float, e: Floats, weights: Floats, g: Floats, h: Floats
 ) -> tuple[float, float]:
-    """Add the pairs of one upper node and a cell of lower ones; q converts the lower cell's e to the upper one's base."""
+    """Add the pairs of an upper node and a lower cell; q converts the lower cell's e to the base of the upper one."""
     own_grad, own_hess = 0.0, 0.0
     for j in range(len(e)):
         other = q * e[j]

@@ -1,7 +1,9 @@
 """Costs of one document at a time: the objectives of MART.
 
 squared    (F - y)² / 2                   grad = F - y     hess = 1
-logistic   log(1 + exp(-2 y sigma F))     grad = -y r      hess = r (2 sigma - r),   r = 2 sigma / (1 + exp(2 y sigma F))
+logistic   log(1 + exp(-2 y sigma F))     grad = -y r      hess = r (2 sigma - r)
+
+with r = 2 sigma / (1 + exp(2 y sigma F)).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """RankNet's gradients from labels, pair by pair: exact, and quadratic in the length of a list.
 
-The target P_ij is 1 where i has the larger label, and 1/2 between equal ones if ties are pairs. With e_i = exp(sigma s_i),
-1 - p_ij = e_j / (e_i + e_j) and 1/2 - p_ij = (e_j - e_i) / 2 (e_i + e_j): one division per pair.
+The target P_ij is 1 where i has the larger label, and 1/2 for equal labels if ties are pairs. With e_i = exp(sigma
+s_i), 1 - p_ij = e_j / (e_i + e_j) and 1/2 - p_ij = (e_j - e_i) / 2 (e_i + e_j): one division per pair.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def add_list(labels: Floats, x: Floats, ties: bool, e: Floats, g: Floats, h: Flo
 
 @vector_kernel
 def add_narrow_list(labels: Floats, e: Floats, ties: bool, g: Floats, h: Floats) -> None:
-    """`add_list` from e = exp(sigma * score). Indices are unsigned: possibly negative ones keep loops from vectorising."""
+    """`add_list` from e = exp(sigma * score). Indices are unsigned: signed ones keep loops from vectorising."""
     n, end = np.uint64(len(e)), np.uint64(0)
     for i in range(n):
         while end < n and labels[end] == labels[i]:

@@ -37,7 +37,7 @@ class RankNetArrays(NamedTuple):
 
 
 class LongRankNetArrays(NamedTuple):
-    """The same where some list is longer than LONG_LIST. The fast pair sums take long to compile, hence the own type."""
+    """The same where some list is longer than LONG_LIST: a type of its own, as fast pair sums take long to compile."""
 
     lists: RankNetArrays
 

@@ -5,9 +5,9 @@ h_ij = e_ij / sum_k e_kj                                                        
 p_j  = sum_i g_i h_ij                         the soft gain at rank j
 
 A metric of the gains in rank order becomes smooth when it is computed from p_1, p_2, … instead. Its gradient needs one
-number per rank, b_j = dA/dp_j: with x_ij = -2/sigma b_j h_ij (g_i - p_j) (s_i - s_d(j)), document i gets sum_j x_ij, and
-the document at rank j gets -sum_i x_ij. This is Eq. 10, summed over i: O(m²) for a list of m documents. The kernels at
-the end write minus the metric and minus its gradient.
+number per rank, b_j = dA/dp_j: with x_ij = -2/sigma b_j h_ij (g_i - p_j) (s_i - s_d(j)), document i gets sum_j x_ij,
+and the document at rank j gets -sum_i x_ij. This is Eq. 10, summed over i: O(m²) for a list of m documents. The kernels
+at the end write minus the metric and minus its gradient.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def cascade_slopes(discounts: Floats, soft: Floats, slopes: Floats) -> float:
 
 @kernel
 def spans(scores: Floats, reach: float, starts: Ints, stops: Ints) -> None:
-    """Write the range of documents from starts[j] to stops[j] whose scores are within `reach` of the score at rank j."""
+    """Write the range, starts[j] to stops[j], of documents whose scores are within `reach` of the score at rank j."""
     n, start, stop = len(scores), 0, 0
     for j in range(len(starts)):
         while scores[start] - scores[j] > reach:
