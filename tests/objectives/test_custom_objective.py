@@ -268,5 +268,5 @@ def test_sigma_of_the_objective_is_that_of_pair_probabilities(tmp_path: Path) ->
     expected = 1 / (1 + np.exp(-2 * (scores[0] - scores[1])))
     assert ranker.predict_proba_pair(TEST, 0, 1) == pytest.approx(expected)
     ranker.save(tmp_path / "model.swaprank")
-    assert sr.load(tmp_path / "model.swaprank").predict_proba_pair(TEST, 0, 1) == pytest.approx(expected)  # type: ignore[attr-defined]
+    assert sr.load(tmp_path / "model.swaprank").predict_proba_pair(TEST, 0, 1) == pytest.approx(expected)
     np.testing.assert_array_equal(sr.RankNet(sigma=2.0, n_epochs=2).fit(TRAIN).predict(TEST), scores)

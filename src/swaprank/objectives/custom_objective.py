@@ -30,8 +30,6 @@ from swaprank.objectives.query_gradients import gradients_of, longest_of, weigh_
 
 Gradients = Callable[..., tuple[Any, Any]]
 """(labels, scores, indptr) -> (grad, hess)"""
-QueryKernel = Callable[[Any, Any, Any, Any], None]
-"""(labels, scores, grad, hess)"""
 
 OK, RAISED, SKIPPED, BAD_GRADIENT, BAD_HESSIAN = range(5)
 """What became of a query. A Python function is not called any more after it has raised."""
@@ -207,7 +205,7 @@ class CustomObjective(Objective):
     """
 
     gradients: Gradients | None = None
-    query_kernel: QueryKernel | None = None
+    query_kernel: Any = None
     name: str = "custom"
 
     def __post_init__(self) -> None:
