@@ -87,7 +87,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
         ({"metric": "pairwise"}, "pairwise cannot be smoothed"),
         ({"metric": "bpref"}, "bpref cannot be smoothed"),
         ({"sigma": 0.0}, "sigma must be a number above 0"),
-        ({"sigma": 0.5}, "sigma=0.5 is the steepness of pair probabilities, .* SmoothBoostingObjective"),
+        ({"sigma": 0.5}, "sigma=0.5 is the steepness of pair probabilities, .*SmoothBoostingObjective"),
         ({"smoothing_factor": 0.0}, "smoothing_factor must be a number above 0; found 0.0"),
     ],
 )

@@ -126,7 +126,7 @@ class LambdaMART(TreeRanker):
             )
         if self.sigma != 1:
             raise ParameterError(
-                f"sigma={self.sigma:g} is the steepness of pair probabilities, which objective='smooth' has not. For "
+                f"sigma={self.sigma:g} is the steepness of pair probabilities, and objective='smooth' has none. For "
                 f"the amount of smoothing, give objective=SmoothBoostingObjective(metric, smoothing_factor=…)."
             )
         return SmoothBoostingObjective(self._metric())
