@@ -71,4 +71,4 @@ def test_what_has_no_pairs_to_count_is_refused() -> None:
 
 def test_queries_without_pairs_print() -> None:
     data = sr.Dataset([[0.0]], [1], qid=[1])
-    assert "with a lambda            0      0.0      -" in str(sr.effective_pairs("ndcg", data, [1.0]))
+    assert "with a lambda            0        0.0      -" in str(sr.effective_pairs("ndcg", data, [1.0]))

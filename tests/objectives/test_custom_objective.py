@@ -270,3 +270,11 @@ def test_sigma_of_the_objective_is_that_of_pair_probabilities(tmp_path: Path) ->
     ranker.save(tmp_path / "model.swaprank")
     assert sr.load(tmp_path / "model.swaprank").predict_proba_pair(TEST, 0, 1) == pytest.approx(expected)
     np.testing.assert_array_equal(sr.RankNet(sigma=2.0, n_epochs=2).fit(TRAIN).predict(TEST), scores)
+
+
+def test_cross_validated_and_reported(tmp_path: Path) -> None:
+    ranker = sr.LambdaMART(objective=sr.CustomObjective(query_kernel=ranknet_kernel, name="mine"), n_trees=2)
+    found = sr.cross_validate(TRAIN, [ranker], n_folds=3, metrics="ndcg@10")
+    assert "lambdamart" in str(found).lower()
+    sr.report(ranker.fit(TRAIN), TEST).save(tmp_path / "report.html")
+    assert "CustomObjective(name=" in (tmp_path / "report.html").read_text("utf-8")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from swaprank.ensembles.ensemble_ranker import ComposedRanker
 from swaprank.errors import ParameterError, did_you_mean
 from swaprank.experiments.config_files import NONE
+from swaprank.objectives.objective import Objective
 from swaprank.rankers.ranker import Ranker
 from swaprank.registry import RANKERS, make_ranker, ranker_class
 
@@ -49,6 +50,8 @@ def parse_settings(ranker: str, settings: Iterable[str]) -> dict[str, Any]:
 def plain_parameters(ranker: Ranker) -> dict[str, Any]:
     """What makes the model: all parameters but the metric, the base ranker and the number of threads.
 
+    An objective given as an instance is named by its text.
+
     >>> import swaprank as sr
     >>> from swaprank.experiments.ranker_parameters import plain_parameters
     >>> plain_parameters(sr.Combination())
@@ -56,7 +59,8 @@ def plain_parameters(ranker: Ranker) -> dict[str, Any]:
     """
     names = type(ranker)._get_param_names()
     order = [name for name in inspect.signature(type(ranker)).parameters if name in names]
-    return {name: getattr(ranker, name) for name in order if name not in ("metric", "base_ranker", "n_threads")}
+    values = {name: getattr(ranker, name) for name in order if name not in ("metric", "base_ranker", "n_threads")}
+    return {name: str(value) if isinstance(value, Objective) else value for name, value in values.items()}
 
 
 def from_plain(value: Any) -> Any:

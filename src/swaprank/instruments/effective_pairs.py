@@ -76,7 +76,7 @@ class EffectivePairs:
                 ("with a lambda", self.effective),
             )
         ]
-        return text_table([self.name, "pairs", "a query", "share"], rows)
+        return text_table([self.name, "pairs", "per query", "share"], rows)
 
 
 def effective_pairs(
@@ -94,11 +94,11 @@ def effective_pairs(
     >>> import swaprank as sr
     >>> data = sr.Dataset([[1], [2], [3], [4]], [0, 0, 1, 1], qid=[1, 1, 1, 1])
     >>> print(sr.effective_pairs("mrr", data, [4, 3, 2, 1]))
-    mrr                  pairs  a query   share
-    -------------------  -----  -------  ------
-    of different labels      4      4.0  100.0%
-    told apart               4      4.0  100.0%
-    with a lambda            4      4.0  100.0%
+    mrr                  pairs  per query   share
+    -------------------  -----  ---------  ------
+    of different labels      4        4.0  100.0%
+    told apart               4        4.0  100.0%
+    with a lambda            4        4.0  100.0%
     >>> sr.effective_pairs("mrr", data, [4, 1, 3, 2]).n_effective  # all but the swap of the last two
     3
     """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from types import FunctionType
 from typing import Any, NamedTuple, final
@@ -204,8 +204,8 @@ class CustomObjective(Objective):
     True
     """
 
-    gradients: Gradients | None = None
-    query_kernel: Any = None
+    gradients: Gradients | None = field(default=None, repr=False)
+    query_kernel: Any = field(default=None, repr=False)
     name: str = "custom"
 
     def __post_init__(self) -> None:
