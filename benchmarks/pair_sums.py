@@ -23,8 +23,8 @@ from scipy.special import expit
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.objectives.pair_sums import push_levels
-from swaprank.objectives.ranknet_pairs import push_list_down
+from swaprank.objectives.pair_sums import add_pair_sums
+from swaprank.objectives.ranknet_pairs import add_list
 
 EXACT_UP_TO = 32_000
 CHECKED_DOCUMENTS = 200
@@ -33,13 +33,13 @@ CHECKED_DOCUMENTS = 200
 def fast(labels: Floats, x: Floats) -> tuple[Floats, Floats]:
     n = len(x)
     g, h = np.zeros(n), np.zeros(n)
-    push_levels(labels, x, False, np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), g, h)
+    add_pair_sums(labels, x, False, np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), g, h)
     return g, h
 
 
 def exact(labels: Floats, x: Floats) -> tuple[Floats, Floats]:
     g, h = np.zeros(len(x)), np.zeros(len(x))
-    push_list_down(labels, x, False, np.empty(len(x)), g, h)
+    add_list(labels, x, False, np.empty(len(x)), g, h)
     return g, h
 
 

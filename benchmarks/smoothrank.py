@@ -22,6 +22,7 @@ import platform
 import resource
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -77,7 +78,8 @@ def report_evaluation(repeat: int) -> None:
 
     for n_queries, n_documents, metric in CASES:
         data = judged(n_queries, n_documents, 8)
-        scores, grad = data.labels * 0.5 + rng.normal(size=len(data)), np.empty(len(data))
+        scores = data.labels * 0.5 + rng.normal(size=len(data))
+        grad, hess = np.empty(len(data)), np.empty(len(data))
         depth = min(n_documents, sr.metric(metric).k or n_documents)
         n = n_queries * n_documents * depth
         numpys, ours = (
@@ -87,9 +89,10 @@ def report_evaluation(repeat: int) -> None:
         for sigma in (16.0, 1.0, 1 / 64):
             found = []
             for n_threads, clock in ((1, time.thread_time), (1, time.perf_counter), (2, time.perf_counter)):
-                smooth = SmoothObjective(sr.metric(metric)).bind(data, random_state=0, n_threads=n_threads)
-                order = smooth.tie_order.copy()
-                found.append(best_time(lambda: smooth.evaluate(scores, sigma, grad, order=order), repeat, clock))  # noqa: B023
+                objective = SmoothObjective(sr.metric(metric), smoothing_factor=sigma)
+                smooth = objective.bind(data, random_state=0, n_threads=n_threads)
+                smooth = replace(smooth, order=smooth.tie_order.copy())
+                found.append(best_time(lambda: smooth.update(scores, grad, hess), repeat, clock))  # noqa: B023
             one, one_by_clock, two = found
             milliseconds = " | ".join(f"{1e3 * took:.2f} ms" for took in (numpys, ours, one))
             shape = f"{n_queries} x {n_documents:,}"

@@ -122,7 +122,7 @@ def test_lambdas_have_no_second_derivative() -> None:
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (([0.1, 0.2], [0, 1], [0, 2]), {}, "scores must be a tensor with one score a document, found list"),
+        (([0.1, 0.2], [0, 1], [0, 2]), {}, "scores must be a tensor with one score per document, found list"),
         ((torch.zeros(2, 1), [0, 1], [0, 2]), {}, r"found torch.float32 of shape \(2, 1\)"),
         ((torch.zeros(2), [0, 1, 1], [0, 3]), {}, "scores must be one number per document, 3 in all; found shape"),
         ((torch.zeros(2), [0, 1], [0, 1]), {}, "indptr must rise from 0 to the number of documents, 2"),

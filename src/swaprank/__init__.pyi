@@ -53,6 +53,13 @@ from .metrics.metric import BoundMetric as BoundMetric
 from .metrics.metric import Metric as Metric
 from .metrics.pairwise_correct import PairwiseCorrect as PairwiseCorrect
 from .metrics.parse import metric as metric
+from .objectives.custom_objective import CustomObjective as CustomObjective
+from .objectives.lambdarank_objective import LambdaRankObjective as LambdaRankObjective
+from .objectives.objective import Objective as Objective
+from .objectives.pointwise import PointwiseObjective as PointwiseObjective
+from .objectives.ranknet_objective import RankNetObjective as RankNetObjective
+from .objectives.smooth import SmoothObjective as SmoothObjective
+from .objectives.smooth_boosting import SmoothBoostingObjective as SmoothBoostingObjective
 from .rankers.lambdamart import LambdaMART as LambdaMART
 from .rankers.lambdarank import LambdaRank as LambdaRank
 from .rankers.linear_regression import LinearRegressionRanker as LinearRegressionRanker

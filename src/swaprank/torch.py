@@ -1,6 +1,6 @@
-"""A bridge to PyTorch: any `torch.nn.Module` that scores documents, trained for any metric (`swaprank[torch]`).
+"""A bridge to PyTorch: trains any `torch.nn.Module` that scores documents, for any metric (`swaprank[torch]`).
 
-Nothing here imports PyTorch until a loss is asked for.
+PyTorch is imported when a loss is first computed.
 """
 
 from __future__ import annotations
@@ -38,38 +38,39 @@ def ranking_loss(
     random_state: int = 0,
     n_threads: int | None = None,
 ) -> Any:
-    """A loss whose gradient by the scores is our lambdas: `loss.backward()` trains the module for the metric.
+    """A loss whose gradient by the scores are the lambdas: `loss.backward()` trains the module for the metric.
 
-    Its value is 1 less the metric, which the lambdas follow though no cost has them as its gradient; for RankNet it is
-    the cross entropy of the pairs, whose gradient they are. That is summed over all pairs: for lists of many thousand
-    documents take metric="pairwise", which learns from the same forces over the number of pairs, and is measured by
-    sorting. Lambdas are computed on the CPU, in double precision, wherever the scores are.
+    For LambdaRank its value is 1 minus the metric; no cost has the lambdas as its exact gradient. For RankNet it is the
+    cross entropy of the pairs, summed over all pairs, and the gradient is exact. For lists of many thousand documents
+    use metric="pairwise": its gradient is RankNet's divided by the number of pairs, and its value is computed by
+    sorting. Lambdas are computed on the CPU in double precision, whatever the device of the scores.
 
     Args:
-        scores: A tensor with one score a document, query after query.
-        labels: One a document: a tensor or an array.
+        scores: A tensor with one score per document, query after query.
+        labels: One per document: a tensor or an array.
         indptr: Query q has the documents from indptr[q] to indptr[q + 1]: a tensor, an array or a list.
-        metric: What to learn for, by LambdaRank.
-        objective: "lambdarank", or "ranknet", which needs no metric.
-        sigma: How steep the forces are in the difference of scores.
-        normalize: Weight pairs by the inverse of their difference of scores, and queries alike; else as in the paper.
-        construction: Which forces; see `LambdaRank`.
+        metric: The metric that LambdaRank optimises.
+        objective: "lambdarank", or "ranknet", which uses no metric.
+        sigma: Steepness of the pair probabilities in the score difference.
+        normalize: Divide each pair's weight by its score difference and scale each query's gradients, as LightGBM does.
+            False: as in the paper.
+        construction: How lambdas are made; see `LambdaRank`.
         reduction: "mean" over the queries, or "sum".
-        random_state: Decides between tied scores.
-        n_threads: All cores if None.
+        random_state: Seed of the order that breaks ties in the scores.
+        n_threads: Number of threads. If None, all cores.
 
     >>> import torch
     >>> from swaprank.torch import ranking_loss
     >>> scores = torch.tensor([0.1, 0.9, 0.4], requires_grad=True)
     >>> loss = ranking_loss(scores, labels=[1, 0, 2], indptr=[0, 3], metric="ndcg")
     >>> loss.backward()
-    >>> (-scores.grad).argmax().item()  # the best document is pushed up the most
+    >>> (-scores.grad).argmax().item()  # the best document has the largest lambda
     2
     """
     torch = _torch()
     if not isinstance(scores, torch.Tensor) or scores.ndim != 1 or not scores.is_floating_point():
         found = f"{scores.dtype} of shape {tuple(scores.shape)}" if hasattr(scores, "dtype") else type(scores).__name__
-        raise DataError(f"scores must be a tensor with one score a document, found {found}.")
+        raise DataError(f"scores must be a tensor with one score per document, found {found}.")
     if objective not in ("lambdarank", "ranknet"):
         raise ParameterError(f"objective must be 'lambdarank' or 'ranknet', found {objective!r}.")
     if reduction not in ("mean", "sum"):
@@ -91,21 +92,21 @@ def ranking_loss(
 def _values_and_gradient(
     objective: PairwiseObjective, bound: BoundMetric, scores: Floats, random_state: int, n_threads: int | None
 ) -> tuple[Floats, Floats]:
-    """The loss of each query, NaN for one that the metric leaves out; and its slope by each document's score."""
+    """The loss of each query, NaN if the metric leaves it out; and the gradient by each document's score."""
     if isinstance(objective, RankNetObjective):
         values = np.empty(len(bound.indptr) - 1)
         ranknet_costs(bound.labels, bound.indptr, scores, float(objective.sigma), values)
     else:
         values = 1.0 - bound.per_query(scores, n_threads=n_threads)
     n = len(scores)
-    gradient, curvature = np.empty(n), np.empty(n)
+    gradient, hess = np.empty(n), np.empty(n)
     data = Dataset(np.zeros((n, 1), np.float32), bound.labels, qid=query_of_row(bound.indptr))
-    objective.bind(data, random_state=random_state, n_threads=n_threads).update(scores, gradient, curvature)
+    objective.bind(data, random_state=random_state, n_threads=n_threads).update(scores, gradient, hess)
     return values, gradient
 
 
 def _array(values: Any) -> Any:
-    """Tensors as arrays; those of whole numbers stay such."""
+    """Tensors as arrays; integer tensors become integer arrays."""
     if not hasattr(values, "detach"):
         return values
     here = values.detach().cpu()
@@ -121,7 +122,7 @@ def _torch() -> Any:
 
 @cache
 def _loss_function() -> Any:
-    """The autograd function; made here, for its base is PyTorch's. Lambdas have no gradient of their own."""
+    """The autograd function, made here because its base class is PyTorch's. It can be differentiated once only."""
     torch = _torch()
     once = torch.autograd.function.once_differentiable
     methods = {"forward": staticmethod(_forward), "backward": staticmethod(once(_backward))}

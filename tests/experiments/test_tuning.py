@@ -16,7 +16,7 @@ from swaprank.registry import ranker_class
 
 TRAIN, VALI = sr.datasets.random_net((40, 30), n_features=5, n_documents=10, levels=3, random_state=0)
 TREES = sr.MART(n_trees=6, min_docs_in_leaf=5)
-RANGE = {"n_leaves": (3, 40), "loss": ["squared", "logistic"]}
+RANGE = {"n_leaves": (3, 40), "objective": ["squared", "logistic"]}
 
 
 @pytest.mark.parametrize("kind", sorted(trainable_rankers()))
@@ -49,13 +49,13 @@ class TestWithOptuna:
     def test_the_best_trial_is_the_ranker(self) -> None:
         tuning = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=6)
         assert [trial.number for trial in tuning.trials] == [1, 2, 3, 4, 5, 6]
-        assert tuning.trials[0].parameters == {"n_leaves": 31, "loss": "squared"}
+        assert tuning.trials[0].parameters == {"n_leaves": 31, "objective": "squared"}
         assert tuning.best.value == max(trial.value for trial in tuning.trials if trial.value is not None)
         assert tuning.ranker.score(VALI) == tuning.best.value
         assert {name: getattr(tuning.ranker, name) for name in RANGE} == tuning.best.parameters
         for trial in tuning.trials:
             assert 3 <= trial.parameters["n_leaves"] <= 40
-            assert trial.parameters["loss"] in RANGE["loss"]
+            assert trial.parameters["objective"] in RANGE["objective"]
         assert not hasattr(TREES, "forest_")
         assert len(json.loads(tuning.to_json())["trials"]) == len(tuning.to_frame()) == 6
         again = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=6)

@@ -63,7 +63,7 @@ def test_truncation_leaves_pairs_out() -> None:
 
 def test_what_has_no_pairs_to_count_is_refused() -> None:
     data, scores = shuffled()
-    with pytest.raises(sr.ParameterError, match="moves documents alone"):
+    with pytest.raises(sr.ParameterError, match="moves documents one by one"):
         sr.effective_pairs(LambdaRankObjective(sr.metric("map"), construction="discrete_bounded"), data, scores)
     with pytest.raises(sr.ParameterError, match="raising=True is for metrics"):
         sr.effective_pairs("ranknet", data, scores, raising=True)
@@ -71,4 +71,4 @@ def test_what_has_no_pairs_to_count_is_refused() -> None:
 
 def test_queries_without_pairs_print() -> None:
     data = sr.Dataset([[0.0]], [1], qid=[1])
-    assert "with a lambda            0      0.0      -" in str(sr.effective_pairs("ndcg", data, [1.0]))
+    assert "with a lambda            0        0.0      -" in str(sr.effective_pairs("ndcg", data, [1.0]))

@@ -106,7 +106,7 @@ def test_for_which_scores_lambdarank_is_a_gradient() -> None:
 
 
 def test_what_is_no_objective_is_refused() -> None:
-    with pytest.raises(sr.ParameterError, match="an objective is 'ranknet', a metric or its name"):
+    with pytest.raises(sr.ParameterError, match="objective must be 'ranknet', a metric or its name"):
         sr.lambda_jacobian(3, [0, 1], [0, 1])  # type: ignore[arg-type]
     with pytest.raises(sr.DataError, match="scores must be one number per document"):
         sr.lambda_jacobian("ranknet", [0, 1], [0, 1, 2])

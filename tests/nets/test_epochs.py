@@ -13,7 +13,7 @@ from swaprank.models.layers import count_weights, make_layers
 from swaprank.models.net import Net
 from swaprank.models.scaling import fit_scaling
 from swaprank.nets.net_training import Trainer, Training, TrainingRules
-from swaprank.objectives.forces import BoundForces
+from swaprank.objectives.kernel_objective import BoundKernelObjective
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 from swaprank.objectives.ranknet_objective import RankNetObjective
 from tests.models.naive_net import naive_cost, naive_scores
@@ -34,13 +34,13 @@ def random_net(data: sr.Dataset, hidden: tuple[int, ...] = (4,), seed: int = 0) 
     return Net(layers, fit_scaling(data.features, np.zeros(data.n_features, bool), True), weights)
 
 
-def ranknet(data: sr.Dataset, sigma: float = 1.0, ties: bool = False) -> BoundForces:
+def ranknet(data: sr.Dataset, sigma: float = 1.0, ties: bool = False) -> BoundKernelObjective:
     return RankNetObjective(sigma, ties).bind(data, random_state=0, n_threads=1)
 
 
 def trained(
-    data: sr.Dataset, bound: BoundForces, net: Net, *, batch: int = 1, training: Training = "factored", epochs: int = 1,
-    rate: float = 0.01,
+    data: sr.Dataset, bound: BoundKernelObjective, net: Net, *, batch: int = 1, training: Training = "factored",
+    epochs: int = 1, rate: float = 0.01,
 ) -> Trainer:  # fmt: skip
     rules = TrainingRules("sgd", rate, 1.0, batch, None, training)
     trainer = Trainer(data, bound, net, rules, None, 0)
@@ -180,5 +180,5 @@ def test_moving_all_scores_alike_changes_nothing() -> None:
 
 def test_weights_that_grow_beyond_all_bounds_are_refused() -> None:
     data = made()
-    with pytest.raises(sr.ParameterError, match="the weights grew beyond all bounds in epoch 1: learning_rate=1e\\+38"):
+    with pytest.raises(sr.ParameterError, match="the weights diverged in epoch 1: learning_rate=1e\\+38"):
         trained(data, ranknet(data), random_net(data, (4, 4)), rate=1e38, epochs=3)

@@ -10,9 +10,9 @@ import swaprank as sr
 from swaprank.arrays import Floats, Ints
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 from swaprank.objectives.objective import Objective
-from swaprank.objectives.pair_sums import push_levels
+from swaprank.objectives.pair_sums import add_pair_sums
 from swaprank.objectives.ranknet_objective import RankNetObjective
-from swaprank.objectives.ranknet_pairs import push_list_down
+from swaprank.objectives.ranknet_pairs import add_list
 
 CLOSE = 1e-7
 
@@ -31,7 +31,7 @@ def all_pairs(labels: Floats, x: Floats, ties: bool, rows: slice | Ints = slice(
 def fast(labels: Floats, x: Floats, ties: bool) -> tuple[Floats, Floats]:
     n = len(x)
     g, h = np.zeros(n), np.zeros(n)
-    push_levels(labels, x, ties, np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), g, h)
+    add_pair_sums(labels, x, ties, np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n), g, h)
     return g, h
 
 
@@ -92,7 +92,7 @@ def test_the_exact_kernel_is_its_twin(ties: bool) -> None:
     labels = np.sort(rng.integers(0, 5, 1000).astype(np.float64))[::-1].copy()
     x = 4.0 * rng.normal(size=1000)
     g, h = np.zeros(1000), np.zeros(1000)
-    push_list_down(labels, x, ties, np.empty(1000), g, h)
+    add_list(labels, x, ties, np.empty(1000), g, h)
     np.testing.assert_allclose(fast(labels, x, ties), (g, h), rtol=1e-7, atol=1e-7)
 
 

@@ -1,5 +1,7 @@
 """Smooth metrics for trees: gradients, steps, units and saddles."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -38,7 +40,8 @@ def test_gradient_is_that_of_the_smooth_metric_of_silverman_widths(metric: str) 
 
     def cost(at: Floats, query: int) -> float:
         bandwidth = 1.06 * deviation * LENGTHS[query] ** -0.2
-        return -float(bound.evaluate(at, 0.5 * 2 * bandwidth**2, np.empty(len(data)))[query])
+        smooth = replace(bound, smoothing_factor=0.5 * 2 * bandwidth**2)
+        return float(smooth.update(at, np.empty(len(data)), np.empty(len(data)))[query])
 
     grad, hess = updated(data, scores, metric, sigma=0.5)
     for query, (a, b) in enumerate(zip(data.indptr, data.indptr[1:], strict=False)):

@@ -13,15 +13,20 @@ from tests.cli.test_cli import swaprank
 TRAIN, TEST = sr.datasets.random_polynomial((120, 120), n_features=6, n_documents=20, levels=5, random_state=0)
 
 
-def smooth(metric: str | sr.Metric = "ndcg@10", **parameters: Any) -> sr.LambdaMART:
-    return sr.LambdaMART(metric, objective="smooth", **({"n_trees": 15, "n_leaves": 7} | parameters))
+def smooth(metric: str | sr.Metric = "ndcg@10", smoothing_factor: float | None = None, **more: Any) -> sr.LambdaMART:
+    objective: Any = "smooth"
+    if smoothing_factor is not None:
+        objective = sr.SmoothBoostingObjective(sr.metric(metric), smoothing_factor)
+    return sr.LambdaMART(metric, objective=objective, **({"n_trees": 15, "n_leaves": 7} | more))
 
 
 def test_it_beats_a_line_and_the_trees_that_it_starts_from() -> None:
     line = sr.LinearRegressionRanker().fit(TRAIN).score(TEST)
     start = sr.MART(n_trees=60, n_leaves=7).fit(TRAIN)
     assert smooth(n_trees=200).fit(TRAIN).score(TEST) > line + 0.02
-    assert smooth(n_trees=100, sigma=0.3, base_ranker=start).fit(TRAIN).score(TEST) > start.score(TEST) + 0.01 > line
+    assert (
+        smooth("ndcg@10", 0.3, n_trees=100, base_ranker=start).fit(TRAIN).score(TEST) > start.score(TEST) + 0.01 > line
+    )
 
 
 @pytest.mark.parametrize(
@@ -39,7 +44,7 @@ def test_it_beats_a_line_and_the_trees_that_it_starts_from() -> None:
 )
 def test_every_metric_of_gains_at_ranks_rises(metric: str | sr.Metric) -> None:
     start = sr.MART(n_trees=10, n_leaves=7).fit(TRAIN)
-    ranker = smooth(metric, sigma=0.3, n_trees=30, base_ranker=start).fit(TRAIN)
+    ranker = smooth(metric, 0.3, n_trees=30, base_ranker=start).fit(TRAIN)
     before, after = (sr.evaluate(TRAIN, each.predict(TRAIN), metric).results[0].mean for each in (start, ranker))
     assert after > before
 
@@ -54,18 +59,19 @@ def test_model_is_identical_for_any_thread_count(tmp_path: Path) -> None:
 
 
 def test_saved_and_cloned(tmp_path: Path) -> None:
-    ranker = smooth(sigma=0.4).fit(TRAIN)
+    ranker = smooth().fit(TRAIN)
     ranker.save(tmp_path / "model.swaprank")
     loaded = sr.load(tmp_path / "model.swaprank")
     assert loaded.get_params() == ranker.get_params() == clone(ranker).get_params()
     np.testing.assert_array_equal(loaded.predict(TEST), ranker.predict(TEST))
     np.testing.assert_array_equal(clone(ranker).fit(TRAIN).predict(TEST), ranker.predict(TEST))
-    assert (ranker.predict(TEST) != sr.LambdaMART(n_trees=15, n_leaves=7, sigma=0.4).fit(TRAIN).predict(TEST)).any()
+    assert (ranker.predict(TEST) != sr.LambdaMART(n_trees=15, n_leaves=7).fit(TRAIN).predict(TEST)).any()
+    np.testing.assert_array_equal(smooth("ndcg@10", 1.0).fit(TRAIN).predict(TEST), ranker.predict(TEST))
 
 
 def test_from_the_command_line(tmp_path: Path) -> None:
     sr.write_letor(TRAIN, tmp_path / "train.txt")
-    settings = ("objective=smooth", "sigma=0.5", "n_trees=4")
+    settings = ("objective=smooth", "n_trees=4")
     done = swaprank(
         "train", tmp_path / "train.txt", "-o", tmp_path / "m.swaprank", *(a for s in settings for a in ("--set", s))
     )
@@ -81,6 +87,8 @@ def test_from_the_command_line(tmp_path: Path) -> None:
         ({"metric": "pairwise"}, "pairwise cannot be smoothed"),
         ({"metric": "bpref"}, "bpref cannot be smoothed"),
         ({"sigma": 0.0}, "sigma must be a number above 0"),
+        ({"sigma": 0.5}, "sigma=0.5 is the steepness of pair probabilities, .*SmoothBoostingObjective"),
+        ({"smoothing_factor": 0.0}, "smoothing_factor must be a number above 0; found 0.0"),
     ],
 )
 def test_what_cannot_be_is_refused(parameters: dict[str, Any], words: str) -> None:

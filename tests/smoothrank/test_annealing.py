@@ -28,11 +28,11 @@ def test_cost_gradient_equals_finite_differences() -> None:
     rng = np.random.default_rng(0)
     one = ascent(rng.normal(size=6), 0.3)
     w = rng.normal(size=6)
-    _, gradient = one.cost(w, 0.5)
+    _, gradient = one.cost(w, one.smoothed(0.5))
     for p in range(6):
         move = np.zeros(6)
         move[p] = 1e-6
-        slope = (one.cost(w + move, 0.5)[0] - one.cost(w - move, 0.5)[0]) / 2e-6
+        slope = (one.cost(w + move, one.smoothed(0.5))[0] - one.cost(w - move, one.smoothed(0.5))[0]) / 2e-6
         assert gradient[p] == pytest.approx(slope, abs=1e-7)
 
 
@@ -41,8 +41,8 @@ def test_a_climb_makes_the_metric_better(optimizer: Any) -> None:
     start = np.full(6, 0.1)
     one = ascent(start, 1e-3, optimizer=optimizer, max_iterations=100)
     at = one.climb(start, 1.0)
-    assert one.cost(at, 1.0)[0] < one.cost(start, 1.0)[0] - 0.01
-    assert np.abs(one.cost(at, 1.0)[1]).max() < 1e-3
+    assert one.cost(at, one.smoothed(1.0))[0] < one.cost(start, one.smoothed(1.0))[0] - 0.01
+    assert np.abs(one.cost(at, one.smoothed(1.0))[1]).max() < 1e-3
 
 
 def test_where_sigma_is_large_the_weights_are_w0_wherever_they_began() -> None:
@@ -60,7 +60,9 @@ def test_lemma_one() -> None:
     for c in (0.1, 4.0, 100.0):
         one, other = ascent(np.zeros(6), 0.05), ascent(np.zeros(6), 0.05 * c)
         w = np.random.default_rng(3).normal(size=6)
-        assert one.cost(w, 0.5)[0] == pytest.approx(other.cost(w / np.sqrt(c), 0.5 / c)[0], abs=1e-12)
+        assert one.cost(w, one.smoothed(0.5))[0] == pytest.approx(
+            other.cost(w / np.sqrt(c), other.smoothed(0.5 / c))[0], abs=1e-12
+        )
         exact = {"max_iterations": 3000}
         first = replace(one, **exact).climb(start, 0.5)  # type: ignore[arg-type]
         second = replace(other, **exact).climb(start / np.sqrt(c), 0.5 / c)  # type: ignore[arg-type]
@@ -71,9 +73,9 @@ def test_a_candidate_without_a_fold_does_not_see_it() -> None:
     aside = np.arange(DATA.n_queries) < 10
     part, whole = ascent(np.zeros(6), 0.01, DATA.subset(~aside)), without(ascent(np.zeros(6), 0.01), aside)
     w = np.random.default_rng(4).normal(size=6)
-    for (one, slope), n_queries in ((part.cost(w, 0.5), 30), (whole.cost(w, 0.5), 40)):
-        assert one * n_queries == pytest.approx(part.cost(w, 0.5)[0] * 30, abs=1e-12)
-        np.testing.assert_allclose(slope * n_queries, part.cost(w, 0.5)[1] * 30, atol=1e-12)
+    for (one, slope), n_queries in ((part.cost(w, part.smoothed(0.5)), 30), (whole.cost(w, whole.smoothed(0.5)), 40)):
+        assert one * n_queries == pytest.approx(part.cost(w, part.smoothed(0.5))[0] * 30, abs=1e-12)
+        np.testing.assert_allclose(slope * n_queries, part.cost(w, part.smoothed(0.5))[1] * 30, atol=1e-12)
 
 
 def test_candidates_are_identical_for_any_number_of_threads() -> None:

@@ -9,8 +9,11 @@ from typing import Any, NamedTuple
 
 from swaprank.errors import ParameterError, did_you_mean
 from swaprank.experiments.config_files import NONE
+from swaprank.objectives.objective import Objective
 from swaprank.rankers.ranker import Ranker
 from swaprank.registry import RANKERS, make_ranker, ranker_class
+
+_NOT_TRAINED_FOR = ("metric", "base_ranker", "members", "n_threads")
 
 
 class ParameterInfo(NamedTuple):
@@ -48,6 +51,8 @@ def parse_settings(ranker: str, settings: Iterable[str]) -> dict[str, Any]:
 def training_parameters(ranker: Ranker) -> dict[str, Any]:
     """The parameters that the model depends on, apart from the metric: all except base_ranker and n_threads.
 
+    An objective given as an instance is named by its text.
+
     >>> import swaprank as sr
     >>> from swaprank.experiments.ranker_parameters import training_parameters
     >>> training_parameters(sr.Combination())
@@ -55,9 +60,8 @@ def training_parameters(ranker: Ranker) -> dict[str, Any]:
     """
     names = type(ranker)._get_param_names()
     order = [name for name in inspect.signature(type(ranker)).parameters if name in names]
-    return {
-        name: getattr(ranker, name) for name in order if name not in ("metric", "base_ranker", "members", "n_threads")
-    }
+    values = {name: getattr(ranker, name) for name in order if name not in _NOT_TRAINED_FOR}
+    return {name: str(value) if isinstance(value, Objective) else value for name, value in values.items()}
 
 
 def from_config_value(value: Any) -> Any:

@@ -51,7 +51,7 @@ _NET: dict[str, Range] = {
 
 DEFAULT_RANGES: dict[str, dict[str, Range]] = {
     "lambdamart": {**_TREES, "sigma": FloatRange(0.3, 3.0, log=True), "normalize": Choice((True, False))},
-    "mart": {**_TREES, "loss": Choice(("squared", "logistic", "balanced_logistic"))},
+    "mart": {**_TREES, "objective": Choice(("squared", "logistic", "balanced_logistic"))},
     "lambdarank": {**_NET, "sigma": FloatRange(0.3, 3.0, log=True), "normalize": Choice((True, False))},
     "ranknet": {**_NET, "sigma": FloatRange(0.3, 3.0, log=True)},
     "smoothrank": {

@@ -1,4 +1,4 @@
-"""How many pairs a metric learns from: those whose lambda is not zero [Donmez2009, section 7.2]."""
+"""Effective pairs of a metric: those whose lambda is not zero [Donmez2009, section 7.2]."""
 
 from __future__ import annotations
 
@@ -18,10 +18,21 @@ from swaprank.metrics.families import WORK_ROWS, prepare_swaps, rows_that_count,
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import rank_documents
 from swaprank.metrics.pairwise_kernel import count_pairs
-from swaprank.metrics.terms import PAIRWISE
-from swaprank.objectives.constructions import DISCRETE_BOUNDED, LOCAL_COST, LOCAL_GRADIENT, SPRING
-from swaprank.objectives.forces import GIVEN_PAIRS, RANKNET, Forces, longest_of
+from swaprank.metrics.terms import PAIRWISE, UNLIMITED, MetricTerms
+from swaprank.objectives.constructions import (
+    CONSTRUCTIONS,
+    DISCRETE_BOUNDED,
+    LOCAL_COST,
+    LOCAL_GRADIENT,
+    PAIRS,
+    SPRING,
+    ConstructionArrays,
+)
+from swaprank.objectives.lambdarank_objective import LambdaRankObjective
+from swaprank.objectives.lambdas import LambdaArrays
 from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective
+from swaprank.objectives.query_gradients import longest_of
+from swaprank.objectives.ranknet_queries import GivenPairsArrays
 from swaprank.rendering.text_tables import text_table
 from swaprank.threads import run_in_threads
 
@@ -29,7 +40,7 @@ from swaprank.threads import run_in_threads
 @final
 @dataclass(frozen=True, eq=False)
 class EffectivePairs:
-    """Pairs of each query, counted; printable.
+    """The number of pairs of each query; printable.
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[1], [2], [3]], [0, 0, 1], qid=[1, 1, 1])
@@ -38,23 +49,23 @@ class EffectivePairs:
     """
 
     name: str
-    """Of what was learned: "ranknet", or a metric."""
+    """The objective: "ranknet", or a metric."""
     qids: AnyArray
     pairs: Floats
-    """Pairs of different labels; or those that the data set brings along, for RankNet."""
+    """Pairs of different labels; for RankNet on a data set with `pairs`, these."""
     told_apart: Floats
-    """Pairs that the metric tells apart: fewer where it takes several labels for the same."""
+    """Pairs of different gains: fewer if the metric gives several labels the same gain."""
     effective: Floats
-    """Pairs with a lambda."""
+    """Pairs whose lambda is not zero."""
 
     @property
     def n_pairs(self) -> int:
-        """Pairs in all."""
+        """Pairs of all queries."""
         return int(self.pairs.sum())
 
     @property
     def n_effective(self) -> int:
-        """Pairs with a lambda, in all."""
+        """Effective pairs of all queries."""
         return int(self.effective.sum())
 
     def __str__(self) -> str:
@@ -66,72 +77,80 @@ class EffectivePairs:
                 ("with a lambda", self.effective),
             )
         ]
-        return text_table([self.name, "pairs", "a query", "share"], rows)
+        return text_table([self.name, "pairs", "per query", "share"], rows)
 
 
 def effective_pairs(
     objective: str | Metric | PairwiseObjective, data: Dataset, scores: ArrayLike, *, raising: bool = False
 ) -> EffectivePairs:
-    """Count the pairs, and those with a lambda at these scores, of each query and in all.
+    """Count the pairs of each query, and those whose lambda is not zero at these scores.
 
     Args:
         objective: "ranknet", a metric or its name for LambdaRank, or an objective.
         data: The judged documents.
-        scores: One a row, in the order in which the rows were given; ties are broken as in training.
-        raising: Count only pairs whose swap would raise the metric: for MRR those of [Donmez2009, Eq. 11], which leaves
-            out that the topmost relevant document may fall.
+        scores: One per row, in the order of the rows; ties are broken as in training.
+        raising: Count only pairs whose swap would raise the metric. For MRR these are the pairs of [Donmez2009, Eq.
+            11], which ignores swaps that lower the topmost relevant document.
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[1], [2], [3], [4]], [0, 0, 1, 1], qid=[1, 1, 1, 1])
     >>> print(sr.effective_pairs("mrr", data, [4, 3, 2, 1]))
-    mrr                  pairs  a query   share
-    -------------------  -----  -------  ------
-    of different labels      4      4.0  100.0%
-    told apart               4      4.0  100.0%
-    with a lambda            4      4.0  100.0%
+    mrr                  pairs  per query   share
+    -------------------  -----  ---------  ------
+    of different labels      4        4.0  100.0%
+    told apart               4        4.0  100.0%
+    with a lambda            4        4.0  100.0%
     >>> sr.effective_pairs("mrr", data, [4, 1, 3, 2]).n_effective  # all but the swap of the last two
     3
     """
     chosen = pairwise_objective(objective)
     bound = chosen.bind(data, random_state=0, n_threads=None)
-    forces, indptr = bound.forces, bound.indptr
+    arrays, indptr = bound.arrays, bound.indptr
     here = np.array(data.by_query(check_scores(scores, len(data))))
-    if forces.rule == DISCRETE_BOUNDED:
-        raise ParameterError("construction='discrete_bounded' moves documents alone: it has no pairs to count.")
-    # RankNet's forces are those of the pairwise metric, but no swap weighs them.
-    if raising and forces.terms.family == PAIRWISE:
+    construction = CONSTRUCTIONS.get(getattr(chosen, "construction", ""), PAIRS)
+    if construction == DISCRETE_BOUNDED:
+        raise ParameterError("construction='discrete_bounded' moves documents one by one: it has no pairs to count.")
+    weighted = isinstance(arrays, ConstructionArrays | LambdaArrays) and arrays.terms.family != PAIRWISE
+    if raising and not weighted:
         raise ParameterError("raising=True is for metrics whose swap gains weigh the pairs.")
     labels = np.array(data.by_query(data.labels))
     pairs, told_apart, effective = (np.zeros(data.n_queries) for _ in range(3))
     count_pairs(labels, indptr, longest_list(indptr), pairs)
-    count_pairs(forces.terms.gains, indptr, longest_list(indptr), told_apart)
-    if forces.rule == GIVEN_PAIRS:
-        pairs = told_apart = effective = np.diff(forces.pair_indptr).astype(np.float64)
-    elif forces.rule == RANKNET or forces.terms.family == PAIRWISE:
+    gains = arrays.terms.gains if weighted else labels
+    count_pairs(gains, indptr, longest_list(indptr), told_apart)
+    if isinstance(arrays, GivenPairsArrays):
+        pairs = told_apart = effective = np.diff(arrays.pair_indptr).astype(np.float64)
+    elif not weighted:
         lengths = np.diff(indptr)
-        effective = lengths * (lengths - 1) / 2.0 if forces.ties else told_apart
+        effective = lengths * (lengths - 1) / 2.0 if getattr(chosen, "ties", False) else told_apart
     else:
+        truncation = getattr(arrays, "truncation", UNLIMITED)
         run_in_threads(
-            lambda first, last: count_effective(forces, indptr, here, raising, first, last, effective), bound.chunks
+            lambda first, last: count_effective(
+                construction, arrays.terms, arrays.tie_order, truncation, indptr, here, raising, first, last, effective
+            ),
+            bound.chunks,
         )
-    name = "ranknet" if forces.rule in (RANKNET, GIVEN_PAIRS) else bound.name
+    name = "ranknet"
+    if isinstance(chosen, LambdaRankObjective) and isinstance(arrays, ConstructionArrays | LambdaArrays):
+        name = str(chosen.metric)
     return EffectivePairs(name, data.qids, pairs, told_apart, effective)
 
 
 @kernel
 def count_effective(
-    forces: Forces, indptr: Ints, scores: Floats, raising: bool, first: int, last: int, counts: Floats
-) -> None:
+    construction: int, terms: MetricTerms, tie_order: Ints, truncation: int, indptr: Ints, scores: Floats,
+    raising: bool, first: int, last: int, counts: Floats,
+) -> None:  # fmt: skip
     """counts[q]: pairs of the queries from first to last whose weight is not zero, or whose swap raises the metric."""
     longest = longest_of(indptr, first, last)
-    terms, rule = forces.terms, forces.rule
     order, scratch = np.empty(longest, np.int64), np.empty(longest, np.int64)
     gains, swap, work = np.empty(longest), np.empty((1, longest)), np.empty((WORK_ROWS, longest + 1))
     for query in range(first, last):
         start = indptr[query]
         n = indptr[query + 1] - start
         for r in range(n):
-            order[r] = forces.tie_order[start + r]
+            order[r] = tie_order[start + r]
         rank_documents(scores, order[:n], scratch, gains)
         for r in range(n):
             gains[r] = terms.gains[order[r]]
@@ -140,7 +159,7 @@ def count_effective(
         if rows == 0:
             continue
         prepare_swaps(terms, query, gains[:n], work)
-        for i in range(n if rule == SPRING else min(rows, forces.truncation)):
+        for i in range(n if construction == SPRING else min(rows, truncation)):
             if i < rows:
                 swap_gain_rows(terms, query, gains[:n], i, i + 1, work, swap)
             while below < n and (below <= i or gains[below] == gains[i]):
@@ -148,9 +167,9 @@ def count_effective(
             for j in range(i + 1, n):
                 change = swap[0, j] if i < rows else 0.0
                 nearest = j == below or (below == i + 1 and gains[j] == gains[below])
-                chosen = (rule != LOCAL_GRADIENT or j == i + 1) and (rule != LOCAL_COST or nearest)
-                pushes = change > 0.0 if raising else change != 0.0 or rule == SPRING
-                counts[query] += gains[i] != gains[j] and chosen and pushes
+                chosen = (construction != LOCAL_GRADIENT or j == i + 1) and (construction != LOCAL_COST or nearest)
+                counted = change > 0.0 if raising else change != 0.0 or construction == SPRING
+                counts[query] += gains[i] != gains[j] and chosen and counted
 
 
 def _share(part: float, whole: float) -> str:

@@ -15,19 +15,21 @@ from swaprank.data.scores import check_scores
 from swaprank.errors import DataError
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.terms import PAIRWISE
-from swaprank.objectives.forces import PAIRS, RANKNET, BoundForces
+from swaprank.objectives.kernel_objective import BoundKernelObjective
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective
+from swaprank.objectives.lambdas import LambdaArrays
 from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective
+from swaprank.objectives.ranknet_queries import LongRankNetArrays, RankNetArrays
 
 _TOLERANCE = 1e-6
-"""Relative to the largest entry or eigenvalue; differences of gradients are good to about 1e-9."""
+"""Relative to the largest entry or eigenvalue; numeric differences have an error of about 1e-9."""
 _STEP = 1e-5
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class LambdaJacobian:
-    """J_ij = d grad_i / d s_j at the scores of one query, and what it says; `str()` puts it into words.
+    """J_ij = d grad_i / d s_j at the scores of one query; `str()` says in words whether it is that of a cost.
 
     >>> import swaprank as sr
     >>> isinstance(sr.lambda_jacobian("ranknet", [0, 1], [0.0, 0.0]), sr.LambdaJacobian)
@@ -39,7 +41,7 @@ class LambdaJacobian:
     eigenvalues: Floats
     """Of the symmetric part, ascending."""
     order_held: bool
-    """Whether swap gains were held as they are at this order of the documents: they jump where two change places."""
+    """Whether the swap gains are those of this order of the documents; they jump where two documents swap ranks."""
 
     @property
     def asymmetry(self) -> float:
@@ -49,12 +51,12 @@ class LambdaJacobian:
 
     @property
     def symmetric(self) -> bool:
-        """Whether the lambdas are, about here, the gradient of some cost (Poincaré's lemma)."""
+        """Whether the lambdas are, near these scores, the gradient of some cost (Poincaré's lemma)."""
         return self.asymmetry <= _TOLERANCE
 
     @property
     def positive_semidefinite(self) -> bool:
-        """Whether that cost is, about here, convex."""
+        """Whether that cost is convex near these scores."""
         return bool(self.eigenvalues[0] >= -_TOLERANCE * np.abs(self.eigenvalues).max())
 
     def __str__(self) -> str:
@@ -80,14 +82,14 @@ def lambda_jacobian(
     """The Jacobian of one query's lambdas: symmetric if they are a gradient, positive semidefinite if of a convex cost.
 
     RankNet's is both, at all scores: J is the Laplacian of a graph whose edges are the pairs, weighted by
-    sigma² rho (1 - rho). So is LambdaRank's, with |dZ| as a factor, inside every set of scores that put the documents
-    in one order. Where two documents change places, |dZ| of their pairs with third ones jumps, so that no cost has
-    these lambdas everywhere, unless a query has but two documents. Normalised lambdas are not even there a gradient.
+    sigma² rho (1 - rho). So is LambdaRank's, with |dZ| as a factor, as long as the order of the documents is the same.
+    Where two documents swap ranks, |dZ| of their pairs with third documents jumps, so no cost has these lambdas as its
+    gradient everywhere, except for queries of two documents. Normalised lambdas are not a gradient anywhere.
 
     Args:
         objective: "ranknet", a metric or its name for LambdaRank as in the paper, or an objective.
-        labels: Of one query's documents.
-        scores: One a document; ties are broken as in training.
+        labels: One per document of one query.
+        scores: One per document; ties are broken as in training.
 
     >>> import swaprank as sr
     >>> print(sr.lambda_jacobian("ranknet", [2, 1, 0], [0.5, 0.1, 0.3]))
@@ -99,43 +101,46 @@ gradient of a cost that is convex, at all scores.
     chosen = pairwise_objective(objective)
     judged = np.atleast_1d(np.asarray(labels, dtype=np.float64))
     if judged.ndim != 1 or len(judged) == 0:
-        raise DataError("labels must be one a document of one query.")
+        raise DataError("labels must have one label per document of one query.")
     here = check_scores(np.atleast_1d(np.asarray(scores, dtype=np.float64)), len(judged))
     data = Dataset(np.zeros((len(judged), 1)), judged, qid=np.zeros(len(judged), np.int64))
     bound = chosen.bind(data, random_state=0, n_threads=1)
-    rule = bound.forces.rule
-    if rule == RANKNET or (rule == PAIRS and not bound.forces.normalize):
-        matrix = _laplacian(_pair_weights(chosen, bound, judged, here), here, bound.forces.sigma)
+    arrays = bound.arrays.lists if isinstance(bound.arrays, LongRankNetArrays) else bound.arrays
+    is_ranknet = isinstance(arrays, RankNetArrays)
+    if is_ranknet or (isinstance(arrays, LambdaArrays) and not arrays.normalize):
+        matrix = _laplacian(_pair_weights(chosen, arrays, judged, here), here, arrays.sigma)
     else:
         matrix = _by_differences(bound, here)
     eigenvalues = np.asarray(np.linalg.eigvalsh((matrix + matrix.T) / 2), dtype=np.float64)
-    return LambdaJacobian(chosen, matrix, eigenvalues, rule != RANKNET)
+    return LambdaJacobian(chosen, matrix, eigenvalues, not is_ranknet)
 
 
-def _pair_weights(objective: PairwiseObjective, bound: BoundForces, labels: Floats, scores: Floats) -> Floats:
-    """What each pair's RankNet force is multiplied by; 0 for pairs that do not push."""
-    forces, n = bound.forces, len(labels)
-    pushes = forces.terms.gains[:, None] != forces.terms.gains
-    if forces.ties:
-        pushes = ~np.eye(n, dtype=bool)
-    weights = np.full((n, n), 1.0 / forces.terms.divisors[0])
-    if isinstance(objective, LambdaRankObjective) and forces.rule == PAIRS:
-        order = forces.tie_order[np.argsort(-scores[forces.tie_order], kind="stable")]
-        gains = weights if forces.terms.family == PAIRWISE else np.abs(objective.metric.swap_gains(labels[order]))
-        rank = np.arange(n)
-        weights = np.empty((n, n))
-        weights[np.ix_(order, order)] = np.where(np.minimum(rank[:, None], rank) < forces.truncation, gains, 0.0)
-    return np.where(pushes, weights, 0.0)
+def _pair_weights(
+    objective: PairwiseObjective, arrays: RankNetArrays | LambdaArrays, labels: Floats, scores: Floats
+) -> Floats:
+    """The factor of each pair's RankNet gradient; 0 for documents that are no pair."""
+    n = len(labels)
+    if isinstance(arrays, RankNetArrays):
+        is_pair = ~np.eye(n, dtype=bool) if arrays.ties else arrays.labels[:, None] != arrays.labels
+        return np.where(is_pair, 1.0 / arrays.divisors[0], 0.0)
+    terms, weights = arrays.terms, np.empty((n, n))
+    order = arrays.tie_order[np.argsort(-scores[arrays.tie_order], kind="stable")]
+    gains: Floats = np.full((n, n), 1.0 / terms.divisors[0])
+    if isinstance(objective, LambdaRankObjective) and terms.family != PAIRWISE:
+        gains = np.abs(objective.metric.swap_gains(labels[order]))
+    rank = np.arange(n)
+    weights[np.ix_(order, order)] = np.where(np.minimum(rank[:, None], rank) < arrays.truncation, gains, 0.0)
+    return np.where(terms.gains[:, None] != terms.gains, weights, 0.0)
 
 
 def _laplacian(weights: Floats, scores: Floats, sigma: float) -> Floats:
-    ahead = sigma * (scores[:, None] - scores)
-    edges: Floats = sigma**2 * weights * expit(ahead) * expit(-ahead)
+    margin = sigma * (scores[:, None] - scores)
+    edges: Floats = sigma**2 * weights * expit(margin) * expit(-margin)
     return np.diag(edges.sum(axis=1)) - edges
 
 
-def _by_differences(bound: BoundForces, scores: Floats) -> Floats:
-    """Central differences with steps so small that no two documents change places."""
+def _by_differences(bound: BoundKernelObjective, scores: Floats) -> Floats:
+    """Central differences, with steps so small that no two documents swap ranks."""
     gaps = np.diff(np.sort(scores))
     if (gaps == 0).any():
         raise DataError("these lambdas jump where two scores are equal: give scores that differ.")

@@ -1,16 +1,16 @@
-"""One epoch: every query in turn is scored, its forces are taken back through the net, and the weights move.
+"""One epoch: for each query, score its documents, backpropagate the objective's gradient, and update the weights.
 
-                      ┌──────────── one query ────────────────────────────────────────────┐
-    rows ─► scaled ─► forward ─► scores ─► forces (dC/ds a document) ─► backward ─► gradient ─► step
-                      └─ n forwards ─┘     └─ n² pairs, or n log n ─┘   └─ n backwards ─┘     one a query, or a batch
+                      ┌──────────── one query ─────────────────────────────────────────┐
+    rows ─► scaled ─► forward ─► scores ─► dC/ds of each document ─► backward ─► gradient ─► step
+                      └─ n forwards ─┘     └─ n² pairs, or n log n ┘ └─ n backwards ─┘    per query, or per batch
 
-This is the factored training [Burges2006, section 5]: the force on a document is the sum over all its pairs, so that it
-goes forward and back once, whatever the number of its pairs. Training pair by pair is in pair_epochs.py.
+This is factored training [Burges2006, section 5]: the gradient of a document is summed over all its pairs first, so one
+forward and one backward pass per document is enough. Training pair by pair is in pair_epochs.py.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,26 +20,26 @@ from swaprank.models.layers import Layers, Reals
 from swaprank.models.propagation import backward, forward, rows_in_block
 from swaprank.models.scaling import Scaling, scale_rows
 from swaprank.nets.optimizers import Stepper, step
-from swaprank.nets.query_forces import Rule, forces_of_query
-from swaprank.objectives.forces import Forces
+from swaprank.objectives.query_gradients import query_gradients, weigh_queries
 
 
 class Documents(NamedTuple):
-    """The documents to learn from, as kernels take them."""
+    """The training documents, as kernels take them."""
 
     features: Features
     rows: Ints
     """Rows of `features`, query after query."""
     indptr: Ints
     base: Floats
-    """What is added to each document's score, query after query."""
+    """Added to each document's score, query after query."""
+    weights: Floats
+    """Sample weights, query after query; empty if all are 1."""
 
 
 @kernel
 def train_epoch(
     documents: Documents,
-    rule: Rule,
-    forces: Forces,
+    objective: Any,
     scaling: Scaling,
     layers: Layers,
     stepper: Stepper,
@@ -51,10 +51,10 @@ def train_epoch(
     grad: Floats,
     hess: Floats,
 ) -> int:
-    """Go through the queries in the given order; `scores` become those that each document had at its turn.
+    """Train on the queries in the given order; write the scores that each document had in its turn.
 
-    Queries on which no force acts are passed by. Gives the number of queries that were gone through: fewer than there
-    are if a score was no longer finite.
+    `objective` is what `query_gradients` takes. Queries whose gradient is zero are skipped. Returns the number of
+    queries processed, which is smaller than their number if a score was not finite.
     """
     indptr, real = documents.indptr, weights.dtype
     n_features, n_units, widest = layers.sizes[0], layers.sizes[1:].sum(), layers.sizes[1:].max()
@@ -77,7 +77,8 @@ def train_epoch(
                 scores[r] = documents.base[r] + values[len(values) - b + r]
         if not np.isfinite(scores[start:stop].sum()):
             return at
-        forces_of_query(rule, forces, indptr, scores, query, grad, hess)
+        query_gradients(objective, indptr, scores, query, query + 1, grad, hess)
+        weigh_queries(documents.weights, indptr, query, query + 1, grad, hess)
         if (grad[start:stop] == 0.0).all():
             continue
         for a in range(start, stop, n_block):

@@ -1,10 +1,10 @@
-"""Epoch after epoch: the order of the queries, the learning rate, and new beginnings."""
+"""The loop over epochs: the order of the queries, the learning rate, and restarts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
 
@@ -16,9 +16,10 @@ from swaprank.models.layers import random_weights
 from swaprank.models.net import Net
 from swaprank.nets.epochs import Documents, train_epoch
 from swaprank.nets.optimizers import Optimizer, Stepper, make_stepper
-from swaprank.nets.pair_epochs import train_pair_epoch
-from swaprank.nets.query_forces import rule_of
-from swaprank.objectives.forces import BoundForces
+from swaprank.nets.pair_epochs import train_pair_epoch, training_pairs
+from swaprank.objectives.objective import BoundObjective
+from swaprank.objectives.query_gradients import KERNELS
+from swaprank.objectives.ranknet_queries import GivenPairsArrays, LongRankNetArrays, RankNetArrays
 
 Training = Literal["factored", "pairs", "online"]
 
@@ -27,7 +28,7 @@ TRAININGS: tuple[Training, ...] = ("factored", "pairs", "online")
 
 @dataclass(frozen=True)
 class TrainingRules:
-    """How a net is trained; see the rankers for what each of them means."""
+    """How a net is trained; the rankers document each parameter."""
 
     optimizer: Optimizer
     learning_rate: float
@@ -44,7 +45,7 @@ class Trainer:
     def __init__(
         self,
         data: Dataset,
-        bound: BoundForces,
+        bound: BoundObjective,
         net: Net,
         rules: TrainingRules,
         measure: Callable[[Floats], float] | None,
@@ -54,7 +55,8 @@ class Trainer:
         n = len(data)
         rows = np.arange(n) if data.order is None else np.array(data.order)
         base = np.zeros(n) if data.base_score is None else np.array(data.by_query(data.base_score))
-        self.documents = Documents(read_only(data.features), rows, bound.indptr, base)
+        self.documents = Documents(read_only(data.features), rows, bound.indptr, base, bound.weights)
+        self.objective = _objective_arrays(bound, rules.training)
         self.bound = bound
         self.net = net
         self.rules = rules
@@ -65,29 +67,29 @@ class Trainer:
         self.rate = float(rules.learning_rate)
         self.scores, self.grad, self.hess = np.zeros(n), np.zeros(n), np.zeros(n)
         self.measured: list[float] = []
-        """What `measure` said of every epoch since the last beginning."""
+        """The training measure of every epoch since the last restart."""
         self.best = -np.inf
-        """The most that it ever said."""
+        """The best training measure of all epochs."""
         self.n_epochs = 0
 
     def epoch(self, number: int) -> None:
-        """Go once through all queries, in an order drawn for this epoch."""
+        """Train one epoch, with the queries in a random order drawn for it."""
         rng = np.random.default_rng([self.random_state, number])
         queries = rng.permutation(len(self.bound.indptr) - 1)
         if self.is_on_a_plateau:
-            self._begin_anew(rng)
-        net, forces, batch = self.net, self.bound.forces, self.rules.batch_queries
-        common = (forces, net.scaling, net.layers, self.stepper, self.rate, queries)
+            self._restart(rng)
+        net, batch = self.net, self.rules.batch_queries
+        common = (self.documents, self.objective, net.scaling, net.layers, self.stepper, self.rate, queries)
         if self.rules.training == "factored":
             outputs = (self.weights, self.scores, self.grad, self.hess)
-            gone = train_epoch(self.documents, rule_of(forces, self.bound.indptr), *common, batch, *outputs)
+            done = train_epoch(*common, batch, *outputs)
         else:
             batch = 0 if self.rules.training == "online" else batch
-            gone = train_pair_epoch(self.documents, *common, batch, self.weights, self.scores)
-        self.bound.refuse_failures(self.grad)
-        if gone < len(queries) or not np.isfinite(self.weights).all():
+            done = train_pair_epoch(*common, batch, self.weights, self.scores)
+        self.bound.check(self.grad, self.scores)
+        if done < len(queries) or not np.isfinite(self.weights).all():
             raise ParameterError(
-                f"the weights grew beyond all bounds in epoch {number}: learning_rate={self.rules.learning_rate:g} is "
+                f"the weights diverged in epoch {number}: learning_rate={self.rules.learning_rate:g} is "
                 "too large; try a tenth of it."
             )
         if self.measure is not None:
@@ -100,19 +102,34 @@ class Trainer:
 
     @property
     def is_best(self) -> bool:
-        """Whether the training measure of the last epoch was the best of all, or none is taken."""
+        """Whether the last epoch had the best training measure of all, or none is measured."""
         return not self.measured or self.measured[-1] == self.best
 
     @property
     def is_on_a_plateau(self) -> bool:
-        """Whether the training measure has not risen for so long that training is to begin anew [Burges2006, 6.3]."""
+        """Whether the training measure has not risen for `restart_rounds` epochs [Burges2006, section 6.3]."""
         patience = self.rules.restart_rounds
         if patience is None or not self.measured:
             return False
         return len(self.measured) - 1 - int(np.argmax(self.measured)) >= patience
 
-    def _begin_anew(self, rng: np.random.Generator) -> None:
+    def _restart(self, rng: np.random.Generator) -> None:
         self.weights[:] = random_weights(self.net.layers, rng)
         self.stepper = make_stepper(self.rules.optimizer, self.weights)
         self.rate = float(self.rules.learning_rate)
         self.measured = []
+
+
+def _objective_arrays(bound: BoundObjective, training: Training) -> Any:
+    """What the epoch kernels take of the objective."""
+    arrays = bound.kernel_arrays()
+    if training != "factored":
+        if not isinstance(arrays, RankNetArrays | LongRankNetArrays | GivenPairsArrays):
+            raise ParameterError(f"training='{training}' goes pair by pair, which only RankNet's objective does.")
+        return training_pairs(arrays, len(bound.indptr) - 1)
+    if type(arrays) not in KERNELS:
+        raise ParameterError(
+            f"{type(bound).__name__.removeprefix('Bound')}Objective trains trees only: its gradient of one query "
+            "depends on the scores of all queries. For a net, give a SmoothObjective."
+        )
+    return arrays

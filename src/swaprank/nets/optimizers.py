@@ -1,10 +1,10 @@
-"""Steps down a gradient: plain, with momentum, or Adam's.
+"""Gradient descent steps: plain, with momentum, or Adam.
 
     sgd        w -= rate g
     momentum   v = 0.9 v + g,   w -= rate v
     adam       m = 0.9 m + 0.1 g,   v = 0.999 v + 0.001 g²,   w -= rate m' / (sqrt(v') + 1e-8)
 
-where m' and v' are m and v over 1 - 0.9^t and 1 - 0.999^t, t steps after they began at 0 [Kingma and Ba 2015].
+where m' = m / (1 - 0.9^t) and v' = v / (1 - 0.999^t) after t steps from 0 [Kingma and Ba 2015].
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from swaprank.models.layers import Reals
 Optimizer = Literal["sgd", "momentum", "adam"]
 
 OPTIMIZERS: tuple[Optimizer, ...] = ("sgd", "momentum", "adam")
-"""By number, as kernels know them."""
+"""The position is the number that kernels use."""
 
 SGD, MOMENTUM, ADAM = range(3)
 
@@ -28,17 +28,17 @@ _MOMENTUM, _MEAN, _SQUARE, _LEAST = 0.9, 0.9, 0.999, 1e-8
 
 
 class Stepper(NamedTuple):
-    """A rule and what it remembers of earlier gradients, as kernels take it."""
+    """An optimizer and its state, as kernels take them."""
 
     optimizer: int
     mean: Reals
     square: Reals
     clock: Floats
-    """One value: the steps taken so far."""
+    """One value: the number of steps so far."""
 
 
 def make_stepper(optimizer: Optimizer, weights: Reals) -> Stepper:
-    """A rule that remembers nothing yet."""
+    """An optimizer in its initial state."""
     number = OPTIMIZERS.index(optimizer)
     none = np.zeros(0, weights.dtype)
     mean = none if number == SGD else np.zeros_like(weights)
@@ -47,7 +47,7 @@ def make_stepper(optimizer: Optimizer, weights: Reals) -> Stepper:
 
 @kernel
 def step(stepper: Stepper, rate: float, n: int, gradient: Reals, weights: Reals) -> None:
-    """Move the weights down the mean of the n gradients that were added up, and set their sum back to 0."""
+    """Step down the mean of n gradients, given their sum, and set the sum to 0."""
     mean, square = stepper.mean, stepper.square
     real = weights.dtype.type
     if n > 1:

@@ -1,11 +1,11 @@
-"""RankNet's first training [Burges2005, section 4]: pair by pair, two forwards and two backwards each.
+"""RankNet's original training [Burges2005, section 4]: pair by pair, two forwards and two backwards each.
 
-    i ─► forward ─► s_i ┐                    ┌─► backward with  +f  ─┐
-                        ├─► f = sigma (p - P)┤                       ├─► gradient ─► step a pair, or a batch of queries
-    j ─► forward ─► s_j ┘                    └─► backward with  -f  ─┘
+    i ─► forward ─► s_i ┐                    ┌─► backward with  +d  ─┐
+                        ├─► d = sigma (p - P)┤                       ├─► gradient ─► step per pair, or batch of queries
+    j ─► forward ─► s_j ┘                    └─► backward with  -d  ─┘
 
-With a step a batch of queries the gradient is that of the factored training (epochs.py), which needs one forward and
-one backward a document. It is kept as the twin of that one, and for whoever wants a step a pair.
+With one step per batch of queries the gradient equals that of factored training (epochs.py), which needs one forward
+and one backward per document. It serves as a check of factored training, and offers one step per pair.
 """
 
 from __future__ import annotations
@@ -21,11 +21,28 @@ from swaprank.models.propagation import backward, forward
 from swaprank.models.scaling import Scaling, scale_rows
 from swaprank.nets.epochs import Documents
 from swaprank.nets.optimizers import Stepper, step
-from swaprank.objectives.forces import GIVEN_PAIRS, Forces
+from swaprank.objectives.ranknet_queries import GivenPairsArrays, LongRankNetArrays, RankNetArrays
 
 
-class Twins(NamedTuple):
-    """Room for the two documents of a pair on their way through the net."""
+class TrainingPairs(NamedTuple):
+    """The pairs of RankNet on one data set: from labels if by_label has documents, else the given ones."""
+
+    lists: RankNetArrays
+    given: GivenPairsArrays
+
+
+def training_pairs(arrays: RankNetArrays | LongRankNetArrays | GivenPairsArrays, n_queries: int) -> TrainingPairs:
+    """Both sources of pairs, the one that is not used being empty, so that one compiled kernel serves both."""
+    no_rows, nothing = np.empty(0, np.int64), np.empty(0)
+    if isinstance(arrays, GivenPairsArrays):
+        return TrainingPairs(RankNetArrays(nothing, no_rows, nothing, arrays.sigma, False), arrays)
+    lists = arrays.lists if isinstance(arrays, LongRankNetArrays) else arrays
+    given = GivenPairsArrays(np.zeros(n_queries + 1, np.int64), no_rows, no_rows, nothing, lists.sigma)
+    return TrainingPairs(lists, given)
+
+
+class PairBuffers(NamedTuple):
+    """Inputs, units and deltas of the two documents of a pair."""
 
     X: Reals
     units: Reals
@@ -35,47 +52,47 @@ class Twins(NamedTuple):
 @kernel
 def train_pairs(
     documents: Documents,
-    forces: Forces,
+    sigma: float,
     layers: Layers,
     start: int,
     scaled: Reals,
     above: Ints,
     below: Ints,
     targets: Floats,
-    step_a_pair: bool,
+    step_per_pair: bool,
     stepper: Stepper,
     rate: float,
-    twins: Twins,
+    two: PairBuffers,
     gradient: Reals,
     weights: Reals,
 ) -> bool:
     """Add the gradient of every pair's cost, with the target P that i is above j [Burges2005, Eqs. 12 to 15].
 
-    Gives whether any force acts.
+    Returns whether any gradient is not zero.
     """
-    any_force = False
+    any_gradient = False
     for pair in range(len(above)):
         i, j = above[pair], below[pair]
-        twins.X[0], twins.X[1] = scaled[i - start], scaled[j - start]
-        forward(layers, weights, twins.X, twins.units)
-        ahead = forces.sigma * (documents.base[i] - documents.base[j] + twins.units[-2] - twins.units[-1])
-        force = forces.sigma * (1.0 / (1.0 + np.exp(-ahead)) - targets[pair])
-        any_force |= force != 0.0
-        twins.deltas[0, 0], twins.deltas[0, 1] = force, -force
-        if len(forces.weights) > 0:
-            twins.deltas[0, 0] *= forces.weights[i]
-            twins.deltas[0, 1] *= forces.weights[j]
-        backward(layers, weights, twins.X, twins.units, twins.deltas, gradient)
-        if step_a_pair:
+        two.X[0], two.X[1] = scaled[i - start], scaled[j - start]
+        forward(layers, weights, two.X, two.units)
+        margin = sigma * (documents.base[i] - documents.base[j] + two.units[-2] - two.units[-1])
+        delta = sigma * (1.0 / (1.0 + np.exp(-margin)) - targets[pair])
+        any_gradient |= delta != 0.0
+        two.deltas[0, 0], two.deltas[0, 1] = delta, -delta
+        if len(documents.weights) > 0:
+            two.deltas[0, 0] *= documents.weights[i]
+            two.deltas[0, 1] *= documents.weights[j]
+        backward(layers, weights, two.X, two.units, two.deltas, gradient)
+        if step_per_pair:
             step(stepper, rate, 1, gradient, weights)
-    return any_force
+    return any_gradient
 
 
 @kernel
 def pairs_of_document(
     labels: Floats, by_label: Ints, a: int, ties: bool, above: Ints, below: Ints, targets: Floats
 ) -> int:
-    """Write the pairs of a list's a-th document by falling label with those after it; gives how many there are."""
+    """Write the pairs of a list's a-th document by descending label with those after it; return their number."""
     count, i = 0, by_label[a]
     for j in by_label[a + 1 :]:
         if labels[i] != labels[j] or ties:
@@ -88,7 +105,7 @@ def pairs_of_document(
 @kernel
 def train_pair_epoch(
     documents: Documents,
-    forces: Forces,
+    pairs: TrainingPairs,
     scaling: Scaling,
     layers: Layers,
     stepper: Stepper,
@@ -98,10 +115,10 @@ def train_pair_epoch(
     weights: Reals,
     scores: Floats,
 ) -> int:
-    """Go through the queries in the given order, pair by pair; a step after every pair if batch_queries is 0.
+    """Train on the queries in the given order, pair by pair; with batch_queries=0, one step per pair.
 
-    `scores` become those that each document had before its query's turn. Gives the number of queries that were gone
-    through: fewer than there are if a score was no longer finite.
+    Writes the scores that each document had before its query's turn. Returns the number of queries processed, which is
+    smaller than their number if a score was not finite.
     """
     indptr, real = documents.indptr, weights.dtype
     n_features, n_units, widest = layers.sizes[0], layers.sizes[1:].sum(), layers.sizes[1:].max()
@@ -109,10 +126,11 @@ def train_pair_epoch(
     for query in queries:
         longest = max(longest, indptr[query + 1] - indptr[query])
     scaled, units = np.empty((longest, n_features), real), np.empty(longest * n_units, real)
-    twins = Twins(np.empty((2, n_features), real), np.empty(2 * n_units, real), np.empty((2, 2 * widest), real))
+    two = PairBuffers(np.empty((2, n_features), real), np.empty(2 * n_units, real), np.empty((2, 2 * widest), real))
     gradient = np.zeros(len(weights), real)
     above, below, targets = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest)
-    given = forces.rule == GIVEN_PAIRS
+    lists, given = pairs.lists, pairs.given
+    is_given = len(lists.by_label) == 0
     waiting = 0
     for at in range(len(queries)):
         query = queries[at]
@@ -124,19 +142,18 @@ def train_pair_epoch(
             scores[start + r] = documents.base[start + r] + units[n * n_units - n + r]
         if not np.isfinite(scores[start:stop].sum()):
             return at
-        first, last, moved = forces.pair_indptr[query], forces.pair_indptr[query + 1], False
-        for a in range(1 if given else n):
-            upper, lower, wanted = forces.above[first:last], forces.below[first:last], forces.targets[first:last]
-            if not given:
-                count = pairs_of_document(
-                    forces.terms.gains, forces.tie_order[start:stop], a, forces.ties, above, below, targets
-                )
+        first, last, moved = given.pair_indptr[query], given.pair_indptr[query + 1], False
+        for a in range(1 if is_given else n):
+            upper, lower, wanted = given.above[first:last], given.below[first:last], given.targets[first:last]
+            if not is_given:
+                by_label = lists.by_label[start:stop]
+                count = pairs_of_document(lists.labels, by_label, a, lists.ties, above, below, targets)
                 upper, lower, wanted = above[:count], below[:count], targets[:count]
             moved |= train_pairs(
-                documents, forces, layers, start, scaled, upper, lower, wanted, batch_queries == 0, stepper, rate,
-                twins, gradient, weights,
+                documents, lists.sigma, layers, start, scaled, upper, lower, wanted, batch_queries == 0, stepper, rate,
+                two, gradient, weights,
             )  # fmt: skip
-        # As the factored training has it: queries on which no force acts are passed by.
+        # As in factored training, queries whose gradient is zero are skipped.
         if batch_queries > 0 and moved:
             waiting += 1
             if waiting == batch_queries:

@@ -1,1 +1,1 @@
-"""What learners descend: costs of scores, with their gradients and curvatures."""
+"""Objectives: the costs that learners minimise, with their gradients and hessians."""

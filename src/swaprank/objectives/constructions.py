@@ -1,26 +1,29 @@
-"""Lambda constructions [Donmez2009, section 7, Tables 1 and 2]: what else might push documents of a ranked list.
+"""Lambda constructions [Donmez2009, section 7, Tables 1 and 2]: other ways to make a gradient from a ranked list.
 
-With ranks by score, "better" by gain, dZ_ij the change of the metric if i and j traded places, and
-rho_ij = 1 / (1 + exp(sigma (s_i - s_j))) for i better than j, the force that raises i and lowers j is
+With ranks by score, "better" by gain, dZ_ij the change of the metric if i and j swapped ranks, and
+rho_ij = 1 / (1 + exp(sigma (s_i - s_j))) for i better than j, the lambda that raises i and lowers j is
 
-pairs             sigma |dZ_ij| rho_ij                       for every pair; the standard one, in lambdas.py
-spring            sigma (1 + |dZ_ij|) rho_ij                 for every pair: no pair is pushed less than RankNet would
+pairs             sigma |dZ_ij| rho_ij                       for every pair; the standard, in lambdas.py
+spring            sigma (1 + |dZ_ij|) rho_ij                 for every pair: at least RankNet's lambda
 local_gradient    |dZ_ij| / (|s_i - s_j| + 1 / sigma)        for neighbours in rank: the metric's slope between them
-local_cost        sigma |dZ_ij| rho_ij                       for each document and the nearest of another gain above it,
-                                                             and the nearest below it; twice, where both are nearest
-discrete_bounded  min(1, change of the metric)               on each document alone, if it moved to the nearest place
-                                                             that is ideal for it, and where that is for the better
+local_cost        sigma |dZ_ij| rho_ij                       for each document with the nearest of another gain above it
+                                                             and the nearest below it; twice if each is nearest to the
+                                                             other
+discrete_bounded  min(1, change of the metric)               for each document by itself, if it moved to the nearest
+                                                             rank that is ideal for it, where that raises the metric
 
-The paper has words for these, and no equations; this is our reading. A lower bound of 1, taken as a maximum, would make
-`spring` RankNet itself for every metric that stays below 1, so it is a sum. The forces of `discrete_bounded` are taken
-less their mean, for those of a query should sum to zero [Burges2006, section 4].
+The paper describes these in words, without equations; this is our reading. Taking the maximum of 1 and |dZ| would make
+`spring` equal to RankNet for every metric below 1, so it is a sum. The lambdas of `discrete_bounded` are centred,
+because the lambdas of a query should sum to zero [Burges2006, section 4].
 
-To add one: give it a number and a name in CONSTRUCTIONS, and its equation above. If it is made of pairs, it is a branch
-of `push_pairs`, which has the swap gains of a rank at hand; if not, a kernel like `push_alone`, called beside it, which
-adds a ranked list's gradient (minus the force) to g and its curvature to h, and gives the sum of the forces' sizes.
+To add one, give it a number and a name in CONSTRUCTIONS and its equation above. If it is made of pairs, add a branch to
+`add_pair_construction`, which has the swap gains of a rank at hand. If not, write a kernel like `add_single_moves` that
+adds a ranked list's gradient (minus lambda) to g and its hessian to h, and returns the sum of the absolute lambdas.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,9 +32,10 @@ from swaprank.kernels import kernel
 from swaprank.metrics.families import WORK_ROWS, list_value, prepare_swaps, rows_that_count, swap_gain_rows
 from swaprank.metrics.ordering import rank_documents
 from swaprank.metrics.terms import MetricTerms
-from swaprank.objectives.lambdas import LONGEST_STEP
+from swaprank.objectives.pair_limits import LEAST_DISTANCE, LONGEST_STEP
+from swaprank.objectives.query_gradients import gradients_of, longest_of
 
-SPRING, LOCAL_GRADIENT, LOCAL_COST, DISCRETE_BOUNDED = 10, 11, 12, 13
+PAIRS, SPRING, LOCAL_GRADIENT, LOCAL_COST, DISCRETE_BOUNDED = range(5)
 
 CONSTRUCTIONS = {
     "spring": SPRING,
@@ -41,84 +45,92 @@ CONSTRUCTIONS = {
 }
 """All but the standard one, "pairs"."""
 
-_NEAREST = 0.01
-"""Normalised, a pair counts by the inverse of its difference of scores, which is never taken for less than this."""
+
+class ConstructionArrays(NamedTuple):
+    """One construction for one metric on one data set."""
+
+    construction: int
+    terms: MetricTerms
+    tie_order: Ints
+    """Each query's documents in the order that breaks ties in the scores."""
+    sigma: float
+    normalize: bool
 
 
 @kernel
-def push_pair(
+def add_pair(
     i: int, j: int, weight: float, sigma: float, normalize: bool, gains: Floats, scores: Floats, g: Floats, h: Floats
 ) -> float:
-    """Add sigma * weight * rho to a pair, which raises its better one; gives its size."""
+    """Add sigma * weight * rho to the lambda of a pair's better document; return it."""
     if gains[i] == gains[j]:
         return 0.0
     if normalize:
-        weight /= _NEAREST + abs(scores[i] - scores[j])
+        weight /= LEAST_DISTANCE + abs(scores[i] - scores[j])
     better, worse = (i, j) if gains[i] > gains[j] else (j, i)
-    ahead = sigma * (scores[better] - scores[worse])
-    small = np.exp(-abs(ahead))
-    force = sigma * weight * (small if ahead > 0.0 else 1.0) / (1.0 + small)
-    bend = sigma * sigma * weight * small / (1.0 + small) ** 2
-    g[better] -= force
-    g[worse] += force
-    h[better] += bend
-    h[worse] += bend
-    return float(force)
+    margin = sigma * (scores[better] - scores[worse])
+    small = np.exp(-abs(margin))
+    pair_grad = sigma * weight * (small if margin > 0.0 else 1.0) / (1.0 + small)
+    pair_hess = sigma * sigma * weight * small / (1.0 + small) ** 2
+    g[better] -= pair_grad
+    g[worse] += pair_grad
+    h[better] += pair_hess
+    h[worse] += pair_hess
+    return float(pair_grad)
 
 
 @kernel
-def push_neighbours(i: int, change: float, sigma: float, gains: Floats, scores: Floats, g: Floats, h: Floats) -> float:
-    """local_gradient of ranks i and i + 1; a Newton step of it is as long as their distance and the margin."""
+def add_neighbours(i: int, change: float, sigma: float, gains: Floats, scores: Floats, g: Floats, h: Floats) -> float:
+    """local_gradient of ranks i and i + 1; its Newton step is the score difference plus 1 / sigma."""
     if gains[i] == gains[i + 1]:
         return 0.0
-    apart = scores[i] - scores[i + 1] + 1.0 / sigma
-    force = change / apart
+    distance = scores[i] - scores[i + 1] + 1.0 / sigma
+    pair_grad = change / distance
     better, worse = (i, i + 1) if gains[i] > gains[i + 1] else (i + 1, i)
-    g[better] -= force
-    g[worse] += force
-    h[better] += force / apart
-    h[worse] += force / apart
-    return float(force)
+    g[better] -= pair_grad
+    g[worse] += pair_grad
+    h[better] += pair_grad / distance
+    h[worse] += pair_grad / distance
+    return float(pair_grad)
 
 
 @kernel
-def push_pairs(
-    rule: int, terms: MetricTerms, query: int, sigma: float, normalize: bool, gains: Floats, scores: Floats,
+def add_pair_construction(
+    construction: int, terms: MetricTerms, query: int, sigma: float, normalize: bool, gains: Floats, scores: Floats,
     swap: Floats, work: Floats, g: Floats, h: Floats,
 ) -> float:  # fmt: skip
-    """The constructions that are made of pairs: spring, local_gradient, local_cost."""
+    """Add spring, local_gradient or local_cost, which are made of pairs; return the sum of the lambdas."""
     n, total = len(gains), 0.0
     rows, below = rows_that_count(terms, query, n), 0
     prepare_swaps(terms, query, gains, work)
-    for i in range(n - 1 if rule == SPRING else min(rows, n - 1)):
+    for i in range(n - 1 if construction == SPRING else min(rows, n - 1)):
         if i < rows:
             swap_gain_rows(terms, query, gains, i, i + 1, work, swap)
-        if rule == LOCAL_GRADIENT:
-            total += push_neighbours(i, abs(swap[0, i + 1]), sigma, gains, scores, g, h)
+        if construction == LOCAL_GRADIENT:
+            total += add_neighbours(i, abs(swap[0, i + 1]), sigma, gains, scores, g, h)
             continue
-        # local_cost: the nearest of another gain below i; and if i is the last of its run, then i is the nearest above
-        # for all of the run that follows. `below` comes up twice where the two are nearest to each other.
+        # local_cost: `below` is the nearest of another gain below i. If i is the last of a run of equal gains, it is
+        # the nearest above for the whole run that follows. The pair counts twice if each is nearest to the other.
         while below < n and (below <= i or gains[below] == gains[i]):
             below += 1
-        for j in range(i + 1 if rule == SPRING else below, n):
+        for j in range(i + 1 if construction == SPRING else below, n):
             nearest = j == below or (below == i + 1 and gains[j] == gains[below])
-            if rule == LOCAL_COST and not nearest:
+            if construction == LOCAL_COST and not nearest:
                 break
             weight = abs(swap[0, j]) if i < rows else 0.0
-            if rule == SPRING:
+            if construction == SPRING:
                 weight += 1.0
             elif j == i + 1:
                 weight *= 2.0
-            total += push_pair(i, j, weight, sigma, normalize, gains, scores, g, h)
+            total += add_pair(i, j, weight, sigma, normalize, gains, scores, g, h)
     return total
 
 
 @kernel
-def push_alone(
+def add_single_moves(
     terms: MetricTerms, query: int, sigma: float, gains: Floats, moved: Floats, whole: Ints, scratch: Ints,
     work: Floats, g: Floats, h: Floats,
 ) -> float:  # fmt: skip
-    """discrete_bounded; a document's curvature is sigma times its force, so that a Newton step is 1 / sigma."""
+    """Add discrete_bounded; a document's hessian is sigma times its lambda, so that a Newton step is 1 / sigma."""
     ideal, places, ends = whole[0], whole[1], whole[2]
     n, total, mean, now = len(gains), 0.0, 0.0, 0.0
     for r in range(n):
@@ -138,7 +150,7 @@ def push_alone(
         to = min(max(rank, start), stop - 1) if step > 0 else rank
         if to == rank and step > 0:
             continue
-        move(gains, rank, to, moved)
+        move_document(gains, rank, to, moved)
         value = list_value(terms, query, moved[:n], ends, work, places, scratch)
         for r in range(min(rank, to), max(rank, to) + 1):
             moved[r] = gains[r]
@@ -146,11 +158,11 @@ def push_alone(
             now = value
             continue
         gained = value - now
-        # A metric of the user's own that fails is NaN, and stays it.
-        force = gained if gained != gained else min(1.0, max(0.0, gained))
-        g[rank] += force if to > rank else -force
-        h[rank] += sigma * force
-        total += force
+        # NaN, from an own metric that failed, must stay NaN.
+        size = gained if gained != gained else min(1.0, max(0.0, gained))
+        g[rank] += size if to > rank else -size
+        h[rank] += sigma * size
+        total += size
     for r in range(n):
         mean += g[r] / n
     for r in range(n):
@@ -159,8 +171,8 @@ def push_alone(
 
 
 @kernel
-def move(gains: Floats, rank: int, to: int, moved: Floats) -> None:
-    """moved: gains with the one at `rank` taken out and put in at `to`; the same elsewhere already."""
+def move_document(gains: Floats, rank: int, to: int, moved: Floats) -> None:
+    """Write into `moved`, a copy of `gains`, the gains with the document at `rank` moved to rank `to`."""
     step = 1 if to > rank else -1
     r = rank
     while r != to:
@@ -169,22 +181,14 @@ def move(gains: Floats, rank: int, to: int, moved: Floats) -> None:
     moved[to] = gains[rank]
 
 
+@gradients_of(ConstructionArrays)
 @kernel
 def construction_queries(
-    rule: int,
-    terms: MetricTerms,
-    indptr: Ints,
-    tie_order: Ints,
-    scores: Floats,
-    sigma: float,
-    normalize: bool,
-    longest: int,
-    first: int,
-    last: int,
-    grad: Floats,
-    hess: Floats,
+    arrays: ConstructionArrays, indptr: Ints, scores: Floats, first: int, last: int, grad: Floats, hess: Floats
 ) -> None:
-    """Write grad and hess of the queries from first to last by one of the rules above."""
+    """Write grad and hess of the queries from first to last by one of the constructions above."""
+    terms, construction, longest = arrays.terms, arrays.construction, longest_of(indptr, first, last)
+    sigma, normalize = arrays.sigma, arrays.normalize
     order, scratch, whole = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty((3, longest), np.int64)
     ranked, ordered, swap = np.empty(longest), np.empty(longest), np.empty((1, longest))
     g, h, work = np.empty(longest), np.empty(longest), np.empty((WORK_ROWS, longest + 1))
@@ -192,7 +196,7 @@ def construction_queries(
         start = indptr[query]
         n = indptr[query + 1] - start
         for r in range(n):
-            order[r] = tie_order[start + r]
+            order[r] = arrays.tie_order[start + r]
             g[r] = 0.0
             h[r] = 0.0
         rank_documents(scores, order[:n], scratch, ranked)
@@ -201,10 +205,12 @@ def construction_queries(
             ordered[r] = scores[order[r]]
         total = 0.0
         if n > 1 and rows_that_count(terms, query, n) > 0:
-            if rule == DISCRETE_BOUNDED:
-                total = push_alone(terms, query, sigma, ranked[:n], swap[0], whole, scratch, work, g, h)
+            if construction == DISCRETE_BOUNDED:
+                total = add_single_moves(terms, query, sigma, ranked[:n], swap[0], whole, scratch, work, g, h)
             else:
-                total = push_pairs(rule, terms, query, sigma, normalize, ranked[:n], ordered[:n], swap, work, g, h)
+                total = add_pair_construction(
+                    construction, terms, query, sigma, normalize, ranked[:n], ordered[:n], swap, work, g, h
+                )
         factor = np.log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
         for r in range(n):
             grad[order[r]] = factor * g[r]

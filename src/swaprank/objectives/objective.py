@@ -1,26 +1,56 @@
-"""What every objective is: bound to data once, then asked for gradients each round, in place."""
+"""The contract of all objectives: bind to data once, then compute gradients each round, in place.
+
+objective.bind(data) ─► bound.update(scores, grad, hess)      trees and SmoothRank: all queries, in threads
+                        query_gradients(bound.kernel_arrays(), …)   nets: one query, inside a kernel
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
-from swaprank.arrays import Bools, Floats
+from swaprank.arrays import Bools, Floats, Ints
 from swaprank.data.dataset import Dataset
 
 
 class BoundObjective(ABC):
-    """A cost of the scores of one data set's documents, query after query."""
+    """An objective of the scores of one data set's documents, which are numbered query after query."""
+
+    indptr: Ints
+    """Query q has the documents from indptr[q] to indptr[q + 1]."""
+    weights: Floats
+    """Factor of each document's gradient and hessian, see `weigh_queries`; empty if all are 1."""
 
     @abstractmethod
-    def update(self, scores: Floats, grad: Floats, hess: Floats, taken: Bools | None = None) -> None:
-        """Write the cost's gradient and curvature by each document's score; learners step against the gradient.
+    def update(self, scores: Floats, grad: Floats, hess: Floats, taken: Bools | None = None) -> Floats | None:
+        """Write the gradient and hessian by each document's score; learners step against the gradient.
 
-        Where only some queries are `taken`, those of the others' documents need not be written.
+        If only some queries are `taken`, the values of the other queries' documents are undefined. Returns the cost of
+        each query if the kernel computes it along with the gradient, else None.
         """
+
+    def kernel_arrays(self) -> Any:
+        """The arrays that `query_gradients` takes; None if the gradient of a query depends on other queries."""
+        return None
+
+    def check(self, grad: Floats, scores: Floats) -> None:
+        """Raise the error of a user's function that failed; for callers of `query_gradients`, which cannot raise."""
+        return
 
 
 class Objective(ABC):
-    """A cost of scores, not yet bound to data."""
+    """What a ranker minimises: an immutable value that is bound to data when training begins.
+
+    Rankers take one as `objective=`. See `CustomObjective` for an objective of your own.
+
+    >>> import numpy as np, swaprank as sr
+    >>> data = sr.Dataset([[1.0], [2.0]], [0, 1], qid=[1, 1])
+    >>> objective: sr.Objective = sr.RankNetObjective()
+    >>> grad, hess = np.empty(2), np.empty(2)
+    >>> objective.bind(data, random_state=0, n_threads=1).update(np.zeros(2), grad, hess)
+    >>> grad.tolist(), hess.tolist()
+    ([0.5, -0.5], [0.25, 0.25])
+    """
 
     @abstractmethod
     def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundObjective:

@@ -1,11 +1,16 @@
-"""Pairwise objectives from words: what instruments and bridges are told to look at."""
+"""Objectives from words: what rankers, instruments and the PyTorch bridge take as `objective`."""
 
 from __future__ import annotations
 
-from swaprank.errors import ParameterError
-from swaprank.metrics.metric import Metric
+from collections.abc import Sequence
+from inspect import signature
+from typing import Any
+
+from swaprank.errors import ParameterError, did_you_mean
+from swaprank.metrics.metric import OWN_METRIC, Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective
+from swaprank.objectives.objective import Objective
 from swaprank.objectives.ranknet_objective import RankNetObjective
 
 PairwiseObjective = RankNetObjective | LambdaRankObjective
@@ -18,7 +23,7 @@ def pairwise_objective(
     normalize: bool = False,
     construction: str = "pairs",
 ) -> PairwiseObjective:
-    """RankNet for "ranknet", LambdaRank for a metric or its name, as in the papers; an objective is what it is.
+    """RankNet for "ranknet", LambdaRank as in the papers for a metric or its name; an objective is returned as it is.
 
     >>> from swaprank.objectives.objective_names import pairwise_objective
     >>> pairwise_objective("ranknet")
@@ -30,9 +35,44 @@ def pairwise_objective(
         return objective
     if isinstance(objective, str) and objective.lower() == "ranknet":
         if construction != "pairs":
-            raise ParameterError(f"construction='{construction}' needs a metric, which ranknet has none of.")
+            raise ParameterError(f"construction='{construction}' needs a metric, and ranknet has none.")
         return RankNetObjective(sigma)
     if isinstance(objective, str | Metric):
-        metric = parse_metric(objective) if isinstance(objective, str) else objective
-        return LambdaRankObjective(metric, sigma, normalize, construction=construction)
-    raise ParameterError(f"an objective is 'ranknet', a metric or its name, or an objective; found {objective!r}.")
+        return LambdaRankObjective(parse_metric(objective), sigma, normalize, construction=construction)
+    raise ParameterError(f"objective must be 'ranknet', a metric or its name, or an objective; found {objective!r}.")
+
+
+def given_objective(ranker: Any, names: Sequence[str], own_parameters: Sequence[str]) -> Objective | None:
+    """The instance that a ranker was given as its objective, or None for one of the names.
+
+    Args:
+        ranker: Has the parameter `objective`.
+        names: The words that it may be.
+        own_parameters: Parameters of the ranker that an instance has itself: they must be left at their defaults.
+
+    >>> import swaprank as sr
+    >>> from swaprank.objectives.objective_names import given_objective
+    >>> given_objective(sr.LambdaMART(objective=sr.RankNetObjective(2.0)), ("lambda",), ("sigma",))
+    RankNetObjective(sigma=2.0, ties=False)
+    """
+    objective = ranker.objective
+    if isinstance(objective, Objective):
+        defaults = signature(type(ranker).__init__).parameters
+        for name in own_parameters:
+            value = getattr(ranker, name)
+            if value != defaults[name].default:
+                raise ParameterError(
+                    f"{name}={value!r} has no effect on an objective given as an instance: leave {name} at its "
+                    f"default, and set it on the {type(objective).__name__} if that has it."
+                )
+        return objective
+    if isinstance(objective, str) and objective.endswith(OWN_METRIC):
+        raise ParameterError(
+            f"this model was trained with an objective of your own, '{objective.removesuffix(OWN_METRIC)}', which a "
+            "model file does not hold: give it again with set_params(objective=…), or name another one."
+        )
+    if objective not in names:
+        raise ParameterError(
+            f"there is no objective '{objective}'; {did_you_mean(str(objective), names)} It can also be an Objective."
+        )
+    return None

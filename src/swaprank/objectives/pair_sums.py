@@ -1,22 +1,23 @@
-"""The sums over pairs of RankNet's forces in about n log n, to better than 1e-7 of the exact ones.
+"""RankNet's sums over pairs in about n log n, with a relative error below 1e-7.
 
-With z = -sigma * score, a document u that should stand above v is pushed by rho(z_v - z_u) = 1 / (1 + exp(z_v - z_u)),
-and both are bent by rho (1 - rho). Two sets of documents, one with larger labels than the other, push each other:
+With z = -sigma * score and rho(x) = 1 / (1 + exp(x)), a document u that should be above v gets the gradient
+-rho(z_v - z_u), v gets the opposite, and both get the hessian rho (1 - rho). Between two sets of documents, one with
+larger labels:
 
     documents, sorted      . .. ...:.. .   .:::::.  .        .   .
     cells                 [           ][         ]          [      ]       begin at a document, WIDTH long
-    nodes                  |  |  |  |   |  |  |  |            |   |        NODES a cell, or its documents if fewer
+    nodes                  |  |  |  |   |  |  |  |            |   |        NODES per cell, or its documents if fewer
 
-1. A cell's documents become weights of a few nodes: rho(z - z') is interpolated in z' by Chebyshev's polynomials, whose
-   error falls as 6.4^-NODES, because rho has no pole nearer than pi, and a cell reaches 1 to either side of its middle.
-2. Nodes of cells that are near push each other pair by pair. From NEAR on, rho(x) = e^-x - e^-2x + e^-3x - …, so that
-   all cells that are farther come as TERMS sums of exponentials, carried along from cell to cell.
-3. The forces at a cell's nodes are interpolated at its documents.
+1. A cell's documents become weights of a few nodes: rho(z - z') is interpolated in z' by Chebyshev polynomials, whose
+   error falls as 6.4^-NODES, because rho has no pole nearer than pi, and a cell extends 1 to either side of its middle.
+2. Nodes of near cells are summed pair by pair. From NEAR on, rho(x) = e^-x - e^-2x + e^-3x - …, so the far cells are
+   TERMS sums of exponentials, carried along from cell to cell.
+3. The gradients at a cell's nodes are interpolated at its documents.
 
-Labels of many levels are halved again and again: the upper half's documents push the lower half's, then each half its
-own. So n documents with L levels cost about n log L, at most n log n, beside sorting. Terms are of one sign, and errors
-relative to each, so that no spread of the scores, no cluster and no tie spoils a digit. Only the curvature between
-equal labels has an absolute error of 1e-16, for a document's pair with itself is taken off it in the end.
+Many label levels are halved again and again: the upper half with the lower half, then each half by itself. So n
+documents with L levels cost about n log L, at most n log n, besides sorting. All terms have one sign, and errors are
+relative to each, so no spread of the scores, no cluster and no tie costs a digit. Only the hessian between equal labels
+has an absolute error of 1e-16, because a document's pair with itself is subtracted from it at the end.
 """
 
 from __future__ import annotations
@@ -28,22 +29,22 @@ import numpy as np
 from swaprank.arrays import Floats, Ints
 from swaprank.kernels import kernel, vector_kernel
 from swaprank.metrics.ordering import rank_documents
-from swaprank.objectives.ranknet_pairs import push_list_down
+from swaprank.objectives.ranknet_pairs import add_list
 
 WIDTH, NODES = 2.0, 12
-"""Interpolation's relative error: 2e-9 for forces, 7e-9 for curvatures, at the worst that was found."""
+"""Largest relative error of the interpolation that was found: 2e-9 for gradients, 7e-9 for hessians."""
 NEAR, TERMS = 5.0, 4
-"""The series' relative error: exp(-TERMS * NEAR) for forces, TERMS + 1 times that for curvatures, 1e-8."""
+"""Relative error of the series: exp(-TERMS * NEAR) for gradients, TERMS + 1 times that for hessians, 1e-8."""
 BLOCK = 256
-"""So many documents are left to the exact pair sum."""
+"""Up to this many documents are summed pair by pair."""
 _DEEPEST = 512
-"""Halves of halves that wait on the stack: two splits at least halve a list, and no list has 2^64 documents."""
+"""Size of the stack of halves: two splits at least halve a list, and no list has 2^64 documents."""
 
 _ANGLES = (np.arange(NODES) + 0.5) * np.pi / NODES
 _PLACES = np.cos(_ANGLES)
-"""Where the nodes stand in a cell from -1 to 1: the zeros of Chebyshev's polynomial."""
+"""Places of the nodes in a cell from -1 to 1: the zeros of the Chebyshev polynomial."""
 _WAVES = np.cos(np.outer(np.arange(NODES), _ANGLES))
-"""Chebyshev's polynomials (rows) at the nodes (columns)."""
+"""The Chebyshev polynomials (rows) at the nodes (columns)."""
 
 
 class Cells(NamedTuple):
@@ -56,11 +57,11 @@ class Cells(NamedTuple):
     first: Ints
     """Cell c has the documents from first[c] to first[c + 1]."""
     node: Ints
-    """And the nodes from node[c] to node[c + 1]."""
+    """Cell c has the nodes from node[c] to node[c + 1]."""
     e: Floats
     """exp(z - base) of each node."""
     weight: Floats
-    """How many documents a node stands for: any number, also a negative one."""
+    """How many documents a node stands for; may be fractional or negative."""
 
 
 @kernel
@@ -102,7 +103,7 @@ def make_cells(z: Floats) -> Cells:
 
 @kernel
 def wave_moments(z: Floats, base: float, width: float, moments: Floats) -> None:
-    """moments[k]: the sum of Chebyshev's polynomial T_k over a cell's documents."""
+    """moments[k]: the sum of the Chebyshev polynomial T_k over a cell's documents."""
     for k in range(NODES):
         moments[k] = 0.0
     moments[0] = len(z)
@@ -115,10 +116,10 @@ def wave_moments(z: Floats, base: float, width: float, moments: Floats) -> None:
 
 
 @kernel
-def settle(
+def interpolate_at_documents(
     cells: Cells, z: Floats, order: Ints, g_nodes: Floats, h_nodes: Floats, sign: float, g: Floats, h: Floats
 ) -> None:
-    """Add what the nodes have to g[order], with its sign, and h[order], interpolated at the documents."""
+    """Interpolate the nodes' values at the documents; add them to h[order], and with the sign to g[order]."""
     g_waves, h_waves = np.empty(NODES), np.empty(NODES)
     for c in range(len(cells.base)):
         start, stop, node = cells.first[c], cells.first[c + 1], cells.node[c]
@@ -145,50 +146,50 @@ def settle(
 
 
 @vector_kernel
-def push_nodes(
+def add_node_pairs(
     mine: float, weight: float, half: float, q: float, e: Floats, weights: Floats, g: Floats, h: Floats
 ) -> tuple[float, float]:
-    """One upper node and a cell of lower ones push each other; q brings the lower cell's e to the upper one's base."""
-    force, bend = 0.0, 0.0
+    """Add the pairs of an upper node and a lower cell; q converts the lower cell's e to the base of the upper one."""
+    own_grad, own_hess = 0.0, 0.0
     for j in range(len(e)):
         other = q * e[j]
         inverse = 1.0 / (mine + other)
-        pushed = ((1.0 - half) * mine - half * other) * inverse
-        bent = (other * inverse) * (mine * inverse)
-        force += weights[j] * pushed
-        bend += weights[j] * bent
-        g[j] += weight * pushed
-        h[j] += weight * bent
-    return force, bend
+        pair_grad = ((1.0 - half) * mine - half * other) * inverse
+        pair_hess = (other * inverse) * (mine * inverse)
+        own_grad += weights[j] * pair_grad
+        own_hess += weights[j] * pair_hess
+        g[j] += weight * pair_grad
+        h[j] += weight * pair_hess
+    return own_grad, own_hess
 
 
 @kernel
-def push_near(
+def add_near_cells(
     upper: Cells, lower: Cells, half: float, g_up: Floats, h_up: Floats, g_low: Floats, h_low: Floats
 ) -> None:
-    """Add the forces between nodes of cells that begin less than NEAR + WIDTH apart."""
+    """Add the pairs of nodes in cells whose beginnings are less than NEAR + WIDTH apart."""
     begin = 0
     for a in range(len(upper.base)):
         while begin < len(lower.base) and upper.base[a] - lower.base[begin] >= NEAR + WIDTH:
             begin += 1
         for b in range(begin, len(lower.base)):
-            apart = lower.base[b] - upper.base[a]
-            if apart >= NEAR + WIDTH:
+            distance = lower.base[b] - upper.base[a]
+            if distance >= NEAR + WIDTH:
                 break
-            q, i, j = np.exp(apart), lower.node[b], lower.node[b + 1]
+            q, i, j = np.exp(distance), lower.node[b], lower.node[b + 1]
             for u in range(upper.node[a], upper.node[a + 1]):
-                force, bend = push_nodes(
+                own_grad, own_hess = add_node_pairs(
                     upper.e[u], upper.weight[u], half, q, lower.e[i:j], lower.weight[i:j], g_low[i:j], h_low[i:j]
                 )
-                g_up[u] += force
-                h_up[u] += bend
+                g_up[u] += own_grad
+                h_up[u] += own_hess
 
 
 @kernel
-def push_far(targets: Cells, sources: Cells, onward: bool, small: bool, half: float, g: Floats, h: Floats) -> None:
-    """Add the forces of all cells that begin NEAR + WIDTH or more before (onward: going up in z) or behind.
+def add_far_cells(targets: Cells, sources: Cells, onward: bool, small: bool, half: float, g: Floats, h: Floats) -> None:
+    """Add the pairs with all cells that begin NEAR + WIDTH or more before (onward: going up in z) or behind.
 
-    `small`: whether rho is near 0 for them, else near 1.
+    `small`: whether rho of these pairs is near 0, else near 1.
     """
     sums, moments = np.zeros(TERMS), np.empty(TERMS)
     count, taken, way = 0.0, 0, 1.0 if onward else -1.0
@@ -203,10 +204,10 @@ def push_far(targets: Cells, sources: Cells, onward: bool, small: bool, half: fl
                 sums[k] *= power
         while taken < n_sources:
             b = taken if onward else n_sources - 1 - taken
-            apart = way * (targets.base[a] - sources.base[b])
-            if apart < NEAR + WIDTH:
+            distance = way * (targets.base[a] - sources.base[b])
+            if distance < NEAR + WIDTH:
                 break
-            far_moments(sources, b, way, apart, moments)
+            far_moments(sources, b, way, distance, moments)
             for k in range(TERMS):
                 sums[k] += moments[k]
             count += sources.first[b + 1] - sources.first[b]
@@ -215,21 +216,21 @@ def push_far(targets: Cells, sources: Cells, onward: bool, small: bool, half: fl
             continue
         for u in range(targets.node[a], targets.node[a + 1]):
             x = 1.0 / targets.e[u] if onward else targets.e[u]
-            power, rho, bend = -1.0, 0.0, 0.0
+            power, rho, own_hess = -1.0, 0.0, 0.0
             for k in range(TERMS):
                 power *= -x
                 rho += power * sums[k]
-                bend += (k + 1) * power * sums[k]
+                own_hess += (k + 1) * power * sums[k]
             g[u] += rho - half * count if small else (1.0 - half) * count - rho
-            h[u] += bend
+            h[u] += own_hess
 
 
 @kernel
-def far_moments(sources: Cells, b: int, way: float, apart: float, moments: Floats) -> None:
-    """moments[k - 1]: the sum of exp(-k distance) over a cell's nodes, from a base that is `apart` from its own."""
+def far_moments(sources: Cells, b: int, way: float, distance: float, moments: Floats) -> None:
+    """moments[k - 1]: the sum of exp(-k distance) over a cell's nodes, from a base at this distance from its own."""
     for k in range(TERMS):
         moments[k] = 0.0
-    decay = np.exp(-apart)
+    decay = np.exp(-distance)
     for v in range(sources.node[b], sources.node[b + 1]):
         x = decay * (sources.e[v] if way > 0.0 else 1.0 / sources.e[v])
         power = sources.weight[v]
@@ -239,8 +240,8 @@ def far_moments(sources: Cells, b: int, way: float, apart: float, moments: Float
 
 
 @kernel
-def push_sets(x: Floats, up: Ints, low: Ints, half: float, g: Floats, h: Floats) -> None:
-    """Add the forces between documents of larger labels and others, both by descending x = sigma * score.
+def add_two_sets(x: Floats, up: Ints, low: Ints, half: float, g: Floats, h: Floats) -> None:
+    """Add the pairs between documents of larger labels and others, both by descending x = sigma * score.
 
     With half = 1/2, `up` and `low` are the same documents, of one label, whose pairs have the target 1/2.
     """
@@ -248,19 +249,19 @@ def push_sets(x: Floats, up: Ints, low: Ints, half: float, g: Floats, h: Floats)
     upper, lower = make_cells(z_up), make_cells(z_low)
     g_up, h_up = np.zeros(len(upper.e)), np.zeros(len(upper.e))
     g_low, h_low = np.zeros(len(lower.e)), np.zeros(len(lower.e))
-    push_near(upper, lower, half, g_up, h_up, g_low, h_low)
+    add_near_cells(upper, lower, half, g_up, h_up, g_low, h_low)
     for side in range(2 if half == 0.0 else 1):
         of_upper = side == 0
         targets, sources = (upper, lower) if of_upper else (lower, upper)
         g_nodes, h_nodes = (g_up, h_up) if of_upper else (g_low, h_low)
         for onward in (False, True):
-            # Where z is smaller, lower documents stand above: upper ones are pushed by nearly 1.
-            push_far(targets, sources, onward, onward != of_upper, half, g_nodes, h_nodes)
+            # Where z is smaller, lower documents rank above: rho is nearly 1.
+            add_far_cells(targets, sources, onward, onward != of_upper, half, g_nodes, h_nodes)
         z, order, sign = (z_up, up, -1.0) if of_upper else (z_low, low, 1.0)
-        settle(targets, z, order, g_nodes, h_nodes, sign, g, h)
+        interpolate_at_documents(targets, z, order, g_nodes, h_nodes, sign, g, h)
     if half > 0.0:
         for r in range(len(up)):
-            h[up[r]] -= 0.25  # its pair with itself
+            h[up[r]] -= 0.25  # the document's pair with itself
 
 
 @kernel
@@ -273,13 +274,13 @@ def descending(x: Floats, order: Ints) -> Floats:
 
 
 @kernel
-def push_levels(
+def add_pair_sums(
     labels: Floats, x: Floats, ties: bool, order: Ints, scratch: Ints, e: Floats, g: Floats, h: Floats
 ) -> None:
     """Add p - P and p (1 - p) of all pairs of a list by descending label; x = sigma * score.
 
-    `order`, `scratch` and `e` are as long as the list. Depth first over the halves of the labels' order, with a stack
-    of its own, because Numba crashes on recursion that is cached.
+    `order`, `scratch` and `e` are as long as the list. Goes depth first over the halves of the labels' order, with an
+    explicit stack, because Numba crashes on cached recursion.
     """
     starts, stops, middles = np.empty(_DEEPEST, np.int64), np.empty(_DEEPEST, np.int64), np.empty(_DEEPEST, np.int64)
     for r in range(len(x)):
@@ -290,7 +291,7 @@ def push_levels(
         start, stop, middle = starts[top], stops[top], middles[top]
         own = order[start:stop]
         if stop - start <= BLOCK or labels[start] == labels[stop - 1]:
-            push_few_or_equal(labels, x, ties, start, stop, own, scratch, e, g, h)
+            add_block(labels, x, ties, start, stop, own, scratch, e, g, h)
             top -= 1
         elif middle < 0:
             middle = level_near_the_middle(labels, start, stop)
@@ -299,27 +300,27 @@ def push_levels(
             starts[top + 2], stops[top + 2], middles[top + 2] = middle, stop, -1
             top += 2
         else:
-            push_sets(x, order[start:middle], order[middle:stop], 0.0, g, h)
+            add_two_sets(x, order[start:middle], order[middle:stop], 0.0, g, h)
             merge_sorted(x, own, middle - start, scratch)
             top -= 1
 
 
 @kernel
-def push_few_or_equal(
+def add_block(
     labels: Floats, x: Floats, ties: bool, start: int, stop: int, order: Ints, scratch: Ints, e: Floats, g: Floats,
     h: Floats,
 ) -> None:  # fmt: skip
-    """Sort the documents from start to stop, a block of them or all of one label, and add the forces among them."""
+    """Sort the documents from start to stop, a block or all of one label, and add the pairs among them."""
     rank_documents(x, order, scratch, e)
     if stop - start <= BLOCK:
-        push_list_down(labels[start:stop], x[start:stop], ties, e[start:stop], g[start:stop], h[start:stop])
+        add_list(labels[start:stop], x[start:stop], ties, e[start:stop], g[start:stop], h[start:stop])
     elif ties:
-        push_sets(x, order, order, 0.5, g, h)
+        add_two_sets(x, order, order, 0.5, g, h)
 
 
 @kernel
 def level_near_the_middle(labels: Floats, start: int, stop: int) -> int:
-    """Where a label ends, as near to the middle as can be."""
+    """The end of a run of equal labels that is nearest to the middle."""
     middle = (start + stop) // 2
     up, down = middle, middle
     while up > start and labels[up - 1] == labels[middle]:

@@ -1,84 +1,107 @@
-"""Costs of one document at a time: what MART learns from."""
+"""Costs of one document at a time: the objectives of MART.
+
+squared    (F - y)² / 2                   grad = F - y     hess = 1
+logistic   log(1 + exp(-2 y sigma F))     grad = -y r      hess = r (2 sigma - r)
+
+with r = 2 sigma / (1 + exp(2 y sigma F)).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, final
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, final
 
 import numpy as np
 
-from swaprank.arrays import Bools, Floats
+from swaprank.arrays import Floats, Ints, contiguous_floats
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError
-from swaprank.objectives.objective import BoundObjective, Objective
+from swaprank.errors import DataError, ParameterError, did_you_mean
+from swaprank.kernels import kernel
+from swaprank.objectives.kernel_objective import BoundKernelObjective, bind_kernel
+from swaprank.objectives.objective import Objective
+from swaprank.objectives.query_gradients import gradients_of
 
 Loss = Literal["squared", "logistic", "balanced_logistic"]
+LOSSES: tuple[Loss, ...] = ("squared", "logistic", "balanced_logistic")
+
+
+class SquaredArrays(NamedTuple):
+    """Squared error of the labels."""
+
+    labels: Floats
+
+
+class LogisticArrays(NamedTuple):
+    """Two-class logistic loss."""
+
+    signs: Floats
+    """y: 1 for labels above 0, -1 for the others."""
+    sigma: float
+
+
+@gradients_of(SquaredArrays)
+@kernel
+def squared_queries(
+    arrays: SquaredArrays, indptr: Ints, scores: Floats, first: int, last: int, grad: Floats, hess: Floats
+) -> None:
+    """Write grad and hess of the queries from first to last."""
+    for r in range(indptr[first], indptr[last]):
+        grad[r] = scores[r] - arrays.labels[r]
+        hess[r] = 1.0
+
+
+@gradients_of(LogisticArrays)
+@kernel
+def logistic_queries(
+    arrays: LogisticArrays, indptr: Ints, scores: Floats, first: int, last: int, grad: Floats, hess: Floats
+) -> None:
+    """Write grad and hess of the queries from first to last."""
+    sigma = arrays.sigma
+    for r in range(indptr[first], indptr[last]):
+        sign = arrays.signs[r]
+        response = 2 * sigma * (1.0 / (1.0 + np.exp(2 * sigma * sign * scores[r])))
+        grad[r] = -sign * response
+        hess[r] = response * (2 * sigma - response)
 
 
 @final
 @dataclass(frozen=True)
 class PointwiseObjective(Objective):
-    """Squared error of the labels; or two-class logistic loss of labels above 0 against the others.
+    """Squared error of the labels, or two-class logistic loss of labels above 0 against the others.
 
-    With y = 1 or -1 the logistic loss is log(1 + exp(-2 y sigma F)) [Burges2010, section 6]; balanced, each class
-    counts as much as the other, whatever its size [section 6.1].
+    Args:
+        loss: "squared"; "logistic", log(1 + exp(-2 y sigma F)) with y = 1 or -1 [Burges2010, section 6]; or
+            "balanced_logistic", where both classes have the same total weight [section 6.1].
+        sigma: Steepness of the logistic loss.
 
     >>> import numpy as np, swaprank as sr
-    >>> from swaprank.objectives.pointwise import PointwiseObjective
     >>> data = sr.Dataset([[1.0], [2.0]], [0, 3], qid=[1, 1])
     >>> grad, hess = np.empty(2), np.empty(2)
-    >>> PointwiseObjective("squared").bind(data, random_state=0, n_threads=1).update(np.zeros(2), grad, hess)
+    >>> sr.PointwiseObjective("squared").bind(data, random_state=0, n_threads=1).update(np.zeros(2), grad, hess)
     >>> grad.tolist(), hess.tolist()
     ([0.0, -3.0], [1.0, 1.0])
     """
 
-    loss: Loss
+    loss: Loss = "squared"
     sigma: float = 1.0
 
-    def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundObjective:
+    def __post_init__(self) -> None:
+        if self.loss not in LOSSES:
+            raise ParameterError(f"there is no loss '{self.loss}'; {did_you_mean(str(self.loss), LOSSES)}")
+
+    def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundKernelObjective:
         """See `Objective`."""
-        labels = np.array(data.by_query(data.labels))
-        weights = np.ones(len(labels)) if data.sample_weight is None else np.array(data.by_query(data.sample_weight))
+        labels, costs = contiguous_floats(data.by_query(data.labels)), np.zeros(data.n_queries)
         if self.loss == "squared":
-            return BoundSquared(labels, weights)
+            return bind_kernel(SquaredArrays(labels), data, costs, n_threads)
         positive = labels > 0
         if positive.all() or not positive.any():
             raise DataError(f"the {self.loss} loss needs labels above 0 and labels that are not; found only one kind.")
-        if self.loss == "balanced_logistic":
-            share = np.where(positive, 1.0 / positive.sum(), 1.0 / (~positive).sum())
-            # Scaled to a mean of 1, which changes no Newton step, so that l2 means the same for both losses.
-            weights = weights * share * len(labels) / 2
-        return BoundLogistic(np.where(positive, 1.0, -1.0), weights, self.sigma)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class BoundSquared(BoundObjective):
-    """(F - y)² / 2."""
-
-    labels: Floats
-    weights: Floats
-
-    def update(self, scores: Floats, grad: Floats, hess: Floats, taken: Bools | None = None) -> None:
-        """See `BoundObjective`."""
-        np.subtract(scores, self.labels, out=grad)
-        grad *= self.weights
-        hess[:] = self.weights
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class BoundLogistic(BoundObjective):
-    """log(1 + exp(-2 y sigma F))."""
-
-    signs: Floats
-    weights: Floats
-    sigma: float
-
-    def update(self, scores: Floats, grad: Floats, hess: Floats, taken: Bools | None = None) -> None:
-        """See `BoundObjective`; with r = 2 sigma / (1 + exp(2 y sigma F)): grad = -y r, hess = r (2 sigma - r)."""
-        from scipy.special import expit
-
-        response = 2 * self.sigma * expit(-2 * self.sigma * self.signs * scores)
-        grad[:] = -self.signs * response * self.weights
-        hess[:] = response * (2 * self.sigma - response) * self.weights
+        arrays = LogisticArrays(np.where(positive, 1.0, -1.0), float(self.sigma))
+        bound = bind_kernel(arrays, data, costs, n_threads)
+        if self.loss == "logistic":
+            return bound
+        share = np.where(positive, 1.0 / positive.sum(), 1.0 / (~positive).sum())
+        weights = bound.weights if len(bound.weights) else np.ones(len(labels))
+        # Scaled to a mean of 1, which changes no Newton step, so that l2 means the same for both losses.
+        return replace(bound, weights=weights * share * len(labels) / 2)

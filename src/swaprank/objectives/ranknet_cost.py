@@ -1,4 +1,4 @@
-"""The value of RankNet's cost, for those who want to see it fall; learners need its gradients alone."""
+"""The value of RankNet's cost, for reporting; learners need only its gradient."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def ranknet_costs(labels: Floats, indptr: Ints, scores: Floats, sigma: float, co
         for i in range(indptr[query], indptr[query + 1]):
             for j in range(indptr[query], i):
                 if labels[i] != labels[j]:
-                    ahead = sigma * (scores[i] - scores[j])
+                    margin = sigma * (scores[i] - scores[j])
                     if labels[i] < labels[j]:
-                        ahead = -ahead
-                    total += np.log1p(np.exp(-abs(ahead))) + max(0.0, -ahead)
+                        margin = -margin
+                    total += np.log1p(np.exp(-abs(margin))) + max(0.0, -margin)
         costs[query] = total

@@ -7,12 +7,17 @@ from typing import final
 
 import numpy as np
 
-from swaprank.arrays import Floats, Ints
-from swaprank.data.dataset import Dataset
-from swaprank.data.grouping import query_of_row
-from swaprank.metrics.pairwise_correct import PairwiseCorrect
-from swaprank.objectives.forces import GIVEN_PAIRS, RANKNET, BoundForces, bind_forces, make_forces
+from swaprank.arrays import Floats, Ints, contiguous_floats, contiguous_ints
+from swaprank.data.dataset import Dataset, Pairs
+from swaprank.data.grouping import longest_list, query_of_row
+from swaprank.objectives.kernel_objective import BoundKernelObjective, bind_kernel
 from swaprank.objectives.objective import Objective
+from swaprank.objectives.ranknet_queries import LONG_LIST, GivenPairsArrays, LongRankNetArrays, RankNetArrays
+
+_PAIRS_PER_LONG_LIST_DOCUMENT = 400.0
+"""What a document costs by the fast pair sums, in pairs."""
+_PAIRS_PER_GIVEN_PAIR = 10.0
+"""What a given pair costs, in pairs from labels."""
 
 
 @final
@@ -20,19 +25,18 @@ from swaprank.objectives.objective import Objective
 class RankNetObjective(Objective):
     """Sum over pairs of -P log p - (1 - P) log(1 - p), with p = 1 / (1 + exp(-sigma (s_i - s_j))) [Burges2005, Eq. 3].
 
-    Pairs come from the labels, with the target P = 1 for the larger one; or, where a data set has `pairs`, from them
-    alone, with their probabilities as targets: any, also incomplete or inconsistent ones. Pairs are summed, as in the
-    paper, not averaged. One list may have millions of documents: beyond 2000, the pairs from labels are summed in about
-    n log n, to better than 1e-7.
+    Pairs come from the labels, with the target P = 1 for the larger label. If a data set has `pairs`, these are used
+    instead, with their probabilities as targets; they may be incomplete or inconsistent. The sum is not divided by the
+    number of pairs, as in the paper. A list may have millions of documents: beyond 2000, the pairs from labels are
+    summed in about n log n, with a relative error below 1e-7.
 
     Args:
-        sigma: How steep the probability is in the difference of scores.
+        sigma: Steepness of the probability in the score difference.
         ties: Whether documents of equal labels are pairs too, with the target 1/2.
 
     >>> import numpy as np, swaprank as sr
-    >>> from swaprank.objectives.ranknet_objective import RankNetObjective
     >>> data = sr.Dataset([[1.0], [2.0], [3.0]], [0, 1, 1], qid=[1, 1, 1])
-    >>> bound = RankNetObjective().bind(data, random_state=0, n_threads=1)
+    >>> bound = sr.RankNetObjective().bind(data, random_state=0, n_threads=1)
     >>> grad, hess = np.empty(3), np.empty(3)
     >>> bound.update(np.zeros(3), grad, hess)
     >>> grad.tolist(), hess.tolist()
@@ -42,18 +46,38 @@ class RankNetObjective(Objective):
     sigma: float = 1.0
     ties: bool = False
 
-    def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundForces:
-        """See `Objective`; nothing is drawn."""
-        labels = np.array(data.by_query(data.labels))
-        terms = PairwiseCorrect().bind(labels, data.indptr).terms
-        terms = terms._replace(divisors=np.ones(data.n_queries))
-        rule = RANKNET if data.pairs is None else GIVEN_PAIRS
-        forces = make_forces(
-            rule, data, terms, by_descending_label(labels, data.indptr), sigma=self.sigma, ties=self.ties
-        )
-        return bind_forces("pairwise", forces, data, n_threads)
+    def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundKernelObjective:
+        """See `Objective`; RankNet draws nothing at random."""
+        if data.pairs is None:
+            labels = contiguous_floats(data.by_query(data.labels))
+            return bind_ranknet(data, labels, np.ones(data.n_queries), self.sigma, self.ties, n_threads)
+        arrays = given_pairs(data, data.pairs, self.sigma)
+        return bind_kernel(arrays, data, _PAIRS_PER_GIVEN_PAIR * np.diff(arrays.pair_indptr), n_threads)
+
+
+def bind_ranknet(
+    data: Dataset, labels: Floats, divisors: Floats, sigma: float, ties: bool, n_threads: int | None
+) -> BoundKernelObjective:
+    """RankNet from labels, with the sum over each query's pairs divided by its divisor."""
+    arrays = RankNetArrays(labels, by_descending_label(labels, data.indptr), divisors, float(sigma), ties)
+    is_long = longest_list(data.indptr) > LONG_LIST
+    lengths = np.diff(data.indptr).astype(np.float64)
+    costs = lengths * np.where(lengths > LONG_LIST, _PAIRS_PER_LONG_LIST_DOCUMENT, lengths)
+    return bind_kernel(LongRankNetArrays(arrays) if is_long else arrays, data, costs, n_threads)
+
+
+def given_pairs(data: Dataset, pairs: Pairs, sigma: float) -> GivenPairsArrays:
+    """The pairs of a data set by query, between documents that are numbered query after query."""
+    place = np.arange(len(data)) if data.order is None else np.argsort(data.order)
+    by_query = np.argsort(place[pairs.above], kind="stable")
+    above, below = place[pairs.above][by_query], place[pairs.below][by_query]
+    pair_indptr, targets = (
+        contiguous_ints(np.searchsorted(above, data.indptr)),
+        contiguous_floats(pairs.probability[by_query]),
+    )
+    return GivenPairsArrays(pair_indptr, contiguous_ints(above), contiguous_ints(below), targets, float(sigma))
 
 
 def by_descending_label(labels: Floats, indptr: Ints) -> Ints:
-    """Each query's documents, the largest label first, equal ones as they came."""
+    """Each query's documents by descending label; equal labels keep their order."""
     return np.lexsort((-labels, query_of_row(indptr))).astype(np.int64)

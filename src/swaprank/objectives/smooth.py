@@ -1,60 +1,73 @@
-"""A smooth version of a metric, and its gradient: what SmoothRank climbs [Chapelle2010, section 4]."""
+"""A smooth version of a metric as an objective: what SmoothRank maximises [Chapelle2010, section 4]."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
 
-from swaprank.arrays import Floats, Ints
+from swaprank.arrays import Bools, Floats, Ints
 from swaprank.data.dataset import Dataset
-from swaprank.data.grouping import longest_list, sum_by_query
+from swaprank.data.grouping import sum_by_query
 from swaprank.errors import MetricError, ParameterError, did_you_mean
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import seeded_tie_order
+from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.terms import AVERAGE_PRECISION, CASCADE, CUMULATIVE, MetricTerms
-from swaprank.objectives.smooth_indicators import rank_queries, smooth_other_queries, smooth_sum_queries
-from swaprank.objectives.smooth_ranks import smooth_rank_queries
-from swaprank.threads import query_chunks, run_in_threads, thread_count
+from swaprank.objectives.kernel_objective import objective_chunks, write_gradients
+from swaprank.objectives.objective import BoundObjective, Objective
+from swaprank.objectives.smooth_indicators import SmoothProductArrays, SmoothSumArrays
+from swaprank.objectives.smooth_ranks import SmoothRankArrays
+from swaprank.threads import thread_count
 
 Smoothing = Literal["indicators", "ranks"]
 SMOOTHINGS: tuple[Smoothing, ...] = ("indicators", "ranks")
 
-_PAIRS_WORTH_A_THREAD = 1_000_000.0
-
 
 @final
 @dataclass(frozen=True)
-class SmoothObjective:
-    """A metric of the soft gains at each rank [Chapelle2010, Eq. 8]: sums of discounted gains, AP and cascades.
+class SmoothObjective(Objective):
+    """Minus a metric of the soft gains at each rank [Chapelle2010, Eq. 8].
+
+    For sums of discounted gains such as NDCG, for average precision, and for cascades such as ERR. The hessian is
+    |gradient| / width, with the width sqrt(smoothing_factor) for "indicators" and smoothing_factor for "ranks": the
+    smooth metric is not convex, and a Newton step of this hessian is one width long.
 
     Args:
-        metric: What is smoothed.
-        smoothing: "indicators", or, for average precision alone, "ranks" [Eq. 9].
+        metric: The metric to smooth, or its name.
+        smoothing: "indicators", or, for average precision only, "ranks" [Eq. 9].
+        smoothing_factor: How much is smoothed, the paper's sigma, in squared scores for "indicators" and in scores for
+            "ranks". Towards 0 this becomes the metric itself, towards infinity a constant.
 
     >>> import numpy as np, swaprank as sr
-    >>> from swaprank.objectives.smooth import SmoothObjective
     >>> data = sr.Dataset([[1.0], [2.0], [3.0]], [0, 2, 1], qid=[1, 1, 1])
-    >>> bound = SmoothObjective(sr.metric("ndcg")).bind(data, random_state=0, n_threads=1)
-    >>> grad = np.empty(3)
-    >>> [round(float(bound.evaluate(np.array([1.0, 2.0, 3.0]), sigma, grad)[0]), 4) for sigma in (100, 1, 0.01)]
-    [0.7866, 0.8666, 0.7967]
+    >>> scores, grad, hess = np.array([1.0, 2.0, 3.0]), np.empty(3), np.empty(3)
+    >>> for factor in (100, 1, 0.01):
+    ...     objective = sr.SmoothObjective(sr.metric("ndcg"), smoothing_factor=factor)
+    ...     costs = objective.bind(data, random_state=0, n_threads=1).update(scores, grad, hess)
+    ...     print(round(float(-costs[0]), 4))
+    0.7866
+    0.8666
+    0.7967
     >>> round(sr.metric("ndcg").mean([0, 2, 1], [1.0, 2.0, 3.0], [0, 3]), 4)
     0.7967
     """
 
     metric: Metric
     smoothing: Smoothing = "indicators"
+    smoothing_factor: float = 1.0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "metric", parse_metric(self.metric))
         if self.smoothing not in SMOOTHINGS:
             names = did_you_mean(str(self.smoothing), SMOOTHINGS)
             raise ParameterError(f"there is no smoothing '{self.smoothing}'; {names}")
+        check_smoothing_factor(self.smoothing_factor)
 
     def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundSmooth:
-        """Prepare what does not change from step to step."""
+        """See `Objective`."""
         terms = self.metric.bind(np.array(data.by_query(data.labels)), data.indptr).terms
         if terms.family not in (CUMULATIVE, AVERAGE_PRECISION, CASCADE):
             raise MetricError(
@@ -65,72 +78,75 @@ class SmoothObjective:
             raise MetricError(f"smoothing='ranks' is for map without a cut-off, found {self.metric}.")
         lengths = np.diff(data.indptr).astype(np.float64)
         deep = sum_by_query(terms.gains, data.indptr) if self.smoothing == "ranks" else np.minimum(lengths, terms.depth)
-        weights = np.ones(len(lengths))
+        query_weights = np.ones(len(lengths))
         if data.sample_weight is not None:
-            # One number a query, or there would be no cost that this is the gradient of.
-            weights = sum_by_query(data.by_query(data.sample_weight), data.indptr) / np.maximum(lengths, 1.0)
+            # One weight per query: with several, the gradient would not be that of any cost.
+            query_weights = sum_by_query(data.by_query(data.sample_weight), data.indptr) / np.maximum(lengths, 1.0)
         return BoundSmooth(
-            objective=self,
             terms=terms,
+            smoothing=self.smoothing,
+            smoothing_factor=float(self.smoothing_factor),
             indptr=np.array(data.indptr),
             tie_order=seeded_tie_order(data.indptr, random_state),
-            weights=weights,
-            costs=deep * lengths + 10.0 * lengths,
+            query_weights=query_weights,
+            pairs=deep * lengths + 10.0 * lengths,
             n_threads=thread_count(n_threads),
         )
 
 
+def check_smoothing_factor(value: float) -> None:
+    """Raise if the value is not a positive finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < np.inf:
+        raise ParameterError(f"smoothing_factor must be a number above 0; found {value!r}.")
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class BoundSmooth:
-    """A smooth metric bound to one data set."""
+class BoundSmooth(BoundObjective):
+    """A smooth metric bound to one data set; `dataclasses.replace` changes its smoothing factor or query weights."""
 
-    objective: SmoothObjective
     terms: MetricTerms
+    smoothing: Smoothing
+    smoothing_factor: float
     indptr: Ints
     tie_order: Ints
-    """Documents in the order that decides between tied scores, at which the gradient jumps: shuffled."""
-    weights: Floats
-    """How much each query counts: the mean weight of its documents."""
-    costs: Floats
+    """Documents in the order that breaks ties in the scores, where the gradient jumps: shuffled."""
+    query_weights: Floats
+    """Weight of each query: the mean weight of its documents."""
+    pairs: Floats
+    """Exponentials that each query takes."""
     n_threads: int
+    order: Ints | None = None
+    """A copy of `tie_order` for a caller that updates again and again, from one thread. It becomes the documents by
+    rank, and scores that changed little are ranked faster from there. If None, ranking starts from `tie_order`."""
+    weights: Floats = field(default_factory=lambda: np.empty(0))
+    """Of documents: none, because the kernel applies the query weights."""
 
-    def evaluate(self, scores: Floats, sigma: float, grad: Floats, order: Ints | None = None) -> Floats:
-        """The smooth metric of every query, times its weight; 0 for those whose order cannot matter.
+    def update(self, scores: Floats, grad: Floats, hess: Floats, taken: Bools | None = None) -> Floats:
+        """See `BoundObjective`. Costs are minus the smooth metric times the query weight; 0 if no order is better."""
+        arrays = self.kernel_arrays()
+        write_gradients(arrays, self, self._chunks, scores, grad, hess, taken)
+        costs: Floats = arrays.costs
+        return costs
 
-        Args:
-            scores: One a document, query after query.
-            sigma: How much is smoothed: towards 0 this becomes the metric itself, towards infinity a constant.
-            grad: Receives the gradient by the scores.
-            order: A copy of `tie_order`, kept by whoever calls again and again: it becomes the documents by rank, and
-                scores that have changed little are ranked faster from there.
-        """
-        values = np.empty(len(self.indptr) - 1)
-        order = self.tie_order.copy() if order is None else order
-        longest = longest_list(self.indptr)
-        ranked, gains = np.empty(len(scores)), np.empty(len(scores))
-        smooth_queries = smooth_sum_queries if self.terms.family == CUMULATIVE else smooth_other_queries
-
-        def work(first: int, last: int) -> None:
-            part, sums = (longest, first, last), (values, grad)
-            if self.objective.smoothing == "ranks":
-                smooth_rank_queries(self.terms, self.indptr, self.weights, scores, float(sigma), *part, *sums)
-                return
-            rank_queries(self.terms, self.indptr, scores, *part, order, ranked, gains)
-            lists = (self.terms, self.indptr, self.weights, ranked, gains, order)
-            smooth_queries(*lists, float(sigma), *part, *sums)
-
-        run_in_threads(work, self._chunks)
-        return values
+    def kernel_arrays(self) -> Any:
+        """See `BoundObjective`."""
+        factor, costs = float(self.smoothing_factor), np.zeros(len(self.indptr) - 1)
+        if self.smoothing == "ranks":
+            return SmoothRankArrays(self.terms, self.query_weights, factor, costs)
+        kind = SmoothSumArrays if self.terms.family == CUMULATIVE else SmoothProductArrays
+        order = self.tie_order.copy() if self.order is None else self.order
+        return kind(self.terms, self.query_weights, factor, order, costs)
 
     @cached_property
     def _chunks(self) -> list[tuple[int, int]]:
-        return query_chunks(self.indptr, self.n_threads, costs=self.costs, least_cost=_PAIRS_WORTH_A_THREAD)
+        return objective_chunks(self.indptr, self.pairs, self.n_threads)
 
-    def mean(self, values: Floats) -> float:
-        """The mean of what `evaluate` gives, over the queries that count; what has no order adds what it always is."""
+    def mean(self, costs: Floats) -> float:
+        """The mean of the smooth metric over the queries that count, from what `update` returned."""
         known = ~np.isnan(self.terms.base)
-        total, weight = (values + self.terms.base * self.weights)[known].sum(), self.weights[known].sum()
+        total = (self.terms.base * self.query_weights - costs)[known].sum()
+        weight = self.query_weights[known].sum()
         return float(total / weight) if weight > 0 else float("nan")
 
 

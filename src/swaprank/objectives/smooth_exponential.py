@@ -1,4 +1,4 @@
-"""An exponential that vectorises: what smoothing costs is its exponentials, and a loop that calls exp is slow."""
+"""An exponential that vectorises: smoothing spends its time on exponentials, and loops that call exp are slow."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ LOG2_E = 1.4426950408889634
 """exp(x) = 2^(LOG2_E x)."""
 
 _SHIFT = 6755399441055744.0
-"""1.5 * 2^52: a whole number that is added to this stands in the last bits of the sum."""
+"""1.5 * 2^52: an integer added to this is stored in the last bits of the sum."""
 
 
 @vector_kernel
 def exp2(y: float) -> float:
     """2^y for y from -1000 to 1000, to a relative error of 1e-15.
 
-    The power of the whole part is put together from bits; what remains, from -1/2 to 1/2, goes into a polynomial: a
-    Chebyshev fit to (2^r - 1) / r.
+    The power of the integer part is built from bits. The rest, from -1/2 to 1/2, goes into a polynomial, a Chebyshev
+    fit to (2^r - 1) / r.
     """
     whole = np.rint(y)
     r = y - whole

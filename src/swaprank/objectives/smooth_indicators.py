@@ -1,15 +1,18 @@
 """Soft indicators: is document i the one at rank j?
 
-e_ij = exp(-(s_i - s_d(j))² / sigma)          d(j): the document at rank j
+e_ij = exp(-(s_i - s_d(j))² / sigma)          d(j): the document at rank j; sigma: the smoothing factor
 h_ij = e_ij / sum_k e_kj                                                              [Chapelle2010, Eq. 7]
 p_j  = sum_i g_i h_ij                         the soft gain at rank j
 
-A metric of the gains in rank order becomes smooth when it is given p_1, p_2, … instead. Its gradient needs one number a
-rank, b_j = dA/dp_j: with x_ij = -2/sigma b_j h_ij (g_i - p_j) (s_i - s_d(j)), document i gets sum_j x_ij, and the
-document at rank j gets -sum_i x_ij. This is Eq. 10, added up over i: O(m²) for a list of m documents.
+A metric of the gains in rank order becomes smooth when it is computed from p_1, p_2, … instead. Its gradient needs one
+number per rank, b_j = dA/dp_j: with x_ij = -2/sigma b_j h_ij (g_i - p_j) (s_i - s_d(j)), document i gets sum_j x_ij,
+and the document at rank j gets -sum_i x_ij. This is Eq. 10, summed over i: O(m²) for a list of m documents. The kernels
+at the end write minus the metric and minus its gradient.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,22 +20,45 @@ from swaprank.arrays import Floats, Ints
 from swaprank.kernels import kernel, vector_kernel
 from swaprank.metrics.ordering import rank_documents
 from swaprank.metrics.terms import AVERAGE_PRECISION, MetricTerms
+from swaprank.objectives.query_gradients import gradients_of, longest_of
 from swaprank.objectives.smooth_exponential import LOG2_E, exp2
 
-FADED = 42.0
-"""Documents with (s_i - s_d(j))² / sigma beyond this are left out: exp(-42) beside a sum of at least 1 is nothing."""
+LARGEST_EXPONENT = 42.0
+"""Documents with (s_i - s_d(j))² / sigma beyond this are left out: exp(-42) is negligible in a sum of at least 1."""
 
-_MOVES = 8
-"""So many moves a document, and an order is no longer worth sorting by insertion."""
-_ROOM = 2**18
-"""Exponentials that are kept until the slopes are known: 2 MB a thread."""
+_MOVES_PER_DOCUMENT = 8
+"""With more moves per document than this, sorting by insertion is slower than ranking from scratch."""
+_KEPT_EXPONENTIALS = 2**18
+"""Exponentials that are kept until the slopes are known: 2 MB per thread."""
+
+
+class SmoothSumArrays(NamedTuple):
+    """A smooth sum of discounted gains on one data set."""
+
+    terms: MetricTerms
+    query_weights: Floats
+    smoothing_factor: float
+    order: Ints
+    """Each query's documents in an order that breaks ties in the scores; becomes the documents by rank."""
+    costs: Floats
+    """Receives the cost of each query: minus the smooth metric, times the query's weight."""
+
+
+class SmoothProductArrays(NamedTuple):
+    """Smooth average precision or a smooth cascade, sums of products of soft gains; fields as in SmoothSumArrays."""
+
+    terms: MetricTerms
+    query_weights: Floats
+    smoothing_factor: float
+    order: Ints
+    costs: Floats
 
 
 @vector_kernel
 def soft_gain(
     center: float, scale: float, start: np.uint64, stop: np.uint64, scores: Floats, gains: Floats, e: Floats
 ) -> tuple[float, float]:
-    """e_i = 2^(scale (s_i - center)²), scale < 0, from start to stop; gives their sum, and the sum of g_i e_i."""
+    """e_i = 2^(scale (s_i - center)²), scale < 0, from start to stop; return their sum and the sum of g_i e_i."""
     total, gain = 0.0, 0.0
     for i in range(start, stop):
         away = scores[i] - center
@@ -44,7 +70,7 @@ def soft_gain(
 
 
 @vector_kernel
-def push(
+def add_rank_gradient(
     center: float,
     factor: float,
     mean: float,
@@ -55,12 +81,12 @@ def push(
     e: Floats,
     grad: Floats,
 ) -> float:
-    """Add x_ij of one rank j to the documents' gradients; gives their sum, which is the force on d(j), reversed."""
+    """Add x_ij of one rank j to the documents' gradients; return their sum, minus which d(j) gets."""
     total = 0.0
     for i in range(start, stop):
-        force = factor * e[i] * (gains[i] - mean) * (scores[i] - center)
-        grad[i] += force
-        total += force
+        pair_grad = factor * e[i] * (gains[i] - mean) * (scores[i] - center)
+        grad[i] += pair_grad
+        total += pair_grad
     return total
 
 
@@ -81,7 +107,7 @@ def average_precision_slopes(discounts: Floats, soft: Floats, slopes: Floats) ->
 
 @kernel
 def cascade_slopes(discounts: Floats, soft: Floats, slopes: Floats) -> float:
-    """sum_j D(j) p_j (1 - p_1) … (1 - p_(j-1)), and its slope in every p_j: P(arriving) (D(j) - what comes after)."""
+    """sum_j D(j) p_j (1 - p_1) … (1 - p_(j-1)), and its slope in every p_j: P(arriving) (D(j) - value of the rest)."""
     arriving = 1.0
     for j in range(len(soft)):
         slopes[j] = arriving
@@ -95,7 +121,7 @@ def cascade_slopes(discounts: Floats, soft: Floats, slopes: Floats) -> float:
 
 @kernel
 def spans(scores: Floats, reach: float, starts: Ints, stops: Ints) -> None:
-    """The documents from starts[j] to stops[j] are no further than `reach` from the score at rank j."""
+    """Write the range, starts[j] to stops[j], of documents whose scores are within `reach` of the score at rank j."""
     n, start, stop = len(scores), 0, 0
     for j in range(len(starts)):
         while scores[start] - scores[j] > reach:
@@ -108,9 +134,9 @@ def spans(scores: Floats, reach: float, starts: Ints, stops: Ints) -> None:
 
 @kernel
 def rank_again(scores: Floats, order: Ints, scratch: Ints, ranked: Floats) -> None:
-    """Sort by descending score an order that is nearly sorted already; tied documents keep the order they came in.
+    """Sort an almost sorted order by descending score, with the scores in `ranked`; ties keep their order.
 
-    Line searches move scores a little at a time. Where they were moved far, all documents are ranked anew.
+    Line searches change scores a little at a time. After large changes all documents are ranked from scratch.
     """
     n, moves = len(order), 0
     for r in range(n):
@@ -124,7 +150,7 @@ def rank_again(scores: Floats, order: Ints, scratch: Ints, ranked: Floats) -> No
         order[at] = document
         ranked[at] = score
         moves += r - at
-        if moves > _MOVES * n:
+        if moves > _MOVES_PER_DOCUMENT * n:
             rank_documents(scores, order, scratch, ranked)
             for k in range(n):
                 ranked[k] = scores[order[k]]
@@ -132,28 +158,24 @@ def rank_again(scores: Floats, order: Ints, scratch: Ints, ranked: Floats) -> No
 
 
 @kernel
-def rank_queries(
-    terms: MetricTerms,
-    indptr: Ints,
-    scores: Floats,
-    longest: int,
-    first: int,
-    last: int,
-    order: Ints,
-    ranked: Floats,
-    gains: Floats,
+def rank_query(
+    terms: MetricTerms, scores: Floats, order: Ints, scratch: Ints, ranked: Floats, gains: Floats, g: Floats
 ) -> None:
-    """Scores and gains by rank, for the queries from first to last.
+    """Scores and gains of one query's documents by rank; `order` is sorted by score, and g is set to 0."""
+    n = len(order)
+    rank_again(scores, order, scratch, ranked[:n])
+    for r in range(n):
+        gains[r] = terms.gains[order[r]]
+        g[r] = 0.0
 
-    `order` has the documents of each query in an order that decides between tied scores, and is sorted by score: the
-    better sorted, the faster.
-    """
-    scratch = np.empty(longest, np.int64)
-    for query in range(first, last):
-        start, stop = indptr[query], indptr[query + 1]
-        rank_again(scores, order[start:stop], scratch, ranked[start:stop])
-        for r in range(start, stop):
-            gains[r] = terms.gains[order[r]]
+
+@kernel
+def write_query(sigma: float, order: Ints, g: Floats, grad: Floats, hess: Floats) -> None:
+    """Minus the gradient g by rank, and the hessian |g| / width, for one query's documents."""
+    width = np.sqrt(sigma)
+    for r in range(len(order)):
+        grad[order[r]] = -g[r]
+        hess[order[r]] = abs(g[r]) / width
 
 
 @kernel
@@ -168,20 +190,20 @@ def smooth_sum(
     e: Floats,
     g: Floats,
 ) -> float:
-    """sum_j D(j) p_j / divisor, and its gradient: the slopes are known, so every rank is done at once."""
+    """sum_j D(j) p_j / divisor, and its gradient in g: the slopes are known, so one pass over the ranks is enough."""
     value, scale, unit = 0.0, -LOG2_E / sigma, -2.0 / (sigma * divisor)
     for j in range(len(starts)):
         center, start, stop = scores[j], np.uint64(starts[j]), np.uint64(stops[j])
         total, gain = soft_gain(center, scale, start, stop, scores, gains, e)
         mean, factor = gain / total, unit * discounts[j] / total
         value += discounts[j] * mean
-        force = push(center, factor, mean, start, stop, scores, gains, e, g)
-        g[j] -= force
+        pair_grad = add_rank_gradient(center, factor, mean, start, stop, scores, gains, e, g)
+        g[j] -= pair_grad
     return value / divisor
 
 
 @kernel
-def smooth_other(
+def smooth_product(
     scores: Floats,
     gains: Floats,
     starts: Ints,
@@ -194,9 +216,9 @@ def smooth_other(
     work: Floats,
     g: Floats,
 ) -> float:
-    """Average precision or a cascade of the soft gains, and its gradient, whose slopes depend on all soft gains.
+    """Average precision or a cascade of the soft gains, and its gradient in g; a slope depends on all soft gains.
 
-    e: A row of exponentials a rank; the last row is for all ranks that find none, whose are computed a second time.
+    e: A row of exponentials per rank. Ranks beyond share the last row, and their exponentials are computed twice.
     """
     deep, last, scale = len(starts), len(e) - 1, -LOG2_E / sigma
     soft, totals, slopes = work[0, :deep], work[1, :deep], work[2, :deep]
@@ -214,75 +236,55 @@ def smooth_other(
         if j >= last:
             soft_gain(center, scale, start, stop, scores, gains, row)
         factor = -2.0 * slopes[j] / (sigma * totals[j] * divisor)
-        force = push(center, factor, soft[j], start, stop, scores, gains, row, g)
-        g[j] -= force
+        pair_grad = add_rank_gradient(center, factor, soft[j], start, stop, scores, gains, row, g)
+        g[j] -= pair_grad
     return value / divisor
 
 
+@gradients_of(SmoothSumArrays)
 @kernel
 def smooth_sum_queries(
-    terms: MetricTerms,
-    indptr: Ints,
-    weights: Floats,
-    scores: Floats,
-    gains: Floats,
-    order: Ints,
-    sigma: float,
-    longest: int,
-    first: int,
-    last: int,
-    values: Floats,
-    grad: Floats,
+    arrays: SmoothSumArrays, indptr: Ints, scores: Floats, first: int, last: int, grad: Floats, hess: Floats
 ) -> None:
-    """The smooth metric of the queries from first to last, and its gradient.
-
-    For sums of discounted gains, with scores and gains by rank. Both are multiplied by the query's weight; queries of
-    weight 0 cost nothing.
-    """
-    starts, stops, e = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest)
-    g, reach = np.empty(longest), np.sqrt(FADED * sigma)
+    """Write costs, grad and hess of the queries from first to last; queries of weight 0 take no time."""
+    terms, sigma, longest = arrays.terms, arrays.smoothing_factor, longest_of(indptr, first, last)
+    starts, stops, scratch = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
+    ranked, gains, e, g = np.empty(longest), np.empty(longest), np.empty(longest), np.empty(longest)
+    reach = np.sqrt(LARGEST_EXPONENT * sigma)
     for query in range(first, last):
-        start, stop = indptr[query], indptr[query + 1]
-        divisor, value = terms.divisors[query] / weights[query], 0.0
-        g[: stop - start] = 0.0
+        order = arrays.order[indptr[query] : indptr[query + 1]]
+        n = len(order)
+        divisor, value = terms.divisors[query] / arrays.query_weights[query], 0.0
+        rank_query(terms, scores, order, scratch, ranked, gains, g)
         if divisor != np.inf:
-            deep = min(stop - start, len(terms.discounts))
-            s, a, b = scores[start:stop], starts[:deep], stops[:deep]
+            deep = min(n, len(terms.discounts))
+            s, a, b = ranked[:n], starts[:deep], stops[:deep]
             spans(s, reach, a, b)
-            value = smooth_sum(s, gains[start:stop], a, b, terms.discounts, divisor, sigma, e, g)
-        values[query] = value
-        for r in range(start, stop):
-            grad[order[r]] = g[r - start]
+            value = smooth_sum(s, gains[:n], a, b, terms.discounts, divisor, sigma, e, g)
+        arrays.costs[query] = -value
+        write_query(sigma, order, g, grad, hess)
 
 
+@gradients_of(SmoothProductArrays)
 @kernel
-def smooth_other_queries(
-    terms: MetricTerms,
-    indptr: Ints,
-    weights: Floats,
-    scores: Floats,
-    gains: Floats,
-    order: Ints,
-    sigma: float,
-    longest: int,
-    first: int,
-    last: int,
-    values: Floats,
-    grad: Floats,
+def smooth_product_queries(
+    arrays: SmoothProductArrays, indptr: Ints, scores: Floats, first: int, last: int, grad: Floats, hess: Floats
 ) -> None:
-    """The same for average precision and cascades."""
-    starts, stops, work = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty((3, longest))
-    e = np.empty((1 + min(longest, len(terms.discounts), _ROOM // max(longest, 1)), longest))
-    g, reach = np.empty(longest), np.sqrt(FADED * sigma)
+    """`smooth_sum_queries` for average precision and cascades."""
+    terms, sigma, longest = arrays.terms, arrays.smoothing_factor, longest_of(indptr, first, last)
+    starts, stops, scratch = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
+    ranked, gains, work, g = np.empty(longest), np.empty(longest), np.empty((3, longest)), np.empty(longest)
+    e = np.empty((1 + min(longest, len(terms.discounts), _KEPT_EXPONENTIALS // max(longest, 1)), longest))
+    reach = np.sqrt(LARGEST_EXPONENT * sigma)
     for query in range(first, last):
-        start, stop = indptr[query], indptr[query + 1]
-        divisor, value = terms.divisors[query] / weights[query], 0.0
-        g[: stop - start] = 0.0
+        order = arrays.order[indptr[query] : indptr[query + 1]]
+        n = len(order)
+        divisor, value = terms.divisors[query] / arrays.query_weights[query], 0.0
+        rank_query(terms, scores, order, scratch, ranked, gains, g)
         if divisor != np.inf:
-            deep = min(stop - start, len(terms.discounts))
-            s, a, b = scores[start:stop], starts[:deep], stops[:deep]
+            deep = min(n, len(terms.discounts))
+            s, a, b = ranked[:n], starts[:deep], stops[:deep]
             spans(s, reach, a, b)
-            value = smooth_other(s, gains[start:stop], a, b, terms.family, terms.discounts, divisor, sigma, e, work, g)
-        values[query] = value
-        for r in range(start, stop):
-            grad[order[r]] = g[r - start]
+            value = smooth_product(s, gains[:n], a, b, terms.family, terms.discounts, divisor, sigma, e, work, g)
+        arrays.costs[query] = -value
+        write_query(sigma, order, g, grad, hess)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal, final
 
-from swaprank.errors import ParameterError, did_you_mean
+from swaprank.errors import ParameterError
 from swaprank.metrics.metric import Metric
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 from swaprank.objectives.objective import Objective
+from swaprank.objectives.objective_names import given_objective
 from swaprank.objectives.smooth_boosting import SmoothBoostingObjective
 from swaprank.rankers.tree_ranker import TreeRanker
 
@@ -28,8 +29,9 @@ class LambdaMART(TreeRanker):
 
     Args:
         metric: What to learn for: any metric's name, or a metric of your own.
-        objective: "lambda", LambdaRank's forces; or "smooth", the gradient of the smooth metric, for NDCG, DCG,
-            precision, recall, RBP, MAP, MRR, ERR, success, and a CumulativeMetric or CascadeMetric of your own.
+        objective: "lambda", LambdaRank's gradients; "smooth", the gradient of the smooth metric, for NDCG, DCG,
+            precision, recall, RBP, MAP, MRR, ERR, success, and a CumulativeMetric or CascadeMetric of your own; or an
+            instance, such as SmoothBoostingObjective(metric, smoothing_factor=0.3) or a CustomObjective.
         n_trees: How many trees at most.
         n_leaves: Leaves of a tree.
         learning_rate: Which part of each Newton step is taken.
@@ -38,8 +40,7 @@ class LambdaMART(TreeRanker):
         min_gain: A split must gain more than this.
         max_depth: Splits on the way to a leaf; any number if None.
         max_bins: Into how many bins a feature's values are sorted, 255 at most.
-        sigma: How steep the forces are in the difference of scores. For "smooth", how much is smoothed, in units of
-            the spread of the scores so far: 1 to start with, and a third of it on top of a good base ranker.
+        sigma: Steepness of the pair probabilities in the score difference. For "lambda" only.
         normalize: Weight pairs by the inverse of their difference of scores, and queries alike; else as in the paper.
             For "lambda" alone.
         truncation: Only pairs with one document ranked within this count; all that the metric can feel if None. For
@@ -69,7 +70,7 @@ class LambdaMART(TreeRanker):
         self,
         metric: str | Metric = "ndcg@10",
         *,
-        objective: TreeObjective = "lambda",
+        objective: TreeObjective | Objective = "lambda",
         n_trees: int = 300,
         n_leaves: int = 31,
         learning_rate: float = 0.1,
@@ -113,10 +114,9 @@ class LambdaMART(TreeRanker):
     def _objective(self) -> Objective:
         if not isinstance(self.normalize, bool):
             raise ParameterError(f"normalize must be True or False; found {self.normalize!r}.")
-        if self.objective not in OBJECTIVES:
-            raise ParameterError(
-                f"there is no objective '{self.objective}'; {did_you_mean(str(self.objective), OBJECTIVES)}"
-            )
+        given = given_objective(self, OBJECTIVES, ("sigma", "normalize", "truncation"))
+        if given is not None:
+            return given
         if self.objective == "lambda":
             return LambdaRankObjective(self._metric(), float(self.sigma), self.normalize, self.truncation)
         if self.truncation is not None:
@@ -124,4 +124,9 @@ class LambdaMART(TreeRanker):
                 f"truncation={self.truncation} is for objective='lambda'. A smooth metric is cut off by itself: "
                 f"metric='ndcg@{self.truncation}'."
             )
-        return SmoothBoostingObjective(self._metric(), float(self.sigma))
+        if self.sigma != 1:
+            raise ParameterError(
+                f"sigma={self.sigma:g} is the steepness of pair probabilities, and objective='smooth' has none. For "
+                f"the amount of smoothing, give objective=SmoothBoostingObjective(metric, smoothing_factor=…)."
+            )
+        return SmoothBoostingObjective(self._metric())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Literal, final
 
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
@@ -11,8 +11,9 @@ from swaprank.errors import ParameterError
 from swaprank.metrics.metric import Metric
 from swaprank.models.activations import Activation
 from swaprank.nets.optimizers import Optimizer
-from swaprank.objectives.forces import BoundForces
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective
+from swaprank.objectives.objective import BoundObjective, Objective
+from swaprank.objectives.objective_names import given_objective
 from swaprank.rankers.net_ranker import NetRanker
 
 
@@ -27,6 +28,7 @@ class LambdaRank(NetRanker):
     Args:
         metric: What to learn for: any metric's name, or a metric of your own.
         hidden: Units of each hidden layer: () for a linear net, (10,) for one of two layers.
+        objective: "lambda", LambdaRank's gradients; or an instance, such as a SmoothObjective or a CustomObjective.
         construction: Which forces: "pairs" as above, or "spring", "local_gradient", "local_cost" or "discrete_bounded"
             [Donmez2009].
         activation: Of the hidden units: "tanh", "sigmoid" or "relu".
@@ -67,6 +69,7 @@ class LambdaRank(NetRanker):
         metric: str | Metric = "ndcg@10",
         *,
         hidden: Sequence[int] = (10,),
+        objective: Literal["lambda"] | Objective = "lambda",
         construction: str = "pairs",
         activation: Activation = "tanh",
         n_epochs: int = 100,
@@ -87,6 +90,7 @@ class LambdaRank(NetRanker):
     ) -> None:
         self.metric = metric
         self.hidden = hidden
+        self.objective = objective
         self.construction = construction
         self.activation = activation
         self.n_epochs = n_epochs
@@ -105,12 +109,14 @@ class LambdaRank(NetRanker):
         self.random_state = random_state
         self.n_threads = n_threads
 
-    def _bound(self, data: Dataset) -> BoundForces:
+    def _bound(self, data: Dataset) -> BoundObjective:
         if not isinstance(self.normalize, bool):
             raise ParameterError(f"normalize must be True or False; found {self.normalize!r}.")
-        objective = LambdaRankObjective(
-            self._metric(), float(self.sigma), self.normalize, self.truncation, self.construction
-        )
+        objective = given_objective(self, ("lambda",), ("sigma", "normalize", "truncation", "construction"))
+        if objective is None:
+            objective = LambdaRankObjective(
+                self._metric(), float(self.sigma), self.normalize, self.truncation, self.construction
+            )
         return objective.bind(data, random_state=int(self.random_state), n_threads=self.n_threads)
 
     def _training_measure(self, data: Dataset) -> Callable[[Floats], float]:

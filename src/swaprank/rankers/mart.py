@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, cast, final
 
-from swaprank.errors import ParameterError, did_you_mean
 from swaprank.metrics.metric import Metric
 from swaprank.objectives.objective import Objective
-from swaprank.objectives.pointwise import Loss, PointwiseObjective
+from swaprank.objectives.objective_names import given_objective
+from swaprank.objectives.pointwise import LOSSES, Loss, PointwiseObjective
 from swaprank.rankers.tree_ranker import TreeRanker
 
 
@@ -16,15 +16,15 @@ class MART(TreeRanker):
     """Boosted trees on each document's own label [Burges2010, sections 5 and 6]: the baseline of LambdaMART.
 
     Args:
-        loss: "squared" error of the labels; "logistic" loss of labels above 0 against the others; "balanced_logistic",
-            in which both classes count alike however many they are.
+        objective: "squared" error of the labels; "logistic" loss of labels above 0 against the others;
+            "balanced_logistic", where both classes have the same total weight; or an instance.
         metric: What is measured while training; it does not change the trees.
 
     The other parameters are those of LambdaMART.
 
     >>> import swaprank as sr
     >>> train, test = sr.datasets.random_net((100, 50), n_features=10, random_state=0)
-    >>> ranker = sr.MART(loss="squared", n_trees=30, n_leaves=15).fit(train)
+    >>> ranker = sr.MART("squared", n_trees=30, n_leaves=15).fit(train)
     >>> sr.evaluate(test, ranker.predict(test), "ndcg@10")["ndcg@10"].mean > 0.7
     True
     """
@@ -33,7 +33,7 @@ class MART(TreeRanker):
 
     def __init__(
         self,
-        loss: Loss = "squared",
+        objective: Loss | Objective = "squared",
         *,
         metric: str | Metric = "ndcg@10",
         n_trees: int = 300,
@@ -53,7 +53,7 @@ class MART(TreeRanker):
         random_state: int = 0,
         n_threads: int | None = None,
     ) -> None:
-        self.loss = loss
+        self.objective = objective
         self.metric = metric
         self.n_trees = n_trees
         self.n_leaves = n_leaves
@@ -73,7 +73,5 @@ class MART(TreeRanker):
         self.n_threads = n_threads
 
     def _objective(self) -> Objective:
-        losses = ("squared", "logistic", "balanced_logistic")
-        if self.loss not in losses:
-            raise ParameterError(f"there is no loss '{self.loss}'; {did_you_mean(str(self.loss), losses)}")
-        return PointwiseObjective(self.loss, float(self.sigma))
+        given = given_objective(self, LOSSES, ("sigma",))
+        return PointwiseObjective(cast(Loss, self.objective), float(self.sigma)) if given is None else given

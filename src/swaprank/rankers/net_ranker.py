@@ -20,7 +20,7 @@ from swaprank.models.net import Net
 from swaprank.models.scaling import fit_scaling
 from swaprank.nets.net_training import Trainer, Training, TrainingRules
 from swaprank.nets.optimizers import OPTIMIZERS, Optimizer, Stepper
-from swaprank.objectives.forces import BoundForces
+from swaprank.objectives.objective import BoundObjective
 from swaprank.rankers.base_model import base_model
 from swaprank.rankers.parameter_checks import Bounds, check_flags, check_parameter, check_parameters, check_word
 from swaprank.rankers.ranker import Ranker, as_dataset
@@ -32,6 +32,7 @@ class NetRanker(Ranker):
 
     round_name: ClassVar[str] = "epoch"
     model_: Net
+    objective: Any
     hidden: Sequence[int]
     activation: Activation
     n_epochs: int
@@ -47,7 +48,7 @@ class NetRanker(Ranker):
     random_state: int
 
     @abstractmethod
-    def _bound(self, data: Dataset) -> BoundForces:
+    def _bound(self, data: Dataset) -> BoundObjective:
         """What the net learns from."""
 
     @abstractmethod
@@ -147,7 +148,8 @@ class NetRanker(Ranker):
         from scipy.special import expit
 
         scores = self.predict(X)
-        return expit(self.sigma * (scores[_rows(i, len(scores))] - scores[_rows(j, len(scores))]))
+        sigma = getattr(self.objective, "sigma", self.sigma)
+        return expit(sigma * (scores[_rows(i, len(scores))] - scores[_rows(j, len(scores))]))
 
     def _trainer(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from swaprank.metrics.pairwise_correct import PairwiseCorrect
 from swaprank.models.activations import Activation
 from swaprank.nets.net_training import TRAININGS, Training
 from swaprank.nets.optimizers import Optimizer
-from swaprank.objectives.forces import BoundForces
+from swaprank.objectives.objective import BoundObjective, Objective
+from swaprank.objectives.objective_names import given_objective
 from swaprank.objectives.ranknet_objective import RankNetObjective
 from swaprank.rankers.net_ranker import NetRanker
 from swaprank.rankers.parameter_checks import check_word
@@ -31,6 +32,7 @@ class RankNet(NetRanker):
     Args:
         hidden: Units of each hidden layer: () for a linear net, (10,) for one of two layers.
         metric: What is measured while training, and chooses the epoch on the watched set; it does not change the steps.
+        objective: "ranknet", the cross entropy of the pairs; or an instance, such as a CustomObjective.
         training: "factored": every document goes through the net once, whatever its pairs [Burges2006, section 5];
             "pairs": twice for every pair, as in the first paper, with the same gradient; "online": as "pairs", with a
             step after every pair.
@@ -57,6 +59,7 @@ class RankNet(NetRanker):
         hidden: Sequence[int] = (10,),
         *,
         metric: str | Metric = "ndcg@10",
+        objective: Literal["ranknet"] | Objective = "ranknet",
         training: Training = "factored",
         ties: bool = False,
         activation: Activation = "tanh",
@@ -76,6 +79,7 @@ class RankNet(NetRanker):
     ) -> None:
         self.hidden = hidden
         self.metric = metric
+        self.objective = objective
         self.training = training
         self.ties = ties
         self.activation = activation
@@ -97,10 +101,12 @@ class RankNet(NetRanker):
         check_word("training", self.training, TRAININGS)
         return self.training
 
-    def _bound(self, data: Dataset) -> BoundForces:
+    def _bound(self, data: Dataset) -> BoundObjective:
         if not isinstance(self.ties, bool):
             raise ParameterError(f"ties must be True or False; found {self.ties!r}.")
-        objective = RankNetObjective(float(self.sigma), self.ties)
+        objective = given_objective(self, ("ranknet",), ("sigma", "ties"))
+        if objective is None:
+            objective = RankNetObjective(float(self.sigma), self.ties)
         return objective.bind(data, random_state=int(self.random_state), n_threads=self.n_threads)
 
     def _training_measure(self, data: Dataset) -> Callable[[Floats], float]:
@@ -108,11 +114,11 @@ class RankNet(NetRanker):
         if data.pairs is None:
             bound = PairwiseCorrect().bind(data.by_query(data.labels), data.indptr)
             return lambda scores: bound.mean(scores, n_threads=self.n_threads)
-        pairs = data.pairs
+        pairs, sigma = data.pairs, getattr(self.objective, "sigma", self.sigma)
 
         def less_cost(scores: Floats) -> float:
             given = data.as_given(scores)
-            ahead = self.sigma * (given[pairs.above] - given[pairs.below])
-            return -float(np.mean(np.logaddexp(0.0, ahead) - pairs.probability * ahead))
+            margin = sigma * (given[pairs.above] - given[pairs.below])
+            return -float(np.mean(np.logaddexp(0.0, margin) - pairs.probability * margin))
 
         return less_cost

@@ -52,6 +52,8 @@ def content_of(ranker: Ranker) -> ModelContent:
 def saved_parameters(ranker: Ranker) -> dict[str, Any]:
     """The parameters of a ranker as plain values."""
     given = ranker.get_params(deep=False)
+    # Of an objective that was given as an instance, only the sigma is used after training.
+    given |= {"sigma": each.sigma for each in given.values() if isinstance(each, Objective) and hasattr(each, "sigma")}
     return {name: _saved(value) for name, value in given.items() if name not in _NOT_SAVED}
 
 
@@ -62,7 +64,7 @@ def save(ranker: Ranker, path: str | os.PathLike[str]) -> None:
 
 
 def _saved(parameter: Any) -> Any:
-    """A parameter as a plain value: a metric of the user's own is code, which no model file holds."""
-    if isinstance(parameter, Metric):
-        return str(parameter) if parameter.names else f"{parameter}{OWN_METRIC}"
-    return parameter
+    """A parameter as a plain value: a metric or objective of the user's own is code, which no model file holds."""
+    if isinstance(parameter, Objective) or (isinstance(parameter, Metric) and not parameter.names):
+        return f"{parameter}{OWN_METRIC}"
+    return str(parameter) if isinstance(parameter, Metric) else parameter

@@ -7,13 +7,13 @@ minimise over w   (lambda |w - w0|² - sum_q A_q(w, sigma)) / number of queries
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import Literal, final
 
 import numpy as np
 
-from swaprank.arrays import Floats, Ints
+from swaprank.arrays import Floats
 from swaprank.objectives.smooth import BoundSmooth
 from swaprank.smoothrank.conjugate_gradients import conjugate_gradients
 from swaprank.smoothrank.scorers import Scorer
@@ -45,27 +45,30 @@ class Ascent:
     stop: Event = field(default_factory=Event)
     """Set by whoever wants an end: the next evaluation raises Stopped."""
 
-    def cost(self, parameters: Floats, sigma: float, order: Ints | None = None) -> tuple[float, Floats]:
-        """The cost and its gradient by the parameters; see `BoundSmooth.evaluate` for the order."""
+    def cost(self, parameters: Floats, smooth: BoundSmooth) -> tuple[float, Floats]:
+        """The cost and its gradient by the parameters, for the metric with some smoothing factor."""
         if self.stop.is_set():
             raise Stopped
-        n_threads = self.metric.n_threads
-        scores = self.scorer.scores(parameters, n_threads)
-        grad = np.empty(len(scores))
-        values = self.metric.evaluate(scores, sigma, grad, order=order)
+        scores = self.scorer.scores(parameters, smooth.n_threads)
+        grad, hess = np.empty(len(scores)), np.empty(len(scores))
+        costs = smooth.update(scores, grad, hess)
         away = parameters - self.center
-        back = self.scorer.pull_back(parameters, grad, n_threads)
-        # With a lambda near the largest of numbers, a long step costs infinitely much.
+        back = self.scorer.pull_back(parameters, grad, smooth.n_threads)
+        # If lambda is near the largest float, a long step has an infinite cost.
         with np.errstate(over="ignore"):
-            total = self.regularization * (away @ away) - values.sum()
-            return float(total / len(values)), (self.regularization * (2.0 * away) - back) / len(values)
+            total = self.regularization * (away @ away) + costs.sum()
+            return float(total / len(costs)), (self.regularization * (2.0 * away) + back) / len(costs)
+
+    def smoothed(self, sigma: float) -> BoundSmooth:
+        """The metric with this smoothing factor, and a ranking order of its own for one thread."""
+        return replace(self.metric, smoothing_factor=sigma, order=self.metric.tie_order.copy())
 
     def climb(self, parameters: Floats, sigma: float) -> Floats:
         """The parameters that one step of sigma arrives at."""
-        order = self.metric.tie_order.copy()
+        smooth = self.smoothed(sigma)
 
         def cost(at: Floats) -> tuple[float, Floats]:
-            return self.cost(at, sigma, order)
+            return self.cost(at, smooth)
 
         if self.optimizer == "cg":
             found = conjugate_gradients(cost, parameters, self.max_iterations, _LEAST_SLOPE)
@@ -78,5 +81,5 @@ class Ascent:
 
     def smooth_mean(self, parameters: Floats, sigma: float) -> float:
         """The mean of the smooth metric over the queries."""
-        scores = self.scorer.scores(parameters, self.metric.n_threads)
-        return self.metric.mean(self.metric.evaluate(scores, sigma, np.empty(len(scores))))
+        scores, smooth = self.scorer.scores(parameters, self.metric.n_threads), self.smoothed(sigma)
+        return smooth.mean(smooth.update(scores, np.empty(len(scores)), np.empty(len(scores))))

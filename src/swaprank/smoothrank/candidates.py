@@ -82,7 +82,7 @@ def step_all(candidates: Sequence[Candidate], sigma: float, n_threads: int) -> N
 
 def without(ascent: Ascent, aside: Bools) -> Ascent:
     """The same ascent, without the queries that are put aside."""
-    return replace(ascent, metric=replace(ascent.metric, weights=ascent.metric.weights * ~aside))
+    return replace(ascent, metric=replace(ascent.metric, query_weights=ascent.metric.query_weights * ~aside))
 
 
 def mean_known(values: Floats) -> float:

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import swaprank as sr
-from swaprank.nets.query_forces import forces_of_query, rule_of
+from swaprank.arrays import Floats, Ints
+from swaprank.kernels import kernel
 from swaprank.objectives.constructions import CONSTRUCTIONS
-from swaprank.objectives.forces import BoundForces
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective
+from swaprank.objectives.objective import BoundObjective
+from swaprank.objectives.query_gradients import query_gradients, weigh_queries
 from swaprank.objectives.ranknet_objective import RankNetObjective
 
 (DATA,) = sr.datasets.random_net((6,), n_features=2, n_documents=12, random_state=0)
@@ -16,9 +20,17 @@ PAIRED = sr.Dataset(DATA.features, DATA.labels, qid=QID, pairs=[(0, 5, 0.3), (20
 WEIGHTED = sr.Dataset(DATA.features, DATA.labels, qid=QID, sample_weight=np.arange(72) / 10)
 
 
-def lambdarank(construction: str, data: sr.Dataset = DATA) -> BoundForces:
+def lambdarank(construction: str, data: sr.Dataset = DATA) -> BoundObjective:
     objective = LambdaRankObjective(sr.metric("ndcg@5"), construction=construction)
     return objective.bind(data, random_state=0, n_threads=1)
+
+
+@kernel
+def one_by_one(arrays: Any, weights: Floats, indptr: Ints, scores: Floats, grad: Floats, hess: Floats) -> None:
+    """As nets call objectives."""
+    for query in range(len(indptr) - 1):
+        query_gradients(arrays, indptr, scores, query, query + 1, grad, hess)
+        weigh_queries(weights, indptr, query, query + 1, grad, hess)
 
 
 @pytest.mark.parametrize(
@@ -32,10 +44,9 @@ def lambdarank(construction: str, data: sr.Dataset = DATA) -> BoundForces:
     ],
     ids=["ranknet", "given pairs", "pairs", "weighted", *CONSTRUCTIONS],
 )
-def test_forces_of_one_query_are_those_of_all(bound: BoundForces) -> None:
+def test_gradients_of_one_query_in_a_kernel_are_those_of_all(bound: BoundObjective) -> None:
     scores = np.random.default_rng(1).normal(size=len(DATA))
     expected, found = np.full((2, len(DATA)), np.nan), np.full((2, len(DATA)), np.nan)
     bound.update(scores, *expected)
-    for query in range(6):
-        forces_of_query(rule_of(bound.forces, bound.indptr), bound.forces, bound.indptr, scores, query, *found)
+    one_by_one(bound.kernel_arrays(), bound.weights, bound.indptr, scores, *found)
     np.testing.assert_array_equal(found, expected)

@@ -1,0 +1,75 @@
+"""The one place that chooses an objective's kernel: by the type of its arrays, at compile time inside kernels.
+
+    LambdaArrays ─► lambda_queries      RankNetArrays ─► ranknet_queries      SquaredArrays ─► squared_queries      …
+
+Each objective has a NamedTuple class for what its kernel reads, and one kernel
+
+    (arrays, indptr, scores, first, last, grad, hess)
+
+that writes gradient and hessian of the documents of the queries from first to last, registered with `gradients_of`. A
+kernel that calls `query_gradients` is compiled with that one kernel only; all of them would take a minute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from numba.extending import overload
+
+from swaprank.arrays import Floats, Ints
+from swaprank.kernels import kernel
+
+Kernel = TypeVar("Kernel", bound=Callable[..., None])
+
+KERNELS: dict[type, Callable[..., None]] = {}
+"""The kernel of each class of arrays."""
+
+
+def gradients_of(arrays: type) -> Callable[[Kernel], Kernel]:
+    """Register the kernel that computes gradients from this class of arrays."""
+
+    def register(kernel: Kernel) -> Kernel:
+        KERNELS[arrays] = kernel
+        return kernel
+
+    return register
+
+
+def query_gradients(
+    arrays: Any, indptr: Ints, scores: Floats, first: int, last: int, grad: Floats, hess: Floats
+) -> None:
+    """Write gradient and hessian of the queries from first to last; `scores` has all documents."""
+    KERNELS[type(arrays)](arrays, indptr, scores, first, last, grad, hess)
+
+
+@overload(query_gradients)
+def _query_gradients(
+    arrays: Any, indptr: Any, scores: Any, first: Any, last: Any, grad: Any, hess: Any
+) -> Callable[..., None]:
+    """`query_gradients` as kernels call it."""
+    chosen = KERNELS[arrays.instance_class]
+
+    # Numba wants the same parameters as above, with the same annotations.
+    def call(arrays: Any, indptr: Any, scores: Any, first: Any, last: Any, grad: Any, hess: Any) -> None:
+        chosen(arrays, indptr, scores, first, last, grad, hess)
+
+    return call
+
+
+@kernel
+def weigh_queries(weights: Floats, indptr: Ints, first: int, last: int, grad: Floats, hess: Floats) -> None:
+    """Multiply gradient and hessian by the documents' weights, for the queries from first to last."""
+    if len(weights) > 0:
+        for r in range(indptr[first], indptr[last]):
+            grad[r] *= weights[r]
+            hess[r] *= weights[r]
+
+
+@kernel
+def longest_of(indptr: Ints, first: int, last: int) -> int:
+    """Documents in the longest list of the queries from first to last."""
+    longest = 0
+    for query in range(first, last):
+        longest = max(longest, indptr[query + 1] - indptr[query])
+    return longest
