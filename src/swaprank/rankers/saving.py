@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from swaprank.metrics.metric import OWN_METRIC, Metric
 from swaprank.model_files.container import ModelContent, write_model
+from swaprank.objectives.objective import Objective
 from swaprank.version import __version__
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ def saved_parameters(ranker: Ranker) -> dict[str, Any]:
     """The parameters of a ranker as plain values."""
     given = ranker.get_params(deep=False)
     # Of an objective that was given as an instance, only the sigma is used after training.
-    given |= {"sigma": each.sigma for each in given.values() if isinstance(each, Objective) and hasattr(each, "sigma")}
+    objective = given.get("objective")
+    if isinstance(objective, Objective):
+        given["sigma"] = getattr(objective, "sigma", given["sigma"])
     return {name: _saved(value) for name, value in given.items() if name not in _NOT_SAVED}
 
 
