@@ -9,7 +9,7 @@ removing one are both linear in its length, so a tree costs leaves x depth^2 ins
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,10 +37,12 @@ def contributions(forest: Forest, X: Features, n_threads: int | None = None) -> 
     result = np.zeros((len(X), forest.n_features + 1))
     result[:, -1] = expected_score(forest)
     depth = max_depth(forest.tree_nodes, forest.left, forest.right, np.zeros(len(forest.feature), np.int64))
-    nodes = (forest.feature, forest.threshold, forest.missing_left, forest.left, forest.right, forest.node_count)
-    trees = (forest.tree_nodes, forest.tree_leaves, *nodes, forest.leaf_value, forest.leaf_count)
+    trees = TreeArrays(*(getattr(forest, name) for name in TreeArrays._fields))
     chunks = row_chunks(len(X), thread_count(n_threads))
-    run_in_threads(explain_documents, [(*trees, depth, X[a:b], result[a:b]) for a, b in chunks])
+    run_in_threads(
+        explain_documents,
+        [(forest.tree_nodes, forest.tree_leaves, trees, depth, X[a:b], result[a:b]) for a, b in chunks],
+    )
     return result
 
 
@@ -116,30 +118,30 @@ def unwound_sum(length: int, at: int, zeros: Floats, ones: Floats, weight: Float
     return float(total * length)
 
 
+class TreeArrays(NamedTuple):
+    """One tree, or all trees of a forest, as kernels take them; see `Forest`."""
+
+    feature: NDArray[np.int32]
+    threshold: Features
+    missing_left: Bools
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    node_count: Ints
+    leaf_value: Floats
+    leaf_count: Ints
+
+
 @kernel
 def explain_tree(
-    feature: NDArray[np.int32],
-    threshold: Features,
-    missing_left: Bools,
-    left: NDArray[np.int32],
-    right: NDArray[np.int32],
-    node_count: Ints,
-    leaf_value: Floats,
-    leaf_count: Ints,
-    x: Features,
-    stack: Ints,
-    fractions: Floats,
-    lengths: Ints,
-    features: Ints,
-    paths: Floats,
+    tree: TreeArrays, x: Features, stack: Ints, fractions: Floats, lengths: Ints, features: Ints, paths: Floats,
     result: Floats,
-) -> None:
+) -> None:  # fmt: skip
     """Add one tree's contributions, depth first.
 
     Row d of features and paths is the path to the current node of depth d; its subtree writes only to later rows. A
     stack entry is (child, depth, feature of the parent) with fractions (zero, one).
     """
-    if len(feature) == 0:
+    if len(tree.feature) == 0:
         return
     stack[0, 0], stack[0, 1], stack[0, 2], n_open = 0, 0, -1, 1
     fractions[0, 0], fractions[0, 1] = 1.0, 1.0
@@ -157,9 +159,9 @@ def explain_tree(
         if child < 0:
             for i in range(1, length):
                 share = unwound_sum(length, i, zeros, ones, weight) * (ones[i] - zeros[i])
-                result[features[depth, i]] += share * leaf_value[~child]
+                result[features[depth, i]] += share * tree.leaf_value[~child]
             continue
-        split = feature[child]
+        split = tree.feature[child]
         zero, one = 1.0, 1.0
         for i in range(1, length):
             if features[depth, i] == split:
@@ -169,30 +171,18 @@ def explain_tree(
                 break
         lengths[depth] = length
         value = x[split]
-        goes_left = missing_left[child] if np.isnan(value) else value <= threshold[child]
-        for below, followed in ((left[child], goes_left), (right[child], not goes_left)):
-            count = node_count[below] if below >= 0 else leaf_count[~below]
+        goes_left = tree.missing_left[child] if np.isnan(value) else value <= tree.threshold[child]
+        for below, followed in ((tree.left[child], goes_left), (tree.right[child], not goes_left)):
+            count = tree.node_count[below] if below >= 0 else tree.leaf_count[~below]
             stack[n_open, 0], stack[n_open, 1], stack[n_open, 2] = below, depth + 1, split
-            fractions[n_open, 0] = zero * count / node_count[child]
+            fractions[n_open, 0] = zero * count / tree.node_count[child]
             fractions[n_open, 1] = one if followed else 0.0
             n_open += 1
 
 
 @kernel
 def explain_documents(
-    tree_nodes: Ints,
-    tree_leaves: Ints,
-    feature: NDArray[np.int32],
-    threshold: Features,
-    missing_left: Bools,
-    left: NDArray[np.int32],
-    right: NDArray[np.int32],
-    node_count: Ints,
-    leaf_value: Floats,
-    leaf_count: Ints,
-    depth: int,
-    X: Features,
-    result: Floats,
+    tree_nodes: Ints, tree_leaves: Ints, trees: TreeArrays, depth: int, X: Features, result: Floats
 ) -> None:
     """Add the contributions of all trees to each document's row."""
     stack, fractions = np.empty((depth + 2, 3), np.int64), np.empty((depth + 2, 2))
@@ -202,20 +192,8 @@ def explain_documents(
         for tree in range(len(tree_nodes) - 1):
             a, b = tree_nodes[tree], tree_nodes[tree + 1]
             c, d = tree_leaves[tree], tree_leaves[tree + 1]
-            explain_tree(
-                feature[a:b],
-                threshold[a:b],
-                missing_left[a:b],
-                left[a:b],
-                right[a:b],
-                node_count[a:b],
-                leaf_value[c:d],
-                leaf_count[c:d],
-                X[document],
-                stack,
-                fractions,
-                lengths,
-                features,
-                paths,
-                result[document],
-            )
+            one = TreeArrays(
+                trees.feature[a:b], trees.threshold[a:b], trees.missing_left[a:b], trees.left[a:b], trees.right[a:b],
+                trees.node_count[a:b], trees.leaf_value[c:d], trees.leaf_count[c:d],
+            )  # fmt: skip
+            explain_tree(one, X[document], stack, fractions, lengths, features, paths, result[document])
