@@ -69,7 +69,7 @@ def draw_learning() -> None:
     ranker = sr.LambdaMART(metric="ndcg@10", n_trees=150, n_leaves=15, learning_rate=0.1)
     ranker.fit(train, valid={"train": train, "valid": vali})
     trees = list(range(1, 151))
-    lines = [Series(name, trees, ranker.history_[f"{name} ndcg@10"]) for name in ("train", "valid")]
+    lines = [Series(name, trees, ranker.history_[name]["ndcg@10"]) for name in ("train", "valid")]
     draw_chart(Chart("NDCG@10 after every tree", "trees", "NDCG@10", lines), HERE / "learning.svg")
 
 

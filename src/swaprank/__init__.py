@@ -1,4 +1,4 @@
-"""Learning to rank for the measure you care about.
+"""Learning to rank for the metric you care about.
 
 The names live in `__init__.pyi`, for type checkers and for the loader below alike: each is imported when it is
 first used, so that `import swaprank` costs next to nothing.

@@ -50,7 +50,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
     feature_names_in_: Any
     history_: History
-    """What was measured after every round: history_[set][metric] is a list."""
+    """What was measured after every round: `history_[set][metric]` is a list."""
     n_rounds_: int
     """Rounds that were trained."""
     best_round_: int
