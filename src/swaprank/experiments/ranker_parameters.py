@@ -92,7 +92,7 @@ def parameters_of(ranker: str) -> list[ParameterFact]:
 
     >>> from swaprank.experiments.ranker_parameters import parameters_of
     >>> parameters_of("mart")[3]
-    ParameterFact(name='n_leaves', default=31, meaning='Leaves of a tree.')
+    ParameterFact(name='n_leaves', default=31, meaning='Maximum number of leaves per tree.')
     """
     kind = ranker_class(ranker)
     # What two kinds share is told in the docstring of one of them.

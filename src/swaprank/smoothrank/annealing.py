@@ -1,8 +1,6 @@
-"""Down the steps of sigma: the smooth metric is climbed at each, from where the step before arrived.
+"""Annealing [Chapelle2010, Algorithm 1]: maximize the smooth metric A, starting each step at the result of the last.
 
-[Chapelle2010, Algorithm 1]
-
-minimise over w   (lambda |w - w0|² - sum_q A_q(w, sigma)) / number of queries
+minimize over w   (lambda |w - w0|² - sum_q A_q(w, sigma)) / number of queries        sigma: the smoothing factor
 """
 
 from __future__ import annotations
@@ -22,17 +20,17 @@ Optimizer = Literal["cg", "l-bfgs"]
 OPTIMIZERS: tuple[Optimizer, ...] = ("cg", "l-bfgs")
 
 _LEAST_SLOPE = 1e-6
-"""A step of sigma ends where no parameter changes the cost by more than this."""
+"""An annealing step ends when no component of the gradient is larger than this."""
 
 
 class Stopped(Exception):  # noqa: N818
-    """Someone asked for an end."""
+    """Raised by `Ascent.cost` after its `stop` event has been set."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Ascent:
-    """The smooth metric as a function of parameters, regularised towards w0: what one candidate climbs."""
+    """The smooth metric as a function of the parameters, regularized towards w0, and how it is maximized."""
 
     scorer: Scorer
     metric: BoundSmooth
@@ -43,29 +41,29 @@ class Ascent:
     optimizer: Optimizer = "cg"
     max_iterations: int = 50
     stop: Event = field(default_factory=Event)
-    """Set by whoever wants an end: the next evaluation raises Stopped."""
+    """Set it to end a running `climb`: the next evaluation of the cost raises Stopped."""
 
-    def cost(self, parameters: Floats, sigma: float, order: Ints | None = None) -> tuple[float, Floats]:
-        """The cost and its gradient by the parameters; see `BoundSmooth.evaluate` for the order."""
+    def cost(self, parameters: Floats, smoothing_factor: float, order: Ints | None = None) -> tuple[float, Floats]:
+        """The cost and its gradient with respect to the parameters; for the order, see `BoundSmooth.evaluate`."""
         if self.stop.is_set():
             raise Stopped
         n_threads = self.metric.n_threads
         scores = self.scorer.scores(parameters, n_threads)
         grad = np.empty(len(scores))
-        values = self.metric.evaluate(scores, sigma, grad, order=order)
+        values = self.metric.evaluate(scores, smoothing_factor, grad, order=order)
         away = parameters - self.center
         back = self.scorer.pull_back(parameters, grad, n_threads)
-        # With a lambda near the largest of numbers, a long step costs infinitely much.
+        # If lambda is near the largest float, a long step has an infinite cost.
         with np.errstate(over="ignore"):
             total = self.regularization * (away @ away) - values.sum()
             return float(total / len(values)), (self.regularization * (2.0 * away) - back) / len(values)
 
-    def climb(self, parameters: Floats, sigma: float) -> Floats:
-        """The parameters that one step of sigma arrives at."""
+    def climb(self, parameters: Floats, smoothing_factor: float) -> Floats:
+        """The parameters after one annealing step, which starts at the given ones."""
         order = self.metric.tie_order.copy()
 
         def cost(at: Floats) -> tuple[float, Floats]:
-            return self.cost(at, sigma, order)
+            return self.cost(at, smoothing_factor, order)
 
         if self.optimizer == "cg":
             found = conjugate_gradients(cost, parameters, self.max_iterations, _LEAST_SLOPE)
@@ -76,7 +74,7 @@ class Ascent:
             found = np.asarray(minimize(cost, parameters, jac=True, method="L-BFGS-B", options=options).x)
         return found if np.isfinite(found).all() else parameters
 
-    def smooth_mean(self, parameters: Floats, sigma: float) -> float:
+    def smooth_mean(self, parameters: Floats, smoothing_factor: float) -> float:
         """The mean of the smooth metric over the queries."""
         scores = self.scorer.scores(parameters, self.metric.n_threads)
-        return self.metric.mean(self.metric.evaluate(scores, sigma, np.empty(len(scores))))
+        return self.metric.mean(self.metric.evaluate(scores, smoothing_factor, np.empty(len(scores))))
