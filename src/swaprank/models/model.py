@@ -78,7 +78,7 @@ class Model(ABC):
 
     def feature_weights(self) -> Floats:
         """The weight of each feature, for a model whose score is a weighted sum of the features."""
-        raise ParameterError(f"the model is not linear in the features: it is {self.describe()}.")
+        raise ParameterError(f"the model is not linear in the features, but {self.describe()}.")
 
     def importances(self, features: Features) -> Importances | None:
         """How important each feature is on these rows; None if that needs more than the model, such as permutations."""

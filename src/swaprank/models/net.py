@@ -75,7 +75,7 @@ class Net(Model):
         """See `Model`; only a net without hidden layers has them."""
         if self.hidden or self.scaling.logged.any():
             why = f"hidden layers {self.hidden}" if self.hidden else "logarithms of features"
-            raise ParameterError(f"the model is not linear in the features: it is a net with {why}.")
+            raise ParameterError(f"the model is not linear in the features, but a net with {why}.")
         return self.weights.astype(np.float64) * self.scaling.factor
 
     def perturb(self, features: Features, rows: Ints, base: Floats) -> Perturbation:
@@ -117,7 +117,9 @@ class Net(Model):
             if name not in arrays:
                 raise ModelFileError(f"its net has no {name}.")
             if arrays[name].shape != (length,) or arrays[name].dtype != dtype:
-                raise ModelFileError(f"its net needs {length:,} values of {name}; found the shape {arrays[name].shape}.")
+                raise ModelFileError(
+                    f"its net needs {length:,} values of {name}; found the shape {arrays[name].shape}."
+                )
             if not np.isfinite(arrays[name]).all():
                 raise ModelFileError(f"its net has a value of {name} that is not finite.")
         scaling = Scaling(*(np.ascontiguousarray(arrays[name]) for name in Scaling._fields))

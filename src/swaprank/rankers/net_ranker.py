@@ -205,7 +205,9 @@ class NetRanker(Ranker):
                 )
             at = data.feature_names.index(feature) if isinstance(feature, str) else int(feature)
             if not 0 <= at < data.n_features:
-                raise DataError(f"log_features: there is no feature {at}: there are {data.n_features}, numbered from 0.")
+                raise DataError(
+                    f"log_features: there is no feature {at}: there are {data.n_features}, numbered from 0."
+                )
             logged[at] = True
         return logged
 

@@ -28,6 +28,7 @@ class Moments(NamedTuple):
     xx: Floats
     xy: Floats
 
+
 def moments_of(features: Features, factor: Floats, origin: Floats, targets: Floats, weights: Floats) -> Moments:
     """The sums over these rows, which must have no missing values.
 

@@ -45,7 +45,7 @@ class LinearScorer(Scorer):
 
     features: Features
     factor: Floats
-    """What each weight is multiplied by: 1 / standard deviation if the parameters are weights of standardized features."""
+    """Factor on each weight: 1 / standard deviation if the parameters are weights of standardized features."""
     base: Floats | float = 0.0
     """Added to the scores."""
 
@@ -70,7 +70,7 @@ def pull_back_net(
     last: int,
     sums: Reals,
 ) -> None:
-    """sums[b]: the sum of the gradients of the rows in block b with respect to the weights, for blocks first to last."""
+    """sums[b]: the gradient with respect to the weights, summed over the rows of block b, for blocks first to last."""
     n_features, n_units, widest = layers.sizes[0], layers.sizes[1:].sum(), layers.sizes[1:].max()
     n_block = rows_in_block(n_features)
     scaled, units = np.empty((n_block, n_features), weights.dtype), np.empty(n_block * n_units, weights.dtype)

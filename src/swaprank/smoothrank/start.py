@@ -116,9 +116,7 @@ def start_parameters(
             problem = replace(problem, weights=weights)
         return fit_least_squares(problem, initial, _NET_STRENGTH)
     strengths = _PAIR_STRENGTHS if pairwise else STRENGTHS
-    fit = (
-        pairwise_fit(problem, strengths, initial) if pairwise else ridge_fit(problem, strengths, overweight, initial)
-    )
+    fit = pairwise_fit(problem, strengths, initial) if pairwise else ridge_fit(problem, strengths, overweight, initial)
     best = strengths.index(1.0)
     if len(folds) > 1:
         values = cross_validate(fit, folds, Evaluator(problem.scorer, metric), None, problem.n_threads)
