@@ -17,7 +17,7 @@ from swaprank.metrics.binding import bind_to_data
 from swaprank.metrics.metric import BoundMetric, Metric
 from swaprank.models.ensemble import Ensemble, member_scores
 from swaprank.models.linear import LinearModel
-from swaprank.rankers.parameter_checks import check_flags, check_parameters
+from swaprank.rankers.parameter_checks import check_parameters
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback
 
@@ -86,7 +86,6 @@ class Combination(EnsembleRanker):
         callbacks: Sequence[Callback],
     ) -> None:
         check_parameters(self)
-        check_flags(self, "whole_line")
         if valid or metrics is not None or callbacks:
             raise DataError("a combination has no training rounds: it takes no valid, metrics or callbacks.")
         members = self._member_models(data, base)

@@ -21,9 +21,7 @@ _COLUMNS = 500
 def draw_combination(combination: Combination, path: Path) -> None:
     """Plot the metric against alpha, from 0 to 1 or around the best alpha of the whole line."""
     if combination.steps_ is None:
-        raise DataError(
-            "a combination loaded from a file has no step function to draw: call combine again, and draw the result."
-        )
+        raise DataError("a loaded combination has no step function to draw: call combine again, and draw the result.")
     axes = new_axes()
     half_width = max(1.0, 2 * abs(combination.alpha_ - 0.5)) if combination.whole_line else 0.5
     axes.plot(*_outline(*combination.steps_.between(0.5 - half_width, 0.5 + half_width)), linewidth=1)

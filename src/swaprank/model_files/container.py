@@ -154,9 +154,7 @@ def _arrays(described: list[Any], data: bytes) -> dict[str, AnyArray]:
             case _:
                 raise ModelFileError("its header is not valid: an array needs name, dtype and shape.")
         if name in arrays or dtype not in _DTYPES:
-            raise ModelFileError(
-                f"its array {name!r} appears twice, or its dtype {dtype!r} is not one of {', '.join(_DTYPES)}."
-            )
+            raise ModelFileError(f"its array {name!r} appears twice or is {dtype!r}, not one of {', '.join(_DTYPES)}.")
         if len(shape) > 4 or not all(type(side) is int and side >= 0 for side in shape):
             raise ModelFileError(f"its array {name!r} has an invalid shape.")
         size = math.prod(shape) * np.dtype(_DTYPES[dtype]).itemsize
@@ -165,7 +163,7 @@ def _arrays(described: list[Any], data: bytes) -> dict[str, AnyArray]:
         arrays[name] = _array(name, dtype, shape, data[start : start + size])
         start += size + -size % _ALIGNMENT
     if start != len(data):
-        raise ModelFileError(f"its arrays take {start:,} bytes, but the file has {len(data):,}.")
+        raise ModelFileError(f"its arrays take {start:,} bytes, but {len(data):,} follow the header.")
     return arrays
 
 

@@ -57,11 +57,9 @@ def _encoded(value: Any) -> Any:
     if isinstance(value, dict):
         for key in value:
             if not isinstance(key, str) or key == _FLOAT:
-                raise ModelFileError(
-                    f"a model file cannot hold the key {key!r}: keys must be text other than {_FLOAT}."
-                )
+                raise ModelFileError(f"a model file cannot hold the key {key!r}: keys must be text.")
         return {key: _encoded(item) for key, item in value.items()}
-    raise ModelFileError(f"a model file cannot hold {value!r}: only numbers, text, and lists and dictionaries of them.")
+    raise ModelFileError(f"a model file cannot hold {value!r}: only numbers, text, lists and dictionaries.")
 
 
 def _decoded(found: dict[str, Any]) -> Any:

@@ -188,7 +188,7 @@ def join_forests(first: Forest, second: Forest) -> Forest:
     """
     if first.n_features != second.n_features:
         raise SwaprankError(
-            f"the forests have {first.n_features} and {second.n_features} features, but must have the same."
+            f"the forests have {first.n_features} and {second.n_features} features: they must be the same."
         )
     joined: dict[str, Any] = {}
     for name, (_, whose) in ARRAYS.items():
@@ -333,9 +333,7 @@ def _check_shape(forest: Forest) -> None:
         bad = np.where(child >= 0, (child <= within) | (child >= n_below), ~child > n_below)
         if bad.any():
             at = int(np.flatnonzero(bad)[0])
-            raise ModelFileError(
-                f"the forest's {name}[{at}] is {child[at]}: neither a later node nor a leaf of its tree."
-            )
+            raise ModelFileError(f"the forest's {name}[{at}] is {child[at]}: neither a later node nor a leaf.")
         inner, leaf = child >= 0, child < 0
         node_parents += np.bincount((first_node + child)[inner], minlength=len(node_parents))
         leaf_parents += np.bincount((first_leaf + ~child)[leaf], minlength=len(leaf_parents))

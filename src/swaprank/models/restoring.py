@@ -27,7 +27,5 @@ def model_from_parts(meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) ->
     '1 weights'
     """
     if meta["kind"] not in MODELS:
-        raise ModelFileError(
-            f"its model is of the kind {meta['kind']!r}, which is not known to this version of swaprank."
-        )
+        raise ModelFileError(f"its model has the kind {meta['kind']!r}, which this version does not know.")
     return MODELS[meta["kind"]].from_parts(meta, arrays)

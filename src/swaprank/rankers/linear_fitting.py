@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from swaprank.arrays import Bools, Floats
+from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
 from swaprank.rankers.base_model import base_weights
 from swaprank.rankers.parameter_checks import Bounds, check_parameter
 from swaprank.rankers.rounds import Measured
 from swaprank.smoothrank.architectures import LinearArchitecture
-from swaprank.smoothrank.candidates import Evaluator, query_folds
+from swaprank.smoothrank.candidates import Evaluator
 from swaprank.smoothrank.scorers import Scorer
 from swaprank.smoothrank.start import FitProblem
 
@@ -23,9 +23,7 @@ def regularizations(given: Any, auto: Sequence[float]) -> list[float]:
     """The strengths to choose from, in descending order: of equally good ones, the strongest is chosen."""
     if isinstance(given, str):
         if given != "auto":
-            raise ParameterError(
-                f"regularization must be a number from 0, a tuple of them, or 'auto'; found {given!r}."
-            )
+            raise ParameterError(f"regularization must be a number from 0, several, or 'auto'; found {given!r}.")
         return list(auto)
     several = np.atleast_1d(given) if isinstance(given, np.ndarray) else given
     strengths = list(several) if isinstance(several, Sequence | np.ndarray) else [several]
@@ -54,15 +52,6 @@ def fit_problem(data: Dataset, scorer: Scorer, targets: Floats, n_threads: int |
     return FitProblem(scorer, targets, labels, np.array(data.indptr), weights, n_threads)
 
 
-def check_watched(measured: Measured) -> None:
-    """Raise an error if the watched set cannot tell one candidate from another."""
-    if measured.unusable is not None:
-        raise DataError(
-            f"cannot choose by {measured.unusable}, which is the same for every order of the documents. Watch a set "
-            "in which the documents of a query have different labels, or none."
-        )
-
-
 def watched_evaluator(measured: Measured, scorers: Mapping[str, Scorer]) -> Evaluator | None:
     """Evaluates the watched metric on the watched set; None if no set is watched."""
     if measured.watched is None:
@@ -70,8 +59,15 @@ def watched_evaluator(measured: Measured, scorers: Mapping[str, Scorer]) -> Eval
     return Evaluator(scorers[measured.watched.set], measured.watched_metric)
 
 
-def validation_folds(data: Dataset, n_folds: int, random_state: int) -> list[Bools]:
-    """The folds by which a regularization is chosen: the queries that each of them holds out."""
+def needs_folds(data: Dataset, measured: Measured, n_folds: int | None) -> bool:
+    """Whether cross-validation chooses the regularization, and not the watched set alone."""
+    if n_folds is None and measured.unusable is not None:
+        raise DataError(
+            f"cannot choose by {measured.unusable}, which is the same for every order of the documents. Watch a set "
+            "in which the documents of a query have different labels, or none."
+        )
+    if n_folds is None and measured.watched is not None:
+        return False
     if data.n_queries < 2:
         raise DataError("one query is too few to choose a regularization by; give a number, or a valid= set.")
-    return query_folds(data.n_queries, n_folds, random_state)
+    return True

@@ -14,21 +14,14 @@ from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.linear import LinearModel
 from swaprank.models.scaling import units_of
-from swaprank.rankers.linear_fitting import (
-    center_weights,
-    check_watched,
-    fit_problem,
-    regularizations,
-    validation_folds,
-    watched_evaluator,
-)
-from swaprank.rankers.parameter_checks import check_flags, check_parameters, check_word
+from swaprank.rankers.linear_fitting import center_weights, fit_problem, needs_folds, regularizations, watched_evaluator
+from swaprank.rankers.parameter_checks import check_parameters, check_word
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
 from swaprank.smoothrank.architectures import LinearArchitecture
-from swaprank.smoothrank.candidates import Evaluator, mean_ignoring_nan
+from swaprank.smoothrank.candidates import Evaluator, mean_ignoring_nan, query_folds
 from swaprank.smoothrank.ridge import STRENGTHS
-from swaprank.smoothrank.start import Fit, FitProblem, cross_validate, ridge_fit
+from swaprank.smoothrank.start import cross_validate, ridge_fit
 
 TARGETS = ("gains", "labels")
 FOLDS = 10
@@ -116,18 +109,23 @@ class LinearRegressionRanker(Ranker):
         targets = labels if self.target == "labels" else self._metric().bind(labels, data.indptr).terms.gains
         problem = fit_problem(data, architecture.scorer(data), targets, self.n_threads)
         fit = ridge_fit(problem, strengths, self.overweight, center)
+        watched = watched_evaluator(measured, scorers)
+        by_folds = len(strengths) > 1 and needs_folds(data, measured, self.n_folds)
         found: list[tuple[int, Floats, list[float]]] = []
 
         def one_round(number: int) -> None:
-            fits = fit(problem.all_queries)
-            values = self._values(data, problem, fit, fits, watched_evaluator(measured, scorers), chosen[0])
+            fits, values = fit(problem.all_queries), []
+            if by_folds:
+                folds = query_folds(data.n_queries, self.n_folds or FOLDS, int(self.random_state))
+                training = Evaluator(problem.scorer, bind_to_data(chosen[0], data))
+                values = cross_validate(fit, folds, training, watched, self.n_threads)
+            elif watched and len(fits) > 1:
+                values = [mean_ignoring_nan(watched.per_query(weights, self.n_threads)) for weights in fits]
             best = int(np.argmax(values)) if values else 0
             found.append((best, fits[best], values))
             for name, scorer in scorers.items():
                 measured.scores[name] = valid[name].as_given(scorer.scores(fits[best], self.n_threads))
 
-        if len(strengths) > 1 and self.n_folds is None:
-            check_watched(measured)
         self.interrupted_ = run_rounds(1, one_round, measured, callbacks, patience=None)
         if not found:
             raise KeyboardInterrupt
@@ -137,28 +135,9 @@ class LinearRegressionRanker(Ranker):
         self.candidates_ = dict(zip(strengths, values, strict=True)) if values else {}
         self.history_, self.n_rounds_, self.best_round_ = measured.history, 1, 1
 
-    def _values(
-        self,
-        data: Dataset,
-        problem: FitProblem,
-        fit: Fit,
-        fits: list[Floats],
-        watched: Evaluator | None,
-        metric: Metric,
-    ) -> list[float]:
-        """The metric of each strength, on the watched set or by cross-validation; empty if there is only one."""
-        if len(fits) == 1:
-            return []
-        if watched and self.n_folds is None:
-            return [mean_ignoring_nan(watched.per_query(weights, self.n_threads)) for weights in fits]
-        folds = validation_folds(data, self.n_folds or FOLDS, int(self.random_state))
-        training = Evaluator(problem.scorer, bind_to_data(metric, data))
-        return cross_validate(fit, folds, training, watched, self.n_threads)
-
     def _check(self) -> list[float]:
         check_parameters(self)
         check_word("target", self.target, TARGETS)
-        check_flags(self, "overweight", "standardize")
         return regularizations(self.regularization, STRENGTHS)
 
     def _fitted_values(self) -> dict[str, Any]:

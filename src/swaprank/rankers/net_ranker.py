@@ -23,14 +23,7 @@ from swaprank.nets.net_training import Trainer, Training, TrainingRules
 from swaprank.nets.optimizers import OPTIMIZERS, Optimizer, Stepper
 from swaprank.objectives.forces import BoundForces
 from swaprank.rankers.base_model import base_model
-from swaprank.rankers.parameter_checks import (
-    HIDDEN_UNITS,
-    check_flags,
-    check_net_shape,
-    check_numbers,
-    check_parameters,
-    check_word,
-)
+from swaprank.rankers.parameter_checks import check_net_shape, check_parameters, check_word
 from swaprank.rankers.ranker import Ranker, as_dataset
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
 
@@ -215,8 +208,6 @@ class NetRanker(Ranker):
         check_parameters(self)
         for name, known in (("activation", ACTIVATIONS), ("optimizer", OPTIMIZERS)):
             check_word(name, getattr(self, name), known)
-        check_numbers("hidden", self.hidden, HIDDEN_UNITS)
-        check_flags(self, "standardize")
         if isinstance(self.log_features, str) or not isinstance(self.log_features, bool | Sequence):
             raise ParameterError(
                 f"log_features must be True, False, or a tuple of features; found {self.log_features!r}."

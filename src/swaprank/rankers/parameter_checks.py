@@ -49,15 +49,24 @@ BOUNDS = {
     "n_threads": Bounds(True, 1, 4096, optional=True),
 }
 
-HIDDEN_UNITS = Bounds(True, 1, 10**6)
-"""Of each hidden layer."""
+BOUNDS_OF_EACH = {"hidden": Bounds(True, 1, 10**6), "annealing": Bounds(False, 0, np.inf, open_low=True)}
+"""Parameters that are tuples of numbers."""
+FLAGS = ("best_step", "normalize", "overweight", "standardize", "ties", "whole_line")
+"""Parameters that are True or False."""
 
 
 def check_parameters(ranker: Any) -> None:
-    """Check all numeric parameters; an error names the parameter, its value and its bounds."""
+    """Check the type and the bounds of a ranker's parameters; an error names the parameter and its value."""
     for name, value in ranker.get_params(deep=False).items():
         if name in BOUNDS:
             check_parameter(name, value, BOUNDS[name])
+        elif name in BOUNDS_OF_EACH:
+            if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray) or np.ndim(value) == 0:
+                raise ParameterError(f"{name} must be a tuple of numbers, such as (10,); found {value!r}.")
+            for number in value:
+                check_parameter(name, number, BOUNDS_OF_EACH[name])
+        elif name in FLAGS and not isinstance(value, bool):
+            raise ParameterError(f"{name} must be True or False; found {value!r}.")
 
 
 def check_parameter(name: str, value: Any, bounds: Bounds) -> None:
@@ -80,21 +89,6 @@ def check_word(name: str, value: Any, known: Sequence[str]) -> None:
     """Raise an error if a value is not one of the known names."""
     if value not in known:
         raise ParameterError(f"there is no {name} '{value}'; {did_you_mean(str(value), known)}")
-
-
-def check_flags(ranker: Any, *names: str) -> None:
-    """Raise an error if a parameter is not True or False."""
-    for name in names:
-        if not isinstance(getattr(ranker, name), bool):
-            raise ParameterError(f"{name} must be True or False; found {getattr(ranker, name)!r}.")
-
-
-def check_numbers(name: str, values: Any, bounds: Bounds) -> None:
-    """Raise an error if a value is not a tuple, list or array of numbers within bounds."""
-    if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray) or np.ndim(values) == 0:
-        raise ParameterError(f"{name} must be a tuple of numbers, such as (10,); found {values!r}.")
-    for value in values:
-        check_parameter(name, value, bounds)
 
 
 def check_net_shape(net: Net, ranker: Any, whose: str) -> None:

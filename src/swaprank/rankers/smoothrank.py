@@ -20,23 +20,8 @@ from swaprank.models.net import Net
 from swaprank.models.scaling import fit_scaling, units_of
 from swaprank.objectives.smooth import SMOOTHINGS, Smoothing, SmoothObjective
 from swaprank.rankers.base_model import base_model
-from swaprank.rankers.linear_fitting import (
-    center_weights,
-    check_watched,
-    fit_problem,
-    regularizations,
-    validation_folds,
-    watched_evaluator,
-)
-from swaprank.rankers.parameter_checks import (
-    BOUNDS,
-    HIDDEN_UNITS,
-    check_flags,
-    check_net_shape,
-    check_numbers,
-    check_parameters,
-    check_word,
-)
+from swaprank.rankers.linear_fitting import center_weights, fit_problem, needs_folds, regularizations, watched_evaluator
+from swaprank.rankers.parameter_checks import check_net_shape, check_parameters, check_word
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
 from swaprank.rankers.smoothrank_folds import cross_validate_annealing, renumbered
@@ -206,11 +191,8 @@ class SmoothRank(Ranker):
             name: problem.scorer if other is data else architecture.scorer(other) for name, other in sets.items()
         }
         steps, any_step, values, interrupted = self._steps, self.best_step, {}, False
-        several = len(ascents) > 1 or self.best_step
-        if several and valid and self.n_folds is None:
-            check_watched(measured)
-        elif several:
-            folds = validation_folds(data, self.n_folds or FOLDS, int(self.random_state))
+        if (len(ascents) > 1 or self.best_step) and needs_folds(data, measured, self.n_folds):
+            folds = query_folds(data.n_queries, self.n_folds or FOLDS, int(self.random_state))
             training = Evaluator(problem.scorer, bind_to_data(watched[0], data))
             evaluators, n_threads = (training, watched_evaluator(measured, scorers)), thread_count(self.n_threads)
             of_folds = cross_validate_annealing(
@@ -333,14 +315,11 @@ class SmoothRank(Ranker):
 
     def _check(self) -> list[float]:
         check_parameters(self)
-        check_flags(self, "best_step", "standardize")
         for name, known in (
             ("start", STARTS), ("smoothing", SMOOTHINGS), ("optimizer", OPTIMIZERS), ("features", FEATURES),
             ("kernel", KERNELS), ("activation", ACTIVATIONS),
         ):  # fmt: skip
             check_word(name, getattr(self, name), known)
-        check_numbers("annealing", self.annealing, BOUNDS["sigma"])
-        check_numbers("hidden", self.hidden, HIDDEN_UNITS)
         if len(self.annealing) == 0:
             raise ParameterError("annealing has no steps: it is empty.")
         if self._units and self.features != "linear":
