@@ -42,7 +42,9 @@ def test_info_of_rankers_and_their_parameters(here: Here, folder: Path) -> None:
     assert all(f"\n{name} " in shown for name in trainable_rankers())
     listed = json.loads(here("info", "--rankers", "--json", folder=folder).out)["rankers"]
     assert [row["name"] for row in listed] == list(trainable_rankers())
-    assert "n_leaves = 31\n    Leaves of a tree.\n" in here("info", "--ranker", "mart", folder=folder).out
+    assert (
+        "n_leaves = 31\n    Maximum number of leaves per tree.\n" in here("info", "--ranker", "mart", folder=folder).out
+    )
     plain = json.loads(here("info", "--ranker", "smoothrank", "--json", folder=folder).out)
     assert {"name": "degree", "default": 2, "meaning": "Of the polynomial."} in plain["parameters"]
     for arguments in ((), ("train.txt", "--rankers"), ("--ranker", "mart", "--rankers")):

@@ -303,11 +303,11 @@ def test_what_cannot_be_combined_is_refused(
     parts: tuple[sr.Dataset, sr.Dataset, sr.MART, sr.LinearRegressionRanker],
 ) -> None:
     vali, _, mart, linear = parts
-    with pytest.raises(sr.ParameterError, match="members must be rankers, found list"):
+    with pytest.raises(sr.ParameterError, match="members must be rankers; found list"):
         sr.combine(mart, [1.0], vali)  # type: ignore[arg-type]
     with pytest.raises(sr.ParameterError, match="takes two rankers, found 3"):
         sr.Combination(members=(mart, linear, mart)).fit(vali)
-    with pytest.raises(sr.ParameterError, match="must be 2 or more fitted rankers, found None"):
+    with pytest.raises(sr.ParameterError, match="must be 2 or more fitted rankers; found None"):
         sr.Combination().fit(vali)
     with pytest.raises(ValueError, match="has not been fitted"):
         sr.combine(mart, sr.MART(), vali)
@@ -315,5 +315,5 @@ def test_what_cannot_be_combined_is_refused(
         sr.combine(mart, linear, sr.Dataset([[1.0], [2.0]], [0, 1], qid=[1, 1]))
     with pytest.raises(sr.DataError, match="no query has a relevant document"):
         sr.combine(mart, linear, sr.Dataset(vali.features[:3], [0, 0, 0], qid=[1, 1, 1]))
-    with pytest.raises(sr.DataError, match="a combination has no rounds"):
+    with pytest.raises(sr.DataError, match="a combination has no training rounds"):
         sr.Combination(members=(mart, linear)).fit(vali, valid=vali)

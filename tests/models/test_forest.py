@@ -47,7 +47,7 @@ def test_truncated_forests_are_views_of_the_first_trees() -> None:
     short = forest.truncated(2)
     assert np.shares_memory(short.feature, forest.feature)
     assert (naive_scores(short, X) == naive_scores(forest, X, n_trees=2)).all()
-    with pytest.raises(SwaprankError, match="from 0 to 3, found 4"):
+    with pytest.raises(SwaprankError, match="from 0 to 3; found 4"):
         forest.truncated(4)
 
 
@@ -75,13 +75,13 @@ SOUND = random_forest(np.random.default_rng(4), [4, 1, 9])
         (replace(SOUND, base_score=float("nan")), "base_score"),
         (replace(SOUND, feature=SOUND.feature.astype(np.int64)), "feature must be int32"),
         (replace(SOUND, gain=SOUND.gain[:, None]), "gain must be float64"),
-        (replace(SOUND, gain=SOUND.gain[1:]), "gain has 10 values, not one a node"),
-        (replace(SOUND, leaf_count=SOUND.leaf_count[1:]), "leaf_count has 13 values, not one a leaf"),
-        (replace(SOUND, tree_nodes=SOUND.tree_nodes[:0]), "no rising node numbers"),
-        (edited(SOUND, "tree_nodes", 1, 2), "not one more"),
-        (edited(SOUND, "tree_nodes", 1, 12), "no rising node numbers"),
-        (edited(SOUND, "tree_leaves", 0, -1), "no rising leaf numbers"),
-        (edited(SOUND, "tree_leaves", -1, 2**62), "not one a leaf"),
+        (replace(SOUND, gain=SOUND.gain[1:]), "gain has 10 values, not one per node"),
+        (replace(SOUND, leaf_count=SOUND.leaf_count[1:]), "leaf_count has 13 values, not one per leaf"),
+        (replace(SOUND, tree_nodes=SOUND.tree_nodes[:0]), "node numbers of"),
+        (edited(SOUND, "tree_nodes", 1, 2), "not its number of nodes plus one"),
+        (edited(SOUND, "tree_nodes", 1, 12), "node numbers of"),
+        (edited(SOUND, "tree_leaves", 0, -1), "leaf numbers of"),
+        (edited(SOUND, "tree_leaves", -1, 2**62), "not one per leaf"),
         (edited(SOUND, "feature", 3, 5), r"feature\[3\] is 5"),
         (edited(SOUND, "feature", 3, -1), r"feature\[3\] is -1"),
         (edited(SOUND, "threshold", 2, np.nan), r"threshold\[2\] is nan"),
@@ -89,12 +89,12 @@ SOUND = random_forest(np.random.default_rng(4), [4, 1, 9])
         (edited(SOUND, "leaf_value", 2, np.inf), r"leaf_value\[2\] is inf"),
         (edited(SOUND, "leaf_count", 2, 0), r"leaf_count\[2\] is 0"),
         (edited(SOUND, "node_count", 0, 1), r"node_count\[0\] is not the sum"),
-        (edited(SOUND, "left", 1, 0), r"left\[1\] is 0: no node after its parent"),
-        (edited(SOUND, "left", 1, 1), r"left\[1\] is 1: no node after its parent"),
+        (edited(SOUND, "left", 1, 0), r"left\[1\] is 0: neither a later node nor a leaf"),
+        (edited(SOUND, "left", 1, 1), r"left\[1\] is 1: neither a later node nor a leaf"),
         (edited(SOUND, "right", 0, 3), r"right\[0\] is 3"),
         (edited(SOUND, "right", 2, ~4), r"right\[2\] is -5"),
         (edited(SOUND, "right", 2, -(2**31)), r"right\[2\]"),
-        (edited(SOUND, "left", 0, SOUND.right[0]), "no parent, or with two"),
+        (edited(SOUND, "left", 0, SOUND.right[0]), "no parent or with two parents"),
     ],
 )
 def test_unsound_forests_are_refused(forest: Forest, message: str) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from swaprank.models.scaling import FARTHEST, fit_scaling, scale_rows
+from swaprank.models.scaling import MAX_SCALED, fit_scaling, scale_rows
 
 
 def scaled(X: Any, *, logged: Any = None, standardize: bool = True, rows: Any = None, of: Any = None) -> Any:
@@ -79,7 +79,7 @@ def test_any_number_of_threads_finds_the_same() -> None:
 def test_whatever_is_finite_or_missing_stays_finite(X: Any, logged: bool, standardize: bool) -> None:
     found = scaled(X, logged=np.full(X.shape[1], logged), standardize=standardize)
     assert np.isfinite(found).all()
-    assert np.abs(found).max() <= FARTHEST
+    assert np.abs(found).max() <= MAX_SCALED
 
 
 @pytest.mark.parametrize("value", [3.4e38, -3.4e38, np.nan])

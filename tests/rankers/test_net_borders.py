@@ -68,7 +68,7 @@ def test_logarithms_of_counts_are_learned_from() -> None:
         sr.RankNet(log_features=("click",)).fit(data)
     with pytest.raises(sr.ParameterError, match=r"found True. For a mask, give the numbers: np.flatnonzero"):
         sr.RankNet(log_features=(True, False, False)).fit(data)
-    with pytest.raises(sr.DataError, match="log_features: there is no feature 3, there are 3, from 0"):
+    with pytest.raises(sr.DataError, match="log_features: there is no feature 3: there are 3, numbered from 0"):
         sr.RankNet(log_features=(3,)).fit(data)
 
 
@@ -109,7 +109,7 @@ def test_scikit_learn_conventions() -> None:
     ("parameters", "message"),
     [
         ({"hidden": (0,)}, "hidden must be a whole number from 1 to 1e+06; found 0."),
-        ({"hidden": 10}, "hidden must be the units of each hidden layer, such as (10,); found 10."),
+        ({"hidden": 10}, "hidden must be a tuple of numbers, such as (10,); found 10."),
         ({"activation": "tan"}, "there is no activation 'tan'; did you mean 'tanh'?"),
         ({"optimizer": "lbfgs"}, "there is no optimizer 'lbfgs'; known are adam, momentum, sgd."),
         ({"construction": "springs"}, "there is no construction 'springs'; did you mean 'spring'?"),

@@ -252,7 +252,7 @@ def test_bad_requests_get_a_clear_error() -> None:
         small().fit(TRAIN, TRAIN.labels)
     with pytest.raises(sr.ParameterError, match="there is no objective 'square'; did you mean 'squared'"):
         sr.MART("square").fit(TRAIN)  # type: ignore[arg-type]
-    with pytest.raises(sr.ParameterError, match="n_trees must lie between 0 and 2, found 3"):
+    with pytest.raises(sr.ParameterError, match="n_trees must be from 0 to 2; found 3"):
         ranker.predict(TEST, n_trees=3)
 
 

@@ -12,7 +12,7 @@ import swaprank as sr
 from swaprank.arrays import Floats
 from swaprank.objectives.smooth import SmoothObjective
 from swaprank.smoothrank.annealing import Ascent, Stopped
-from swaprank.smoothrank.candidates import Candidate, step_all, without
+from swaprank.smoothrank.candidates import Candidate, annealing_step, exclude_queries
 from swaprank.smoothrank.scorers import LinearScorer
 
 DATA, OTHER = sr.datasets.random_polynomial((40, 20), n_features=6, n_documents=20, levels=4, random_state=0)
@@ -71,7 +71,7 @@ def test_lemma_one() -> None:
 
 def test_a_candidate_without_a_fold_does_not_see_it() -> None:
     aside = np.arange(DATA.n_queries) < 10
-    part, whole = ascent(np.zeros(6), 0.01, DATA.subset(~aside)), without(ascent(np.zeros(6), 0.01), aside)
+    part, whole = ascent(np.zeros(6), 0.01, DATA.subset(~aside)), exclude_queries(ascent(np.zeros(6), 0.01), aside)
     w = np.random.default_rng(4).normal(size=6)
     for (one, slope), n_queries in ((part.cost(w, part.smoothed(0.5)), 30), (whole.cost(w, whole.smoothed(0.5)), 40)):
         assert one * n_queries == pytest.approx(part.cost(w, part.smoothed(0.5))[0] * 30, abs=1e-12)
@@ -84,7 +84,7 @@ def test_candidates_are_identical_for_any_number_of_threads() -> None:
     for n_threads in (1, 2, 5):
         candidates = [Candidate(ascent(start, strength), start) for strength in (1.0, 0.1, 0.01)]
         for sigma in (4.0, 1.0):
-            step_all(candidates, sigma, n_threads)
+            annealing_step(candidates, sigma, n_threads)
         paths.append(b"".join(each.tobytes() for candidate in candidates for each in candidate.path))
     assert len(set(paths)) == 1
 
@@ -100,12 +100,14 @@ def test_an_ascent_that_is_told_to_stop_stops() -> None:
 def test_ctrl_c_leaves_all_candidates_at_the_same_step(n_threads: int) -> None:
     start = np.full(6, 0.1)
     candidates = [Candidate(ascent(start, strength, max_iterations=10**6), start) for strength in (1e-9, 1e-12)]
-    step_all([replace(each, ascent=replace(each.ascent, max_iterations=1)) for each in candidates], 1.0, n_threads)
+    annealing_step(
+        [replace(each, ascent=replace(each.ascent, max_iterations=1)) for each in candidates], 1.0, n_threads
+    )
     timer = threading.Timer(0.05, signal.raise_signal, [signal.SIGINT])
     try:
         timer.start()
         for _ in range(10_000):
-            step_all(candidates, 1e-4, n_threads)
+            annealing_step(candidates, 1e-4, n_threads)
     except KeyboardInterrupt:
         pass
     timer.join()

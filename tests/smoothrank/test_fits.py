@@ -14,12 +14,12 @@ from swaprank.models.kernel_map import fit_kernel_map, kernel_map_from_arrays
 from swaprank.models.layers import make_layers, random_weights
 from swaprank.models.linear import LinearModel
 from swaprank.models.projection import project, pull_back
-from swaprank.models.scaling import fill, fit_scaling, units_of
+from swaprank.models.scaling import fill_missing, fit_scaling, units_of
 from swaprank.objectives.ranknet_objective import by_descending_label
 from swaprank.smoothrank.architectures import rows_by_query
 from swaprank.smoothrank.candidates import choose, query_folds
 from swaprank.smoothrank.conjugate_gradients import conjugate_gradients
-from swaprank.smoothrank.ranking_svm import fit_pairs, hinge_queries
+from swaprank.smoothrank.ranking_svm import fit_ranking_svm, hinge_queries
 from swaprank.smoothrank.ridge import STRENGTHS, moments_of, overweighted, ridge
 from swaprank.smoothrank.scorers import LinearScorer, NetScorer
 from swaprank.smoothrank.start import calibrated
@@ -122,7 +122,7 @@ def test_a_pairwise_fit_is_the_minimum() -> None:
         means = [naive_hinge(labels[a:b], scores[a:b]) for a, b in zip(indptr[:-1], indptr[1:], strict=True)]
         return float(weights @ means / weights.sum() + 0.01 * w @ w)
 
-    found = fit_pairs(scorer, np.zeros(3), labels, indptr, weights, strength=0.01)
+    found = fit_ranking_svm(scorer, np.zeros(3), labels, indptr, weights, strength=0.01)
     assert cost(found) <= minimize(cost, np.zeros(3)).fun + 1e-6
 
 
@@ -196,7 +196,7 @@ def test_damaged_models_are_refused() -> None:
     for change in ({"landmarks": np.full((5, 3), np.nan)}, {"landmarks": np.zeros((4, 3))}, {"factor": np.zeros(2)}):
         with pytest.raises(ModelFileError):
             kernel_map_from_arrays(mapping.arrays() | change, mapping.meta())
-    with pytest.raises(ModelFileError, match="a kernel that this version of swaprank does not know"):
+    with pytest.raises(ModelFileError, match="kernel 'tanh' is not known"):
         kernel_map_from_arrays(mapping.arrays(), mapping.meta() | {"kernel": "tanh"})
     with pytest.raises(ModelFileError, match="gamma"):
         kernel_map_from_arrays(mapping.arrays(), mapping.meta() | {"gamma": -1.0})
@@ -210,9 +210,9 @@ def test_missing_values_are_means() -> None:
     X = np.array([[1.0, np.nan], [3.0, np.nan], [np.nan, np.nan]], dtype=np.float32)
     units = units_of(X, standardize=False)
     assert units.missing.tolist() == [2.0, 0.0]
-    assert fill(X, units.missing).tolist() == [[1.0, 0.0], [3.0, 0.0], [2.0, 0.0]]
+    assert fill_missing(X, units.missing).tolist() == [[1.0, 0.0], [3.0, 0.0], [2.0, 0.0]]
     whole = features(3, 2)
-    assert fill(whole, units.missing) is whole
+    assert fill_missing(whole, units.missing) is whole
     data = sr.Dataset(whole, [0, 1, 2], qid=[1, 2, 1])
     np.testing.assert_array_equal(rows_by_query(data, units.missing), whole[[0, 2, 1]])
 

@@ -6,9 +6,9 @@ import swaprank as sr
 from swaprank.arrays import Floats
 from swaprank.models.layers import make_layers
 from swaprank.models.scaling import fit_scaling
-from swaprank.smoothrank.architectures import Layered
+from swaprank.smoothrank.architectures import NetArchitecture
 from swaprank.smoothrank.conjugate_gradients import conjugate_gradients
-from swaprank.smoothrank.ranking_svm import fit_pairs
+from swaprank.smoothrank.ranking_svm import fit_ranking_svm
 from swaprank.smoothrank.scorers import LinearScorer, Scorer
 
 (DATA,) = sr.datasets.random_net((20,), n_features=4, n_documents=10, levels=3, random_state=0)
@@ -40,7 +40,7 @@ def test_conjugate_gradients_never_go_up_and_survive_a_cost_that_is_not_finite()
 def scorers() -> list[tuple[Scorer, int]]:
     layers = make_layers(4, (3,), 0)
     scaling = fit_scaling(DATA.features, np.zeros(4, np.bool_), True, 1)
-    net = Layered(layers, scaling)
+    net = NetArchitecture(layers, scaling)
     return [(LinearScorer(DATA.features, np.array([1.0, 2.0, 0.5, 0.0])), 4), (net.scorer(DATA), net.n_parameters)]
 
 
@@ -71,6 +71,6 @@ def test_pairs_are_fitted_as_they_are_when_written_out() -> None:
         return total / float(weights.sum()) + strength * float(w @ w)
 
     scorer = LinearScorer(DATA.features, np.ones(4))
-    found = fit_pairs(scorer, np.zeros(4), y, DATA.indptr, weights, strength, n_threads=1)
+    found = fit_ranking_svm(scorer, np.zeros(4), y, DATA.indptr, weights, strength, n_threads=1)
     expected = minimize(cost, np.zeros(4), method="BFGS").x
     np.testing.assert_allclose(found, expected, atol=1e-3)

@@ -1,1 +1,1 @@
-"""Several fitted rankers in one."""
+"""Rankers that combine other, fitted rankers."""

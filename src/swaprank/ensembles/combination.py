@@ -1,4 +1,4 @@
-"""Two rankers in one: the mix that is exactly optimal for a metric."""
+"""The optimal linear combination of two rankers for a metric."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import BoundMetric, Metric
 from swaprank.models.ensemble import Ensemble, member_scores
 from swaprank.models.linear import LinearModel
-from swaprank.rankers.parameter_checks import check_flags, check_parameters
+from swaprank.rankers.parameter_checks import check_parameters
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback
 
@@ -28,20 +28,20 @@ _BETTER = 1e-11
 class Combination(EnsembleRanker):
     """alpha times one ranker's scores plus 1 - alpha times another's [Burges2010, section 7.1].
 
-    As alpha moves along its line, the order of two documents changes at most once, and the metric changes only where an
-    order does. `fit` visits all these places and keeps an alpha with the best metric there is, in the middle of the
-    interval in which it is best. Scores are put on one scale first: mean 0, and standard deviation 1 within queries.
+    As alpha grows, the order of two documents changes at most once, and the metric changes only where an order changes.
+    `fit` visits all these alphas. It finds the best metric of any alpha exactly, and keeps the middle of the interval
+    that has it. Scores are scaled first: mean 0, and standard deviation 1 within queries.
 
     Args:
-        metric: What is maximised: any metric's name, or a metric of your own. Sums of discounted gains (NDCG,
-            precision, …) and pairs are updated at every crossing; any other metric is measured anew there, which takes
-            longer in proportion to the length of the lists.
-        whole_line: Let alpha be any number, so that one ranker's scores may be subtracted; otherwise from 0 to 1.
+        metric: The metric to maximize: the name of a metric, or a metric of your own. Sums of discounted gains (NDCG,
+            precision, …) and the pairwise metric are updated where two documents change places. Any other metric is
+            computed anew there, which takes longer in proportion to the length of the lists.
+        whole_line: Let alpha be any number, so that one ranker's scores may be subtracted. False: from 0 to 1.
         members: The two fitted rankers.
-        n_threads: Threads; all cores if None.
+        n_threads: Number of threads. If None, all cores.
 
-    The ends alpha = 0 and 1, one ranker alone, may tie documents and are measured as they are. Other single points, at
-    which documents are tied for a moment, are skipped.
+    At alpha = 0 and 1, one ranker alone, documents may be tied, and the metric is measured with these ties. Other
+    alphas at which documents are tied are skipped.
 
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_net((60, 40), n_features=8, random_state=0)
@@ -54,15 +54,15 @@ class Combination(EnsembleRanker):
     kind: ClassVar[str] = "combination"
     alpha_: float
     interval_: tuple[float, float]
-    """Every alpha in it is as good; infinite where it has no end."""
+    """All alphas between these are equally good; may be infinite."""
     value_: float
-    """The mean of the metric on the data that alpha was found on."""
+    """The mean of the metric on the data that was fitted."""
     alone_: tuple[float, float]
-    """The mean of each ranker alone."""
+    """The mean of the metric of each ranker alone."""
     line_: Optimum
-    """The best alpha of the whole line, whether or not it was asked for."""
+    """The best alpha of the whole line, also if `whole_line` is False."""
     steps_: StepFunction | None
-    """The metric at every alpha; a model file does not have it."""
+    """The metric at every alpha; None after loading from a file."""
 
     def __init__(
         self,
@@ -86,9 +86,8 @@ class Combination(EnsembleRanker):
         callbacks: Sequence[Callback],
     ) -> None:
         check_parameters(self)
-        check_flags(self, "whole_line")
         if valid or metrics is not None or callbacks:
-            raise DataError("a combination has no rounds: it takes no valid, metrics or callbacks.")
+            raise DataError("a combination has no training rounds: it takes no valid, metrics or callbacks.")
         members = self._member_models(data, base)
         if len(members) > 2:
             raise ParameterError(f"a combination takes two rankers, found {len(members)}; stack takes any number.")
@@ -118,21 +117,21 @@ class Combination(EnsembleRanker):
 
     @property
     def size_(self) -> str:
-        """How large the model is, in words."""
+        """The size of the model in words."""
         a, b = (member.describe() for member in self.model_.members)
         return f"{self.alpha_:.4g} of {a} and {1 - self.alpha_:.4g} of {b}"
 
     def summary(self) -> str:
-        """What was found, in words."""
+        """The result in words."""
         self._check_fitted()
         low, high = self.interval_
         where = "on the whole line" if self.whole_line else "from 0 to 1"
         text = (
-            f"{self.metric} {self.value_:.4f} at alpha {self.alpha_:.6g}, the best {where}; as good from {low:.6g} to "
+            f"{self.metric} {self.value_:.4f} at alpha {self.alpha_:.6g}, the best {where}; the same from {low:.6g} to "
             f"{high:.6g}. Alone: {self.alone_[0]:.4f} and {self.alone_[1]:.4f}."
         )
         if not self.whole_line and self.line_.value > self.value_ + _BETTER:
-            text += f" Beyond, at alpha {self.line_.alpha:.6g}, it would be {self.line_.value:.4f}."
+            text += f" Outside of 0 to 1, at alpha {self.line_.alpha:.6g}, it would be {self.line_.value:.4f}."
         return text
 
     def to_dict(self) -> dict[str, Any]:
@@ -152,7 +151,7 @@ class Combination(EnsembleRanker):
         }
 
     def draw(self, path: str | Path) -> None:
-        """Draw the metric at every alpha into a file (.svg, .png, .pdf); a loaded combination has no such figure."""
+        """Draw the metric at every alpha to a file (.svg, .png, .pdf); not for a combination loaded from a file."""
         from swaprank.ensembles.combination_figure import draw_combination
 
         self._check_fitted()
@@ -194,17 +193,17 @@ def combine(
     whole_line: bool = False,
     n_threads: int | None = None,
 ) -> Combination:
-    """Combine two fitted rankers: no other alpha a + (1 - alpha) b has a better metric on this data.
+    """Find the alpha for which alpha a + (1 - alpha) b has the best metric on this data.
 
-    Take data that neither ranker has learned from: on its own training data the one that overfits wins.
+    Use data that neither ranker was trained on: otherwise the one that overfits gets too much weight.
 
     Args:
-        a: One fitted ranker.
-        b: Another one.
-        data: The judged documents on which alpha is found.
-        metric: What is to be best there.
-        whole_line: Let alpha be any number, and not only from 0 to 1.
-        n_threads: All cores if None.
+        a: A fitted ranker.
+        b: Another fitted ranker.
+        data: The labeled data on which alpha is found.
+        metric: The metric to maximize.
+        whole_line: Let alpha be any number. False: from 0 to 1.
+        n_threads: Number of threads. If None, all cores.
 
     >>> import swaprank as sr
     >>> train, vali, test = sr.datasets.random_net((60, 40, 40), n_features=8, random_state=0)

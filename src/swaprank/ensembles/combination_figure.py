@@ -1,4 +1,4 @@
-"""The figure of a combination, drawn by Matplotlib."""
+"""The figure of a combination."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _COLUMNS = 500
 
 
 def draw_combination(combination: Combination, path: Path) -> None:
-    """The metric against alpha, from 0 to 1 or around the best alpha of the whole line."""
+    """Plot the metric against alpha, from 0 to 1 or around the best alpha of the whole line."""
     if combination.steps_ is None:
         raise DataError("a loaded combination has no step function to draw: call combine again, and draw the result.")
     axes = new_axes()
-    reach = max(1.0, 2 * abs(combination.alpha_ - 0.5)) if combination.whole_line else 0.5
-    axes.plot(*_outline(*combination.steps_.between(0.5 - reach, 0.5 + reach)), linewidth=1)
+    half_width = max(1.0, 2 * abs(combination.alpha_ - 0.5)) if combination.whole_line else 0.5
+    axes.plot(*_outline(*combination.steps_.between(0.5 - half_width, 0.5 + half_width)), linewidth=1)
     axes.plot([0.0, 1.0], combination.alone_[::-1], "s", color="C1", label="either ranker alone")
     axes.plot([combination.alpha_], [combination.value_], "o", color="C3", label=f"best: {combination.alpha_:.4g}")
     title = "alpha times the first ranker plus 1 - alpha times the second"

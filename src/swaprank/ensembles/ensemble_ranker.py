@@ -1,4 +1,4 @@
-"""Rankers made of fitted rankers: the members, checked, and their scores on one scale."""
+"""What ensembles share: checks of their members, and the scaling of the members' scores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from swaprank.rankers.saving import saved_parameters
 
 
 class EnsembleRanker(Ranker):
-    """A ranker of other rankers' scores. The parameter `members` has those rankers, which are fitted already."""
+    """Combines the scores of fitted rankers, which are the parameter `members`."""
 
     made_of_rankers: ClassVar[bool] = True
     members: Any
@@ -26,15 +26,15 @@ class EnsembleRanker(Ranker):
     members_: Sequence[Mapping[str, Any]]
 
     def _member_models(self, data: Dataset, base: Any) -> tuple[Model, ...]:
-        """The models of the members, each fitted on as many features as the data has."""
+        """The models of the members, which must be fitted on the same number of features as the data has."""
         given = self.members
         if base is not None:
-            raise ParameterError("an ensemble starts from no base ranker: give the rankers as members.")
+            raise ParameterError("an ensemble takes no base ranker; give the rankers as members.")
         if isinstance(given, str | Ranker) or not isinstance(given, Sequence) or len(given) < 2:
-            raise ParameterError(f"members must be 2 or more fitted rankers, found {given!r}.")
+            raise ParameterError(f"members must be 2 or more fitted rankers; found {given!r}.")
         for ranker in given:
             if not isinstance(ranker, Ranker):
-                raise ParameterError(f"members must be rankers, found {type(ranker).__name__}.")
+                raise ParameterError(f"members must be rankers; found {type(ranker).__name__}.")
             ranker._check_fitted()
             if ranker.n_features_in_ != data.n_features:
                 kind, n_features = type(ranker).__name__, ranker.n_features_in_
@@ -58,7 +58,7 @@ class EnsembleRanker(Ranker):
 def fit_scale(scores: Floats, data: Dataset) -> ScoreScale:
     """The scale on which each member's scores have mean 0, and standard deviation 1 within queries.
 
-    Within queries, because that is where scores decide an order.
+    Differences between queries do not count, because they change no order.
 
     >>> import numpy as np, swaprank as sr
     >>> from swaprank.ensembles.ensemble_ranker import fit_scale
@@ -67,5 +67,5 @@ def fit_scale(scores: Floats, data: Dataset) -> ScoreScale:
     ScoreScale(center=array([52.]), spread=array([2.]))
     """
     spread = np.array([deviation_within_lists(data.by_query(row), data.indptr) for row in scores])
-    # A member that gives all documents of a query one score has no spread, and changes no order.
+    # A member that gives all documents of each query the same score has standard deviation 0.
     return ScoreScale(scores.mean(axis=1), np.where(spread > 0, spread, 1.0))

@@ -1,4 +1,4 @@
-"""Several rankers in one: LambdaRank on their scores."""
+"""Stacking: LambdaRank on the scores of other rankers."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from swaprank.rankers.rounds import Callback
 class Stacked(EnsembleRanker):
     """A LambdaRank net whose features are the scores of other rankers [Burges2010, section 7.1].
 
-    Scores are put on one scale first: mean 0, and standard deviation 1 within queries. Without hidden layers the net is
-    a weighted sum of any number of rankers; unlike a combination of two, it is not guaranteed to be the best one.
+    Scores are scaled first: mean 0, and standard deviation 1 within queries. Without hidden layers, the net is a
+    weighted sum of any number of rankers. Unlike Combination, it does not guarantee the best weights.
 
     Args:
-        metric: What to learn for: any metric's name, or a metric of your own.
-        hidden: Units of each hidden layer of the net.
-        n_epochs: Passes over all queries, at most.
-        learning_rate: Length of each step.
-        early_stopping_rounds: Stop when the watched metric has not risen for so many epochs.
-        members: The fitted rankers, two or more.
-        random_state: Seed of everything that is drawn.
-        n_threads: Threads for scoring and measuring; all cores if None.
+        metric: The metric to optimize: the name of a metric, or a metric of your own.
+        hidden: Number of units of each hidden layer of the net.
+        n_epochs: Maximum number of passes over the data.
+        learning_rate: Step size of the optimizer.
+        early_stopping_rounds: Stop if the watched metric has not improved for this many epochs. Needs a validation set.
+        members: Two or more fitted rankers.
+        random_state: Seed of all random choices.
+        n_threads: Number of threads for scoring and evaluation. If None, all cores.
 
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_net((60, 40), n_features=8, random_state=0)
@@ -94,7 +94,7 @@ class Stacked(EnsembleRanker):
         self.interrupted_ = net.interrupted_
 
     def _scored(self, members: Sequence[Model], scale: ScoreScale, data: Dataset) -> Dataset:
-        """The same documents, with the members' scores as features."""
+        """The same documents with the scaled scores of the members as features."""
         return Dataset(
             scale.apply(member_scores(members, data.features, self.n_threads)).T,
             data.labels,
@@ -107,7 +107,7 @@ class Stacked(EnsembleRanker):
 
     @property
     def weights_(self) -> Floats:
-        """The weight of each ranker's scaled scores; of a net with hidden layers, all its weights."""
+        """The weight of each member's scaled scores; for a net with hidden layers, all weights."""
         return np.asarray(self.model_.top.to_parts().arrays["weights"], dtype=np.float64)
 
 
@@ -119,16 +119,16 @@ def stack(
     valid: Dataset | None = None,
     **parameters: Any,
 ) -> Stacked:
-    """Learn how much each of several fitted rankers should count [Burges2010, section 7.1].
+    """Learn the weights of several fitted rankers [Burges2010, section 7.1].
 
-    Take data that none of them has learned from.
+    Use data that none of them was trained on.
 
     Args:
         rankers: Two or more fitted rankers.
-        data: The judged documents to learn from.
-        metric: What to learn for.
-        valid: Measured after every epoch, the best of which is kept.
-        parameters: Any others of `Stacked`.
+        data: The labeled data to learn from.
+        metric: The metric to optimize.
+        valid: A validation set, measured after every epoch. The best epoch is kept.
+        parameters: Other parameters of `Stacked`.
 
     >>> import swaprank as sr
     >>> train, vali, test = sr.datasets.random_net((60, 40, 40), n_features=8, random_state=0)

@@ -96,7 +96,7 @@ def list_parameters(ranker: str) -> list[ParameterInfo]:
 
     >>> from swaprank.experiments.ranker_parameters import list_parameters
     >>> list_parameters("mart")[3]
-    ParameterInfo(name='n_leaves', default=31, meaning='Leaves of a tree.')
+    ParameterInfo(name='n_leaves', default=31, meaning='Maximum number of leaves per tree.')
     """
     kind = ranker_class(ranker)
     # Parameters that several kinds share are described in the docstring of one of them.

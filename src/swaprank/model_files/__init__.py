@@ -1,1 +1,1 @@
-"""Models on disk: one file, no code in it, every byte checked on the way back."""
+"""Model files: one file per model, without code, and checked completely when it is read."""

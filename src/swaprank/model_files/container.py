@@ -1,11 +1,11 @@
-r"""One file for one model: a kind, parameters and arrays, with no code in it and nothing that is not checked.
+r"""The format of a model file: a kind, parameters and arrays. It contains no code, and everything is checked.
 
     "swaprank model\r\n" | version | bytes in the file | bytes in the header     16 + 4 + 8 + 8 bytes, little-endian
     header: JSON with the kind, the parameters, and name, dtype and shape of every array, sorted by name
-    the arrays' bytes, little-endian, each from a multiple of 8 on
-    SHA-256 of all before
+    the bytes of the arrays, little-endian; each array starts at a multiple of 8
+    SHA-256 of everything before
 
-The same content gives the same bytes: no dates, no paths, no order of insertion.
+The same content gives the same bytes: there are no dates or paths, and keys are sorted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DTYPES = {"bool": "|b1", "int32": "<i4", "int64": "<i8", "float32": "<f4", "flo
 
 
 class ModelContent(NamedTuple):
-    """What is in a model file.
+    """The content of a model file.
 
     >>> from swaprank.model_files.container import ModelContent
     >>> ModelContent(kind="linear", meta={"sigma": 1.0}, arrays={}).kind
@@ -46,18 +46,18 @@ class ModelContent(NamedTuple):
     meta: dict[str, Any]
     arrays: dict[str, AnyArray]
     version: int = FORMAT_VERSION
-    """Of the format that it was written in."""
+    """The version of the format that it was written in."""
 
 
 def check_target(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str] | None] = ()) -> None:
-    """Refuse a place where no model file can be written, or which is one of the inputs: to be asked before training.
+    """Raise an error if a model file cannot be written there, or if it is one of the inputs. Call it before training.
 
     >>> from swaprank.model_files.container import check_target
     >>> check_target("model.swaprank")
     """
     if Path(path).suffix.lower() in COMPRESSED:
         raise ModelFileError(
-            f"{path}: model files are not compressed; name it {Path(path).stem} and pack it afterwards."
+            f"{path}: model files are not compressed; name it {Path(path).stem} and compress it afterwards."
         )
     writable_target(path, inputs)
 
@@ -65,7 +65,7 @@ def check_target(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLik
 def write_model(
     path: str | os.PathLike[str], kind: str, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]
 ) -> None:
-    """Write a model file, or, on any error, nothing.
+    """Write a model file. If an error occurs, an existing file stays as it is.
 
     >>> import numpy as np, tempfile
     >>> from swaprank.model_files.container import read_model, write_model
@@ -79,7 +79,7 @@ def write_model(
     for name in sorted(arrays):
         array = arrays[name]
         if array.dtype.name not in _DTYPES:
-            raise ModelFileError(f"a model file cannot hold {name}: {array.dtype} is none of {', '.join(_DTYPES)}.")
+            raise ModelFileError(f"a model file cannot hold {name}: {array.dtype} is not one of {', '.join(_DTYPES)}.")
         described.append({"name": name, "dtype": array.dtype.name, "shape": list(array.shape)})
         content = np.asarray(array, _DTYPES[array.dtype.name]).tobytes()
         parts.append(content + bytes(-len(content) % _ALIGNMENT))
@@ -93,7 +93,7 @@ def write_model(
 
 
 def read_model(path: str | os.PathLike[str]) -> ModelContent:
-    """Read a model file; whatever is wrong with it is a ModelFileError that names the file.
+    """Read a model file; if it is damaged, raise a ModelFileError that names the file.
 
     >>> import tempfile
     >>> from swaprank.model_files.container import read_model, write_model
@@ -122,25 +122,25 @@ def _content(data: bytes) -> ModelContent:
 
 
 def _checked_sizes(data: bytes) -> tuple[int, int]:
-    """The format's version and where the header ends, once magic, version, length and checksum are right."""
+    """Check magic, version, length and checksum; return the format version and the end of the header."""
     if not data or data[: len(MAGIC)] != MAGIC[: len(data)]:
         raise ModelFileError("this is not a swaprank model.")
     if len(data) < _HEAD_BYTES + _DIGEST_BYTES:
-        raise ModelFileError(f"it is truncated: {len(data)} bytes are too few for a model.")
+        raise ModelFileError(f"it is truncated: it has only {len(data)} bytes.")
     version, total, header_bytes = _SIZES.unpack_from(data, len(MAGIC))
     if version > FORMAT_VERSION:
         raise ModelFileError(
-            f"written by a newer swaprank: it has format {version}, and this one reads up to {FORMAT_VERSION}; "
-            "update swaprank."
+            f"it was written by a newer swaprank: it has format {version}, and this version reads up to "
+            f"{FORMAT_VERSION}; update swaprank."
         )
     if len(data) < total:
-        raise ModelFileError(f"it is truncated: {len(data):,} of {total:,} bytes are there.")
+        raise ModelFileError(f"it is truncated: it has {len(data):,} of {total:,} bytes.")
     if len(data) > total:
         raise ModelFileError(f"it is damaged: it should end after {total:,} bytes, but has {len(data):,}.")
     if hashlib.sha256(data[:-_DIGEST_BYTES]).digest() != data[-_DIGEST_BYTES:]:
         raise ModelFileError("it is damaged: its checksum does not match.")
     if version < 1 or header_bytes > len(data) - _HEAD_BYTES - _DIGEST_BYTES:
-        raise ModelFileError("its header is not valid: the sizes cannot be.")
+        raise ModelFileError("its header is not valid: version or size is out of range.")
     return int(version), int(_HEAD_BYTES + header_bytes)
 
 
@@ -154,25 +154,25 @@ def _arrays(described: list[Any], data: bytes) -> dict[str, AnyArray]:
             case _:
                 raise ModelFileError("its header is not valid: an array needs name, dtype and shape.")
         if name in arrays or dtype not in _DTYPES:
-            raise ModelFileError(f"its array {name!r} comes twice, or is not one of {', '.join(_DTYPES)}: {dtype!r}.")
+            raise ModelFileError(f"its array {name!r} appears twice or is {dtype!r}, not one of {', '.join(_DTYPES)}.")
         if len(shape) > 4 or not all(type(side) is int and side >= 0 for side in shape):
-            raise ModelFileError(f"its array {name!r} has an impossible shape.")
+            raise ModelFileError(f"its array {name!r} has an invalid shape.")
         size = math.prod(shape) * np.dtype(_DTYPES[dtype]).itemsize
         if size > len(data) - start:
             raise ModelFileError(f"its array {name!r} is larger than the file.")
         arrays[name] = _array(name, dtype, shape, data[start : start + size])
         start += size + -size % _ALIGNMENT
     if start != len(data):
-        raise ModelFileError(f"its arrays take {start:,} bytes, but {len(data):,} are there.")
+        raise ModelFileError(f"its arrays take {start:,} bytes, but {len(data):,} follow the header.")
     return arrays
 
 
 def _array(name: str, dtype: str, shape: list[int], data: bytes) -> AnyArray:
     if dtype == "bool" and data.strip(b"\0\1"):
-        raise ModelFileError(f"its array {name!r} has truth values that are neither 0 nor 1.")
+        raise ModelFileError(f"its array {name!r} has boolean values that are neither 0 nor 1.")
     try:
-        # A copy, because arrays over bytes are read-only, for which every kernel would be compiled once more.
+        # A copy: an array over bytes is read-only, for which every kernel would be compiled once more.
         return np.frombuffer(data, _DTYPES[dtype]).astype(dtype).reshape(shape)
     except (ValueError, OverflowError):
-        # Sides next to a zero may be of any size.
-        raise ModelFileError(f"its array {name!r} has an impossible shape.") from None
+        # If one side is 0, the size does not limit the others.
+        raise ModelFileError(f"its array {name!r} has an invalid shape.") from None

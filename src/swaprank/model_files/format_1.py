@@ -1,4 +1,4 @@
-"""Model files of format 1, written by swaprank 0.1 before rankers had a common model: brought to today's content."""
+"""Conversion of model files of format 1, which swaprank 0.1 wrote, to the current content."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from swaprank.metrics.parse import metric as parse_metric
 from swaprank.model_files.container import ModelContent
 
 _RENAMED = {"sigmas": "annealing", "best_sigma": "best_step", "loss": "objective"}
-"""Parameters that have another name today."""
+"""Parameters that were renamed."""
 _DROPPED = ("base_ranker", "n_threads")
+_FITTED = ("regularization", "candidates", "alpha", "interval", "value", "alone", "line")
 
 
 def upgrade(content: ModelContent) -> ModelContent:
-    """The content that today's version writes for the same model."""
+    """The content that the current version writes for the same model."""
     meta = content.meta
     model, arrays = _model(content)
     history = nested_history(meta["history"])
@@ -33,8 +34,7 @@ def upgrade(content: ModelContent) -> ModelContent:
             "rounds": {"trained": max([int(meta.get("n_epochs", kept)), *lengths]), "kept": kept},
             "interrupted": meta["interrupted"],
             "fitted": {
-                **{name: meta[name] for name in ("regularization", "candidates") if name in meta},
-                **{name: meta[name] for name in ("alpha", "interval", "value", "alone", "line") if name in meta},
+                **{name: meta[name] for name in _FITTED if name in meta},
                 **({"smoothing_factor": meta["sigma"]} if "sigma" in meta else {}),
                 **({"members": _members(content)} if "parts" in meta else {}),
             },
@@ -49,7 +49,7 @@ def _parameters(meta: dict[str, Any]) -> dict[str, Any]:
 
 
 def _members(content: ModelContent) -> list[dict[str, Any]]:
-    """Kind and parameters of the rankers in an ensemble; the last part of a stack is its net."""
+    """Kind and parameters of an ensemble's members. The last part of a stack is its net, which is not a member."""
     parts = [ModelContent(part["kind"], part["meta"], {}) for part in content.meta.get("parts", [])]
     return [
         {"ranker": part.kind, "parameters": _parameters(part.meta), "members": _members(part)}
@@ -58,7 +58,7 @@ def _members(content: ModelContent) -> list[dict[str, Any]]:
 
 
 def _model(content: ModelContent) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """The model inside a ranker of format 1: its plain values and arrays."""
+    """Plain values and arrays of the model in a file of format 1."""
     meta, arrays = content.meta, content.arrays
     if "forest" in meta:
         return {"kind": "forest", **meta["forest"]}, arrays
@@ -66,21 +66,21 @@ def _model(content: ModelContent) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         return {"kind": "net", **meta["net"]}, arrays
     if "parts" not in meta:
         return meta.get("model", {"kind": "linear"}), arrays
-    models, own = [], {name: arrays[name] for name in ("center", "spread")}
+    models, renamed = [], {name: arrays[name] for name in ("center", "spread")}
     for at, part in enumerate(meta["parts"]):
         inner = {name: arrays[f"{at}/{name}"] for name in part["arrays"]}
         model, used = _model(ModelContent(part["kind"], part["meta"], inner))
         models.append(model)
-        own |= {f"{at}/{name}": array for name, array in used.items()}
+        renamed |= {f"{at}/{name}": array for name, array in used.items()}
     if "alpha" in meta:
         alpha, top = float(meta["alpha"]), len(models)
-        own |= {f"{top}/weights": np.array([alpha, 1.0 - alpha]), f"{top}/missing": np.zeros(2, np.float32)}
+        renamed |= {f"{top}/weights": np.array([alpha, 1.0 - alpha]), f"{top}/missing": np.zeros(2, np.float32)}
         models.append({"kind": "linear"})
-    return {"kind": "ensemble", "models": models}, own
+    return {"kind": "ensemble", "models": models}, renamed
 
 
 def nested_history(history: dict[str, list[float]]) -> dict[str, dict[str, list[float]]]:
-    """History by set and metric, out of "set metric".
+    """The history by set and metric; format 1 has one key "set metric".
 
     >>> from swaprank.model_files.format_1 import nested_history
     >>> nested_history({"my set map": [0.1], "train smooth ndcg@5": [0.2]})
@@ -94,7 +94,7 @@ def nested_history(history: dict[str, list[float]]) -> dict[str, dict[str, list[
 
 
 def _split(key: str) -> tuple[str, str]:
-    """The names of sets and metrics may have spaces: the longest end that is a metric is one."""
+    """Set and metric. Both may contain spaces: the longest suffix that is a metric is taken."""
     words = key.split(" ")
     if words[:2] == ["train", "smooth"]:
         return "train", " ".join(words[1:])

@@ -1,7 +1,6 @@
-"""Parameters and the like as JSON: strict, the same bytes for the same content, floats exact.
+"""Strict JSON for parameters: the same content gives the same bytes, and floats are exact.
 
-JSON has no word for NaN and the infinities, and Python's own spelling of them is not JSON. They become
-`{"$float": "nan"}`.
+JSON has no NaN and infinities. They become `{"$float": "nan"}`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _FLOAT = "$float"
 
 
 def to_json(value: Any) -> bytes:
-    """Canonical JSON; tuples, ranges and arrays become lists, and NumPy's scalars Python's.
+    """Canonical JSON. Tuples, ranges and arrays become lists; NumPy scalars become Python scalars.
 
     >>> from swaprank.model_files.plain_json import to_json
     >>> to_json({"sigma": 1.0, "best": float("nan"), "hidden": (10, 5)})
@@ -27,12 +26,12 @@ def to_json(value: Any) -> bytes:
     try:
         text = json.dumps(_encoded(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     except RecursionError:
-        raise ModelFileError("a model file cannot hold what is nested so deeply.") from None
+        raise ModelFileError("a model file cannot hold values that are nested so deeply.") from None
     return text.encode("ascii")
 
 
 def from_json(text: bytes) -> Any:
-    """The value again; ValueError if it is not JSON as `to_json` writes it.
+    """The inverse of `to_json`; raises ValueError if the text is not such JSON.
 
     >>> from swaprank.model_files.plain_json import from_json
     >>> from_json(b'{"best":{"$float":"nan"},"hidden":[10,5]}')
@@ -58,9 +57,9 @@ def _encoded(value: Any) -> Any:
     if isinstance(value, dict):
         for key in value:
             if not isinstance(key, str) or key == _FLOAT:
-                raise ModelFileError(f"a model file cannot hold the key {key!r}: keys are text.")
+                raise ModelFileError(f"a model file cannot hold the key {key!r}: keys must be text.")
         return {key: _encoded(item) for key, item in value.items()}
-    raise ModelFileError(f"a model file cannot hold {value!r}: only numbers, text, lists and dictionaries of them.")
+    raise ModelFileError(f"a model file cannot hold {value!r}: only numbers, text, lists and dictionaries.")
 
 
 def _decoded(found: dict[str, Any]) -> Any:

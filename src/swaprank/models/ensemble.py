@@ -1,8 +1,8 @@
-"""Several models in one: their scores on one scale, and a model on top of them.
+"""A model of other models' scores, which are scaled first.
 
     features ─► members ─► scores ─► (score - center) / spread ─► top ─► score
 
-The top is a linear model (a weighted sum of members) or a net.
+The top is a linear model or a net.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from swaprank.models.model import Model, ModelParts
 
 
 class ScoreScale(NamedTuple):
-    """Where each member's scores lie: what is subtracted from them, and what they are divided by.
+    """The scaling of each member's scores.
 
     >>> import numpy as np
     >>> from swaprank.models.ensemble import ScoreScale
@@ -29,16 +29,18 @@ class ScoreScale(NamedTuple):
     """
 
     center: Floats
+    """Subtracted from the scores: their mean."""
     spread: Floats
+    """Divides the scores: their standard deviation within queries."""
 
     def apply(self, scores: Floats) -> Floats:
-        """Members x documents, on one scale."""
+        """The scaled scores, members x documents."""
         scaled: Floats = (scores - self.center[:, None]) / self.spread[:, None]
         return scaled
 
 
 def member_scores(members: Sequence[Model], features: Features, n_threads: int | None = None) -> Floats:
-    """Members x documents."""
+    """The scores of each member, members x documents."""
     return np.stack([member.score(features, n_threads) for member in members])
 
 
@@ -72,7 +74,7 @@ class Ensemble(Model):
         return self.top.score(self.scaled(features, n_threads), n_threads)
 
     def scaled(self, features: Features, n_threads: int | None = None) -> AnyArray:
-        """Documents x members: what the top takes. Double precision, so that a mix is exactly what was optimised."""
+        """The scaled scores, documents x members, in double precision: a combination is exact."""
         return read_only(np.ascontiguousarray(self.scale.apply(member_scores(self.members, features, n_threads)).T))
 
     def describe(self) -> str:
@@ -80,7 +82,7 @@ class Ensemble(Model):
         return f"{self.top.describe()} over {' and '.join(member.describe() for member in self.members)}"
 
     def to_parts(self) -> ModelParts:
-        """See `Model`; arrays of the members and the top have their number before their name."""
+        """See `Model`; names of arrays start with the number of the model that they belong to; the top is last."""
         parts = [model.to_parts() for model in (*self.members, self.top)]
         arrays = {f"{at}/{name}": array for at, part in enumerate(parts) for name, array in part.arrays.items()}
         return ModelParts(
@@ -98,17 +100,17 @@ class Ensemble(Model):
             own = {name.removeprefix(prefix): each for name, each in arrays.items() if name.startswith(prefix)}
             models.append(model_from_parts(part, own))
         if len(models) < 3:
-            raise ModelFileError(f"an ensemble has two members or more and a model on top; found {len(models)} models.")
+            raise ModelFileError(f"an ensemble needs at least two members and a top model; found {len(models)} models.")
         *members, top = models
         if len({member.n_features for member in members}) != 1:
             raise ModelFileError("the members of its ensemble have different numbers of features.")
         if top.n_features != len(members):
-            raise ModelFileError(f"its ensemble has {len(members)} members, but its top takes {top.n_features}.")
+            raise ModelFileError(f"its ensemble has {len(members)} members, but its top model takes {top.n_features}.")
         for name in ScoreScale._fields:
             values = arrays.get(name)
             if values is None or values.shape != (len(members),) or not np.isfinite(values).all():
                 raise ModelFileError(f"its ensemble needs {len(members)} finite values of {name}, one per member.")
         if (arrays["spread"] <= 0).any():
-            raise ModelFileError("a spread of scores must be above 0.")
+            raise ModelFileError("the spread of its ensemble's scores must be above 0.")
         scale = ScoreScale(*(np.array(arrays[name], dtype=np.float64) for name in ScoreScale._fields))
         return cls(tuple(members), scale, top)

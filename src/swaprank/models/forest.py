@@ -1,7 +1,7 @@
-"""A forest of binary trees as flat arrays: what the grower makes and scoring, explaining and saving read.
+"""A forest of binary trees as flat arrays.
 
-The trees lie one after the other. Children are named within their tree, internal nodes from 0 up and leaves by the
-complement of their number, so that a tree means the same wherever it lies::
+The arrays of the trees are concatenated. Children are numbered within their tree: internal nodes from 0, and leaves by
+the complement ~ of their number::
 
     tree 0:        node 0              left  = [1, ~0]        right = [~2, ~1]
                   /      \
@@ -36,7 +36,7 @@ from swaprank.models.tree_walk import find_leaves
 @final
 @dataclass(frozen=True, eq=False)
 class Forest(Model):
-    """Trees whose leaf values add up, tree after tree, to a document's score.
+    """Trees; the score of a document is the sum of its leaf values, added tree by tree.
 
     >>> import numpy as np
     >>> from swaprank.models.forest import single_leaf
@@ -60,7 +60,7 @@ class Forest(Model):
     """A node of the same tree, always after its parent, or ~leaf."""
     right: NDArray[np.int32]
     gain: Floats
-    """What the split gained when it was made."""
+    """The gain of the split in training."""
     node_count: Ints
     """Training documents at the node."""
     leaf_value: Floats
@@ -68,7 +68,7 @@ class Forest(Model):
 
     @property
     def n_trees(self) -> int:
-        """How many trees there are."""
+        """The number of trees."""
         return len(self.tree_nodes) - 1
 
     @property
@@ -91,7 +91,7 @@ class Forest(Model):
     def importances(self, features: Features) -> Importances:
         """See `Model`."""
         gains = split_gains(self)
-        meaning = "How much the splits on each feature lowered the training loss."
+        meaning = "How much the splits on the feature reduced the training loss."
         return Importances(gains / (gains.sum() or 1.0), "share of gain", meaning)
 
     def contributions(self, features: Features, n_threads: int | None = None) -> Floats:
@@ -99,9 +99,9 @@ class Forest(Model):
         return contributions(self, features, n_threads)
 
     def perturb(self, features: Features, rows: Ints, base: Floats) -> Perturbation:
-        """See `Model`; the parameters are the leaf values, and the splits stay."""
+        """See `Model`; the parameters are the leaf values, and the splits do not change."""
         if len(self.leaf_value) == 0:
-            raise ParameterError("the model has no trees, and so no leaf values that can be moved.")
+            raise ParameterError("the model has no trees, and so no leaf values to perturb.")
 
         def slopes(first: int, last: int) -> Callable[[Floats], AnyArray]:
             leaves = find_leaves(self, read_only(features[rows[first:last]]), n_threads=1)
@@ -115,10 +115,10 @@ class Forest(Model):
 
         return LinearPerturbation(
             self,
-            f"{len(self.leaf_value):,} leaf values of {self.n_trees:,} trees, whose splits stay as they are",
+            f"{len(self.leaf_value):,} leaf values of {self.n_trees:,} trees; the splits do not change",
             len(self.leaf_value),
             self.score(features)[rows] + base,
-            moved=lambda way: replace(self, leaf_value=self.leaf_value + way),
+            moved=lambda change: replace(self, leaf_value=self.leaf_value + change),
             slopes=slopes,
         )
 
@@ -137,14 +137,14 @@ class Forest(Model):
         return check_forest(cls(n_features=meta["n_features"], base_score=meta["base_score"], **parts))
 
     def truncated(self, n_trees: int) -> Forest:
-        """The first trees, as views of the same arrays.
+        """A forest of the first trees; its arrays are views.
 
         >>> from swaprank.models.forest import single_leaf
         >>> single_leaf(0.5, n_features=3, n_documents=10).truncated(0).n_trees
         0
         """
         if not 0 <= n_trees <= self.n_trees:
-            raise SwaprankError(f"n_trees must be from 0 to {self.n_trees}, found {n_trees}.")
+            raise SwaprankError(f"n_trees must be from 0 to {self.n_trees}; found {n_trees}.")
         nodes, leaves = int(self.tree_nodes[n_trees]), int(self.tree_leaves[n_trees])
         ends = {"tree": n_trees + 1, "node": nodes, "leaf": leaves}
         return replace(self, **{name: getattr(self, name)[: ends[whose]] for name, (_, whose) in ARRAYS.items()})
@@ -163,11 +163,11 @@ ARRAYS: dict[str, tuple[type[np.generic], str]] = {
     "leaf_value": (np.float64, "leaf"),
     "leaf_count": (np.int64, "leaf"),
 }
-"""The dtype of each of a forest's arrays, and what it has one value for."""
+"""The dtype of each array, and what it has one value per."""
 
 
 def single_leaf(value: float, n_features: int, n_documents: int) -> Forest:
-    """A forest of one tree that gives every document the same value.
+    """A forest of one tree that gives every document the same score.
 
     >>> from swaprank.models.forest import single_leaf
     >>> single_leaf(0.5, n_features=3, n_documents=10).tree_leaves.tolist()
@@ -180,7 +180,7 @@ def single_leaf(value: float, n_features: int, n_documents: int) -> Forest:
 
 
 def join_forests(first: Forest, second: Forest) -> Forest:
-    """The trees of the first and then of the second, with the base score of the first.
+    """The trees of both forests, with the base score of the first.
 
     >>> from swaprank.models.forest import join_forests, single_leaf
     >>> a, b = single_leaf(0.5, 3, 10), single_leaf(-0.25, 3, 10)
@@ -188,7 +188,9 @@ def join_forests(first: Forest, second: Forest) -> Forest:
     [0.5, -0.25]
     """
     if first.n_features != second.n_features:
-        raise SwaprankError(f"the forests have {first.n_features} and {second.n_features} features: not the same ones.")
+        raise SwaprankError(
+            f"the forests have {first.n_features} and {second.n_features} features: they must be the same."
+        )
     joined: dict[str, Any] = {}
     for name, (_, whose) in ARRAYS.items():
         a, b = getattr(first, name), getattr(second, name)
@@ -197,7 +199,7 @@ def join_forests(first: Forest, second: Forest) -> Forest:
 
 
 def split_counts(forest: Forest) -> Ints:
-    """How many nodes split on each feature.
+    """The number of splits on each feature.
 
     >>> from swaprank.models.forest import single_leaf, split_counts
     >>> split_counts(single_leaf(0.5, n_features=3, n_documents=10)).tolist()
@@ -232,19 +234,19 @@ ForestType = TypeVar("ForestType", bound=Forest)
 
 
 def check_forest(forest: ForestType) -> ForestType:
-    """The forest itself if it is sound: scoring trusts every index in it, and a model file may hold anything.
+    """Check all values of a forest from a model file, because scoring does not check its indices; return the forest.
 
     >>> from dataclasses import replace
     >>> from swaprank.models.forest import check_forest, single_leaf
     >>> check_forest(replace(single_leaf(0.5, 3, 10), leaf_value=[float("nan")]))
     Traceback (most recent call last):
     ...
-    swaprank.errors.ModelFileError: the forest's leaf_value must be float64, one a leaf, found list.
+    swaprank.errors.ModelFileError: the forest's leaf_value must be float64, one per leaf; found list.
     """
     if type(forest.n_features) is not int or forest.n_features < 1:
-        raise ModelFileError(f"the forest's n_features must be a whole number from 1, found {forest.n_features!r}.")
+        raise ModelFileError(f"the forest's n_features must be a whole number from 1; found {forest.n_features!r}.")
     if not isinstance(forest.base_score, float) or not math.isfinite(forest.base_score):
-        raise ModelFileError(f"the forest's base_score must be a finite number, found {forest.base_score!r}.")
+        raise ModelFileError(f"the forest's base_score must be a finite number; found {forest.base_score!r}.")
     _check_arrays(forest)
     _check_values(forest)
     _check_shape(forest)
@@ -257,17 +259,17 @@ def _check_arrays(forest: Forest) -> None:
         if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
             found = f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
             expected = np.dtype(dtype).name
-            raise ModelFileError(f"the forest's {name} must be {expected}, one a {whose}, found {found}.")
+            raise ModelFileError(f"the forest's {name} must be {expected}, one per {whose}; found {found}.")
     for offsets, whose in ((forest.tree_nodes, "node"), (forest.tree_leaves, "leaf")):
         if len(offsets) == 0 or offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any():
-            raise ModelFileError(f"the forest's trees have no rising {whose} numbers from 0.")
+            raise ModelFileError(f"the {whose} numbers of the forest's trees do not start at 0 or do not ascend.")
         for name in (name for name, (_, owner) in ARRAYS.items() if owner == whose):
             if len(getattr(forest, name)) != offsets[-1]:
                 n_values = len(getattr(forest, name))
-                raise ModelFileError(f"the forest's {name} has {n_values:,} values, not one a {whose}.")
+                raise ModelFileError(f"the forest's {name} has {n_values:,} values, not one per {whose}.")
     same_trees = len(forest.tree_nodes) == len(forest.tree_leaves)
     if not same_trees or (np.diff(forest.tree_leaves) != np.diff(forest.tree_nodes) + 1).any():
-        raise ModelFileError("the forest has a tree whose leaves are not one more than its nodes.")
+        raise ModelFileError("the forest has a tree whose number of leaves is not its number of nodes plus one.")
 
 
 def _check_values(forest: Forest) -> None:
@@ -282,11 +284,11 @@ def _check_values(forest: Forest) -> None:
     for name, bad in wrong.items():
         if bad.any():
             at = int(np.flatnonzero(bad)[0])
-            raise ModelFileError(f"the forest's {name}[{at}] is {getattr(forest, name)[at]}, which cannot be.")
+            raise ModelFileError(f"the forest's {name}[{at}] is {getattr(forest, name)[at]}, which is out of range.")
 
 
 def _check_shape(forest: Forest) -> None:
-    """Every node but the roots and every leaf hangs below exactly one node, which comes before it: no cycles."""
+    """Check that every node and leaf except the root has exactly one parent, and that parents come first: no cycles."""
     n_nodes = np.diff(forest.tree_nodes)
     first_node, first_leaf = (np.repeat(start[:-1], n_nodes) for start in (forest.tree_nodes, forest.tree_leaves))
     n_below = np.repeat(n_nodes, n_nodes)
@@ -300,14 +302,14 @@ def _check_shape(forest: Forest) -> None:
         bad = np.where(child >= 0, (child <= within) | (child >= n_below), ~child > n_below)
         if bad.any():
             at = int(np.flatnonzero(bad)[0])
-            raise ModelFileError(f"the forest's {name}[{at}] is {child[at]}: no node after its parent, and no leaf.")
+            raise ModelFileError(f"the forest's {name}[{at}] is {child[at]}: neither a later node nor a leaf.")
         inner, leaf = child >= 0, child < 0
         node_parents += np.bincount((first_node + child)[inner], minlength=len(node_parents))
         leaf_parents += np.bincount((first_leaf + ~child)[leaf], minlength=len(leaf_parents))
         count[inner] += forest.node_count[(first_node + child)[inner]]
         count[leaf] += forest.leaf_count[(first_leaf + ~child)[leaf]]
     if (node_parents != 1).any() or (leaf_parents != 1).any():
-        raise ModelFileError("the forest has a node or leaf with no parent, or with two.")
+        raise ModelFileError("the forest has a node or leaf with no parent or with two parents.")
     if (count != forest.node_count).any():
         at = int(np.flatnonzero(count != forest.node_count)[0])
         raise ModelFileError(f"the forest's node_count[{at}] is not the sum of its children's counts.")

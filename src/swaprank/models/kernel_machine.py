@@ -1,4 +1,4 @@
-"""A kernel machine: a linear model of what a kernel map gives."""
+"""A kernel machine: a linear model of the outputs of a kernel map."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class KernelMachine(Model):
             f"{len(self.weights):,} weights",
             len(self.weights),
             self.score(features)[rows] + base,
-            moved=lambda way: replace(self, weights=self.weights + way),
+            moved=lambda change: replace(self, weights=self.weights + change),
             slopes=weight_slopes(lambda chosen: self.map(features[chosen]), rows),
         )
 
@@ -58,7 +58,7 @@ class KernelMachine(Model):
         """See `Model`."""
         mapping = kernel_map_from_arrays(arrays, meta)
         if "weights" not in arrays or arrays["weights"].shape != mapping.projection.shape[1:]:
-            raise ModelFileError(f"it needs {mapping.projection.shape[1]} weights for its kernel map.")
+            raise ModelFileError(f"its kernel map needs {mapping.projection.shape[1]} weights.")
         if not np.isfinite(arrays["weights"]).all():
-            raise ModelFileError("it has a weight that is not finite.")
+            raise ModelFileError("a weight of it is not finite.")
         return cls(mapping, np.array(arrays["weights"], dtype=np.float64))

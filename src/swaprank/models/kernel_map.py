@@ -1,9 +1,9 @@
-"""Kernel PCA as a map of features: a linear model of what it gives is a kernel machine of what it takes.
+"""Kernel PCA: a map of the features to new ones; a linear model of the new features is a kernel machine.
 
-    Phi(x) = K(x, L) V / sqrt(length)      L: some documents (landmarks); V, length: eigenvectors and -values of K(L, L)
+    Phi(x) = K(x, L) V / sqrt(lambda)      L: landmarks (some documents); V, lambda: eigenvectors and -values of K(L, L)
 
-With all documents as landmarks this is the empirical kernel PCA map [Chapelle2010, section 6]: inner products of what
-it gives are those of the kernel. With some of them, it is Nyström's approximation.
+If all documents are landmarks, inner products of the new features equal the kernel: this is the empirical kernel PCA
+map [Chapelle2010, section 6]. With fewer landmarks it is the Nyström approximation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Features, Floats, row_blocks
 from swaprank.errors import DataError, ModelFileError
-from swaprank.models.scaling import Units, fill
+from swaprank.models.scaling import Units, fill_missing
 from swaprank.seeds import random_generator
 
 Kernel = Literal["rbf", "polynomial"]
@@ -29,33 +29,33 @@ _ARRAYS = ("factor", "missing", "landmarks", "projection")
 @final
 @dataclass(frozen=True, eq=False)
 class KernelMap:
-    """A map of features, fitted."""
+    """A fitted kernel PCA map."""
 
     kernel: Kernel
     gamma: float
     degree: int
     units: Units
     landmarks: Floats
-    """In units of the features' deviations."""
+    """The standardized features of the landmarks."""
     projection: Floats
-    """Landmarks x what the map gives."""
+    """Landmarks x outputs."""
 
     def __call__(self, features: Features) -> Features:
-        """The map of every row."""
+        """The outputs for every row."""
         mapped = np.empty((len(features), self.projection.shape[1]), np.float32)
         for block in row_blocks(len(features), _BLOCK_ROWS):
-            scaled = _scaled(features[block], self.units)
+            scaled = _standardized(features[block], self.units)
             values = _kernel(self.kernel, self.gamma, self.degree, scaled, self.landmarks) @ self.projection
             _check_size(values, float(np.finfo(np.float32).max), self.kernel)
             mapped[block] = values
         return mapped
 
     def arrays(self) -> dict[str, AnyArray]:
-        """Its arrays by name."""
+        """The arrays by name."""
         return dict(zip(_ARRAYS, (*self.units, self.landmarks, self.projection), strict=True))
 
     def meta(self) -> dict[str, Any]:
-        """What it has beside arrays."""
+        """The values that are not arrays."""
         return {"kernel": self.kernel, "gamma": self.gamma, "degree": self.degree}
 
 
@@ -69,7 +69,7 @@ def fit_kernel_map(
     n_landmarks: int,
     random_state: int,
 ) -> KernelMap:
-    """The map with landmarks drawn from these rows; gamma is one over the number of features that vary if None.
+    """Fit a map with landmarks drawn from these rows. If gamma is None, it is 1 / number of non-constant features.
 
     >>> import numpy as np
     >>> from swaprank.models.scaling import units_of
@@ -80,32 +80,32 @@ def fit_kernel_map(
     >>> bool(np.allclose((mapped @ mapped.T)[0], np.exp([0.0, -1.0, -4.0]), atol=1e-5))
     True
     """
-    chosen = np.sort(random_generator(random_state).permutation(len(features))[:n_landmarks])
-    landmarks = _scaled(features[chosen], units)
+    rows = np.sort(random_generator(random_state).permutation(len(features))[:n_landmarks])
+    landmarks = _standardized(features[rows], units)
     if gamma is None:
         gamma = 1.0 / max(1, int(np.count_nonzero(units.factor)))
-    inner = _kernel(kernel, gamma, degree, landmarks, landmarks)
-    _check_size(inner, float(np.finfo(np.float64).max), kernel)
-    lengths, axes = np.linalg.eigh(inner)
-    # Axes that rounding makes are left out, the longest come first, and signs are fixed.
-    kept = np.flatnonzero(lengths > lengths[-1] * 1e-9)[::-1]
-    axes = axes[:, kept] * np.where(axes[np.abs(axes[:, kept]).argmax(axis=0), kept] < 0, -1.0, 1.0)
-    return KernelMap(kernel, float(gamma), int(degree), units, landmarks, axes / np.sqrt(lengths[kept]))
+    gram = _kernel(kernel, gamma, degree, landmarks, landmarks)
+    _check_size(gram, float(np.finfo(np.float64).max), kernel)
+    eigenvalues, vectors = np.linalg.eigh(gram)
+    # Eigenvalues that are rounding errors are left out. The largest come first, and signs are fixed.
+    used = np.flatnonzero(eigenvalues > eigenvalues[-1] * 1e-9)[::-1]
+    vectors = vectors[:, used] * np.where(vectors[np.abs(vectors[:, used]).argmax(axis=0), used] < 0, -1.0, 1.0)
+    return KernelMap(kernel, float(gamma), int(degree), units, landmarks, vectors / np.sqrt(eigenvalues[used]))
 
 
 def kernel_map_from_arrays(arrays: Mapping[str, AnyArray], meta: Mapping[str, Any]) -> KernelMap:
-    """The map again, every part of it checked."""
+    """The inverse of `arrays` and `meta`; all values are checked."""
     if meta["kernel"] not in KERNELS:
-        raise ModelFileError(f"it has a kernel that this version of swaprank does not know: {meta['kernel']!r}.")
+        raise ModelFileError(f"its kernel {meta['kernel']!r} is not known to this version of swaprank.")
     for name in _ARRAYS:
         if name not in arrays or not np.isfinite(arrays[name]).all():
-            raise ModelFileError(f"its kernel map has no {name}, or one that is not finite.")
+            raise ModelFileError(f"the {name} of its kernel map is missing or not finite.")
     factor, missing, landmarks, projection = (arrays[name] for name in _ARRAYS)
     fits = landmarks.ndim == projection.ndim == 2 and len(landmarks) == len(projection)
     if not fits or factor.shape != missing.shape or factor.shape != landmarks.shape[1:]:
-        raise ModelFileError("the parts of its kernel map do not fit together.")
+        raise ModelFileError("the arrays of its kernel map have shapes that do not match.")
     if not float(meta["gamma"]) > 0 or int(meta["degree"]) < 1:
-        raise ModelFileError(f"its kernel has gamma={meta['gamma']!r} and degree={meta['degree']!r}.")
+        raise ModelFileError(f"its kernel is invalid: gamma={meta['gamma']!r}, degree={meta['degree']!r}.")
     units = Units(factor.astype(np.float64), missing.astype(np.float32))
     return KernelMap(
         meta["kernel"],
@@ -117,16 +117,16 @@ def kernel_map_from_arrays(arrays: Mapping[str, AnyArray], meta: Mapping[str, An
     )
 
 
-def _check_size(values: Floats, most: float, kernel: Kernel) -> None:
-    if not (np.abs(values) <= most).all():
+def _check_size(values: Floats, largest: float, kernel: Kernel) -> None:
+    if not (np.abs(values) <= largest).all():
         raise DataError(
-            f"the {kernel} kernel of some documents is too large a number; standardize the features, or choose a "
-            "smaller gamma or degree."
+            f"the {kernel} kernel overflows for some documents; standardize the features, or choose a smaller gamma "
+            "or degree."
         )
 
 
-def _scaled(features: Features, units: Units) -> Floats:
-    filled = fill(features, units.missing).astype(np.float64)
+def _standardized(features: Features, units: Units) -> Floats:
+    filled = fill_missing(features, units.missing).astype(np.float64)
     return (filled - units.missing) * units.factor
 
 

@@ -13,13 +13,13 @@ from swaprank.errors import ModelFileError
 from swaprank.models.model import Importances, Model, ModelParts
 from swaprank.models.perturbation import LinearPerturbation, Perturbation, weight_slopes
 from swaprank.models.projection import project
-from swaprank.models.scaling import column_statistics, fill, fit_scaling, scaled_rows
+from swaprank.models.scaling import column_statistics, fill_missing, fit_scaling, scaled_rows
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class LinearModel(Model):
-    """Scores are weighted sums of the features as they are.
+    """Scores are weighted sums of the features.
 
     >>> import numpy as np
     >>> from swaprank.models.linear import LinearModel
@@ -32,7 +32,7 @@ class LinearModel(Model):
     kind: ClassVar[str] = "linear"
     weights: Floats
     missing: Features
-    """What stands for a missing value of each feature: its mean over the training data."""
+    """Replaces a missing value of each feature: its mean over the training data."""
 
     @property
     def n_features(self) -> int:
@@ -41,7 +41,7 @@ class LinearModel(Model):
 
     def score(self, features: Features, n_threads: int | None = None) -> Floats:
         """See `Model`."""
-        return project(fill(features, self.missing), self.weights, n_threads)
+        return project(fill_missing(features, self.missing), self.weights, n_threads)
 
     def describe(self) -> str:
         """See `Model`."""
@@ -53,14 +53,14 @@ class LinearModel(Model):
 
     def importances(self, features: Features) -> Importances:
         """See `Model`."""
-        deviation = column_statistics(features, np.zeros(self.n_features, np.bool_)).deviation
-        meaning = "How far a score moves when a feature rises by one standard deviation of its values on this data."
-        return Importances(self.weights * deviation, "weight × deviation", meaning)
+        std = column_statistics(features, np.zeros(self.n_features, np.bool_)).std
+        meaning = "The change of a score when the feature rises by one standard deviation of its values on this data."
+        return Importances(self.weights * std, "weight × deviation", meaning)
 
     def contributions(self, features: Features, n_threads: int | None = None) -> Floats:
-        """See `Model`; the average document has the mean of every feature."""
+        """See `Model`; the average document has the mean value of every feature."""
         shares = np.empty((len(features), self.n_features + 1))
-        shares[:, :-1] = (fill(features, self.missing) - self.missing.astype(np.float64)) * self.weights
+        shares[:, :-1] = (fill_missing(features, self.missing) - self.missing.astype(np.float64)) * self.weights
         shares[:, -1] = self.missing @ self.weights
         return shares
 
@@ -73,7 +73,7 @@ class LinearModel(Model):
             self.describe(),
             self.n_features,
             self.score(features)[rows] + base,
-            moved=lambda way: replace(self, weights=self.weights + way * scaling.factor),
+            moved=lambda change: replace(self, weights=self.weights + change * scaling.factor),
             slopes=weight_slopes(lambda chosen: scaled_rows(features, chosen, scaling), rows),
         )
 
@@ -86,7 +86,7 @@ class LinearModel(Model):
         """See `Model`."""
         for name in ("weights", "missing"):
             if name not in arrays or arrays[name].ndim != 1 or not np.isfinite(arrays[name]).all():
-                raise ModelFileError(f"its linear model has no {name}, or a value of them is not finite.")
+                raise ModelFileError(f"the {name} of its linear model are missing or not finite.")
         weights, missing = arrays["weights"], arrays["missing"]
         if len(weights) != len(missing) or len(weights) == 0:
             raise ModelFileError(f"its linear model has {len(weights)} weights for {len(missing)} features.")

@@ -1,13 +1,13 @@
-"""What every model is: what has been learned, and how it scores, explains itself, moves and goes to a file.
+"""The interface of all models, which hold what has been learned.
 
     ranker.fit(data)  ─►  ranker.model_: one of the final classes of this package
                               score       features ─► one score per row
                               describe    how large it is, in words
-                              to_parts    plain values and arrays: what a model file or another system gets
-                              perturb     its parameters, ready to be moved along directions
-                              importances, contributions, feature_weights, staged_scores     where it has them
+                              to_parts    plain values and arrays, for model files and other systems
+                              perturb     the scores when the parameters move along directions
+                              importances, contributions, feature_weights, staged_scores     for some kinds of models
 
-Rankers, instruments, reports and files ask the model; nobody asks which class it is.
+Rankers, instruments, reports and files use this interface and never ask for the class of a model.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 class ModelParts(NamedTuple):
-    """A model as a file holds it: plain values, among them its kind, and arrays by name."""
+    """A model as it is saved: plain values, which include its kind, and arrays by name."""
 
     meta: dict[str, Any]
     arrays: dict[str, AnyArray]
 
 
 class Importances(NamedTuple):
-    """One number per feature, and what the numbers mean."""
+    """One value per feature, and what the values mean."""
 
     values: Floats
     unit: str
@@ -39,29 +39,29 @@ class Importances(NamedTuple):
 
 
 class Model(ABC):
-    """Something that scores documents and is never changed: training makes new ones."""
+    """Scores documents. It is immutable: training makes a new one."""
 
     kind: ClassVar[str]
-    """What model files call it."""
+    """Its name in model files."""
 
-    if TYPE_CHECKING:  # A field or a property: an abstract property would forbid the field.
+    if TYPE_CHECKING:  # Subclasses may have a field of this name, which an abstract property would not allow.
 
         @property
         def n_features(self) -> int:
-            """How many features a document has."""
+            """The number of features of a document."""
 
     @property
     def n_stages(self) -> int:
-        """How many parts its score is the sum of, such as trees; 0 if it is not such a sum."""
+        """The number of terms if scores are a sum of terms, such as trees; else 0."""
         return 0
 
     @abstractmethod
     def score(self, features: Features, n_threads: int | None = None) -> Floats:
-        """One score per row; it does not depend on the other rows, nor on the number of threads."""
+        """One score per row. It does not depend on other rows or on the number of threads."""
 
     @abstractmethod
     def describe(self) -> str:
-        """How large the model is, in words."""
+        """The size of the model in words, such as "300 trees"."""
 
     @abstractmethod
     def to_parts(self) -> ModelParts:
@@ -70,24 +70,24 @@ class Model(ABC):
     @classmethod
     @abstractmethod
     def from_parts(cls, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
-        """The model again, with every part checked; ModelFileError if something is wrong."""
+        """The inverse of `to_parts`. All parts are checked; raises ModelFileError if one is invalid."""
 
     def perturb(self, features: Features, rows: Ints, base: Floats) -> Perturbation:
-        """Its parameters on some rows (scores start from `base`), ready to be moved."""
-        raise ParameterError(f"{self.describe()}: such a model has no parameters that can be moved.")
+        """How the scores of some rows change with the parameters; `base` is added to the scores."""
+        raise ParameterError(f"{self.describe()}: the parameters of such a model cannot be perturbed.")
 
     def feature_weights(self) -> Floats:
-        """The weight of each feature, if the score is a weighted sum of the features as they are given."""
+        """The weight of each feature, for a model whose score is a weighted sum of the features."""
         raise ParameterError(f"the model is not linear in the features, but {self.describe()}.")
 
     def importances(self, features: Features) -> Importances | None:
-        """How much each feature matters to the model on these rows, or None if the model itself does not tell."""
+        """How important each feature is on these rows; None if that needs more than the model, such as permutations."""
         return None
 
     def contributions(self, features: Features, n_threads: int | None = None) -> Floats:
-        """Each feature's share in each score, exactly, and in the last column the score of an average document."""
-        raise ParameterError(f"{self.describe()}: exact contributions exist for trees and linear models.")
+        """The exact share of each feature in each score; the last column is the score of an average document."""
+        raise ParameterError(f"{self.describe()}: exact contributions exist only for trees and linear models.")
 
     def staged_scores(self, features: Features, stages: Sequence[int] | Ints, n_threads: int | None = None) -> Floats:
-        """Scores after the first parts of the sum: stages x rows."""
-        raise ParameterError(f"{self.describe()}: only a model of trees has stages.")
+        """Scores after each of these numbers of terms, in ascending order: stages x rows."""
+        raise ParameterError(f"{self.describe()}: staged scores exist only for trees.")

@@ -1,4 +1,4 @@
-"""A feed-forward net: shape, scaling and weights."""
+"""A feed-forward net: layers, feature scaling and weights."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from swaprank.models.propagation import forward, outputs, rows_in_block, sums
 from swaprank.models.scaling import Scaling, scale_rows, scaled_rows
 from swaprank.threads import row_chunks, run_in_threads, thread_count
 
-_LEAST_ROWS = 8192
-"""Fewer rows are not worth a thread."""
+_MIN_ROWS_PER_THREAD = 8192
 
 
 @final
@@ -73,14 +72,14 @@ class Net(Model):
         return f"a net {sizes} of {len(self.weights):,} weights"
 
     def feature_weights(self) -> Floats:
-        """See `Model`; a net without hidden layers has them, as scaling takes the same off every score."""
+        """See `Model`; only a net without hidden layers has them."""
         if self.hidden or self.scaling.logged.any():
             why = f"hidden layers {self.hidden}" if self.hidden else "logarithms of features"
             raise ParameterError(f"the model is not linear in the features, but a net with {why}.")
         return self.weights.astype(np.float64) * self.scaling.factor
 
     def perturb(self, features: Features, rows: Ints, base: Floats) -> Perturbation:
-        """See `Model`; weights are those of the scaled features."""
+        """See `Model`; the parameters are the weights of the scaled features."""
         start = self.score(features)[rows] + base
         if self.hidden:
             return NetPerturbation(self, features, rows, base, start)
@@ -89,7 +88,7 @@ class Net(Model):
             f"{len(self.weights):,} weights",
             len(self.weights),
             start,
-            moved=lambda way: replace(self, weights=(self.weights + way).astype(np.float32)),
+            moved=lambda change: replace(self, weights=(self.weights + change).astype(np.float32)),
             slopes=weight_slopes(lambda chosen: scaled_rows(features, chosen, self.scaling), rows),
         )
 
@@ -103,13 +102,11 @@ class Net(Model):
         """See `Model`."""
         sizes = meta["sizes"]
         if not isinstance(sizes, list) or len(sizes) < 2 or not all(type(n) is int and n > 0 for n in sizes):
-            raise ModelFileError(f"the layers of its net have impossible sizes: {sizes!r}.")
+            raise ModelFileError(f"the layers of its net have invalid sizes: {sizes!r}.")
         if sizes[-1] != 1:
-            raise ModelFileError(f"its net gives {sizes[-1]} numbers, not one score.")
+            raise ModelFileError(f"its net has {sizes[-1]} outputs instead of one.")
         if meta["activation"] not in ACTIVATIONS:
-            raise ModelFileError(
-                f"its net has an activation that this version of swaprank does not know: {meta['activation']!r}."
-            )
+            raise ModelFileError(f"its activation {meta['activation']!r} is not known to this version of swaprank.")
         layers = make_layers(sizes[0], sizes[1:-1], ACTIVATIONS.index(meta["activation"]))
         wanted: dict[str, tuple[int, Any]] = {
             "weights": (count_weights(layers), np.float32),
@@ -120,7 +117,9 @@ class Net(Model):
             if name not in arrays:
                 raise ModelFileError(f"its net has no {name}.")
             if arrays[name].shape != (length,) or arrays[name].dtype != dtype:
-                raise ModelFileError(f"its net needs {length:,} values of {name}, found {arrays[name].shape}.")
+                raise ModelFileError(
+                    f"its net needs {length:,} values of {name}; found the shape {arrays[name].shape}."
+                )
             if not np.isfinite(arrays[name]).all():
                 raise ModelFileError(f"its net has a value of {name} that is not finite.")
         scaling = Scaling(*(np.ascontiguousarray(arrays[name]) for name in Scaling._fields))
@@ -131,7 +130,7 @@ class Net(Model):
 def score_rows(
     features: Features, rows: Ints, scaling: Scaling, layers: Layers, weights: Reals, units: Reals, scores: Floats
 ) -> None:
-    """Score the given rows, a block at a time; `units` has room for one block."""
+    """Score the given rows block by block; `units` has room for one block."""
     n_units, n_block = layers.sizes[1:].sum(), rows_in_block(layers.sizes[0])
     scaled = np.empty((min(n_block, len(rows)), layers.sizes[0]), weights.dtype)
     for a in range(0, len(rows), n_block):
@@ -154,7 +153,7 @@ def score_matrix(
         units = np.empty(n_block * count_units(layers), weights.dtype)
         score_rows(read_only(features), rows[first:last], scaling, layers, weights, units, scores[first:last])
 
-    run_in_threads(work, row_chunks(len(rows), thread_count(n_threads), least_rows=_LEAST_ROWS))
+    run_in_threads(work, row_chunks(len(rows), thread_count(n_threads), least_rows=_MIN_ROWS_PER_THREAD))
     return scores
 
 
@@ -166,27 +165,27 @@ class NetPerturbation(Perturbation):
         super().__init__(net, f"{len(net.weights):,} weights and biases of a net", len(net.weights), start)
         self.net, self.features, self.rows, self.base = net, features, rows, base
 
-    def moved(self, way: Floats) -> Net:
+    def moved(self, change: Floats) -> Net:
         """See `Perturbation`."""
-        return replace(self.net, weights=(self.net.weights + way).astype(np.float32))
+        return replace(self.net, weights=(self.net.weights + change).astype(np.float32))
 
     def scores_along(self, first: int, last: int, chunks: Chunks, steps: Sequence[float]) -> ScoresAlong:
         """See `Perturbation`."""
         layers = self.net.layers
         inputs = scaled_rows(self.features, self.rows[first:last], self.net.scaling)
-        here, speed, values = (np.empty((len(inputs), layers.sizes[1]), np.float32) for _ in range(3))
-        sums(*layer_weights(layers, self.net.weights)[0], inputs, here)
+        sums_here, slopes, values = (np.empty((len(inputs), layers.sizes[1]), np.float32) for _ in range(3))
+        sums(*layer_weights(layers, self.net.weights)[0], inputs, sums_here)
         for number, directions in chunks:
             for at, direction in enumerate(directions.astype(np.float32)):
-                sums(*layer_weights(layers, direction)[0], inputs, speed)
+                sums(*layer_weights(layers, direction)[0], inputs, slopes)
                 for k, step in enumerate(steps):
-                    np.multiply(speed, np.float32(step), out=values)
-                    np.add(values, here, out=values)
+                    np.multiply(slopes, np.float32(step), out=values)
+                    np.add(values, sums_here, out=values)
                     weights = self.net.weights + np.float32(step) * direction
                     yield number + at, k, self._layers_above(values, weights) + self.base[first:last]
 
     def _layers_above(self, values: AnyArray, weights: AnyArray) -> Floats:
-        """The scores from the sums of the first layer."""
+        """The scores, computed from the sums of the first layer."""
         layers = self.net.layers
         for matrix, biases in layer_weights(layers, weights)[1:]:
             activate(layers.activation, values.reshape(-1))

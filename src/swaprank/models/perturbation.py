@@ -1,9 +1,9 @@
-"""A model's parameters, moved along directions, and what that does to the scores of some documents.
+"""The scores of documents when a model's parameters move by steps along directions d.
 
-    linear model, kernel machine, forest   s(step) = s + step X d: one product per direction, whatever the steps
-    net                                    the first layer's sums are z + step X d; the layers above are computed anew
+    linear model, kernel machine, forest   s(step) = s + step X d: one product per direction, for any number of steps
+    net                                    the sums of the first layer are z + step X d; other layers are computed anew
 
-The parameters of a forest are its leaf values; its splits stay. X then says which leaf each document falls into.
+The parameters of a forest are its leaf values; its splits do not change. X then has 1 where a document is in a leaf.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from swaprank.models.model import Model
 from swaprank.models.propagation import sums
 
 Chunks = Iterator[tuple[int, Floats]]
-"""Directions that are drawn together: the number of the first, and one direction per row."""
+"""Groups of directions: the number of the first one, and one direction per row."""
 ScoresAlong = Iterator[tuple[int, int, Floats]]
-"""The numbers of a direction and a step, and the documents' scores there."""
+"""The numbers of a direction and of a step, and the scores there."""
 
 
 class Perturbation(ABC):
-    """The parameters of a model, and documents whose scores follow them."""
+    """The parameters of a model, and documents whose scores change with them."""
 
     def __init__(self, model: Model, description: str, n_parameters: int, start: Floats) -> None:
         self.model = model
         self.description = description
-        """What the parameters are, in words."""
+        """The parameters in words, such as "10 weights"."""
         self.n_parameters = n_parameters
         self.start = start
-        """The documents' scores where the model is."""
+        """The scores of the documents with the unchanged parameters."""
 
     @abstractmethod
-    def moved(self, way: Floats) -> Model:
-        """The model with `way` added to its parameters."""
+    def moved(self, change: Floats) -> Model:
+        """The model with `change` added to its parameters."""
 
     @abstractmethod
     def scores_along(self, first: int, last: int, chunks: Chunks, steps: Sequence[float]) -> ScoresAlong:
@@ -46,7 +46,7 @@ class Perturbation(ABC):
 
 @final
 class LinearPerturbation(Perturbation):
-    """Parameters in which the scores are linear."""
+    """Scores that are linear in the parameters."""
 
     def __init__(
         self,
@@ -58,13 +58,13 @@ class LinearPerturbation(Perturbation):
         moved: Callable[[Floats], Model],
         slopes: Callable[[int, int], Callable[[Floats], AnyArray]],
     ) -> None:
-        """Slopes(first, last) prepares these documents and gives a function of directions: documents x directions."""
+        """slopes(first, last) prepares these documents and returns a function of directions: documents x directions."""
         super().__init__(model, description, n_parameters, start)
         self._moved, self._slopes = moved, slopes
 
-    def moved(self, way: Floats) -> Model:
+    def moved(self, change: Floats) -> Model:
         """See `Perturbation`."""
-        return self._moved(way)
+        return self._moved(change)
 
     def scores_along(self, first: int, last: int, chunks: Chunks, steps: Sequence[float]) -> ScoresAlong:
         """See `Perturbation`."""
@@ -76,7 +76,7 @@ class LinearPerturbation(Perturbation):
 
 
 def weight_slopes(inputs: Callable[[Ints], Features], rows: Ints) -> Callable[[int, int], Callable[[Floats], AnyArray]]:
-    """Slopes of scores that are weighted sums of inputs: the products of the inputs with each direction."""
+    """The slopes of scores that are weighted sums of inputs: the products of the inputs and each direction."""
 
     def slopes(first: int, last: int) -> Callable[[Floats], AnyArray]:
         X = inputs(rows[first:last])

@@ -1,4 +1,4 @@
-"""Scores from weights and back: X w, and X' g, the same to the last digit for any number of threads."""
+"""Matrix products with the features, X w and X' g: the same bits for any number of threads."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from swaprank.kernels import kernel, vector_kernel
 from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 _BLOCK = 4096
-"""Rows whose gradients are added up together: sums of blocks are added in their order."""
+"""Rows per block. The sums of the blocks are added in order."""
 
-_LEAST_VALUES = 500_000
-"""Fewer features are not worth a thread."""
+_MIN_VALUES_PER_THREAD = 500_000
+"""Values of X per thread, at least."""
 
 
 @vector_kernel
@@ -28,19 +28,19 @@ def project_rows(X: Features, weights: Floats, first: int, last: int, scores: Fl
 
 @kernel
 def pull_back_blocks(X: Features, grad: Floats, first: int, last: int, sums: Floats) -> None:
-    """sums[b] = X' g of the rows in block b, for the blocks from first to last."""
+    """sums[b] = X' g over the rows of block b, for the blocks from first to last."""
     for block in range(first, last):
         total = sums[block]
         total[:] = 0.0
         for r in range(block * _BLOCK, min((block + 1) * _BLOCK, len(X))):
-            force, row = grad[r], X[r]
-            if force != 0.0:
+            g, row = grad[r], X[r]
+            if g != 0.0:
                 for f in range(len(total)):
-                    total[f] += force * row[f]
+                    total[f] += g * row[f]
 
 
 def project(X: Features, weights: Floats, n_threads: int | None = None) -> Floats:
-    """X w in double precision; a row's score does not depend on the others.
+    """X w in double precision; the score of a row does not depend on other rows.
 
     >>> import numpy as np
     >>> from swaprank.models.projection import project, pull_back
@@ -57,7 +57,7 @@ def project(X: Features, weights: Floats, n_threads: int | None = None) -> Float
 
 
 def pull_back(X: Features, grad: Floats, n_threads: int | None = None) -> Floats:
-    """X' g: how the weights feel a gradient of the scores."""
+    """X' g: the gradient with respect to the weights, from the gradient with respect to the scores."""
     n_blocks = -(-len(X) // _BLOCK)
     sums = np.empty((n_blocks, X.shape[1]))
     view = read_only(X)
@@ -69,4 +69,4 @@ def pull_back(X: Features, grad: Floats, n_threads: int | None = None) -> Floats
 
 
 def _chunks(n: int, n_values: int, n_threads: int | None) -> list[tuple[int, int]]:
-    return row_chunks(n, min(thread_count(n_threads), max(1, n_values // _LEAST_VALUES)))
+    return row_chunks(n, min(thread_count(n_threads), max(1, n_values // _MIN_VALUES_PER_THREAD)))

@@ -1,4 +1,4 @@
-"""Models from their parts, by their kind."""
+"""Models of any kind from their parts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODELS: dict[str, type[Model]] = {model.kind: model for model in (LinearModel, K
 
 
 def model_from_parts(meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Model:
-    """The model that `to_parts` took apart, with every part checked.
+    """The inverse of `Model.to_parts`; all parts are checked.
 
     >>> import numpy as np
     >>> from swaprank.models.linear import LinearModel
@@ -27,5 +27,5 @@ def model_from_parts(meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) ->
     '1 weights'
     """
     if meta["kind"] not in MODELS:
-        raise ModelFileError(f"it holds a model of the kind {meta['kind']!r}, which this version does not know.")
+        raise ModelFileError(f"its model has the kind {meta['kind']!r}, which this version does not know.")
     return MODELS[meta["kind"]].from_parts(meta, arrays)

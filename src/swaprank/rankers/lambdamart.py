@@ -1,4 +1,4 @@
-"""LambdaMART: boosted trees for any ranking measure."""
+"""LambdaMART: boosted trees for any ranking metric."""
 
 from __future__ import annotations
 
@@ -20,40 +20,43 @@ OBJECTIVES: tuple[TreeObjective, ...] = ("lambda", "smooth")
 class LambdaMART(TreeRanker):
     """Boosted trees that follow LambdaRank's gradients for a metric [Burges2010, section 7].
 
-    Each round, every pair of documents pushes apart with a force that grows with what swapping the two would change of
-    the metric; a tree is grown that follows these forces, leaf by leaf, and takes a Newton step in each leaf. The same
-    data, parameters and random_state give the same model, bit for bit, on any number of threads.
+    In each round, every pair of documents of a query with different labels gets a gradient: that of RankNet, times the
+    change of the metric if the two documents were swapped. A tree is fitted to the gradients, and the value of each
+    leaf is a Newton step. The same data, parameters and random_state give the same model, bit for bit, for any number
+    of threads.
 
-    With objective="smooth", trees climb a smooth version of the metric instead, as SmoothRank does [Chapelle2010].
-    That climbs well and starts badly: begin at a `base_ranker`, such as a MART, and give the metric a cut-off.
+    With objective="smooth", the trees maximize a smooth version of the metric instead, as SmoothRank does
+    [Chapelle2010]. This needs a good start and a metric with a cut-off: give a `base_ranker`, such as a fitted MART.
 
     Args:
-        metric: What to learn for: any metric's name, or a metric of your own.
+        metric: The metric to optimize: the name of a metric, or a metric of your own.
         objective: "lambda", LambdaRank's gradients; "smooth", the gradient of the smooth metric, for NDCG, DCG,
             precision, recall, RBP, MAP, MRR, ERR, success, and a CumulativeMetric or CascadeMetric of your own; or an
             instance, such as SmoothBoostingObjective(metric, smoothing_factor=0.3) or a CustomObjective.
-        n_trees: How many trees at most.
-        n_leaves: Leaves of a tree.
-        learning_rate: Which part of each Newton step is taken.
-        min_docs_in_leaf: A leaf has at least so many documents; in proportion, where splits are found on a share.
-        l2: Added to each leaf's curvature: steps become smaller where little is known.
-        min_gain: A split must gain more than this.
-        max_depth: Splits on the way to a leaf; any number if None.
-        max_bins: Into how many bins a feature's values are sorted, 255 at most.
+        n_trees: Maximum number of trees.
+        n_leaves: Maximum number of leaves per tree.
+        learning_rate: Shrinkage: each leaf value is multiplied by it.
+        min_docs_in_leaf: Minimum number of documents per leaf. It is reduced in proportion if splits are found on a
+            fraction of the queries or documents.
+        l2: L2 regularization: added to the hessian of each leaf.
+        min_gain: A split must have a gain larger than this.
+        max_depth: Maximum depth of a tree. If None, there is no limit.
+        max_bins: Maximum number of bins per feature, at most 255.
         sigma: Steepness of the pair probabilities in the score difference. For "lambda" only.
-        normalize: Weight pairs by the inverse of their difference of scores, and queries alike; else as in the paper.
-            For "lambda" alone.
-        truncation: Only pairs with one document ranked within this count; all that the metric can feel if None. For
-            "lambda" alone.
-        feature_fraction: Share of the features that each tree may use.
-        query_fraction: Share of the queries that each tree learns from, in turns; if None, all queries of up to
-            100,000 documents, and half of those of more.
-        document_fraction: Share of the documents that splits are found on, those with large gradients first; if None,
-            all of up to 100,000 documents, and 0.3 of more.
-        early_stopping_rounds: Stop when the watched metric has not risen for so many rounds, and keep the best forest.
-        base_ranker: A fitted LambdaMART or MART to start from.
-        random_state: Seed of everything that is drawn.
-        n_threads: All cores if None.
+        normalize: Divide each pair's weight by its score difference and rescale each query's gradients, as LightGBM
+            does. False: as in the paper. For "lambda" only.
+        truncation: Use only pairs with at least one document ranked within this depth. Default: as deep as the metric
+            looks. For "lambda" only.
+        feature_fraction: Fraction of the features that each tree may use.
+        query_fraction: Fraction of the queries that each tree learns from. Successive trees take turns. If None: 1 for
+            up to 100,000 documents, 0.5 for more.
+        document_fraction: Fraction of the documents on which splits are found. Large gradients are preferred. If None:
+            1 for up to 100,000 documents, 0.3 for more.
+        early_stopping_rounds: Stop if the watched metric has not improved for this many rounds. Needs a validation set,
+            whose best round is kept in any case.
+        base_ranker: A fitted LambdaMART or MART. Training continues with its trees.
+        random_state: Seed of all random choices.
+        n_threads: Number of threads. If None, all cores.
 
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_net((100, 50), n_features=10, random_state=0)

@@ -1,4 +1,4 @@
-"""LambdaRank: a net for any ranking measure."""
+"""LambdaRank: a net for any ranking metric."""
 
 from __future__ import annotations
 
@@ -21,37 +21,39 @@ from swaprank.rankers.net_ranker import NetRanker
 class LambdaRank(NetRanker):
     """A net that follows LambdaRank's gradients for a metric [Burges2006; Burges2010, section 4].
 
-    Query by query, every pair of documents pushes apart with a force that grows with what swapping the two would change
-    of the metric; the forces go back through the net, and its weights follow. The same data, parameters and
-    random_state give the same net, bit for bit, on any number of threads.
+    Every pair of documents of a query with different labels gets a gradient: that of RankNet, times the change of the
+    metric if the two documents were swapped. The sum of a query's gradients is backpropagated through the net. The same
+    data, parameters and random_state give the same net, bit for bit, for any number of threads.
 
     Args:
-        metric: What to learn for: any metric's name, or a metric of your own.
-        hidden: Units of each hidden layer: () for a linear net, (10,) for one of two layers.
+        metric: The metric to optimize: the name of a metric, or a metric of your own.
+        hidden: Number of units of each hidden layer: () for a linear net, (10,) for one hidden layer of 10 units.
         objective: "lambda", LambdaRank's gradients; or an instance, such as a SmoothObjective or a CustomObjective.
-        construction: Which forces: "pairs" as above, or "spring", "local_gradient", "local_cost" or "discrete_bounded"
-            [Donmez2009].
-        activation: Of the hidden units: "tanh", "sigmoid" or "relu".
-        n_epochs: How often to go through all queries, at most.
-        learning_rate: How long each step is.
-        decay: The learning rate is multiplied by this after an epoch in which the metric on the training data fell.
+        construction: How the gradients are defined: "pairs" as above, or "spring", "local_gradient", "local_cost" or
+            "discrete_bounded" [Donmez2009].
+        activation: Activation of the hidden units: "tanh", "sigmoid" or "relu".
+        n_epochs: Maximum number of passes over the training data.
+        learning_rate: Step size of the optimizer.
+        decay: Factor on the learning rate after an epoch in which the metric on the training data fell.
         optimizer: "sgd", "momentum" or "adam".
-        batch_queries: A step after so many queries, down their mean gradient.
-        log_features: Replace features x by sign(x) log(1 + |x|), such as counts: all of them if True, or a tuple of
-            names or positions.
-        standardize: Bring every feature to mean 0 and deviation 1 over the training data, inside the model. Missing
-            values count as the mean.
-        restart_rounds: Begin anew from other random weights when the metric on the training data has not risen for so
-            many epochs; the best epoch of all is kept.
-        early_stopping_rounds: Stop when the watched metric has not risen for so many epochs.
-        sigma: How steep the forces are in the difference of scores.
-        normalize: Weight pairs by the inverse of their difference of scores, and queries alike; else as in the paper.
-        truncation: Only pairs with one document ranked within this count; all that the metric can feel if None.
-        base_ranker: A fitted RankNet or LambdaRank of the same shape, whose weights to start from.
-        random_state: Seed of everything that is drawn.
-        n_threads: Of scoring and measuring, all cores if None; steps follow each other in one thread.
+        batch_queries: Number of queries per step of the optimizer, which takes their mean gradient.
+        log_features: Replace features by sign(x) log(1 + |x|), for example counts: True for all features, or a tuple of
+            feature names or numbers from 0.
+        standardize: Scale every feature to mean 0 and standard deviation 1 on the training data. The scaling is part of
+            the model. Missing values are replaced by the mean.
+        restart_rounds: Restart from new random weights if the metric on the training data has not improved for this
+            many epochs. The best epoch of all is kept.
+        early_stopping_rounds: Stop if the watched metric has not improved for this many epochs. Needs a validation set.
+        sigma: Steepness of the pair probabilities in the score difference.
+        normalize: Divide each pair's weight by its score difference and rescale each query's gradients, as LightGBM
+            does. False: as in the paper.
+        truncation: Use only pairs with at least one document ranked within this depth. Default: as deep as the metric
+            looks.
+        base_ranker: A fitted RankNet or LambdaRank with the same layers, whose weights training starts from.
+        random_state: Seed of all random choices.
+        n_threads: Number of threads for scoring and evaluation. If None, all cores. Training itself uses one thread.
 
-    Where a validation set is given, the net of its best epoch is kept, else that of the last one.
+    With a validation set, the net of its best epoch is kept. Without one, it is the net of the last epoch.
 
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_net((100, 50), n_features=10, random_state=0)

@@ -1,4 +1,4 @@
-"""What the linear rankers share: regularisations to choose from, where weights start, and what judges them."""
+"""What the linear rankers share: regularization strengths, base weights, the regression problem and evaluation."""
 
 from __future__ import annotations
 
@@ -13,48 +13,61 @@ from swaprank.errors import DataError, ParameterError
 from swaprank.rankers.base_model import base_weights
 from swaprank.rankers.parameter_checks import Bounds, check_parameter
 from swaprank.rankers.rounds import Measured
-from swaprank.smoothrank.architectures import Linear
-from swaprank.smoothrank.candidates import Judge
+from swaprank.smoothrank.architectures import LinearArchitecture
+from swaprank.smoothrank.candidates import Evaluator
 from swaprank.smoothrank.scorers import Scorer
+from swaprank.smoothrank.start import FitProblem
 
 
 def regularizations(given: Any, auto: Sequence[float]) -> list[float]:
-    """The strengths to choose from, the strongest first, so that of equally good ones it is taken."""
+    """The strengths to choose from, in descending order: of equally good ones, the strongest is chosen."""
     if isinstance(given, str):
         if given != "auto":
             raise ParameterError(f"regularization must be a number from 0, several, or 'auto'; found {given!r}.")
         return list(auto)
-    several = list(np.atleast_1d(given)) if isinstance(given, np.ndarray) else given
-    several = list(several) if isinstance(several, Sequence) else [several]
-    if not several:
+    several = np.atleast_1d(given) if isinstance(given, np.ndarray) else given
+    strengths = list(several) if isinstance(several, Sequence | np.ndarray) else [several]
+    if not strengths:
         raise ParameterError("regularization has nothing to choose from: it is empty.")
-    for one in several:
-        check_parameter("regularization", one, Bounds(False, 0, np.inf))
-    return sorted({float(one) for one in several}, reverse=True)
+    for strength in strengths:
+        check_parameter("regularization", strength, Bounds(False, 0, np.inf))
+    return sorted({float(strength) for strength in strengths}, reverse=True)
 
 
-def center_weights(base: Any, shape: Linear, data: Dataset) -> Floats:
-    """A base ranker's weights in units of each feature's standard deviation; zeros if there is no base ranker."""
+def center_weights(base: Any, architecture: LinearArchitecture, data: Dataset) -> Floats:
+    """A base ranker's weights, as weights of the standardized features; zeros if there is no base ranker."""
     if base is None:
-        return np.zeros(shape.n_parameters)
-    factor = shape.units.factor
+        return np.zeros(architecture.n_parameters)
+    factor = architecture.units.factor
     weights = base_weights(base, data.n_features)
-    # A feature that does not vary here has no unit, and its weight no effect.
+    # A feature that is constant on this data has a factor of 0, and its weight has no effect.
     center: Floats = np.divide(weights, factor, out=np.zeros(len(weights)), where=factor > 0)
     return center
 
 
-def check_watched(measured: Measured) -> None:
-    """Refuse to choose by a watched set that says nothing."""
-    if measured.unusable is not None:
-        raise DataError(
-            f"there is nothing to choose by: {measured.unusable} is the same for every order of its documents. "
-            "Watch a set in which some documents are better than others, or none."
-        )
+def fit_problem(data: Dataset, scorer: Scorer, targets: Floats, n_threads: int | None) -> FitProblem:
+    """The regression of targets, which are grouped by query."""
+    weights = np.ones(len(data)) if data.sample_weight is None else np.array(data.by_query(data.sample_weight))
+    labels = np.array(data.by_query(data.labels))
+    return FitProblem(scorer, targets, labels, np.array(data.indptr), weights, n_threads)
 
 
-def watched_judge(measured: Measured, scorers: Mapping[str, Scorer]) -> Judge | None:
-    """The watched set and metric, if there are any."""
+def watched_evaluator(measured: Measured, scorers: Mapping[str, Scorer]) -> Evaluator | None:
+    """Evaluates the watched metric on the watched set; None if no set is watched."""
     if measured.watched is None:
         return None
-    return Judge(scorers[measured.watched.set], measured.watched_metric)
+    return Evaluator(scorers[measured.watched.set], measured.watched_metric)
+
+
+def needs_folds(data: Dataset, measured: Measured, n_folds: int | None) -> bool:
+    """Whether cross-validation chooses the regularization, and not the watched set alone."""
+    if n_folds is None and measured.unusable is not None:
+        raise DataError(
+            f"cannot choose by {measured.unusable}, which is the same for every order of the documents. Watch a set "
+            "in which the documents of a query have different labels, or none."
+        )
+    if n_folds is None and measured.watched is not None:
+        return False
+    if data.n_queries < 2:
+        raise DataError("one query is too few to choose a regularization by; give a number, or a valid= set.")
+    return True

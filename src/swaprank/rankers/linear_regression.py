@@ -1,4 +1,4 @@
-"""Linear regression: the first ranker to try, and where SmoothRank begins."""
+"""Linear regression: the first ranker to try."""
 
 from __future__ import annotations
 
@@ -9,44 +9,43 @@ import numpy as np
 
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.linear import LinearModel
 from swaprank.models.scaling import units_of
-from swaprank.rankers.linear_fitting import center_weights, check_watched, regularizations, watched_judge
-from swaprank.rankers.parameter_checks import check_flags, check_parameters, check_word
+from swaprank.rankers.linear_fitting import center_weights, fit_problem, needs_folds, regularizations, watched_evaluator
+from swaprank.rankers.parameter_checks import check_parameters, check_word
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
-from swaprank.smoothrank.architectures import Linear
-from swaprank.smoothrank.candidates import Judge, mean_known, query_folds
+from swaprank.smoothrank.architectures import LinearArchitecture
+from swaprank.smoothrank.candidates import Evaluator, mean_ignoring_nan, query_folds
 from swaprank.smoothrank.ridge import STRENGTHS
-from swaprank.smoothrank.start import Fit, FitProblem, fold_values, ridge_fit
+from swaprank.smoothrank.start import cross_validate, ridge_fit
 
 TARGETS = ("gains", "labels")
 FOLDS = 10
-"""Of cross-validation, if nobody says how many: regressions are cheap."""
+"""Default number of folds of cross-validation."""
 
 
 @final
 class LinearRegressionRanker(Ranker):
-    """Ridge regression of each document's gain or label: minimises mean (w'x + b - y)² + regularization |w|².
+    """Ridge regression of each document's gain or label: minimizes mean (w'x + b - y)² + regularization |w|².
 
     Args:
-        target: What is regressed: the "gains" of the metric (2^label - 1 for NDCG), or the "labels" themselves.
-        metric: What gains are taken from, and what "auto" chooses by.
-        regularization: How strongly weights are held back, of features in units of their deviation; a number, several
-            to choose from, or "auto": 10^3 to 10^-6 in half decades. They are chosen on the watched data set, or else
-            by cross-validation over the queries.
-        overweight: Let the documents above the lowest target count as much in all as the others
+        target: The regression target: "gains" of the metric (2^label - 1 for NDCG), or "labels".
+        metric: Defines the gains. It also chooses the best regularization.
+        regularization: Strength of the L2 regularization: a number, a tuple of numbers to choose from, or "auto" for
+            10^3 to 10^-6 in half decades. The best one is chosen on the watched data set, or by cross-validation over
+            the queries if there is none.
+        overweight: Give the documents above the lowest target the same total weight as the others
             [Chapelle2010, section 7].
-        standardize: Measure features in their deviations; else regularise them as they are.
-        n_folds: Choose by cross-validation in so many folds, on the watched data set as well if there is one; if None,
-            in 10 where none is watched, else on that alone.
-        base_ranker: A fitted linear ranker towards which, and not towards 0, the weights are held back.
+        standardize: Regularize the weights of standardized features. False: of the features as they are.
+        n_folds: Number of folds of cross-validation, which is then used in addition to a watched data set. If None: 10
+            folds if no set is watched, else only the watched set.
+        base_ranker: A fitted linear ranker. Weights are regularized towards its weights instead of 0.
         random_state: Seed of the folds.
-        n_threads: All cores if None.
+        n_threads: Number of threads. If None, all cores.
 
     >>> import swaprank as sr
     >>> train, test = sr.datasets.random_polynomial((100, 50), n_features=10, random_state=0)
@@ -60,9 +59,9 @@ class LinearRegressionRanker(Ranker):
     kind: ClassVar[str] = "linear_regression"
     model_: LinearModel
     regularization_: float
-    """The one that was chosen, or given."""
+    """The chosen regularization, or the given one."""
     candidates_: dict[float, float]
-    """The metric by which each regularisation was judged; empty if there was nothing to choose."""
+    """The metric of each regularization that could be chosen; empty if there was only one."""
 
     def __init__(
         self,
@@ -102,65 +101,43 @@ class LinearRegressionRanker(Ranker):
     ) -> None:
         strengths = self._check()
         chosen = [self._metric()] if metrics is None else parse_metrics(metrics)
-        shape = Linear(units_of(data.features, self.standardize))
-        center = center_weights(base, shape, data)
+        architecture = LinearArchitecture(units_of(data.features, self.standardize))
+        center = center_weights(base, architecture, data)
         measured = Measured(valid, chosen, lambda other: np.zeros(len(other)), self.n_threads)
-        problem = self._problem(data, shape)
+        scorers = {name: architecture.scorer(other) for name, other in valid.items()}
+        labels = np.array(data.by_query(data.labels))
+        targets = labels if self.target == "labels" else self._metric().bind(labels, data.indptr).terms.gains
+        problem = fit_problem(data, architecture.scorer(data), targets, self.n_threads)
         fit = ridge_fit(problem, strengths, self.overweight, center)
+        watched = watched_evaluator(measured, scorers)
+        by_folds = len(strengths) > 1 and needs_folds(data, measured, self.n_folds)
         found: list[tuple[int, Floats, list[float]]] = []
 
         def one_round(number: int) -> None:
-            every = fit(np.ones(data.n_queries, np.bool_))
-            values = self._values(data, shape, problem, fit, every, measured, chosen[0])
-            at = int(np.argmax(values)) if values else 0
-            found.append((at, every[at], values))
-            for name, other in measured.sets.items():
-                measured.scores[name] = other.as_given(shape.scorer(other).scores(every[at], self.n_threads))
+            fits, values = fit(problem.all_queries), []
+            if by_folds:
+                folds = query_folds(data.n_queries, self.n_folds or FOLDS, int(self.random_state))
+                training = Evaluator(problem.scorer, bind_metric(chosen[0], data, refuse_constant=True))
+                values = cross_validate(fit, folds, training, watched, self.n_threads)
+            elif watched and len(fits) > 1:
+                values = [mean_ignoring_nan(watched.per_query(weights, self.n_threads)) for weights in fits]
+            best = int(np.argmax(values)) if values else 0
+            found.append((best, fits[best], values))
+            for name, scorer in scorers.items():
+                measured.scores[name] = valid[name].as_given(scorer.scores(fits[best], self.n_threads))
 
-        interrupted = run_rounds(1, one_round, measured, callbacks, patience=None)
+        self.interrupted_ = run_rounds(1, one_round, measured, callbacks, patience=None)
         if not found:
             raise KeyboardInterrupt
-        at, weights, values = found[0]
-        self.interrupted_ = interrupted
-        self.model_ = shape.model(weights)
-        self.regularization_ = strengths[at]
+        best, weights, values = found[0]
+        self.model_ = architecture.model(weights)
+        self.regularization_ = strengths[best]
         self.candidates_ = dict(zip(strengths, values, strict=True)) if values else {}
         self.history_, self.n_rounds_, self.best_round_ = measured.history, 1, 1
-
-    def _values(
-        self,
-        data: Dataset,
-        shape: Linear,
-        problem: FitProblem,
-        fit: Fit,
-        every: list[Floats],
-        measured: Measured,
-        metric: Metric,
-    ) -> list[float]:
-        """How good each strength is, on the watched set or by cross-validation; empty if there is but one."""
-        if len(every) == 1:
-            return []
-        if self.n_folds is None:
-            check_watched(measured)
-        other = watched_judge(measured, {name: shape.scorer(each) for name, each in measured.sets.items()})
-        if other and self.n_folds is None:
-            return [mean_known(other.values(weights, self.n_threads)) for weights in every]
-        if data.n_queries < 2:
-            raise DataError("one query is too few to choose a regularization by; give a number, or a valid= set.")
-        folds = query_folds(data.n_queries, self.n_folds or FOLDS, int(self.random_state))
-        judge = Judge(problem.scorer, bind_metric(metric, data, refuse_constant=True))
-        return [float(value) for value in fold_values(fit, folds, judge, other, self.n_threads)]
-
-    def _problem(self, data: Dataset, shape: Linear) -> FitProblem:
-        labels = np.array(data.by_query(data.labels))
-        targets = labels if self.target == "labels" else self._metric().bind(labels, data.indptr).terms.gains
-        weights = np.ones(len(data)) if data.sample_weight is None else np.array(data.by_query(data.sample_weight))
-        return FitProblem(shape.scorer(data), targets, labels, np.array(data.indptr), weights, self.n_threads)
 
     def _check(self) -> list[float]:
         check_parameters(self)
         check_word("target", self.target, TARGETS)
-        check_flags(self, "overweight", "standardize")
         return regularizations(self.regularization, STRENGTHS)
 
     def _fitted_values(self) -> dict[str, Any]:

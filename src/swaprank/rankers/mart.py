@@ -1,4 +1,4 @@
-"""MART: boosted regression trees, one document at a time."""
+"""MART: boosted trees with a pointwise loss."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from swaprank.rankers.tree_ranker import TreeRanker
 
 @final
 class MART(TreeRanker):
-    """Boosted trees on each document's own label [Burges2010, sections 5 and 6]: the baseline of LambdaMART.
+    """Boosted trees with a pointwise loss of the labels [Burges2010, sections 5 and 6]: a baseline for LambdaMART.
 
     Args:
         objective: "squared" error of the labels; "logistic" loss of labels above 0 against the others;
             "balanced_logistic", where both classes have the same total weight; or an instance.
-        metric: What is measured while training; it does not change the trees.
+        metric: Evaluated after every round, and chooses the best round on the watched set. It does not change training.
 
     The other parameters are those of LambdaMART.
 

@@ -1,9 +1,10 @@
-"""Rankers made of a net: everything but what they learn from."""
+"""What the rankers that train a net share: everything except the objective."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -22,7 +23,7 @@ from swaprank.nets.net_training import Trainer, Training, TrainingRules
 from swaprank.nets.optimizers import OPTIMIZERS, Optimizer, Stepper
 from swaprank.objectives.objective import BoundObjective
 from swaprank.rankers.base_model import base_model
-from swaprank.rankers.parameter_checks import Bounds, check_flags, check_parameter, check_parameters, check_word
+from swaprank.rankers.parameter_checks import check_net_shape, check_parameters, check_word
 from swaprank.rankers.ranker import Ranker, as_dataset
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
 
@@ -49,14 +50,14 @@ class NetRanker(Ranker):
 
     @abstractmethod
     def _bound(self, data: Dataset) -> BoundObjective:
-        """What the net learns from."""
+        """The objective, bound to the training data."""
 
     @abstractmethod
     def _training_measure(self, data: Dataset) -> Callable[[Floats], float]:
-        """What must not fall from epoch to epoch if the learning rate is to stay; takes scores query after query."""
+        """A function of the scores, grouped by query. The learning rate decays after an epoch in which it falls."""
 
     def _training(self) -> Training:
-        """How gradients are added up."""
+        """How the gradients of pairs reach the weights."""
         return "factored"
 
     def _fit(
@@ -91,7 +92,7 @@ class NetRanker(Ranker):
     def _train(
         self, trainer: Trainer, measured: Measured, callbacks: Sequence[Callback]
     ) -> tuple[tuple[int, Any], bool]:
-        """Epochs until there are enough; gives number and weights of the one to keep, and whether Ctrl-C ended it."""
+        """Train all epochs. Returns number and weights of the epoch to keep, and whether Ctrl-C ended training."""
         net, kept = trainer.net, (0, trainer.weights.copy())
 
         def one_epoch(number: int) -> None:
@@ -102,7 +103,7 @@ class NetRanker(Ranker):
 
         def keep() -> None:
             nonlocal kept
-            # Where nothing is watched, an epoch after a restart may be worse than one before it.
+            # If nothing is watched, an epoch after a restart may be worse than one before it.
             if measured.watched or self.restart_rounds is None or trainer.is_best:
                 kept = (trainer.n_epochs, trainer.weights.copy())
 
@@ -110,7 +111,7 @@ class NetRanker(Ranker):
         return kept, interrupted
 
     def partial_fit(self, X: Any, y: Any = None, *, qid: Any = None, sample_weight: Any = None) -> Self:
-        """Train one more epoch, on this data; the first call begins a new net, whose scaling stays as it is then.
+        """Train one more epoch on this data. The first call makes a new net and fits its feature scaling.
 
         X, y, qid and sample_weight are those of `fit`. The learning rate is `learning_rate`, without decay.
         """
@@ -120,15 +121,13 @@ class NetRanker(Ranker):
         if begun:
             self._features_of(data)
             net = self.model_
-            self._check_shape(net, "the net so far")
+            check_net_shape(net, self, "the net so far")
         else:
             net = self._new_net(data) if self.base_ranker is None else self._start_net(self.base_ranker, data)
         stepper: Stepper | None = getattr(self, "_stepper", None)
         if stepper is not None:
-            # A copy: this epoch may fail, and copies of this ranker may share what it remembers.
-            kept = (stepper.mean.copy(), stepper.square.copy(), stepper.clock.copy())
-            same = OPTIMIZERS[stepper.optimizer] == self.optimizer
-            stepper = Stepper(stepper.optimizer, *kept) if same else None
+            # A copy: this epoch may fail, and copies of this ranker may share the optimizer's state.
+            stepper = deepcopy(stepper) if OPTIMIZERS[stepper.optimizer] == self.optimizer else None
         trainer = self._trainer(data, net, None, stepper)
         number = self.n_rounds_ + 1 if begun else 1
         trainer.epoch(number)
@@ -143,7 +142,7 @@ class NetRanker(Ranker):
     def predict_proba_pair(self, X: Any, i: Any, j: Any) -> Any:
         """The probability that row i ranks above row j: 1 / (1 + exp(-sigma (s_i - s_j))) [Burges2005, Eq. 2].
 
-        Rows may be arrays of rows, which gives an array.
+        i and j may be arrays; the result is then an array.
         """
         from scipy.special import expit
 
@@ -179,20 +178,13 @@ class NetRanker(Ranker):
     def _start_net(self, base: Any, data: Dataset) -> Net:
         expected = "a fitted net (for other scores to start from: Dataset(…, base_score=scores))"
         net = base_model(base, Net, expected, data.n_features)
-        self._check_shape(net, "the base ranker")
+        check_net_shape(net, self, "the base ranker")
         if (net.scaling.logged != self._logged(data)).any():
             raise ParameterError(
-                f"the base ranker takes logarithms of {int(net.scaling.logged.sum())} features, and log_features of "
-                f"{int(self._logged(data).sum())} or of others: give it those of the base ranker."
+                f"log_features must be the same as those of the base ranker, which takes logarithms of "
+                f"{int(net.scaling.logged.sum())} features; found {self.log_features!r}."
             )
         return net
-
-    def _check_shape(self, net: Net, whose: str) -> None:
-        if (net.hidden, net.activation) != (tuple(self.hidden), self.activation):
-            raise ParameterError(
-                f"{whose} has hidden={net.hidden} and activation='{net.activation}', found "
-                f"hidden={tuple(self.hidden)} and activation='{self.activation}' here."
-            )
 
     def _logged(self, data: Dataset) -> Bools:
         if isinstance(self.log_features, bool):
@@ -203,12 +195,14 @@ class NetRanker(Ranker):
                 raise DataError(f"log_features: no feature '{feature}'; {did_you_mean(feature, data.feature_names)}")
             if isinstance(feature, bool | np.bool_) or not isinstance(feature, str | Integral):
                 raise ParameterError(
-                    f"log_features: a feature is a name, or a number from 0; found {feature!r}. For a mask, give "
-                    "the numbers: np.flatnonzero(mask)."
+                    f"log_features: a feature is a name, or a number from 0; found {feature!r}. Instead of a mask, "
+                    "give np.flatnonzero(mask)."
                 )
             at = data.feature_names.index(feature) if isinstance(feature, str) else int(feature)
             if not 0 <= at < data.n_features:
-                raise DataError(f"log_features: there is no feature {at}, there are {data.n_features}, from 0.")
+                raise DataError(
+                    f"log_features: there is no feature {at}: there are {data.n_features}, numbered from 0."
+                )
             logged[at] = True
         return logged
 
@@ -216,13 +210,6 @@ class NetRanker(Ranker):
         check_parameters(self)
         for name, known in (("activation", ACTIVATIONS), ("optimizer", OPTIMIZERS)):
             check_word(name, getattr(self, name), known)
-        if not isinstance(self.hidden, tuple | list):
-            raise ParameterError(
-                f"hidden must be the units of each hidden layer, such as (10,); found {self.hidden!r}."
-            )
-        for n_units in self.hidden:
-            check_parameter("hidden", n_units, Bounds(True, 1, 10**6))
-        check_flags(self, "standardize")
         if isinstance(self.log_features, str) or not isinstance(self.log_features, bool | Sequence):
             raise ParameterError(
                 f"log_features must be True, False, or a tuple of features; found {self.log_features!r}."
@@ -232,5 +219,5 @@ class NetRanker(Ranker):
 def _rows(rows: Any, n_rows: int) -> Any:
     at = np.asarray(rows)
     if at.dtype.kind not in "iu" or (at.size and not (at.min() >= 0 and at.max() < n_rows)):
-        raise DataError(f"rows are whole numbers from 0 to {n_rows - 1}; found {rows!r}.")
+        raise DataError(f"rows must be whole numbers from 0 to {n_rows - 1}; found {rows!r}.")
     return at

@@ -1,4 +1,4 @@
-"""Parameters of rankers: what each may be, checked once, when fitting begins."""
+"""Checks of the rankers' parameters, made when fitting begins."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swaprank.errors import ParameterError, did_you_mean
+from swaprank.models.net import Net
 
 
 class Bounds(NamedTuple):
-    """A number between two bounds, the lower one included or not; None may be allowed."""
+    """The range of a numeric parameter. If open_low, low itself is excluded. If optional, None is allowed."""
 
     whole: bool
     low: float
@@ -48,16 +49,28 @@ BOUNDS = {
     "n_threads": Bounds(True, 1, 4096, optional=True),
 }
 
+BOUNDS_OF_EACH = {"hidden": Bounds(True, 1, 10**6), "annealing": Bounds(False, 0, np.inf, open_low=True)}
+"""Parameters that are tuples of numbers."""
+FLAGS = ("best_step", "normalize", "overweight", "standardize", "ties", "whole_line")
+"""Parameters that are True or False."""
+
 
 def check_parameters(ranker: Any) -> None:
-    """Refuse parameters that are out of bounds, with their name, value and bounds."""
+    """Check the type and the bounds of a ranker's parameters; an error names the parameter and its value."""
     for name, value in ranker.get_params(deep=False).items():
         if name in BOUNDS:
             check_parameter(name, value, BOUNDS[name])
+        elif name in BOUNDS_OF_EACH:
+            if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray) or np.ndim(value) == 0:
+                raise ParameterError(f"{name} must be a tuple of numbers, such as (10,); found {value!r}.")
+            for number in value:
+                check_parameter(name, number, BOUNDS_OF_EACH[name])
+        elif name in FLAGS and not isinstance(value, bool):
+            raise ParameterError(f"{name} must be True or False; found {value!r}.")
 
 
 def check_parameter(name: str, value: Any, bounds: Bounds) -> None:
-    """Refuse a value that is no number, not whole where it must be, or out of bounds."""
+    """Raise an error if a value is not a number, not an integer where one is needed, or out of bounds."""
     if value is None and bounds.optional:
         return
     kind = "a whole number" if bounds.whole else "a number"
@@ -73,21 +86,16 @@ def check_parameter(name: str, value: Any, bounds: Bounds) -> None:
 
 
 def check_word(name: str, value: Any, known: Sequence[str]) -> None:
-    """Refuse a word that is none of those known."""
+    """Raise an error if a value is not one of the known names."""
     if value not in known:
         raise ParameterError(f"there is no {name} '{value}'; {did_you_mean(str(value), known)}")
 
 
-def check_flags(ranker: Any, *names: str) -> None:
-    """Refuse what is neither True nor False."""
-    for name in names:
-        if not isinstance(getattr(ranker, name), bool):
-            raise ParameterError(f"{name} must be True or False; found {getattr(ranker, name)!r}.")
-
-
-def check_numbers(name: str, values: Any, bounds: Bounds) -> None:
-    """Refuse what is no tuple or list of numbers within bounds."""
-    if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray) or np.ndim(values) == 0:
-        raise ParameterError(f"{name} must be a tuple of numbers; found {values!r}.")
-    for value in values:
-        check_parameter(name, value, bounds)
+def check_net_shape(net: Net, ranker: Any, whose: str) -> None:
+    """Raise an error if a net has other hidden layers or another activation than a ranker's parameters."""
+    hidden = tuple(int(n_units) for n_units in ranker.hidden)
+    if (net.hidden, net.activation) != (hidden, ranker.activation):
+        raise ParameterError(
+            f"{whose} has hidden={net.hidden} and activation='{net.activation}', but the parameters are "
+            f"hidden={hidden} and activation='{ranker.activation}'."
+        )

@@ -1,4 +1,4 @@
-"""How much a ranker relies on each feature: what it loses when the feature says nothing."""
+"""Permutation importances: how much a metric falls when the values of a feature are shuffled."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from swaprank.metrics.metric import Metric
 def permutation_importances(
     ranker: Any, data: Dataset, metric: Metric, n_repeats: int, random_state: int
 ) -> dict[str, float]:
-    """The fall of the metric when one feature's values are shuffled over all rows, most important first."""
+    """The mean fall of the metric when one feature is shuffled over all rows, the most important feature first."""
     bound = bind_metric(metric, data)
     rng = np.random.default_rng(random_state)
     X = data.features.copy()
-    whole = bound.mean(data.by_query(ranker.predict(X)))
+    unshuffled = bound.mean(data.by_query(ranker.predict(X)))
     falls = {}
     for f, name in enumerate(data.feature_names):
-        kept = X[:, f].copy()
+        original = X[:, f].copy()
         values = []
         for _ in range(n_repeats):
-            X[:, f] = rng.permutation(kept)
+            X[:, f] = rng.permutation(original)
             values.append(bound.mean(data.by_query(ranker.predict(X))))
-        X[:, f] = kept
-        falls[name] = whole - float(np.mean(values))
+        X[:, f] = original
+        falls[name] = unshuffled - float(np.mean(values))
     return dict(sorted(falls.items(), key=lambda item: -item[1]))

@@ -24,21 +24,21 @@ from swaprank.rankers.parameter_checks import check_word
 
 @final
 class RankNet(NetRanker):
-    """A net whose differences of scores are the log odds of one document being above the other [Burges2005].
+    """A net whose score differences are the log odds that one document is better than another [Burges2005].
 
-    Learns from pairs of documents of one query with different labels; or, where a data set has `pairs`, from these
-    alone, with any target probabilities, also incomplete or inconsistent ones.
+    It learns from all pairs of documents of a query with different labels. If the data set has `pairs`, it learns from
+    these only; their target probabilities may be any, also incomplete or inconsistent.
 
     Args:
-        hidden: Units of each hidden layer: () for a linear net, (10,) for one of two layers.
-        metric: What is measured while training, and chooses the epoch on the watched set; it does not change the steps.
+        hidden: Number of units of each hidden layer: () for a linear net, (10,) for one hidden layer of 10 units.
+        metric: Evaluated after every epoch, and chooses the best epoch on the watched set. It does not change training.
         objective: "ranknet", the cross entropy of the pairs; or an instance, such as a CustomObjective.
-        training: "factored": every document goes through the net once, whatever its pairs [Burges2006, section 5];
-            "pairs": twice for every pair, as in the first paper, with the same gradient; "online": as "pairs", with a
-            step after every pair.
-        ties: Whether documents of equal labels are pairs too, with a target of 1/2.
-        decay: The learning rate is multiplied by this after an epoch in which fewer training pairs were in order.
-        sigma: How steep the probability is in the difference of scores.
+        training: "factored": one pass through the net per document, however many pairs it is in [Burges2006, section
+            5]; "pairs": two passes per pair, as in the first paper, with the same gradient; "online": as "pairs", with
+            a step after every pair.
+        ties: Learn from pairs of equal labels as well, with a target probability of 1/2.
+        decay: Factor on the learning rate after an epoch in which fewer training pairs were ordered correctly.
+        sigma: Steepness of the pair probabilities in the score difference.
 
     The other parameters are those of LambdaRank.
 

@@ -1,4 +1,4 @@
-"""Rankers made of boosted trees: everything but the objective."""
+"""What the rankers that train boosted trees share: everything except the objective."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ from swaprank.trees.boosting import Booster, TreeRules, make_forest
 from swaprank.trees.routing import add_tree_scores
 
 ALL_UP_TO, DOCUMENTS_BEYOND, QUERIES_BEYOND = 100_000, 0.3, 0.5
-"""Default fractions: on data beyond this size, half of the queries and a third of their documents find splits as
-good."""
+"""Default fractions: 1 up to this number of documents. On larger data, these fractions find splits as good."""
+
+_STAGED_SCORES = 10**7
+"""Scores that `staged_predict` computes at once: 80 MB."""
 
 
 class TreeRanker(Ranker):
@@ -42,11 +44,11 @@ class TreeRanker(Ranker):
 
     @abstractmethod
     def _objective(self) -> Objective:
-        """What the trees minimise."""
+        """What the trees minimize."""
 
     @property
     def n_trees_(self) -> int:
-        """Trees in the model."""
+        """The number of trees in the model."""
         return self.model_.n_trees
 
     def _fit(
@@ -93,7 +95,7 @@ class TreeRanker(Ranker):
     def _boost(
         self, data: Dataset, booster: Booster, measured: Measured, callbacks: Sequence[Callback], n_start: int
     ) -> tuple[list[Forest], bool]:
-        """Add trees until there are enough, nothing improves, a callback says stop, or the user does (Ctrl-C)."""
+        """Grow the trees; returns them, and whether Ctrl-C ended training."""
         objective = self._objective().bind(data, random_state=int(self.random_state), n_threads=self.n_threads)
         trees: list[Forest] = []
 
@@ -109,24 +111,28 @@ class TreeRanker(Ranker):
     def predict(self, X: Any, n_trees: int | None = None) -> Floats:
         """Scores of the rows of a data set or matrix, in the order in which they were given; larger is better.
 
-        The `base_score` of a data set is added, as in training. With `n_trees`, only the first trees count.
+        The `base_score` of a data set is added, as in training. If `n_trees` is given, only the first trees are used.
         """
         if n_trees is None:
             return super().predict(X)
         features = self._features_of(X)
         if not 0 <= n_trees <= self.n_trees_:
-            raise ParameterError(f"n_trees must lie between 0 and {self.n_trees_}, found {n_trees}.")
+            raise ParameterError(f"n_trees must be from 0 to {self.n_trees_}; found {n_trees}.")
         return self._plus_base_score(self.model_.staged_scores(features, [n_trees], self.n_threads)[0], X)
 
     def staged_predict(self, X: Any, every: int = 1) -> Iterator[tuple[int, Floats]]:
         """The number of trees and the scores after every `every` trees."""
         features = self._features_of(X)
-        for count in range(every, self.n_trees_ + 1, every):
-            stage = self.model_.staged_scores(features, [count], self.n_threads)[0]
-            yield count, self._plus_base_score(stage, X)
+        counts = range(every, self.n_trees_ + 1, every)
+        at_once = max(1, _STAGED_SCORES // max(1, len(features)))
+        for first in range(0, len(counts), at_once):
+            stages = counts[first : first + at_once]
+            scores = self.model_.staged_scores(features, stages, self.n_threads)
+            for count, stage in zip(stages, scores, strict=True):
+                yield count, self._plus_base_score(stage, X)
 
     def importances(self, kind: Literal["gain", "splits"] = "gain") -> dict[str, float]:
-        """Features by the total gain of their splits or by the number of splits, the most important first."""
+        """Total gain or number of splits of each feature, the most important first."""
         if kind not in ("gain", "splits"):
             raise ParameterError(f"kind must be 'gain' or 'splits', found {kind!r}.")
         self._check_fitted()
@@ -135,6 +141,6 @@ class TreeRanker(Ranker):
         return {str(self.feature_names_in_[f]): float(values[f]) for f in order}
 
     def to_text(self, tree: int = 0) -> str:
-        """One tree as readable text."""
+        """One tree as text."""
         self._check_fitted()
         return tree_text(self.model_, tree, [str(name) for name in self.feature_names_in_])

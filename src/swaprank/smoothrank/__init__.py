@@ -1,1 +1,1 @@
-"""How SmoothRank learns: regression to start from, then ascent of the smooth metric."""
+"""How SmoothRank learns: a regression gives the first weights, then gradient ascent on the smooth metric."""

@@ -1,8 +1,6 @@
-"""Down the steps of sigma: the smooth metric is climbed at each, from where the step before arrived.
+"""Annealing [Chapelle2010, Algorithm 1]: maximize the smooth metric A, starting each step at the result of the last.
 
-[Chapelle2010, Algorithm 1]
-
-minimise over w   (lambda |w - w0|² - sum_q A_q(w, sigma)) / number of queries
+minimize over w   (lambda |w - w0|² - sum_q A_q(w, sigma)) / number of queries        sigma: the smoothing factor
 """
 
 from __future__ import annotations
@@ -22,17 +20,17 @@ Optimizer = Literal["cg", "l-bfgs"]
 OPTIMIZERS: tuple[Optimizer, ...] = ("cg", "l-bfgs")
 
 _LEAST_SLOPE = 1e-6
-"""A step of sigma ends where no parameter changes the cost by more than this."""
+"""An annealing step ends when no component of the gradient is larger than this."""
 
 
 class Stopped(Exception):  # noqa: N818
-    """Someone asked for an end."""
+    """Raised by `Ascent.cost` after its `stop` event has been set."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Ascent:
-    """The smooth metric as a function of parameters, regularised towards w0: what one candidate climbs."""
+    """The smooth metric as a function of the parameters, regularized towards w0, and how it is maximized."""
 
     scorer: Scorer
     metric: BoundSmooth
@@ -43,10 +41,10 @@ class Ascent:
     optimizer: Optimizer = "cg"
     max_iterations: int = 50
     stop: Event = field(default_factory=Event)
-    """Set by whoever wants an end: the next evaluation raises Stopped."""
+    """Set it to end a running `climb`: the next evaluation of the cost raises Stopped."""
 
     def cost(self, parameters: Floats, smooth: BoundSmooth) -> tuple[float, Floats]:
-        """The cost and its gradient by the parameters, for the metric with some smoothing factor."""
+        """The cost and its gradient with respect to the parameters, for the metric with some smoothing factor."""
         if self.stop.is_set():
             raise Stopped
         scores = self.scorer.scores(parameters, smooth.n_threads)
@@ -59,13 +57,13 @@ class Ascent:
             total = self.regularization * (away @ away) + costs.sum()
             return float(total / len(costs)), (self.regularization * (2.0 * away) + back) / len(costs)
 
-    def smoothed(self, sigma: float) -> BoundSmooth:
+    def smoothed(self, smoothing_factor: float) -> BoundSmooth:
         """The metric with this smoothing factor, and a ranking order of its own for one thread."""
-        return replace(self.metric, smoothing_factor=sigma, order=self.metric.tie_order.copy())
+        return replace(self.metric, smoothing_factor=smoothing_factor, order=self.metric.tie_order.copy())
 
-    def climb(self, parameters: Floats, sigma: float) -> Floats:
-        """The parameters that one step of sigma arrives at."""
-        smooth = self.smoothed(sigma)
+    def climb(self, parameters: Floats, smoothing_factor: float) -> Floats:
+        """The parameters after one annealing step, which starts at the given ones."""
+        smooth = self.smoothed(smoothing_factor)
 
         def cost(at: Floats) -> tuple[float, Floats]:
             return self.cost(at, smooth)
@@ -79,7 +77,7 @@ class Ascent:
             found = np.asarray(minimize(cost, parameters, jac=True, method="L-BFGS-B", options=options).x)
         return found if np.isfinite(found).all() else parameters
 
-    def smooth_mean(self, parameters: Floats, sigma: float) -> float:
+    def smooth_mean(self, parameters: Floats, smoothing_factor: float) -> float:
         """The mean of the smooth metric over the queries."""
-        scores, smooth = self.scorer.scores(parameters, self.metric.n_threads), self.smoothed(sigma)
+        scores, smooth = self.scorer.scores(parameters, self.metric.n_threads), self.smoothed(smoothing_factor)
         return smooth.mean(smooth.update(scores, np.empty(len(scores)), np.empty(len(scores))))

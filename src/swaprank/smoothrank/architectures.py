@@ -1,4 +1,4 @@
-"""What SmoothRank's parameters are: weights of the features, of a kernel map of them, or of a net."""
+"""The kinds of models that SmoothRank fits: linear, kernel machine, or net."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from swaprank.models.layers import Layers, count_weights, random_weights, weight
 from swaprank.models.linear import LinearModel
 from swaprank.models.model import Model
 from swaprank.models.net import Net
-from swaprank.models.scaling import Scaling, Units, fill
+from swaprank.models.scaling import Scaling, Units, fill_missing
 from swaprank.smoothrank.scorers import LinearScorer, NetScorer, Scorer
 
 
 class Architecture(ABC):
-    """How scores come from parameters, before these are known."""
+    """A kind of model whose parameters are not fitted yet."""
 
     @property
     @abstractmethod
     def n_parameters(self) -> int:
-        """How many parameters there are."""
+        """The number of parameters."""
 
     @abstractmethod
     def scorer(self, data: Dataset) -> Scorer:
-        """The scores of a data set's documents, query after query, its base scores included."""
+        """Computes the scores of a data set's documents from parameters, grouped by query; base scores are included."""
 
     @abstractmethod
     def model(self, parameters: Floats) -> Model:
-        """What scores documents, when the parameters are known."""
+        """The model with these parameters."""
 
-    def first_parameters(self, random_state: int) -> Floats:
-        """Where a fit of a start begins."""
+    def initial_parameters(self, random_state: int) -> Floats:
+        """Where the fit of the start begins."""
         return np.zeros(self.n_parameters)
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Linear(Architecture):
-    """One weight a feature, in units of its deviation."""
+class LinearArchitecture(Architecture):
+    """One weight per standardized feature."""
 
     units: Units
 
@@ -55,7 +55,7 @@ class Linear(Architecture):
 
     def scorer(self, data: Dataset) -> Scorer:
         """See `Architecture`."""
-        return LinearScorer(rows_by_query(data, self.units.missing), self.units.factor, base_of(data))
+        return LinearScorer(rows_by_query(data, self.units.missing), self.units.factor, base_scores(data))
 
     def model(self, parameters: Floats) -> LinearModel:
         """See `Architecture`."""
@@ -64,8 +64,8 @@ class Linear(Architecture):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Kernelised(Architecture):
-    """One weight for everything that a kernel map gives."""
+class KernelArchitecture(Architecture):
+    """One weight per output of a kernel map."""
 
     map: KernelMap
 
@@ -77,7 +77,7 @@ class Kernelised(Architecture):
     def scorer(self, data: Dataset) -> Scorer:
         """See `Architecture`."""
         mapped = self.map(data.by_query(data.features))
-        return LinearScorer(mapped, np.ones(self.n_parameters), base_of(data))
+        return LinearScorer(mapped, np.ones(self.n_parameters), base_scores(data))
 
     def model(self, parameters: Floats) -> KernelMachine:
         """See `Architecture`."""
@@ -86,7 +86,7 @@ class Kernelised(Architecture):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Layered(Architecture):
+class NetArchitecture(Architecture):
     """The weights of a net."""
 
     layers: Layers
@@ -100,23 +100,23 @@ class Layered(Architecture):
     def scorer(self, data: Dataset) -> Scorer:
         """See `Architecture`."""
         rows = np.arange(len(data)) if data.order is None else np.array(data.order)
-        return NetScorer(self.layers, self.scaling, data.features, rows, base_of(data))
+        return NetScorer(self.layers, self.scaling, data.features, rows, base_scores(data))
 
     def model(self, parameters: Floats) -> Net:
         """See `Architecture`; nets score in single precision."""
         return Net(self.layers, self.scaling, parameters.astype(np.float32))
 
-    def first_parameters(self, random_state: int) -> Floats:
-        """See `Architecture`: equal units would stay equal."""
+    def initial_parameters(self, random_state: int) -> Floats:
+        """See `Architecture`; the weights are random, because units with equal weights stay equal."""
         return random_weights(self.layers, weight_generator(random_state)).astype(np.float64)
 
 
-def base_of(data: Dataset) -> Floats | float:
-    """The scores that a data set brings along, query after query; 0 if it brings none."""
+def base_scores(data: Dataset) -> Floats | float:
+    """The base scores of a data set, grouped by query; 0 if it has none."""
     return 0.0 if data.base_score is None else np.array(data.by_query(data.base_score))
 
 
 def rows_by_query(data: Dataset, missing: Features) -> Features:
-    """A data set's features query after query, missing values filled in; copied only if that is needed."""
+    """The features grouped by query, with missing values filled in; a copy only if one is needed."""
     features = data.features if data.order is None else data.features[data.order]
-    return fill(features, missing)
+    return fill_missing(features, missing)

@@ -1,4 +1,4 @@
-"""Several ascents side by side, one step of sigma at a time: that is how a regularisation is chosen."""
+"""Annealing of several candidates at once, one step at a time, and the choice of the best regularization."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from swaprank.smoothrank.annealing import Ascent, Stopped
 from swaprank.smoothrank.scorers import Scorer
 
 REGULARIZATIONS = tuple(10.0**power for power in range(4, -6, -1))
-"""What "auto" chooses from, the strongest first: of equally good ones it is taken.
+"""The values that "auto" chooses from, in descending order: of equally good ones, the strongest is taken.
 
-10^3 to 10^-6 are for features from 0 to 1 [Chapelle2010, section 7], with deviations of a quarter or so. In units of
-their deviations, weights are four times smaller, and what holds them as strongly is ten times as large.
+The paper has 10^3 to 10^-6 for features from 0 to 1 [Chapelle2010, section 7], whose standard deviations are about 1/4.
+Weights of standardized features are about a quarter as large, so that the same penalty takes a lambda about ten times
+as large.
 """
 
 
 @final
 @dataclass(eq=False)
 class Candidate:
-    """An ascent, where it stood after every step of sigma, and what was measured there."""
+    """One annealing run: the parameters after each step, and the metrics that were measured there."""
 
     ascent: Ascent
     start: Floats
@@ -36,7 +37,7 @@ class Candidate:
 
     @property
     def history(self) -> dict[str, dict[str, list[float]]]:
-        """What was measured, by set and metric."""
+        """The measured values, one per step, by set and metric."""
         first = self.measured[0] if self.measured else {}
         return {
             name: {metric: [values[name][metric] for values in self.measured] for metric in first[name]}
@@ -44,24 +45,24 @@ class Candidate:
         }
 
     def after(self, n_steps: int) -> Floats:
-        """Where it stood after so many steps; 0 is the start."""
+        """The parameters after this number of steps; 0 is the start."""
         return self.path[n_steps - 1] if n_steps else self.start
 
 
-def step_all(candidates: Sequence[Candidate], sigma: float, n_threads: int) -> None:
-    """Take every candidate one step of sigma further; all of them or, if interrupted, none.
+def annealing_step(candidates: Sequence[Candidate], smoothing_factor: float, n_threads: int) -> None:
+    """Run one annealing step of every candidate. If it is interrupted, no candidate changes.
 
-    Each result depends on its own candidate alone, so they are the same for any number of threads.
+    Each result depends on its own candidate only, so that it is the same for any number of threads.
     """
     stop = Event()
     n_workers = min(n_threads, len(candidates))
-    share = max(1, n_threads // n_workers)
+    threads_per_worker = max(1, n_threads // n_workers)
 
     def work(candidate: Candidate) -> Floats | None:
         ascent = candidate.ascent
-        ascent = replace(ascent, metric=replace(ascent.metric, n_threads=share), stop=stop)
+        ascent = replace(ascent, metric=replace(ascent.metric, n_threads=threads_per_worker), stop=stop)
         try:
-            return ascent.climb(candidate.after(len(candidate.path)), sigma)
+            return ascent.climb(candidate.after(len(candidate.path)), smoothing_factor)
         except Stopped:
             return None
 
@@ -72,7 +73,7 @@ def step_all(candidates: Sequence[Candidate], sigma: float, n_threads: int) -> N
             try:
                 found = list(pool.map(work, candidates))
             except BaseException:
-                # Ctrl-C: the threads see it at their next evaluation, and those that have not begun never do.
+                # Ctrl-C: running candidates end at their next evaluation, and waiting ones at their first.
                 stop.set()
                 raise
     for candidate, parameters in zip(candidates, found, strict=True):
@@ -80,19 +81,19 @@ def step_all(candidates: Sequence[Candidate], sigma: float, n_threads: int) -> N
             candidate.path.append(parameters)
 
 
-def without(ascent: Ascent, aside: Bools) -> Ascent:
-    """The same ascent, without the queries that are put aside."""
-    return replace(ascent, metric=replace(ascent.metric, query_weights=ascent.metric.query_weights * ~aside))
+def exclude_queries(ascent: Ascent, excluded: Bools) -> Ascent:
+    """The same ascent without some of the queries."""
+    return replace(ascent, metric=replace(ascent.metric, query_weights=ascent.metric.query_weights * ~excluded))
 
 
-def mean_known(values: Floats) -> float:
-    """The mean of those that are not NaN; minus infinity if there is none, which loses every comparison."""
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else -np.inf
+def mean_ignoring_nan(values: Floats) -> float:
+    """The mean of the values that are not NaN; -inf if all are NaN."""
+    valid = values[~np.isnan(values)]
+    return float(valid.mean()) if len(valid) else -np.inf
 
 
 def watched_values(candidates: Sequence[Candidate], watched: tuple[str, str] | None) -> Floats:
-    """The watched set's metric by candidate and step; if none is watched, 1 for the last step and 0 before."""
+    """The watched metric, candidates x steps. If no set is watched: 1 for the last step, 0 for the others."""
     n_steps = min(len(candidate.measured) for candidate in candidates)
     values = np.zeros((len(candidates), n_steps))
     values[:, -1:] = 1.0
@@ -102,80 +103,81 @@ def watched_values(candidates: Sequence[Candidate], watched: tuple[str, str] | N
     return values
 
 
-class Chosen(NamedTuple):
-    """The best candidate, after how many of its steps, and what each candidate was judged by."""
+class Choice(NamedTuple):
+    """The best candidate, its best number of steps, and the value of each candidate."""
 
     candidate: int
     n_steps: int
     values: Floats
 
 
-def choose(values: Floats, any_step: bool) -> Chosen:
-    """The best of values by candidate and step, after the last step or any; NaN loses every comparison.
+def choose(values: Floats, any_step: bool) -> Choice:
+    """The candidate with the best value after the last step, or after any step; NaN counts as -inf.
 
-    Of equally good ones it is the first candidate, and its first step: the most regular. Without any step it is the
-    first candidate at its start.
+    Values are candidates x steps. Of equally good ones, the first candidate and its first step are chosen: the most
+    regularized. If there are no steps, it is the start of the first candidate.
 
     >>> import numpy as np
     >>> from swaprank.smoothrank.candidates import choose
     >>> values = np.array([[0.1, 0.9, 0.3], [0.1, 0.2, 0.4]])
     >>> choose(values, any_step=False)
-    Chosen(candidate=1, n_steps=3, values=array([0.3, 0.4]))
+    Choice(candidate=1, n_steps=3, values=array([0.3, 0.4]))
     >>> choose(values, any_step=True)
-    Chosen(candidate=0, n_steps=2, values=array([0.9, 0.4]))
+    Choice(candidate=0, n_steps=2, values=array([0.9, 0.4]))
     """
     if values.shape[1] == 0:
-        return Chosen(0, 0, np.full(len(values), np.nan))
+        return Choice(0, 0, np.full(len(values), np.nan))
     first = 0 if any_step else values.shape[1] - 1
-    known = np.where(np.isnan(values), -np.inf, values)[:, first:]
-    candidate, step = np.unravel_index(int(np.argmax(known)), known.shape)
-    return Chosen(int(candidate), first + int(step) + 1, known.max(axis=1))
+    values = np.where(np.isnan(values), -np.inf, values)[:, first:]
+    candidate, step = np.unravel_index(int(np.argmax(values)), values.shape)
+    return Choice(int(candidate), first + int(step) + 1, values.max(axis=1))
 
 
-def judgements(ascents: Sequence[Ascent], chosen: Chosen) -> dict[float, float]:
-    """What each regularisation was judged by, if there was a choice."""
+def value_by_regularization(ascents: Sequence[Ascent], choice: Choice) -> dict[float, float]:
+    """The value of each regularization that could be chosen; empty if there was only one."""
     if len(ascents) < 2:
         return {}
-    return {ascent.regularization: float(value) for ascent, value in zip(ascents, chosen.values, strict=True)}
+    return {ascent.regularization: float(value) for ascent, value in zip(ascents, choice.values, strict=True)}
 
 
-class Judge(NamedTuple):
-    """A data set and a metric, by which parameters are judged."""
+class Evaluator(NamedTuple):
+    """Evaluates parameters by a metric on a data set."""
 
     scorer: Scorer
     metric: BoundMetric
 
-    def values(self, parameters: Floats, n_threads: int | None) -> Floats:
+    def per_query(self, parameters: Floats, n_threads: int | None) -> Floats:
         """The metric of every query."""
         return self.metric.per_query(self.scorer.scores(parameters, n_threads), n_threads=n_threads)
 
 
-def unseen_mean(
-    parameters: Sequence[Floats], folds: Sequence[Bools], judge: Judge, other: Judge | None, n_threads: int | None
+def held_out_mean(
+    parameters: Sequence[Floats],
+    folds: Sequence[Bools],
+    training: Evaluator,
+    validation: Evaluator | None,
+    n_threads: int | None,
 ) -> float:
-    """The mean metric over queries that parameters were not learned from, given one fit a fold.
+    """The mean metric over held-out queries, given the parameters that were fitted without each fold.
 
-    Those are the queries of the folds, each judged by the fit of the others; and those of another data set, by all.
+    The queries of a fold are evaluated with the fit that has not seen them. The queries of a validation set, if there
+    is one, are evaluated with all fits, and their values averaged.
     """
-    values, others = np.full(len(folds[0]), np.nan), []
-    for fitted, aside in zip(parameters, folds, strict=True):
-        values[aside] = judge.values(fitted, n_threads)[aside]
-        if other:
-            others.append(other.values(fitted, n_threads))
-    return mean_known(np.concatenate((values, np.mean(others, axis=0) if other else [])))
+    values, of_validation = np.full(len(folds[0]), np.nan), []
+    for fitted, held_out in zip(parameters, folds, strict=True):
+        values[held_out] = training.per_query(fitted, n_threads)[held_out]
+        if validation:
+            of_validation.append(validation.per_query(fitted, n_threads))
+    return mean_ignoring_nan(np.concatenate((values, np.mean(of_validation, axis=0) if validation else [])))
 
 
 def query_folds(n_queries: int, n_folds: int, random_state: int) -> list[Bools]:
-    """For each fold, which queries are put aside.
+    """For each fold, which queries are held out.
 
     >>> from swaprank.smoothrank.candidates import query_folds
-    >>> [int(aside.sum()) for aside in query_folds(5, 2, random_state=0)]
+    >>> [int(held_out.sum()) for held_out in query_folds(5, 2, random_state=0)]
     [3, 2]
     """
     shuffled = random_generator(random_state).permutation(n_queries)
-    folds = []
-    for part in np.array_split(shuffled, min(n_folds, n_queries)):
-        aside = np.zeros(n_queries, np.bool_)
-        aside[part] = True
-        folds.append(aside)
-    return folds
+    parts = np.array_split(shuffled, min(n_folds, n_queries))
+    return [np.isin(np.arange(n_queries), part) for part in parts]

@@ -1,7 +1,6 @@
 """Nonlinear conjugate gradients with the Polak-Ribière update [Shewchuk 1994; Nocedal & Wright 2006, chapters 3 and 5].
 
-SciPy has them too, but its line search changes Python's warning filters on the way, and these are the whole process's:
-candidates that run in threads would meet each other there.
+SciPy's version is not thread-safe: its line search changes Python's warning filters, which all threads share.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ from swaprank.arrays import Floats
 
 Cost = Callable[[Floats], tuple[float, Floats]]
 
-_ENOUGH, _FLAT = 1e-4, 0.4
-"""A step must lower the cost by this share of what the slope promises, and leave at most this share of the slope."""
-_LEAST_GAIN = 1e-13
-"""What is less than this is rounding."""
-_TRIALS = 20
-"""Of a line search, until it takes the best that it has seen."""
-_LONGER = 3.0
-"""A step after which the cost still falls is tried again, so many times as long."""
+_DECREASE, _CURVATURE = 1e-4, 0.4
+"""The constants c1 and c2 of the strong Wolfe conditions."""
+_MIN_DECREASE = 1e-13
+"""Relative; a smaller decrease of the cost is rounding error, and ends the search."""
+_MAX_TRIALS = 20
+"""Of a line search, which then returns the best point so far."""
+_EXTENSION = 3.0
+"""If the cost still falls at the end of a step, the next trial is this many times as long."""
 
 
 class Point(NamedTuple):
-    """A place on a line: how far along, the cost there, and its slope along the line."""
+    """A point on the search line: the step to it, the cost there, the slope along the line, and the gradient."""
 
     step: float
     cost: float
@@ -36,7 +35,7 @@ class Point(NamedTuple):
 
 
 def conjugate_gradients(cost: Cost, start: Floats, max_iterations: int, least_slope: float) -> Floats:
-    """Where the cost is least, or where the iterations end.
+    """The parameters with the lowest cost, or those after `max_iterations`.
 
     >>> import numpy as np
     >>> from swaprank.smoothrank.conjugate_gradients import conjugate_gradients
@@ -60,17 +59,17 @@ def conjugate_gradients(cost: Cost, start: Floats, max_iterations: int, least_sl
             direction, slope, step = -gradient, steepest, _first_step(steepest)
             continue
         at = at + found.step * direction
-        if value - found.cost <= _LEAST_GAIN * max(abs(value), 1.0):
+        if value - found.cost <= _MIN_DECREASE * max(abs(value), 1.0):
             break
-        # The next step is expected to gain as much as this one.
-        gained = found.step * slope
+        # The first trial of the next step expects the same decrease as this one.
+        expected = found.step * slope
         beta = max(0.0, float(found.gradient @ (gradient - found.gradient)) / steepest)
         value, gradient = found.cost, found.gradient
         direction = beta * direction - gradient
         slope = float(gradient @ direction)
         if slope >= 0.0:
             direction, slope = -gradient, -float(gradient @ gradient)
-        step = gained / slope if slope < 0.0 else 0.0
+        step = expected / slope if slope < 0.0 else 0.0
     return at
 
 
@@ -79,51 +78,51 @@ def _first_step(slope: float) -> float:
 
 
 def _line_search(cost: Cost, at: Floats, direction: Floats, here: Point, step: float) -> Point:
-    """A step that lowers the cost enough and leaves the line nearly flat; `here` if there is none."""
+    """A point that satisfies the strong Wolfe conditions, or else the best point found; `here` if none is better."""
 
-    def look(step: float) -> Point:
+    def point_at(step: float) -> Point:
         value, gradient = cost(at + step * direction)
         with np.errstate(over="ignore", invalid="ignore"):
             slope = float(gradient @ direction)
         return Point(step, value if np.isfinite(value) else np.inf, slope, gradient)
 
     low, high = here, None
-    for _ in range(_TRIALS):
-        trial = look(step if high is None else _between(low, high))
-        enough = trial.cost <= here.cost + _ENOUGH * trial.step * here.slope
-        if not enough or (low is not here and trial.cost >= low.cost):
+    for _ in range(_MAX_TRIALS):
+        trial = point_at(step if high is None else _between(low, high))
+        decreased = trial.cost <= here.cost + _DECREASE * trial.step * here.slope
+        if not decreased or (low is not here and trial.cost >= low.cost):
             high = trial
-        elif abs(trial.slope) <= -_FLAT * here.slope:
+        elif abs(trial.slope) <= -_CURVATURE * here.slope:
             return trial
         else:
-            # The minimum lies on the side to which the cost falls: beyond the trial, or back where `low` was.
-            ahead = 1.0 if high is None else high.step - low.step
-            if trial.slope * ahead >= 0.0:
+            # The minimum is in the direction in which the cost falls: beyond the trial, or back towards `low`.
+            direction_to_high = 1.0 if high is None else high.step - low.step
+            if trial.slope * direction_to_high >= 0.0:
                 high = low
             low = trial
-            step = _LONGER * trial.step
+            step = _EXTENSION * trial.step
         if high is not None and abs(high.step - low.step) <= 1e-10 * max(high.step, low.step):
             break
     return low
 
 
 def _between(low: Point, high: Point) -> float:
-    """The minimum of the cubic through both points, kept away from either."""
+    """The minimum of the cubic interpolation, at least a tenth of the interval away from both ends; else the middle."""
     width = high.step - low.step
     if np.isfinite(high.cost) and width != 0.0:
         fall = 3.0 * (low.cost - high.cost) / (low.step - high.step)
         largest = max(abs(low.slope), abs(high.slope), abs(fall))
         if not largest < np.inf:
             return low.step + 0.5 * width
-        # Squares of steep slopes would be too large numbers; by a power of two nothing is rounded.
+        # Squares of steep slopes would overflow. Division by a power of two is exact.
         unit = 2.0 ** max(frexp(largest)[1] - 1, -1000)
-        near, far = low.slope / unit, high.slope / unit
-        a = near + far - fall / unit
-        square = a * a - near * far
+        low_slope, high_slope = low.slope / unit, high.slope / unit
+        a = low_slope + high_slope - fall / unit
+        square = a * a - low_slope * high_slope
         if square >= 0.0:
             b = np.copysign(np.sqrt(square), width)
-            bottom = far - near + 2.0 * b
-            if bottom != 0.0:
-                share = 1.0 - (far + b - a) / bottom
+            denominator = high_slope - low_slope + 2.0 * b
+            if denominator != 0.0:
+                share = 1.0 - (high_slope + b - a) / denominator
                 return low.step + float(np.clip(share, 0.1, 0.9)) * width
     return low.step + 0.5 * width

@@ -1,6 +1,6 @@
-"""Weights that put the better document of each pair ahead by a margin: a ranking SVM with squared hinge losses.
+"""Ranking SVM with the squared hinge loss: the better document of each pair should lead by a margin of 1.
 
-minimise   mean over queries of  mean over pairs l_i > l_j of  max(0, 1 - (s_i - s_j))²   +   alpha |w|²
+minimize   mean over queries of  mean over pairs l_i > l_j of  max(0, 1 - (s_i - s_j))²   +   alpha |w|²
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _PAIRS_WORTH_A_THREAD = 100_000.0
 
 @vector_kernel
 def hinge(score: float, scores: Floats, grad: Floats) -> tuple[float, float]:
-    """Add 2 max(0, 1 - (score - s_j)) to the worse documents' gradients; half of their sum, and the sum of squares."""
+    """Add 2 h_j to each grad[j], h_j = max(0, 1 - (score - s_j)); return the sums of h_j and of h_j²."""
     total, squares = 0.0, 0.0
     for j in range(len(scores)):
-        short = max(0.0, 1.0 - score + scores[j])
-        grad[j] += 2.0 * short
-        total += short
-        squares += short * short
+        loss = max(0.0, 1.0 - score + scores[j])
+        grad[j] += 2.0 * loss
+        total += loss
+        squares += loss * loss
     return total, squares
 
 
@@ -40,7 +40,7 @@ def hinge_queries(
     costs: Floats,
     grad: Floats,
 ) -> None:
-    """The mean squared hinge loss of each query's pairs, and its gradient; by_label has better documents first."""
+    """The mean squared hinge loss of each query's pairs, and its gradient; by_label sorts by descending label."""
     s, g = np.empty(longest), np.empty(longest)
     for query in range(first, last):
         start, n = indptr[query], indptr[query + 1] - indptr[query]
@@ -61,7 +61,7 @@ def hinge_queries(
             grad[by_label[start + r]] = g[r] / max(n_pairs, 1)
 
 
-def fit_pairs(
+def fit_ranking_svm(
     scorer: Scorer,
     start: Floats,
     labels: Floats,
@@ -70,13 +70,14 @@ def fit_pairs(
     strength: float,
     n_threads: int | None = None,
 ) -> Floats:
-    """The parameters with the least cost, from `start`; labels query after query, and a weight a query.
+    """The parameters with the lowest cost; labels are grouped by query, and there is one weight per query.
 
     >>> import numpy as np
-    >>> from swaprank.smoothrank.ranking_svm import fit_pairs
+    >>> from swaprank.smoothrank.ranking_svm import fit_ranking_svm
     >>> from swaprank.smoothrank.scorers import LinearScorer
     >>> scorer = LinearScorer(np.array([[1.0], [0.0], [0.5]], dtype=np.float32), np.ones(1))
-    >>> fit_pairs(scorer, np.zeros(1), np.array([2.0, 0.0, 1.0]), np.array([0, 3]), np.ones(1), strength=0.0).round(3)
+    >>> labels, indptr = np.array([2.0, 0.0, 1.0]), np.array([0, 3])
+    >>> fit_ranking_svm(scorer, np.zeros(1), labels, indptr, weights=np.ones(1), strength=0.0).round(3)
     array([2.])
     """
     from scipy.optimize import minimize

@@ -1,11 +1,12 @@
-"""Ridge regression from sums over the rows: one pass over the data serves every strength.
+"""Ridge regression from sums over the rows: one pass over the data serves all regularization strengths.
 
-minimise   sum_i v_i (w'x_i + b - y_i)² / sum_i v_i  +  alpha |w|²        x in units of each feature's deviation
+minimize   sum_i v_i (w'x_i + b - y_i)² / sum_i v_i  +  alpha |w|²        x: standardized features; v: row weights
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import add
 from typing import NamedTuple
 
 import numpy as np
@@ -13,13 +14,13 @@ import numpy as np
 from swaprank.arrays import Features, Floats, row_blocks
 
 STRENGTHS = tuple(10.0 ** (power / 2) for power in range(6, -13, -1))
-"""What "auto" chooses alpha from: 10^3 to 10^-6 in half decades, the strongest first."""
+"""The values of alpha that "auto" chooses from: 10^3 to 10^-6 in half decades, in descending order."""
 
 _BLOCK_ROWS = 8192
 
 
 class Moments(NamedTuple):
-    """Sums over rows of v, v x, v y, v x x' and v x y, with x measured from an origin."""
+    """Sums over rows of v, v x, v y, v x x' and v x y; the origin has been subtracted from x."""
 
     weight: float
     x: Floats
@@ -27,15 +28,9 @@ class Moments(NamedTuple):
     xx: Floats
     xy: Floats
 
-    def plus(self, part: Moments) -> Moments:
-        """The sums of these rows and others."""
-        return Moments(
-            self.weight + part.weight, self.x + part.x, self.y + part.y, self.xx + part.xx, self.xy + part.xy
-        )
-
 
 def moments_of(features: Features, factor: Floats, origin: Floats, targets: Floats, weights: Floats) -> Moments:
-    """The sums of these rows; nothing may be missing.
+    """The sums over these rows, which must have no missing values.
 
     >>> import numpy as np
     >>> from swaprank.smoothrank.ridge import moments_of, ridge
@@ -45,36 +40,37 @@ def moments_of(features: Features, factor: Floats, origin: Floats, targets: Floa
     [[2.0], [0.8]]
     """
     d = features.shape[1]
-    total = Moments(0.0, np.zeros(d), 0.0, np.zeros((d, d)), np.zeros(d))
+    moments = Moments(0.0, np.zeros(d), 0.0, np.zeros((d, d)), np.zeros(d))
     for block in row_blocks(len(features), _BLOCK_ROWS):
         x = (features[block].astype(np.float64) - origin) * factor
         v, y = weights[block], targets[block]
-        weighed = x * v[:, None]
-        total = total.plus(Moments(float(v.sum()), weighed.sum(axis=0), float(v @ y), x.T @ weighed, weighed.T @ y))
-    return total
+        vx = x * v[:, None]
+        sums = float(v.sum()), vx.sum(axis=0), float(v @ y), x.T @ vx, vx.T @ y
+        moments = Moments(*map(add, moments, sums))
+    return moments
 
 
 def ridge(moments: Moments, strengths: Sequence[float]) -> list[Floats]:
-    """The weights for every strength alpha; of strength 0, the shortest ones that fit best."""
+    """The weights for each alpha; for alpha = 0, the least squares solution of minimum norm."""
     if moments.weight <= 0:
         return [np.zeros(len(moments.x)) for _ in strengths]
     mean = moments.x / moments.weight
     covariance = moments.xx / moments.weight - np.outer(mean, mean)
-    answer = moments.xy / moments.weight - mean * (moments.y / moments.weight)
-    lengths, axes = np.linalg.eigh(covariance)
-    along = axes.T @ answer
-    # Axes on which the rows do not differ but for rounding can say nothing, and would say it loudly.
-    known = lengths > max(lengths.max(initial=0.0), 0.0) * len(lengths) * 1e-12
+    covariance_with_y = moments.xy / moments.weight - mean * (moments.y / moments.weight)
+    eigenvalues, eigenvectors = np.linalg.eigh(covariance)
+    rotated = eigenvectors.T @ covariance_with_y
+    # Along the other eigenvectors the rows differ by rounding errors only, which must not be divided by.
+    nonzero = eigenvalues > max(eigenvalues.max(initial=0.0), 0.0) * len(eigenvalues) * 1e-12
     results = []
     for alpha in strengths:
-        shrunk = np.zeros(len(lengths))
-        np.divide(along, lengths + alpha, out=shrunk, where=known)
-        results.append(axes @ shrunk)
+        shrunk = np.zeros(len(eigenvalues))
+        np.divide(rotated, eigenvalues + alpha, out=shrunk, where=nonzero)
+        results.append(eigenvectors @ shrunk)
     return results
 
 
 def overweighted(relevant: Floats, weights: Floats) -> Floats:
-    """Weights such that relevant documents count as much in all as the others [Chapelle2010, section 7].
+    """Row weights that give the relevant documents the same total weight as the others [Chapelle2010, section 7].
 
     >>> import numpy as np
     >>> from swaprank.smoothrank.ridge import overweighted

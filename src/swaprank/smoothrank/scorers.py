@@ -1,4 +1,4 @@
-"""Documents' scores as a function of a vector of parameters, and how the parameters feel a gradient of the scores."""
+"""Scores of documents as a function of a parameter vector, and gradients with respect to the parameters."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 
 class Scorer(ABC):
-    """The documents of a data set, query after query, waiting for parameters."""
+    """Scores the documents of one data set, grouped by query, for any parameters."""
 
     @abstractmethod
     def scores(self, parameters: Floats, n_threads: int | None = None) -> Floats:
-        """One score a document."""
+        """One score per document."""
 
     @abstractmethod
     def pull_back(self, parameters: Floats, grad: Floats, n_threads: int | None = None) -> Floats:
-        """The gradient by the parameters of what has the gradient `grad` by the scores."""
+        """Backpropagation: the gradient with respect to the parameters, from the one with respect to the scores."""
 
 
 @final
@@ -45,9 +45,9 @@ class LinearScorer(Scorer):
 
     features: Features
     factor: Floats
-    """What each weight is multiplied by: parameters are weights of features in units of their deviation."""
+    """Factor on each weight: 1 / standard deviation if the parameters are weights of standardized features."""
     base: Floats | float = 0.0
-    """What is added to each score."""
+    """Added to the scores."""
 
     def scores(self, parameters: Floats, n_threads: int | None = None) -> Floats:
         """See `Scorer`."""
@@ -70,7 +70,7 @@ def pull_back_net(
     last: int,
     sums: Reals,
 ) -> None:
-    """sums[b]: the gradient of the rows in block b by the weights, for the blocks from first to last."""
+    """sums[b]: the gradient with respect to the weights, summed over the rows of block b, for blocks first to last."""
     n_features, n_units, widest = layers.sizes[0], layers.sizes[1:].sum(), layers.sizes[1:].max()
     n_block = rows_in_block(n_features)
     scaled, units = np.empty((n_block, n_features), weights.dtype), np.empty(n_block * n_units, weights.dtype)
@@ -89,13 +89,13 @@ def pull_back_net(
 @final
 @dataclass(frozen=True, eq=False)
 class NetScorer(Scorer):
-    """A net, in double precision: line searches need more digits than single precision has."""
+    """A net in double precision, which line searches need."""
 
     layers: Layers
     scaling: Scaling
     features: Features
     rows: Ints
-    """The rows of `features`, query after query."""
+    """The rows of `features`, grouped by query."""
     base: Floats | float = 0.0
 
     def scores(self, parameters: Floats, n_threads: int | None = None) -> Floats:
