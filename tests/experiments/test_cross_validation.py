@@ -11,6 +11,7 @@ import pytest
 import swaprank as sr
 from swaprank.experiments.folds import find_folds, make_folds
 from swaprank.experiments.grids import candidates, parse_grid
+from swaprank.rankers.ranker import FitRequest
 from swaprank.rankers.tree_ranker import TreeRanker
 
 
@@ -26,9 +27,9 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> list[sr.Dataset]:
     trained: list[sr.Dataset] = []
     real = TreeRanker._fit
 
-    def counted(self: TreeRanker, data: sr.Dataset, *others: Any) -> None:
-        trained.append(data)
-        real(self, data, *others)
+    def counted(self: TreeRanker, request: FitRequest) -> None:
+        trained.append(request.data)
+        real(self, request)
 
     monkeypatch.setattr(TreeRanker, "_fit", counted)
     return trained

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, final
 
@@ -18,8 +18,7 @@ from swaprank.metrics.metric import BoundMetric, Metric
 from swaprank.models.ensemble import Ensemble, member_scores
 from swaprank.models.linear import LinearModel
 from swaprank.rankers.parameter_checks import check_parameters
-from swaprank.rankers.ranker import Ranker
-from swaprank.rankers.rounds import Callback
+from swaprank.rankers.ranker import FitRequest, Ranker
 
 _BETTER = 1e-11
 
@@ -72,23 +71,14 @@ class Combination(EnsembleRanker):
         members: Any = None,
         n_threads: int | None = None,
     ) -> None:
-        self.metric = metric
-        self.whole_line = whole_line
-        self.members = members
-        self.n_threads = n_threads
+        self._set_parameters(locals())
 
-    def _fit(
-        self,
-        data: Dataset,
-        valid: Mapping[str, Dataset],
-        metrics: str | Metric | Sequence[str | Metric] | None,
-        base: Any,
-        callbacks: Sequence[Callback],
-    ) -> None:
+    def _fit(self, request: FitRequest) -> None:
+        data = request.data
         check_parameters(self)
-        if valid or metrics is not None or callbacks:
-            raise DataError("a combination has no training rounds: it takes no valid, metrics or callbacks.")
-        members = self._member_models(data, base)
+        if request.valid or request.callbacks:
+            raise DataError("a combination has no training rounds: it takes no valid or callbacks.")
+        members = self._member_models(data, request.base)
         if len(members) > 2:
             raise ParameterError(f"a combination takes two rankers, found {len(members)}; stack takes any number.")
         scores = member_scores(members, data.features, self.n_threads)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -15,8 +15,7 @@ from swaprank.metrics.metric import Metric
 from swaprank.models.ensemble import Ensemble, ScoreScale, member_scores
 from swaprank.models.model import Model
 from swaprank.rankers.lambdarank import LambdaRank
-from swaprank.rankers.ranker import Ranker
-from swaprank.rankers.rounds import Callback
+from swaprank.rankers.ranker import FitRequest, Ranker
 
 
 @final
@@ -58,23 +57,10 @@ class Stacked(EnsembleRanker):
         random_state: int = 0,
         n_threads: int | None = None,
     ) -> None:
-        self.metric = metric
-        self.hidden = hidden
-        self.n_epochs = n_epochs
-        self.learning_rate = learning_rate
-        self.early_stopping_rounds = early_stopping_rounds
-        self.members = members
-        self.random_state = random_state
-        self.n_threads = n_threads
+        self._set_parameters(locals())
 
-    def _fit(
-        self,
-        data: Dataset,
-        valid: Mapping[str, Dataset],
-        metrics: str | Metric | Sequence[str | Metric] | None,
-        base: Any,
-        callbacks: Sequence[Callback],
-    ) -> None:
+    def _fit(self, request: FitRequest) -> None:
+        data, valid, metrics, base, callbacks = request
         members = self._member_models(data, base)
         scale = fit_scale(member_scores(members, data.features, self.n_threads), data)
         net = LambdaRank(

@@ -86,7 +86,7 @@ class Trainer:
         else:
             batch = 0 if self.rules.training == "online" else batch
             done = train_pair_epoch(*common, batch, self.weights, self.scores)
-        self.bound.check(self.grad, self.scores)
+        self.bound.check(self.scores, self.grad, self.hess)
         if done < len(queries) or not np.isfinite(self.weights).all():
             raise ParameterError(
                 f"the weights diverged in epoch {number}: learning_rate={self.rules.learning_rate:g} is "

@@ -30,9 +30,6 @@ from swaprank.objectives.query_gradients import gradients_of, longest_of, weigh_
 Gradients = Callable[..., tuple[Any, Any]]
 """(labels, scores, indptr) -> (grad, hess)"""
 
-OK, RAISED, SKIPPED, BAD_GRADIENT, BAD_HESSIAN = range(5)
-"""What became of a query. A Python function is not called any more after it has raised."""
-
 _DOUBLES = types.CPointer(types.float64)  # type: ignore[no-untyped-call]
 _SIGNATURE = types.int64(_DOUBLES, _DOUBLES, _DOUBLES, _DOUBLES, types.int64)
 _POINTER = ctypes.POINTER(ctypes.c_double)
@@ -44,9 +41,7 @@ class OwnArrays(NamedTuple):
 
     labels: Floats
     address: int
-    """Of int64 f(double *labels, double *scores, double *grad, double *hess, int64 n)."""
-    failures: Floats
-    """(n_queries, 2): what became of each query, and the value that was found there."""
+    """Of int64 f(double *labels, double *scores, double *grad, double *hess, int64 n), which is not 0 on failure."""
 
 
 @intrinsic
@@ -69,53 +64,28 @@ def _call_at(typingctx: Any, address: Any, labels: Any, scores: Any, grad: Any, 
 _call: Callable[[int, Floats, Floats, Floats, Floats], int] = _call_at  # type: ignore[assignment]
 
 
-@kernel
-def find_bad_value(grad: Floats, hess: Floats) -> tuple[int, int]:
-    """What is wrong with the gradients of documents, and the first document where it is."""
-    for r in range(len(grad)):
-        if not np.isfinite(grad[r]):
-            return BAD_GRADIENT, r
-        if not (np.isfinite(hess[r]) and hess[r] >= 0.0):
-            return BAD_HESSIAN, r
-    return OK, 0
-
-
 @gradients_of(OwnArrays)
 @kernel
 def own_queries(
     arrays: OwnArrays, indptr: Ints, scores: Floats, first: int, last: int, grad: Floats, hess: Floats
 ) -> None:
-    """Write grad and hess of the queries from first to last; zeros, and an entry in failures, where that fails."""
+    """Write grad and hess of the queries from first to last; the gradient of a query whose function failed is NaN."""
     longest = longest_of(indptr, first, last)
     labels, own_scores = np.empty(longest), np.empty(longest)
     for query in range(first, last):
         start, stop = indptr[query], indptr[query + 1]
-        n = stop - start
-        if n == 0:
-            continue
         # The function gets copies: it may write into them.
-        for r in range(n):
-            labels[r] = arrays.labels[start + r]
-            own_scores[r] = scores[start + r]
-            grad[start + r] = 0.0
-            hess[start + r] = 0.0
-        g, h = grad[start:stop], hess[start:stop]
-        status, value = _call(arrays.address, labels[:n], own_scores[:n], g, h), 0.0
-        if status == OK:
-            status, place = find_bad_value(g, h)
-            value = g[place] if status == BAD_GRADIENT else h[place]
-        if status != OK:
-            for r in range(n):
-                g[r] = 0.0
-                h[r] = 0.0
-            if status != SKIPPED:
-                arrays.failures[query, 0] = status
-                arrays.failures[query, 1] = value
+        for r in range(stop - start):
+            labels[r], own_scores[r] = arrays.labels[start + r], scores[start + r]
+            grad[start + r], hess[start + r] = 0.0, 0.0
+        n, g, h = stop - start, grad[start:stop], hess[start:stop]
+        if n > 0 and _call(arrays.address, labels[:n], own_scores[:n], g, h) != 0:
+            g[:] = np.nan
 
 
 @lru_cache(maxsize=128)
 def compiled_query_kernel(python: FunctionType) -> Any:
-    """The function as machine code with a fixed address; it returns RAISED if the function raised."""
+    """The function as machine code with a fixed address; it returns 1 if the function raised."""
     try:
         # Indices are checked: one out of range must become an error, and not touch other memory.
         inner = njit(error_model="numpy", nogil=True, boundscheck=True)(python)
@@ -141,8 +111,6 @@ def python_callback(gradients: Gradients, errors: list[BaseException]) -> Any:
     """The Python function as a C function of one query, which takes the GIL; what it raises goes into `errors`."""
 
     def call(labels: Any, scores: Any, grad: Any, hess: Any, n: int) -> int:
-        if errors:
-            return SKIPPED
         try:
             lists = [np.ctypeslib.as_array(pointer, (n,)) for pointer in (labels, scores)]
             found = call_gradients(gradients, lists[0], lists[1], np.array([0, n]))
@@ -150,8 +118,7 @@ def python_callback(gradients: Gradients, errors: list[BaseException]) -> Any:
                 np.ctypeslib.as_array(pointer, (n,))[:] = values
         except BaseException as error:
             errors.append(error)
-            return RAISED
-        return OK
+        return len(errors)
 
     return _C_SIGNATURE(call)
 
@@ -233,7 +200,7 @@ class CustomObjective(Objective):
         else:
             code = python_callback(self.gradients, errors)
             address = int(ctypes.cast(code, ctypes.c_void_p).value or 0)
-        arrays = OwnArrays(contiguous_floats(data.by_query(data.labels)), address, np.zeros((data.n_queries, 2)))
+        arrays = OwnArrays(contiguous_floats(data.by_query(data.labels)), address)
         indptr, lengths = np.array(data.indptr), np.diff(data.indptr).astype(np.float64)
         chunks = objective_chunks(indptr, lengths**2, n_threads)
         return BoundCustom(self, arrays, indptr, document_weights(data), chunks, data.qids, code, errors)
@@ -259,60 +226,44 @@ class BoundCustom(BoundObjective):
         """See `BoundObjective`."""
         if self.objective.gradients is None:
             write_gradients(self.arrays, self, self.chunks, scores, grad, hess, taken)
-            self.check(grad, scores)
-            return
-        try:
-            found = call_gradients(self.objective.gradients, self.arrays.labels, scores, self.indptr)
-        except Exception as error:
-            raise self._error(_said(error)) from error
-        grad[:], hess[:] = found
-        status, row = find_bad_value(grad, hess)
-        if status != OK:
-            query = int(np.searchsorted(self.indptr, row, side="right")) - 1
-            raise self._error(_bad_value(status, grad[row] if status == BAD_GRADIENT else hess[row]), query)
-        weigh_queries(self.weights, self.indptr, 0, len(self.indptr) - 1, grad, hess)
+        else:
+            try:
+                grad[:], hess[:] = call_gradients(self.objective.gradients, self.arrays.labels, scores, self.indptr)
+            except Exception as error:
+                raise self._error(error) from error
+            weigh_queries(self.weights, self.indptr, 0, len(self.indptr) - 1, grad, hess)
+        self.check(scores, grad, hess)
 
     def kernel_arrays(self) -> Any:
         """See `BoundObjective`."""
         return self.arrays
 
-    def check(self, grad: Floats, scores: Floats) -> None:
+    def check(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """See `BoundObjective`; the first query that failed is reported."""
-        failed = np.flatnonzero(self.arrays.failures[:, 0])
-        if len(failed) == 0:
+        bad = np.flatnonzero(~(np.isfinite(grad) & np.isfinite(hess) & (hess >= 0.0)))
+        if len(bad) == 0:
             return
-        query, error = int(failed[0]), self.errors[0] if self.errors else None
-        status, value = self.arrays.failures[query].tolist()
-        self.arrays.failures[:] = 0.0
+        query = int(np.searchsorted(self.indptr, bad[0], side="right")) - 1
+        error = self.errors[0] if self.errors else self._raised(query, scores)
         self.errors.clear()
-        if status != RAISED:
-            raise self._error(_bad_value(int(status), value), query)
-        if error is None:
-            error = self._raised(query, scores)
-        elif not isinstance(error, Exception):
-            raise error  # Ctrl-C
-        raise self._error("it raised an exception" if error is None else _said(error), query) from error
+        if error is None and np.isfinite(grad[bad[0]]):
+            error = ParameterError(f"a hessian is {hess[bad[0]]:g}; it must be a finite number of 0 or more.")
+        elif error is None:
+            error = ParameterError(f"a gradient is {grad[bad[0]]:g}; it must be a finite number.")
+        raise (self._error(error, query) if isinstance(error, Exception) else error) from error  # else Ctrl-C
 
     def _raised(self, query: int, scores: Floats) -> Exception | None:
         """The exception of the query kernel, from calling it again without compilation."""
         rows = slice(self.indptr[query], self.indptr[query + 1])
-        labels, n = self.arrays.labels[rows].copy(), int(self.indptr[query + 1] - self.indptr[query])
+        lists = [values[rows].copy() for values in (self.arrays.labels, scores)]
         try:
-            self.objective._query_function()(labels, scores[rows].copy(), np.zeros(n), np.zeros(n))
+            if self.objective.gradients is None:
+                self.objective._query_function()(*lists, *(np.zeros(len(lists[0])) for _ in range(2)))
         except Exception as error:
             return error
         return None
 
-    def _error(self, what: str, query: int | None = None) -> ParameterError:
+    def _error(self, error: BaseException, query: int | None = None) -> ParameterError:
+        what = str(error) if isinstance(error, ParameterError) else f"it raised {type(error).__name__}: {error}"
         where = "" if query is None else f" in query {self.qids[query]}"
         return ParameterError(f"the objective '{self.objective}' failed{where}: {what}")
-
-
-def _said(error: BaseException) -> str:
-    return str(error) if isinstance(error, ParameterError) else f"it raised {type(error).__name__}: {error}"
-
-
-def _bad_value(status: int, value: float) -> str:
-    if status == BAD_GRADIENT:
-        return f"a gradient is {value:g}; it must be a finite number."
-    return f"a hessian is {value:g}; it must be a finite number of 0 or more."

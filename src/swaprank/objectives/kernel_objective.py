@@ -71,13 +71,13 @@ class BoundKernelObjective(BoundObjective):
     def update(self, scores: Floats, grad: Floats, hess: Floats, taken: Bools | None = None) -> None:
         """See `BoundObjective`."""
         write_gradients(self.arrays, self, self.chunks, scores, grad, hess, taken)
-        self.check(grad, scores)
+        self.check(scores, grad, hess)
 
     def kernel_arrays(self) -> Any:
         """See `BoundObjective`."""
         return self.arrays
 
-    def check(self, grad: Floats, scores: Floats) -> None:
+    def check(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """See `BoundObjective`: an own metric that fails leaves NaN in the gradient."""
         if self.own_metric and not np.isfinite(grad.sum()):
             raise MetricError(

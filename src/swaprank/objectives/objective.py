@@ -33,7 +33,7 @@ class BoundObjective(ABC):
         """The arrays that `query_gradients` takes; None if the gradient of a query depends on other queries."""
         return None
 
-    def check(self, grad: Floats, scores: Floats) -> None:
+    def check(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Raise the error of a user's function that failed; for callers of `query_gradients`, which cannot raise."""
         return
 

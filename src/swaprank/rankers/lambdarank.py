@@ -90,26 +90,7 @@ class LambdaRank(NetRanker):
         random_state: int = 0,
         n_threads: int | None = None,
     ) -> None:
-        self.metric = metric
-        self.hidden = hidden
-        self.objective = objective
-        self.construction = construction
-        self.activation = activation
-        self.n_epochs = n_epochs
-        self.learning_rate = learning_rate
-        self.decay = decay
-        self.optimizer = optimizer
-        self.batch_queries = batch_queries
-        self.log_features = log_features
-        self.standardize = standardize
-        self.restart_rounds = restart_rounds
-        self.early_stopping_rounds = early_stopping_rounds
-        self.sigma = sigma
-        self.normalize = normalize
-        self.truncation = truncation
-        self.base_ranker = base_ranker
-        self.random_state = random_state
-        self.n_threads = n_threads
+        self._set_parameters(locals())
 
     def _bound(self, data: Dataset) -> BoundObjective:
         if not isinstance(self.normalize, bool):

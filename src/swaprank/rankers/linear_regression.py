@@ -8,16 +8,14 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.data.dataset import Dataset
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
-from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.linear import LinearModel
 from swaprank.models.scaling import units_of
 from swaprank.rankers.linear_fitting import center_weights, fit_problem, needs_folds, regularizations, watched_evaluator
 from swaprank.rankers.parameter_checks import check_parameters, check_word
-from swaprank.rankers.ranker import Ranker
-from swaprank.rankers.rounds import Callback, Measured, run_rounds
+from swaprank.rankers.ranker import FitRequest, Ranker
+from swaprank.rankers.rounds import Measured, run_rounds
 from swaprank.smoothrank.architectures import LinearArchitecture
 from swaprank.smoothrank.candidates import Evaluator, mean_ignoring_nan, query_folds
 from swaprank.smoothrank.ridge import STRENGTHS
@@ -76,34 +74,19 @@ class LinearRegressionRanker(Ranker):
         random_state: int = 0,
         n_threads: int | None = None,
     ) -> None:
-        self.target = target
-        self.metric = metric
-        self.regularization = regularization
-        self.overweight = overweight
-        self.standardize = standardize
-        self.n_folds = n_folds
-        self.base_ranker = base_ranker
-        self.random_state = random_state
-        self.n_threads = n_threads
+        self._set_parameters(locals())
 
     @property
     def coef_(self) -> Floats:
         """The weight of every feature."""
         return self.model_.weights
 
-    def _fit(
-        self,
-        data: Dataset,
-        valid: Mapping[str, Dataset],
-        metrics: str | Metric | Sequence[str | Metric] | None,
-        base: Any,
-        callbacks: Sequence[Callback],
-    ) -> None:
+    def _fit(self, request: FitRequest) -> None:
+        data, valid, metrics, base, callbacks = request
         strengths = self._check()
-        chosen = [self._metric()] if metrics is None else parse_metrics(metrics)
         architecture = LinearArchitecture(units_of(data.features, self.standardize))
         center = center_weights(base, architecture, data)
-        measured = Measured(valid, chosen, lambda other: np.zeros(len(other)), self.n_threads)
+        measured = Measured(valid, metrics, lambda other: np.zeros(len(other)), self.n_threads)
         scorers = {name: architecture.scorer(other) for name, other in valid.items()}
         labels = np.array(data.by_query(data.labels))
         targets = labels if self.target == "labels" else self._metric().bind(labels, data.indptr).terms.gains
@@ -117,7 +100,7 @@ class LinearRegressionRanker(Ranker):
             fits, values = fit(problem.all_queries), []
             if by_folds:
                 folds = query_folds(data.n_queries, self.n_folds or FOLDS, int(self.random_state))
-                training = Evaluator(problem.scorer, bind_metric(chosen[0], data, refuse_constant=True))
+                training = Evaluator(problem.scorer, bind_metric(metrics[0], data, refuse_constant=True))
                 values = cross_validate(fit, folds, training, watched, self.n_threads)
             elif watched and len(fits) > 1:
                 values = [mean_ignoring_nan(watched.per_query(weights, self.n_threads)) for weights in fits]

@@ -53,24 +53,7 @@ class MART(TreeRanker):
         random_state: int = 0,
         n_threads: int | None = None,
     ) -> None:
-        self.objective = objective
-        self.metric = metric
-        self.n_trees = n_trees
-        self.n_leaves = n_leaves
-        self.learning_rate = learning_rate
-        self.min_docs_in_leaf = min_docs_in_leaf
-        self.l2 = l2
-        self.min_gain = min_gain
-        self.max_depth = max_depth
-        self.max_bins = max_bins
-        self.sigma = sigma
-        self.feature_fraction = feature_fraction
-        self.query_fraction = query_fraction
-        self.document_fraction = document_fraction
-        self.early_stopping_rounds = early_stopping_rounds
-        self.base_ranker = base_ranker
-        self.random_state = random_state
-        self.n_threads = n_threads
+        self._set_parameters(locals())
 
     def _objective(self) -> Objective:
         given = given_objective(self, LOSSES, ("sigma",))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -13,8 +13,6 @@ import numpy as np
 from swaprank.arrays import Bools, Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError, did_you_mean
-from swaprank.metrics.metric import Metric
-from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.activations import ACTIVATIONS, Activation
 from swaprank.models.layers import make_layers, random_weights, weight_generator
 from swaprank.models.net import Net
@@ -24,7 +22,7 @@ from swaprank.nets.optimizers import OPTIMIZERS, Optimizer, Stepper
 from swaprank.objectives.objective import BoundObjective
 from swaprank.rankers.base_model import base_model
 from swaprank.rankers.parameter_checks import check_net_shape, check_parameters, check_word
-from swaprank.rankers.ranker import Ranker, as_dataset
+from swaprank.rankers.ranker import FitRequest, Ranker, as_dataset
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
 
 
@@ -60,21 +58,15 @@ class NetRanker(Ranker):
         """How the gradients of pairs reach the weights."""
         return "factored"
 
-    def _fit(
-        self,
-        data: Dataset,
-        valid: Mapping[str, Dataset],
-        metrics: str | Metric | Sequence[str | Metric] | None,
-        base: Any,
-        callbacks: Sequence[Callback],
-    ) -> None:
+    def _fit(self, request: FitRequest) -> None:
+        data, valid, metrics, base, callbacks = request
         self._check_parameters()
         if self.early_stopping_rounds is not None and not valid:
             raise DataError("early_stopping_rounds needs a data set to watch: fit(train, valid=…).")
         net = self._new_net(data) if base is None else self._start_net(base, data)
         measured = Measured(
             valid,
-            [self._metric()] if metrics is None else parse_metrics(metrics),
+            metrics,
             lambda other: self._plus_base_score(net.score(other.features, self.n_threads), other),
             self.n_threads,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -18,9 +18,22 @@ from swaprank.errors import DataError, MetricError
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import OWN_METRIC, Metric
 from swaprank.metrics.parse import metric as parse_metric
+from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.model import Model
 from swaprank.rankers.rounds import Callback, History
 from swaprank.rankers.saving import save
+
+
+class FitRequest(NamedTuple):
+    """What `fit` was called with, checked."""
+
+    data: Dataset
+    valid: Mapping[str, Dataset]
+    metrics: list[Metric]
+    """What is measured on the sets of `valid`."""
+    base: Any
+    """A fitted ranker to start from, or None."""
+    callbacks: Sequence[Callback]
 
 
 class Ranker(BaseEstimator):  # type: ignore[misc]
@@ -92,19 +105,13 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
                 raise DataError(
                     f"the set '{name}' has {other.n_features} features, but the training data has {data.n_features}."
                 )
-        self._fit(data, sets, metrics, self.base_ranker if base is None else base, callbacks)
+        chosen = [self._metric()] if metrics is None else parse_metrics(metrics)
+        self._fit(FitRequest(data, sets, chosen, self.base_ranker if base is None else base, callbacks))
         self._set_features(data)
         return self
 
     @abstractmethod
-    def _fit(
-        self,
-        data: Dataset,
-        valid: Mapping[str, Dataset],
-        metrics: str | Metric | Sequence[str | Metric] | None,
-        base: Any,
-        callbacks: Sequence[Callback],
-    ) -> None:
+    def _fit(self, request: FitRequest) -> None:
         """Learn from checked data, and set all attributes with a trailing underscore but those of the features."""
 
     def predict(self, X: Any) -> Floats:
@@ -150,6 +157,11 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     def __sklearn_clone__(self) -> Any:
         """A copy without what was learned; the base ranker keeps what it learned, for that is what it is for."""
         return type(self)(**self.get_params(deep=False))
+
+    def _set_parameters(self, arguments: Mapping[str, Any]) -> None:
+        """Store the arguments of `__init__` as attributes of the same names, as scikit-learn wants it."""
+        for name in self._get_param_names():
+            setattr(self, name, arguments[name])
 
     def _fitted_values(self) -> dict[str, Any]:
         """What was found beside the model, as plain values for a model file."""

@@ -77,29 +77,12 @@ class RankNet(NetRanker):
         random_state: int = 0,
         n_threads: int | None = None,
     ) -> None:
-        self.hidden = hidden
-        self.metric = metric
-        self.objective = objective
-        self.training = training
-        self.ties = ties
-        self.activation = activation
-        self.n_epochs = n_epochs
-        self.learning_rate = learning_rate
-        self.decay = decay
-        self.optimizer = optimizer
-        self.batch_queries = batch_queries
-        self.log_features = log_features
-        self.standardize = standardize
-        self.restart_rounds = restart_rounds
-        self.early_stopping_rounds = early_stopping_rounds
-        self.sigma = sigma
-        self.base_ranker = base_ranker
-        self.random_state = random_state
-        self.n_threads = n_threads
+        self._set_parameters(locals())
 
     def _training(self) -> Training:
         check_word("training", self.training, TRAININGS)
-        return self.training
+        training: Training = self.training
+        return training
 
     def _bound(self, data: Dataset) -> BoundObjective:
         if not isinstance(self.ties, bool):

@@ -12,7 +12,6 @@ from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
-from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.activations import ACTIVATIONS, Activation
 from swaprank.models.kernel_map import KERNELS, Kernel, fit_kernel_map
 from swaprank.models.layers import make_layers
@@ -22,7 +21,7 @@ from swaprank.objectives.smooth import SMOOTHINGS, Smoothing, SmoothObjective
 from swaprank.rankers.base_model import base_model
 from swaprank.rankers.linear_fitting import center_weights, fit_problem, needs_folds, regularizations, watched_evaluator
 from swaprank.rankers.parameter_checks import check_net_shape, check_parameters, check_word
-from swaprank.rankers.ranker import Ranker
+from swaprank.rankers.ranker import FitRequest, Ranker
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
 from swaprank.rankers.smoothrank_folds import cross_validate_annealing, renumbered
 from swaprank.smoothrank.annealing import OPTIMIZERS, Ascent, Optimizer
@@ -131,26 +130,7 @@ class SmoothRank(Ranker):
         random_state: int = 0,
         n_threads: int | None = None,
     ) -> None:
-        self.metric = metric
-        self.regularization = regularization
-        self.start = start
-        self.annealing = annealing
-        self.smoothing = smoothing
-        self.best_step = best_step
-        self.optimizer = optimizer
-        self.max_iterations = max_iterations
-        self.n_folds = n_folds
-        self.standardize = standardize
-        self.features = features
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.n_landmarks = n_landmarks
-        self.hidden = hidden
-        self.activation = activation
-        self.base_ranker = base_ranker
-        self.random_state = random_state
-        self.n_threads = n_threads
+        self._set_parameters(locals())
 
     @property
     def coef_(self) -> Floats:
@@ -160,17 +140,10 @@ class SmoothRank(Ranker):
         weights: Floats = self.model_.weights  # type: ignore[attr-defined]
         return weights
 
-    def _fit(
-        self,
-        data: Dataset,
-        valid: Mapping[str, Dataset],
-        metrics: str | Metric | Sequence[str | Metric] | None,
-        base: Any,
-        callbacks: Sequence[Callback],
-    ) -> None:
+    def _fit(self, request: FitRequest) -> None:
+        data, valid, metrics, base, callbacks = request
         strengths = self._check()
         sets = self._sets(data, valid)
-        watched = [self._metric()] if metrics is None else parse_metrics(metrics)
         smooth = SmoothObjective(self._metric(), smoothing=self.smoothing).bind(
             data, random_state=int(self.random_state), n_threads=self.n_threads
         )
@@ -184,7 +157,7 @@ class SmoothRank(Ranker):
             Ascent(problem.scorer, smooth, center, strength, self.optimizer, int(self.max_iterations))
             for strength in strengths
         ]
-        measured = Measured(sets, watched, lambda other: np.zeros(len(other)), self.n_threads)
+        measured = Measured(sets, metrics, lambda other: np.zeros(len(other)), self.n_threads)
         if not valid:
             measured.watched = measured.unusable = None
         scorers = {
@@ -193,10 +166,10 @@ class SmoothRank(Ranker):
         steps, any_step, values, interrupted = self._steps, self.best_step, {}, False
         if (len(ascents) > 1 or self.best_step) and needs_folds(data, measured, self.n_folds):
             folds = query_folds(data.n_queries, self.n_folds or FOLDS, int(self.random_state))
-            training = Evaluator(problem.scorer, bind_metric(watched[0], data, refuse_constant=True))
+            training = Evaluator(problem.scorer, bind_metric(metrics[0], data, refuse_constant=True))
             evaluators, n_threads = (training, watched_evaluator(measured, scorers)), thread_count(self.n_threads)
             of_folds = cross_validate_annealing(
-                ascents, start, folds, steps, watched[0], evaluators, callbacks, n_threads
+                ascents, start, folds, steps, metrics[0], evaluators, callbacks, n_threads
             )
             best, any_step, interrupted = choose(of_folds.values, self.best_step), False, of_folds.interrupted
             # If cross-validation was stopped early, the chosen ascent is not annealed either.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -12,14 +12,12 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
-from swaprank.metrics.metric import Metric
-from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.forest import Forest, join_forests, split_counts, split_gains
 from swaprank.models.tree_text import tree_text
 from swaprank.objectives.objective import Objective
 from swaprank.rankers.base_model import base_model
 from swaprank.rankers.parameter_checks import check_parameters
-from swaprank.rankers.ranker import Ranker
+from swaprank.rankers.ranker import FitRequest, Ranker
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
 from swaprank.trees.boosting import Booster, TreeRules, make_forest
 from swaprank.trees.routing import add_tree_scores
@@ -51,14 +49,8 @@ class TreeRanker(Ranker):
         """The number of trees in the model."""
         return self.model_.n_trees
 
-    def _fit(
-        self,
-        data: Dataset,
-        valid: Mapping[str, Dataset],
-        metrics: str | Metric | Sequence[str | Metric] | None,
-        base: Any,
-        callbacks: Sequence[Callback],
-    ) -> None:
+    def _fit(self, request: FitRequest) -> None:
+        data, valid, metrics, base, callbacks = request
         check_parameters(self)
         if self.early_stopping_rounds is not None and not valid:
             raise DataError("early_stopping_rounds needs a data set to watch: fit(train, valid=…).")
@@ -68,8 +60,7 @@ class TreeRanker(Ranker):
             zero = np.zeros(len(other)) if start is None else start.score(other.features, self.n_threads)
             return self._plus_base_score(zero, other)
 
-        chosen = [self._metric()] if metrics is None else parse_metrics(metrics)
-        measured = Measured(valid, chosen, start_scores, self.n_threads)
+        measured = Measured(valid, metrics, start_scores, self.n_threads)
         scores = np.array(data.by_query(start_scores(data)))
         booster = Booster(data, scores, self._rules(len(data)), int(self.random_state), self.n_threads)
         n_start = 0 if start is None else start.n_trees
