@@ -1,4 +1,4 @@
-"""The sweep against every order that there is, and the ranker that comes of it."""
+"""The sweep against brute force over all orders, and the ranker that uses it."""
 
 from fractions import Fraction
 from itertools import combinations
@@ -26,7 +26,7 @@ METRICS = [
 
 
 def naive_alphas(a: list[int], b: list[int], indptr: list[int]) -> list[Fraction]:
-    """One alpha between every two crossings, and one beyond each end; crossings as exact fractions."""
+    """One alpha between every two crossings, and one outside at each end; crossings are exact fractions."""
     crossings = set()
     for start, stop in zip(indptr[:-1], indptr[1:], strict=True):
         for i, j in combinations(range(start, stop), 2):
@@ -39,7 +39,7 @@ def naive_alphas(a: list[int], b: list[int], indptr: list[int]) -> list[Fraction
 
 
 def mixed(alpha: Fraction, a: list[int], b: list[int]) -> Floats:
-    """Scores that are tied if and only if they are equal, whatever rounding does."""
+    """Scores that are tied exactly if they are equal without rounding."""
     exact = [alpha * x + (1 - alpha) * y for x, y in zip(a, b, strict=True)]
     level = {score: rank for rank, score in enumerate(sorted(set(exact)))}
     return np.array([float(level[score]) for score in exact])
@@ -47,7 +47,7 @@ def mixed(alpha: Fraction, a: list[int], b: list[int]) -> Floats:
 
 @st.composite
 def two_rankings(draw: st.DrawFn) -> tuple[list[int], list[int], list[int], list[int]]:
-    """Labels, both scores, and where each query begins; few different numbers, so that many lines meet in one point."""
+    """Labels, both scores, and indptr; there are few different numbers, so that many lines cross in one point."""
     lengths = draw(st.lists(st.integers(1, 6), min_size=1, max_size=3))
     n = sum(lengths)
     labels = draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
@@ -89,7 +89,7 @@ def last_label(labels: Floats) -> float:
 def test_ties_by_document_id_hold_at_every_alpha() -> None:
     bound = sr.metric("ndcg", convention="trec").bind([1, 0, 2], [0, 3], docid=["a", "c", "b"])
     steps = sweep(bound, np.array([1.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0]))
-    # c stands before a, for both rankers tie them; b is first until the lines cross at 1/2.
+    # c is above a, because both rankers tie them; b is first until the lines cross at 1/2.
     assert steps.edges.tolist() == [0.5]
     assert_allclose(steps.values, [bound.mean([1, 2, 3]), bound.mean([2, 3, 1])])
 
@@ -119,8 +119,8 @@ def test_a_metric_that_fails_somewhere_is_refused() -> None:
         sweep(bound, np.array([0.0, 1.0]), np.array([1.0, 0.0]))
 
 
-def test_documents_that_are_tied_at_the_very_middle_are_stepped_over() -> None:
-    """Three lines meet at 1/2, which changes nothing from one side to the other, but at 1/2 itself all are tied."""
+def test_an_alpha_that_ties_documents_is_avoided() -> None:
+    """Three lines cross at 1/2. The metric is the same on both sides, but at 1/2 itself all documents are tied."""
     X = np.array([[0.0, -2.0], [-2.0, 0.0], [-1.0, -1.0]])
     data = sr.Dataset(X, [0, 0, 1], qid=[1, 1, 1])
     first, second = (sr.LinearRegressionRanker(regularization=1.0).fit(data) for _ in range(2))
@@ -132,7 +132,7 @@ def test_documents_that_are_tied_at_the_very_middle_are_stepped_over() -> None:
     assert both.interval_ == (0.0, 1.0)
 
 
-def test_of_intervals_that_are_as_good_the_widest_is_taken() -> None:
+def test_of_equally_good_intervals_the_widest_is_taken() -> None:
     steps = StepFunction(np.array([0.1, 0.2, 0.5, 0.9]), np.array([0.0, 1.0, 0.0, 1.0, 0.5]))
     best = steps.best(0.0, 1.0)
     assert (best.low, best.high, best.alpha) == pytest.approx((0.5, 0.9, 0.7))
@@ -176,7 +176,7 @@ def test_rows_in_any_order_and_other_scales_make_no_difference(
 
 
 def test_a_ranker_alone_is_kept_where_its_ties_are_the_best() -> None:
-    """With ties in row order, a tie of the second ranker is right for both queries, and every mix wrong for one."""
+    """Ties are in row order. A tie of the second ranker is right for both queries; every mix is wrong for one."""
     X = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0], [1.0, 0.0]])
     data = sr.Dataset(X, [1, 0, 1, 0], qid=[1, 1, 2, 2])
     first, second = (sr.LinearRegressionRanker(regularization=1.0).fit(data) for _ in range(2))
@@ -187,7 +187,7 @@ def test_a_ranker_alone_is_kept_where_its_ties_are_the_best() -> None:
     assert (both.alpha_, both.value_, both.interval_) == (0.0, 1.0, (0.0, 0.0))
 
 
-def test_a_ranker_with_itself_and_with_one_that_says_nothing(
+def test_a_ranker_combined_with_itself_and_with_a_constant(
     parts: tuple[sr.Dataset, sr.Dataset, sr.MART, sr.LinearRegressionRanker],
 ) -> None:
     vali, _, mart, linear = parts
@@ -203,7 +203,7 @@ def test_a_ranker_with_itself_and_with_one_that_says_nothing(
         assert both.value_ == pytest.approx(max(both.alone_))
 
 
-def test_short_lists_missing_values_and_queries_without_hope() -> None:
+def test_short_lists_missing_values_and_queries_without_relevant_documents() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     X[rng.random(X.shape) < 0.2] = np.nan
@@ -267,16 +267,24 @@ def test_damaged_files_are_refused(
     damaged = [
         ({**meta, "fitted": {**meta["fitted"], "alpha": float("nan")}}, arrays, "not finite"),
         ({**meta, "fitted": {}}, arrays, "KeyError: 'members'"),
-        (with_models(models[0]), arrays, "two members or more and a model on top; found 1"),
+        (with_models(models[0]), arrays, "at least two members and a top model; found 1"),
         (with_models(), arrays, "found 0 models"),
         (with_models(1, 2), arrays, "TypeError"),
         (meta, {**arrays, "spread": np.zeros(2)}, "above 0"),
         (meta, {**arrays, "center": np.zeros(3)}, "2 finite values of center"),
-        (meta, {name: array for name, array in arrays.items() if name != "1/weights"}, "no weights"),
-        (with_models({**models[0], "kind": "guess"}, *models[1:]), arrays, "of the kind 'guess'"),
+        (
+            meta,
+            {name: array for name, array in arrays.items() if name != "1/weights"},
+            "weights of its linear model",
+        ),
+        (with_models({**models[0], "kind": "guess"}, *models[1:]), arrays, "the kind 'guess'"),
         (with_models({}, *models[1:]), arrays, "KeyError: 'kind'"),
-        (meta, {**arrays, "0/left": arrays["0/left"] + 1000}, "no leaf"),
-        (meta, {**arrays, "2/weights": np.array([1.0]), "2/missing": np.zeros(1)}, "2 members, but its top takes 1"),
+        (meta, {**arrays, "0/left": arrays["0/left"] + 1000}, "neither a later node"),
+        (
+            meta,
+            {**arrays, "2/weights": np.array([1.0]), "2/missing": np.zeros(1)},
+            "its top model takes 1",
+        ),
     ]
     for bad_meta, bad_arrays, message in damaged:
         write_model(path, kind, bad_meta, bad_arrays)
@@ -284,7 +292,7 @@ def test_damaged_files_are_refused(
             sr.load(path)
 
 
-def test_rankers_within_rankers_without_end_are_refused(
+def test_endlessly_nested_rankers_are_an_error(
     parts: tuple[sr.Dataset, sr.Dataset, sr.MART, sr.LinearRegressionRanker], tmp_path: Path
 ) -> None:
     vali, _, mart, linear = parts
@@ -299,7 +307,7 @@ def test_rankers_within_rankers_without_end_are_refused(
         write_model(tmp_path / "model.swaprank", kind, meta, arrays)
 
 
-def test_what_cannot_be_combined_is_refused(
+def test_rankers_that_cannot_be_combined_are_errors(
     parts: tuple[sr.Dataset, sr.Dataset, sr.MART, sr.LinearRegressionRanker],
 ) -> None:
     vali, _, mart, linear = parts

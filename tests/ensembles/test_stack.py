@@ -56,7 +56,7 @@ def test_a_saved_stack_is_the_same(parts: tuple[sr.Dataset, sr.Dataset, list[Ran
             sr.load(path)
 
 
-def test_what_cannot_be_stacked_is_refused(parts: tuple[sr.Dataset, sr.Dataset, list[Ranker]]) -> None:
+def test_rankers_that_cannot_be_stacked_are_errors(parts: tuple[sr.Dataset, sr.Dataset, list[Ranker]]) -> None:
     vali, _, rankers = parts
     with pytest.raises(sr.ParameterError, match="2 or more fitted rankers"):
         sr.stack(rankers[:1], vali)
@@ -64,7 +64,7 @@ def test_what_cannot_be_stacked_is_refused(parts: tuple[sr.Dataset, sr.Dataset, 
         sr.stack(rankers, vali, n_trees=3)
 
 
-def test_a_ranker_with_one_score_a_query_does_no_harm() -> None:
+def test_a_ranker_with_one_score_per_query_has_no_effect() -> None:
     rng = np.random.default_rng(0)
     qid = np.repeat(np.arange(40), 47)
     X = np.stack((rng.normal(size=len(qid)), rng.normal(size=40)[qid]), axis=1)

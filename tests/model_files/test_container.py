@@ -112,7 +112,7 @@ def test_other_files_are_not_models(reading: Reading, data: bytes) -> None:
 
 @settings(deadline=None, max_examples=300)
 @given(header=st.binary(max_size=80), data=st.binary(max_size=40), header_bytes=st.none() | st.integers(0, 2**64 - 1))
-def test_nonsense_with_a_right_checksum_is_found(
+def test_invalid_content_with_a_correct_checksum_is_found(
     reading: Reading, header: bytes, data: bytes, header_bytes: int | None
 ) -> None:
     with pytest.raises(ModelFileError, match="its header is not valid"):
@@ -169,7 +169,7 @@ def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
         read_model(tmp_path)
 
 
-def test_what_cannot_be_written_leaves_the_old_file(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "model.swaprank"
     write_model(path, "test", {}, {})
     before = path.read_bytes()

@@ -1,4 +1,4 @@
-"""Model files of format 1, written before rankers had a common model, still load and predict the same."""
+"""Model files of format 1 still load and predict the same."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def test_an_old_file_predicts_what_it_did(name: str, tmp_path: Path) -> None:
     assert again.get_params() == ranker.get_params()
 
 
-def test_what_was_learned_beside_the_model_comes_along() -> None:
+def test_fitted_values_are_loaded_too() -> None:
     def loaded(name: str) -> sr.Ranker:
         return sr.load(FOLDER / f"{name}.swaprank")
 

@@ -48,7 +48,7 @@ def test_the_order_of_keys_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize("value", [{1: "a"}, {"$float": 1}, object(), {1, 2}, b"bytes"])
-def test_what_json_cannot_hold_is_refused(value: Any) -> None:
+def test_values_that_json_cannot_hold_are_errors(value: Any) -> None:
     with pytest.raises(ModelFileError, match="a model file cannot hold"):
         to_json({"parameter": value})
 
@@ -57,7 +57,7 @@ def test_what_json_cannot_hold_is_refused(value: Any) -> None:
     "text",
     [b"", b"{", b"NaN", b"[Infinity]", b"\xff", b'{"$float":"1"}', b'{"$float":[]}', b"[" * 100_000, b"9" * 9999],
 )
-def test_what_is_not_our_json_is_a_value_error(text: bytes) -> None:
+def test_other_json_is_a_value_error(text: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         from_json(text)
 

@@ -1,4 +1,4 @@
-"""Forests: joined, cut short, counted, and checked."""
+"""Forests: joined, truncated, counted and checked."""
 
 from __future__ import annotations
 

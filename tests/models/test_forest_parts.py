@@ -1,4 +1,4 @@
-"""Forests on disk: they come back the same, and nothing unsound comes back."""
+"""Forests in files: they are loaded unchanged, and invalid ones are errors."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_tampered_index_is_found_or_harmless(name: str, at: int, value: int) -
         forest = Forest.from_parts(FOREST.to_parts().meta, arrays)
     except ModelFileError:
         return
-    # Any feature and, where no node stands above the leaf to disagree, any count will do.
+    # Any feature is valid, and any count of a leaf that has no parent.
     assert name == "feature" or (name, at) == ("leaf_count", 4)
     X = random_documents(np.random.default_rng(2), 20)
     assert (score(forest, X) == naive_scores(forest, X)).all()

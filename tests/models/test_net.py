@@ -58,7 +58,7 @@ def test_a_net_comes_back_from_its_arrays(hidden: tuple[int, ...]) -> None:
         ({"factor": None}, {}, "its net has no factor"),
     ],
 )
-def test_nonsense_from_a_file_is_refused(arrays: dict[str, Any], meta: dict[str, Any], message: str) -> None:
+def test_invalid_parts_are_errors(arrays: dict[str, Any], meta: dict[str, Any], message: str) -> None:
     net = made()
     parts = {name: array for name, array in (net.to_parts().arrays | arrays).items() if array is not None}
     with pytest.raises(sr.ModelFileError, match=message):

@@ -12,7 +12,7 @@ from swaprank.models.scaling import MAX_SCALED, fit_scaling, scale_rows
 
 
 def scaled(X: Any, *, logged: Any = None, standardize: bool = True, rows: Any = None, of: Any = None) -> Any:
-    """X scaled by what was found on `of`, or on X itself."""
+    """X with the scaling fitted on `of`, or on X itself."""
     X = np.asarray(X, np.float32)
     known = X if of is None else np.asarray(of, np.float32)
     logged = np.zeros(X.shape[1], bool) if logged is None else np.asarray(logged)
@@ -22,7 +22,7 @@ def scaled(X: Any, *, logged: Any = None, standardize: bool = True, rows: Any = 
     return result
 
 
-def test_features_get_mean_0_and_deviation_1() -> None:
+def test_features_get_mean_0_and_standard_deviation_1() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 6)) * [1, 1e-3, 1e6, 5, 1e-20, 1] + [0, 5, 1e7, -2, 0, 1e4]
     found = scaled(X)
@@ -38,7 +38,7 @@ def test_missing_values_are_the_mean_of_the_others() -> None:
     np.testing.assert_allclose(scaled(X, standardize=False), [[1, 0], [3, 0], [2, 0]])
 
 
-def test_features_that_do_not_vary_say_nothing() -> None:
+def test_constant_features_become_0() -> None:
     X = np.full((1000, 2), 0.1)
     X[:, 1] = np.arange(1000) % 2
     found = scaled(X)
@@ -46,7 +46,7 @@ def test_features_that_do_not_vary_say_nothing() -> None:
     assert (scaled([[7.0, 1.0]], of=X)[:, 0] == 0).all()
 
 
-def test_logarithms_where_asked_for() -> None:
+def test_logarithms_of_chosen_features() -> None:
     x = np.concatenate((10.0 ** np.arange(-30, 38), -(10.0 ** np.arange(-30, 38)), [0.0, 1.0, 1e-3, 3e38]))
     x32 = x.astype(np.float32).astype(float)
     found = scaled(np.stack((x, x / 1e10), axis=1), logged=[True, False], standardize=False)
@@ -76,7 +76,7 @@ def test_any_number_of_threads_finds_the_same() -> None:
     st.booleans(),
     st.booleans(),
 )
-def test_whatever_is_finite_or_missing_stays_finite(X: Any, logged: bool, standardize: bool) -> None:
+def test_scaled_values_are_finite(X: Any, logged: bool, standardize: bool) -> None:
     found = scaled(X, logged=np.full(X.shape[1], logged), standardize=standardize)
     assert np.isfinite(found).all()
     assert np.abs(found).max() <= MAX_SCALED
@@ -89,7 +89,7 @@ def test_outliers_that_were_never_seen_stay_finite(value: float) -> None:
 
 
 @pytest.mark.parametrize("logged", [False, True])
-def test_what_is_missing_counts_as_the_mean(logged: bool) -> None:
+def test_missing_values_are_replaced_by_the_mean(logged: bool) -> None:
     X = np.random.default_rng(1).lognormal(size=(300, 2))
     holes = X.copy()
     holes[::5, 1] = np.nan

@@ -1,4 +1,4 @@
-"""Small data, and nets that learn it in a moment."""
+"""Small data, and small nets for it."""
 
 from __future__ import annotations
 

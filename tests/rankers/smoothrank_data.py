@@ -1,4 +1,4 @@
-"""What the tests of SmoothRank learn from."""
+"""The training data of the tests of SmoothRank."""
 
 from __future__ import annotations
 

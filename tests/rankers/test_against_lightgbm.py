@@ -25,7 +25,7 @@ def splits_of(node: dict[str, Any]) -> list[tuple[int, float]]:
 @pytest.mark.parametrize("metric", ["ndcg@10", "map", "err"])
 def test_first_trees_are_lightgbms(metric: str) -> None:
     (made,) = sr.datasets.random_net((300,), n_features=6, n_documents=20, levels=5, random_state=1)
-    # Whole numbers: every library has the same bins, one a value.
+    # Whole numbers: both libraries have the same bins, one per value.
     X = np.round(made.features * 20).astype(np.float32)
     qid = np.repeat(made.qids, np.diff(made.indptr))
     data = sr.Dataset(X, made.labels, qid=qid)

@@ -31,9 +31,9 @@ def test_regression_is_least_squares() -> None:
 
 
 def test_regression_chooses_shrinks_and_saves(tmp_path: Path) -> None:
-    told: list[sr.Progress] = []
-    ranker = sr.LinearRegressionRanker(overweight=True).fit(TRAIN, valid=VALI, callbacks=[told.append])
-    assert len(told) == 1
+    progress: list[sr.Progress] = []
+    ranker = sr.LinearRegressionRanker(overweight=True).fit(TRAIN, valid=VALI, callbacks=[progress.append])
+    assert len(progress) == 1
     assert ranker.candidates_[ranker.regularization_] == max(ranker.candidates_.values())
     assert ranker.history_["valid"]["ndcg@10"] == [max(ranker.candidates_.values())]
     assert sr.LinearRegressionRanker(n_folds=4).fit(TRAIN, valid=VALI).candidates_ != ranker.candidates_
@@ -49,7 +49,7 @@ def test_regression_chooses_shrinks_and_saves(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("overweight", [False, True])
 @pytest.mark.parametrize("data", [TRAIN, BASED], ids=["no base scores", "base scores"])
-def test_what_weights_are_held_to_changes_nothing_where_nothing_holds_them(data: sr.Dataset, overweight: bool) -> None:
+def test_the_center_does_not_matter_without_regularization(data: sr.Dataset, overweight: bool) -> None:
     base = sr.LinearRegressionRanker(regularization=1.0).fit(TRAIN)
     free = sr.LinearRegressionRanker(regularization=0, overweight=overweight)
     np.testing.assert_allclose(free.fit(data, base=base).coef_, free.fit(data).coef_, rtol=1e-6, atol=1e-9)
@@ -114,7 +114,7 @@ def test_a_failed_fit_leaves_the_regression_as_it_was() -> None:
     ranker = sr.LinearRegressionRanker(regularization=(1.0, 0.1)).fit(TRAIN)
     before = ranker.regularization_, ranker.candidates_, ranker.predict(TEST).tolist()
 
-    def fail(told: sr.Progress) -> None:
+    def fail(progress: sr.Progress) -> None:
         raise RuntimeError
 
     with pytest.raises(RuntimeError):

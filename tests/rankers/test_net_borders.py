@@ -44,7 +44,7 @@ def test_missing_values_count_as_the_mean() -> None:
     assert measured(ranker) > 0.7
 
 
-def test_standardising_makes_units_of_measurement_unimportant() -> None:
+def test_with_standardization_units_of_features_do_not_matter() -> None:
     factors = (2.0 ** np.arange(-12, 12, 3)).astype(np.float32)
     plain, other = (small().fit(X, TRAIN.labels, qid=QID) for X in (TRAIN.features, TRAIN.features * factors))
     np.testing.assert_array_equal(plain.predict(TEST), other.predict(TEST.features * factors))
@@ -66,7 +66,7 @@ def test_logarithms_of_counts_are_learned_from() -> None:
     np.testing.assert_array_equal(by_name.predict(data), logged.predict(data))
     with pytest.raises(sr.DataError, match="log_features: no feature 'click'; did you mean 'clicks'"):
         sr.RankNet(log_features=("click",)).fit(data)
-    with pytest.raises(sr.ParameterError, match=r"found True. For a mask, give the numbers: np.flatnonzero"):
+    with pytest.raises(sr.ParameterError, match=r"found True. Instead of a mask, give np.flatnonzero"):
         sr.RankNet(log_features=(True, False, False)).fit(data)
     with pytest.raises(sr.DataError, match="log_features: there is no feature 3: there are 3, numbered from 0"):
         sr.RankNet(log_features=(3,)).fit(data)
@@ -141,7 +141,7 @@ def test_bad_requests_get_a_clear_error() -> None:
     with pytest.raises(sr.ParameterError, match="ties must be True or False; found 'yes'"):
         sr.RankNet(ties="yes").fit(TRAIN)  # type: ignore[arg-type]
     base = small(n_epochs=1).fit(TRAIN)
-    with pytest.raises(sr.ParameterError, match="the base ranker has hidden=\\(5,\\) and activation='tanh', found"):
+    with pytest.raises(sr.ParameterError, match="the base ranker has hidden=\\(5,\\) and activation='tanh', but the"):
         small(hidden=(6,)).fit(TRAIN, base=base)
     with pytest.raises(sr.ParameterError, match="found LambdaRank that is not fitted"):
         small().fit(TRAIN, base=small())

@@ -61,7 +61,7 @@ def test_the_generating_architecture_learns_a_thousand_vectors_without_error() -
     # [Burges2005, section 5.1]: 50 features, ten hidden units, 20 lists of 50 documents.
     (train,) = sr.datasets.random_net((20,), random_state=1)
     ranker = sr.RankNet((10,), metric="pairwise", sigma=3.0, learning_rate=0.01, decay=0.99, n_epochs=1000)
-    ranker.fit(train, valid=train, callbacks=[lambda told: told.measured["valid"]["pairwise"] == 1.0])
+    ranker.fit(train, valid=train, callbacks=[lambda progress: progress.measured["valid"]["pairwise"] == 1.0])
     assert measured(ranker, "pairwise", train) == 1.0
 
 
@@ -77,7 +77,7 @@ def test_model_is_identical_for_any_thread_count_and_run(tmp_path: Path) -> None
 
 
 def test_rows_in_any_order_learn_and_score_the_same() -> None:
-    # Column by column through the lists: queries still appear in the same order, but no list stands together.
+    # The first document of every query, then the second, and so on: queries still appear in the same order.
     order = np.arange(len(TRAIN)).reshape(100, 20).T.ravel()
     scattered = sr.Dataset(TRAIN.features[order], TRAIN.labels[order], qid=QID[order])
     assert scattered.order is not None
@@ -107,7 +107,7 @@ def test_the_last_epoch_is_kept_where_nothing_is_watched() -> None:
     assert ranker.history_ == {}
 
 
-def test_a_watched_set_that_says_nothing_chooses_nothing() -> None:
+def test_a_watched_set_whose_metric_is_constant_chooses_nothing() -> None:
     nothing = sr.Dataset(VALI.features, np.zeros(len(VALI)), qid=np.repeat(VALI.qids, np.diff(VALI.indptr)))
     for metric in ("ndcg@10(empty=skip)", "ndcg@10"):
         ranker = small(n_epochs=4).fit(TRAIN, valid=nothing, metrics=metric)
@@ -129,18 +129,18 @@ def test_early_stopping() -> None:
 def test_a_callback_sees_every_epoch_and_can_stop() -> None:
     seen: list[sr.Progress] = []
 
-    def look(told: sr.Progress) -> bool:
-        seen.append(told)
-        return told.round == 4
+    def look(progress: sr.Progress) -> bool:
+        seen.append(progress)
+        return progress.round == 4
 
     ranker = small().fit(TRAIN, valid=VALI, callbacks=[look])
-    assert [told.round for told in seen] == [1, 2, 3, 4]
+    assert [progress.round for progress in seen] == [1, 2, 3, 4]
     assert ranker.n_rounds_ == 4
 
 
 def test_ctrl_c_keeps_the_best_epoch_so_far() -> None:
-    def interrupt(told: sr.Progress) -> None:
-        if told.round == 6:
+    def interrupt(progress: sr.Progress) -> None:
+        if progress.round == 6:
             signal.raise_signal(signal.SIGINT)
 
     ranker = small(n_epochs=1000).fit(TRAIN, valid=VALI, callbacks=[interrupt])
@@ -163,7 +163,7 @@ def test_ctrl_c_at_any_moment_leaves_a_net() -> None:
 
 
 def test_the_learning_rate_falls_when_the_training_measure_does() -> None:
-    # With steps this long the measure goes up and down; with decay they become short, and it settles.
+    # With such long steps the metric goes up and down. With decay the steps become short, and it converges.
     wild, tamed = (
         small(optimizer="sgd", learning_rate=1.0, n_epochs=60, decay=decay).fit(TRAIN, valid={"train": TRAIN})
         for decay in (1.0, 0.5)
@@ -174,12 +174,12 @@ def test_the_learning_rate_falls_when_the_training_measure_does() -> None:
     assert late["tamed"] < late["wild"] / 5
 
 
-def test_a_plateau_begins_anew_and_the_best_is_kept() -> None:
+def test_a_plateau_restarts_and_the_best_epoch_is_kept() -> None:
     steps = {"optimizer": "sgd", "learning_rate": 1e-30, "n_epochs": 12}
     constant = small(**steps).fit(TRAIN, valid=TRAIN)
     assert len(set(constant.history_["valid"]["ndcg@10"])) == 1
     restarted = small(**steps, restart_rounds=3).fit(TRAIN, valid=TRAIN)
-    # Nothing is learned: what changes are the beginnings, of epochs 1 to 4, 5 to 8 and 9 to 12.
+    # The learning rate is nearly 0: only restarts change the weights, in epochs 1 to 4, 5 to 8 and 9 to 12.
     values = restarted.history_["valid"]["ndcg@10"]
     assert [len(set(values[a : a + 4])) for a in (0, 4, 8)] == [1, 1, 1]
     assert len(set(values)) == 3
@@ -209,7 +209,7 @@ def test_partial_fit_is_one_more_epoch(kind: type[Any]) -> None:
         parts.partial_fit(np.zeros((3, 2)), [0, 1, 2], qid=[1, 1, 1])
 
 
-def test_an_epoch_more_of_a_copy_leaves_the_ranker_alone() -> None:
+def test_partial_fit_of_a_copy_does_not_change_the_ranker() -> None:
     ranker = small().partial_fit(TRAIN)
     twin = copy.copy(ranker)
     expected = copy.deepcopy(ranker).partial_fit(TRAIN).predict(TEST)
@@ -217,14 +217,14 @@ def test_an_epoch_more_of_a_copy_leaves_the_ranker_alone() -> None:
     np.testing.assert_array_equal(ranker.partial_fit(TRAIN).predict(TEST), expected)
 
 
-def test_an_epoch_more_of_another_shape_is_refused() -> None:
+def test_partial_fit_with_another_shape_is_an_error() -> None:
     ranker = small().partial_fit(TRAIN)
     with pytest.raises(sr.ParameterError, match=r"the net so far has hidden=\(5,\) .* found hidden=\(4,\)"):
         ranker.set_params(hidden=(4,)).partial_fit(TRAIN)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_training_goes_on_from_another_net(kind: type[Any]) -> None:
+def test_training_starts_from_a_base_net(kind: type[Any]) -> None:
     base = sr.RankNet((5,), n_epochs=20, learning_rate=0.01).fit(TRAIN)
     same = kind(hidden=(5,), n_epochs=0).fit(VALI, base=base)
     np.testing.assert_array_equal(same.predict(TEST), base.predict(TEST))
@@ -236,7 +236,7 @@ def test_training_goes_on_from_another_net(kind: type[Any]) -> None:
     np.testing.assert_array_equal(base.model_.weights, weights)
 
 
-def test_a_base_that_cannot_be_bettered_is_kept() -> None:
+def test_the_base_ranker_is_kept_if_no_round_is_better() -> None:
     base = small(n_epochs=40).fit(TRAIN)
     upside_down = sr.Dataset(TRAIN.features, 4 - TRAIN.labels, qid=QID)
     more = small(n_epochs=30, early_stopping_rounds=3).fit(upside_down, valid=TEST, base=base)
@@ -257,7 +257,7 @@ def test_base_scores_are_started_from_and_added(kind: type[Any]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_of_weight_0_teach_nothing(kind: type[Any]) -> None:
+def test_rows_of_weight_0_have_no_effect(kind: type[Any]) -> None:
     upside_down = np.concatenate((TRAIN.labels, 4 - TRAIN.labels))
     both = np.concatenate((TRAIN.features, TRAIN.features))
     weights = np.repeat([1.0, 0.0], len(TRAIN))
@@ -267,7 +267,7 @@ def test_rows_of_weight_0_teach_nothing(kind: type[Any]) -> None:
     assert measured(kind(hidden=(5,), n_epochs=10, learning_rate=0.01).fit(swapped)) < 0.3
 
 
-def test_given_pairs_are_learned_and_labels_are_not() -> None:
+def test_given_pairs_are_learned_instead_of_labels() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3)).astype(np.float32)
     above, below = np.divmod(rng.integers(0, 3600, size=500), 60)
@@ -276,7 +276,7 @@ def test_given_pairs_are_learned_and_labels_are_not() -> None:
     pairs = np.stack((above, below, probability), axis=1)[kept]
     data = sr.Dataset(X, -X[:, 0], qid=np.zeros(60, int), pairs=pairs)
     ranker = sr.RankNet((), n_epochs=2000, learning_rate=0.01, sigma=1.0).fit(data)
-    # The targets are those of s = 2 x_0, whatever the labels say: the net finds them, as the cross entropy is convex.
+    # The targets are those of s = 2 x_0, not of the labels. The net finds them because cross entropy is convex.
     found = ranker.predict_proba_pair(data, above[kept], below[kept])
     np.testing.assert_allclose(found, probability[kept], atol=0.01)
 

@@ -1,4 +1,4 @@
-"""Trees that climb the smooth metric: they learn, are saved, cloned and trained from the command line."""
+"""LambdaMART with the smooth objective: training, saving, cloning and the command line."""
 
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ def smooth(metric: str | sr.Metric = "ndcg@10", smoothing_factor: float | None =
     return sr.LambdaMART(metric, objective=objective, **({"n_trees": 15, "n_leaves": 7} | more))
 
 
-def test_it_beats_a_line_and_the_trees_that_it_starts_from() -> None:
+def test_it_beats_a_linear_model_and_its_base_ranker() -> None:
     line = sr.LinearRegressionRanker().fit(TRAIN).score(TEST)
     start = sr.MART(n_trees=60, n_leaves=7).fit(TRAIN)
     assert smooth(n_trees=200).fit(TRAIN).score(TEST) > line + 0.02
@@ -91,6 +91,6 @@ def test_from_the_command_line(tmp_path: Path) -> None:
         ({"smoothing_factor": 0.0}, "smoothing_factor must be a number above 0; found 0.0"),
     ],
 )
-def test_what_cannot_be_is_refused(parameters: dict[str, Any], words: str) -> None:
+def test_invalid_parameters_are_errors(parameters: dict[str, Any], words: str) -> None:
     with pytest.raises((sr.ParameterError, sr.MetricError), match=words):
         smooth(**parameters).fit(TRAIN) if "objective" not in parameters else sr.LambdaMART(**parameters).fit(TRAIN)

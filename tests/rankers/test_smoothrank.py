@@ -15,7 +15,7 @@ import swaprank as sr
 from tests.rankers.smoothrank_data import TEST, TRAIN, VALI, ndcg, qid_of, small
 
 SMOOTH = (8.0, 1.0)
-"""At smaller smoothing factors there are many maxima side by side, and rounding decides which of them is found."""
+"""At smaller smoothing factors there are many local maxima, and rounding decides which one is found."""
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_every_metric_of_gains_at_ranks_can_be_learned(metric: str | sr.Metric) 
     assert ranker.history_["train"][f"smooth {metric}"][-1] > chance
 
 
-def test_training_climbs_the_metric_beyond_the_regression() -> None:
+def test_training_improves_the_metric_of_the_regression() -> None:
     start = sr.LinearRegressionRanker(metric="ndcg").fit(TRAIN)
     ranker = small(regularization=1e-4).fit(TRAIN)
     assert ndcg(ranker, TRAIN) > ndcg(start, TRAIN) + 0.002
@@ -55,7 +55,7 @@ def test_a_strong_regularization_stays_at_the_start_whatever_its_size() -> None:
 
 
 def test_units_of_gains_and_features_change_no_order() -> None:
-    """Sigma and lambda are measured in the deviations of the gains and of the features."""
+    """Smoothing factors and lambda are in units of the standard deviations of gains and features."""
     factor = np.array([1.0, 100.0, 1e-3, 1.0, 7.0, 1e4], dtype=np.float32)
     scaled = sr.Dataset(TRAIN.features * factor, TRAIN.labels, qid=qid_of(TRAIN))
     linear, thousand = (
@@ -108,10 +108,10 @@ def test_save_and_load(tmp_path: Path, parameters: dict[str, Any]) -> None:
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(ranker)).predict(TEST), ranker.predict(TEST))
 
 
-def test_a_kernel_machine_learns_what_no_line_can() -> None:
+def test_a_kernel_machine_learns_a_nonlinear_target() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 2))
-    labels = np.digitize(-(X**2).sum(axis=1), [-3.0, -1.5, -0.5])  # the nearer to the middle, the better
+    labels = np.digitize(-(X**2).sum(axis=1), [-3.0, -1.5, -0.5])  # documents near the origin are better
     train, test = sr.Dataset(X, labels, qid=np.arange(2000) // 20).split((0.5, 0.5), random_state=0)
     line = small().fit(train)
     for kernel in ("rbf", "polynomial"):
@@ -121,7 +121,7 @@ def test_a_kernel_machine_learns_what_no_line_can() -> None:
     assert ndcg(net, test) > 0.95
 
 
-def test_a_net_goes_on_from_a_net() -> None:
+def test_a_net_starts_from_a_base_net() -> None:
     first = sr.RankNet(hidden=(4,), n_epochs=5).fit(TRAIN)
     ranker = small(hidden=(4,), regularization=1e9).fit(TRAIN, base=first)
     np.testing.assert_allclose(ranker.predict(TEST), first.predict(TEST), atol=1e-4)
@@ -169,7 +169,7 @@ def test_the_level_of_base_scores_does_not_matter(parameters: dict[str, Any], st
     ],
     ids=["annealing", "hidden", "regularization", "folds"],
 )  # fmt: skip
-def test_arrays_do_as_parameters(tmp_path: Path, parameters: dict[str, Any], array: dict[str, Any]) -> None:
+def test_parameters_may_be_arrays(tmp_path: Path, parameters: dict[str, Any], array: dict[str, Any]) -> None:
     expected, found = small(**parameters).fit(TRAIN, valid=VALI), small(**array).fit(TRAIN, valid=VALI)
     np.testing.assert_array_equal(found.predict(TEST), expected.predict(TEST))
     found.save(tmp_path / "model.swaprank")
@@ -185,7 +185,7 @@ def test_the_strongest_regularization_stays_at_the_start(optimizer: Any, regular
 
 
 @pytest.mark.parametrize("size", [1e10, 1e30])
-def test_a_kernel_beyond_all_numbers_is_refused(size: float) -> None:
+def test_a_kernel_that_overflows_is_an_error(size: float) -> None:
     huge = sr.Dataset(TRAIN.features * np.float32(size), TRAIN.labels, qid=qid_of(TRAIN))
     machine = small(features="kernel_pca", kernel="polynomial", degree=5, standardize=False, n_landmarks=10)
     with pytest.raises(sr.DataError, match="the polynomial kernel overflows for some documents"):

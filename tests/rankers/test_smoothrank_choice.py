@@ -1,4 +1,4 @@
-"""How SmoothRank chooses how strongly to regularise, what it tells on the way, and how it is interrupted."""
+"""SmoothRank: the choice of the regularization, its progress reports, and interruption."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import swaprank as sr
 from tests.rankers.smoothrank_data import SHORT, TEST, TRAIN, VALI, ndcg, small
 
 
-def test_history_along_sigma() -> None:
+def test_history_of_the_annealing_steps() -> None:
     ranker = small().fit(TRAIN, valid={"vali": VALI, "test": TEST}, metrics=["ndcg@5", "map"])
     assert {name: set(of_set) for name, of_set in ranker.history_.items()} == {
         "train": {"smooth ndcg", "ndcg@5", "map"},
@@ -37,20 +37,20 @@ def test_the_regularization_is_chosen_on_the_watched_set() -> None:
 
 
 def test_the_regularization_is_chosen_by_cross_validation_where_nothing_is_watched() -> None:
-    told: list[sr.Progress] = []
-    ranker = small(regularization=(1.0, 0.01), n_folds=3).fit(TRAIN, callbacks=[told.append])
+    progress: list[sr.Progress] = []
+    ranker = small(regularization=(1.0, 0.01), n_folds=3).fit(TRAIN, callbacks=[progress.append])
     assert set(ranker.candidates_) == {1.0, 0.01}
     assert ranker.regularization_ == max(ranker.candidates_, key=ranker.candidates_.__getitem__)
     np.testing.assert_array_equal(
         ranker.coef_, small(regularization=ranker.regularization_).fit(TRAIN).coef_
     )  # fmt: skip
-    assert [each.round for each in told] == [1, 2, 3, 4, 5, 6]
-    assert {each.n_rounds for each in told} == {6}
-    assert {name: list(of_set) for name, of_set in told[0].measured.items()} == {"folds": ["ndcg"]}
-    assert told[2].measured["folds"]["ndcg"] == max(ranker.candidates_.values())
+    assert [each.round for each in progress] == [1, 2, 3, 4, 5, 6]
+    assert {each.n_rounds for each in progress} == {6}
+    assert {name: list(of_set) for name, of_set in progress[0].measured.items()} == {"folds": ["ndcg"]}
+    assert progress[2].measured["folds"]["ndcg"] == max(ranker.candidates_.values())
 
 
-def test_with_folds_and_a_watched_set_both_judge() -> None:
+def test_folds_and_a_watched_set_choose_together() -> None:
     alone = small(regularization=(1.0, 0.01), n_folds=3).fit(TRAIN)
     both = small(regularization=(1.0, 0.01), n_folds=3).fit(TRAIN, valid=VALI)
     assert alone.candidates_ != both.candidates_
@@ -60,7 +60,7 @@ def test_with_folds_and_a_watched_set_both_judge() -> None:
     }
 
 
-def test_the_best_sigma_is_kept_if_asked_for() -> None:
+def test_best_step_keeps_the_best_annealing_step() -> None:
     ranker = small(best_step=True, annealing=(8.0, 1.0, 1e-3)).fit(TRAIN, valid=VALI)
     values = ranker.history_["valid"]["ndcg"]
     assert len(values) == 3
@@ -70,26 +70,26 @@ def test_the_best_sigma_is_kept_if_asked_for() -> None:
     assert by_folds.smoothing_factor_ == SHORT[len(by_folds.history_["train"]["ndcg"]) - 1]
 
 
-def test_a_callback_sees_every_sigma_and_can_stop() -> None:
+def test_a_callback_sees_every_annealing_step_and_can_stop() -> None:
     seen: list[sr.Progress] = []
 
-    def look(told: sr.Progress) -> bool:
-        seen.append(told)
-        return told.round == 2
+    def look(progress: sr.Progress) -> bool:
+        seen.append(progress)
+        return progress.round == 2
 
     ranker = small(regularization=(1.0, 0.01)).fit(TRAIN, valid=VALI, callbacks=[look])
-    assert [(told.round, told.n_rounds) for told in seen] == [(1, 3), (2, 3)]
+    assert [(progress.round, progress.n_rounds) for progress in seen] == [(1, 3), (2, 3)]
     assert ranker.smoothing_factor_ == SHORT[1]
     assert seen[-1].measured["valid"]["ndcg"] == max(ranker.candidates_.values())
-    stopped = small(regularization=(1.0, 0.01)).fit(TRAIN, callbacks=[lambda told: told.round == 2])
-    assert stopped.smoothing_factor_ == np.inf  # in the search by folds: no ascent of all queries follows
+    stopped = small(regularization=(1.0, 0.01)).fit(TRAIN, callbacks=[lambda progress: progress.round == 2])
+    assert stopped.smoothing_factor_ == np.inf  # stopped during cross-validation: there is no annealing of all queries
     assert ndcg(stopped) > 0.6
 
 
 @pytest.mark.parametrize("regularization", [0.01, (1.0, 0.01)])
 def test_ctrl_c_keeps_the_best_weights_so_far(regularization: Any) -> None:
-    def interrupt(told: sr.Progress) -> None:
-        if told.round == 2:
+    def interrupt(progress: sr.Progress) -> None:
+        if progress.round == 2:
             signal.raise_signal(signal.SIGINT)
 
     ranker = small(regularization=regularization).fit(TRAIN, valid=VALI, callbacks=[interrupt])
@@ -118,11 +118,11 @@ def test_the_last_set_is_watched_also_if_it_is_the_training_set() -> None:
     assert ranker.history_["train"]["ndcg"][-1] == max(ranker.candidates_.values()) == ndcg(ranker, TRAIN)
     first = small(regularization=strengths).fit(TRAIN, valid={"train": TRAIN, "vali": VALI})
     assert first.history_["vali"]["ndcg"][-1] == max(first.candidates_.values()) == ndcg(first, VALI)
-    with pytest.raises(sr.DataError, match="'train' is the name of the data that is learned from"):
+    with pytest.raises(sr.DataError, match="'train' is the name of the training data"):
         small().fit(TRAIN, valid={"train": VALI})
 
 
-def test_one_query_cannot_choose() -> None:
+def test_one_query_is_too_few_to_choose() -> None:
     message = "one query is too few to choose a regularization by; give a number, or a valid= set."
     for ranker in (small(regularization="auto"), sr.LinearRegressionRanker()):
         with pytest.raises(sr.DataError) as caught:

@@ -59,7 +59,7 @@ def test_rows_in_any_order_learn_and_score_the_same() -> None:
     scattered = small(metric="pairwise", normalize=False).fit(
         TRAIN.features[order], TRAIN.labels[order], qid=qid[order]
     )
-    # Rounding and ties are seeded by position, so the models are alike, not equal.
+    # Rounding and tie order are seeded by position, so the models are similar, not equal.
     assert ndcg(grouped) == pytest.approx(ndcg(scattered), abs=0.05)
     shuffled = TEST.features[::-1].copy()
     np.testing.assert_array_equal(grouped.predict(shuffled)[::-1], grouped.predict(TEST))
@@ -78,7 +78,7 @@ def test_history_and_early_stopping() -> None:
     assert ndcg(ranker, VALI) == pytest.approx(max(watched))
 
 
-def test_history_is_what_staged_scores_say() -> None:
+def test_history_equals_the_metrics_of_staged_scores() -> None:
     ranker = small().fit(TRAIN, valid=VALI)
     stages = [sr.evaluate(VALI, scores, "ndcg@10").results[0].mean for _, scores in ranker.staged_predict(VALI)]
     assert stages == pytest.approx(ranker.history_["valid"]["ndcg@10"][: ranker.n_trees_])
@@ -86,22 +86,30 @@ def test_history_is_what_staged_scores_say() -> None:
     assert (ranker.predict(TEST, n_trees=0) == 0).all()
 
 
+def test_staged_scores_are_the_same_however_many_stages_are_computed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    ranker = small().fit(TRAIN)
+    expected = {count: scores.tolist() for count, scores in ranker.staged_predict(TEST, every=2)}
+    assert list(expected) == list(range(2, ranker.n_trees_ + 1, 2))
+    monkeypatch.setattr("swaprank.rankers.tree_ranker._STAGED_SCORES", 3 * len(TEST))
+    assert {count: scores.tolist() for count, scores in ranker.staged_predict(TEST, every=2)} == expected
+
+
 def test_a_callback_sees_every_round_and_can_stop() -> None:
     seen: list[sr.Progress] = []
 
-    def look(told: sr.Progress) -> bool:
-        seen.append(told)
-        return told.round == 4
+    def look(progress: sr.Progress) -> bool:
+        seen.append(progress)
+        return progress.round == 4
 
     ranker = small().fit(TRAIN, valid=VALI, callbacks=[look])
-    assert [told.round for told in seen] == [1, 2, 3, 4]
+    assert [progress.round for progress in seen] == [1, 2, 3, 4]
     assert ranker.n_trees_ == 4
     assert seen[-1].measured["valid"]["ndcg@10"] == ranker.history_["valid"]["ndcg@10"][-1]
 
 
 def test_ctrl_c_keeps_the_best_forest_so_far() -> None:
-    def interrupt(told: sr.Progress) -> None:
-        if told.round == 6:
+    def interrupt(progress: sr.Progress) -> None:
+        if progress.round == 6:
             signal.raise_signal(signal.SIGINT)
 
     ranker = small(n_trees=1000).fit(TRAIN, valid=VALI, callbacks=[interrupt])
@@ -268,7 +276,7 @@ def test_ctrl_c_at_any_moment_neither_hangs_nor_loses_the_trees() -> None:
         assert np.isfinite(ranker.predict(TEST)).all()
 
 
-def test_scores_that_start_out_wrong_do_not_explode() -> None:
+def test_bad_base_scores_do_not_make_scores_explode() -> None:
     qid = np.repeat(TRAIN.qids, np.diff(TRAIN.indptr))
     for wrong in (10.0, 50.0, 1000.0):
         data = sr.Dataset(TRAIN.features, TRAIN.labels, qid=qid, base_score=-wrong * TRAIN.labels)
@@ -277,7 +285,7 @@ def test_scores_that_start_out_wrong_do_not_explode() -> None:
         assert len(ranker.model_.feature) > 0
 
 
-def test_a_base_that_cannot_be_bettered_is_kept() -> None:
+def test_the_base_ranker_is_kept_if_no_round_is_better() -> None:
     perfect = sr.Dataset(VALI.labels[:, None], VALI.labels, qid=np.repeat(VALI.qids, np.diff(VALI.indptr)))
     base = small(n_trees=30, min_docs_in_leaf=1).fit(perfect)
     upside_down = sr.Dataset(perfect.features, 4 - perfect.labels, qid=np.repeat(VALI.qids, np.diff(VALI.indptr)))
@@ -310,7 +318,7 @@ def test_an_own_metric_is_not_read_back_as_another(tmp_path: Path) -> None:
     assert 0 < again.set_params(metric=own).score(TEST) <= 1
 
 
-def test_seeds_may_be_numpys() -> None:
+def test_seeds_may_be_numpy_integers() -> None:
     np.testing.assert_array_equal(
         small(n_trees=2, random_state=np.int64(3)).fit(TRAIN).predict(TEST),
         small(n_trees=2, random_state=3).fit(TRAIN).predict(TEST),

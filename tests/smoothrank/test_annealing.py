@@ -1,4 +1,4 @@
-"""What the paper proves of its objective: towards both ends of sigma, and Lemma 1."""
+"""Properties that the paper proves: limits of the smoothing factor, and Lemma 1."""
 
 import signal
 import threading
@@ -37,7 +37,7 @@ def test_cost_gradient_equals_finite_differences() -> None:
 
 
 @pytest.mark.parametrize("optimizer", ["cg", "l-bfgs"])
-def test_a_climb_makes_the_metric_better(optimizer: Any) -> None:
+def test_a_step_improves_the_cost(optimizer: Any) -> None:
     start = np.full(6, 0.1)
     one = ascent(start, 1e-3, optimizer=optimizer, max_iterations=100)
     at = one.climb(start, 1.0)
@@ -45,7 +45,7 @@ def test_a_climb_makes_the_metric_better(optimizer: Any) -> None:
     assert np.abs(one.cost(at, one.smoothed(1.0))[1]).max() < 1e-3
 
 
-def test_where_sigma_is_large_the_weights_are_w0_wherever_they_began() -> None:
+def test_with_a_large_smoothing_factor_the_weights_become_w0() -> None:
     """[Chapelle2010, section 5.3]"""
     rng = np.random.default_rng(1)
     center = rng.normal(size=6)
@@ -69,9 +69,12 @@ def test_lemma_one() -> None:
         np.testing.assert_allclose(first, np.sqrt(c) * second, atol=2e-3 * np.abs(first).max())
 
 
-def test_a_candidate_without_a_fold_does_not_see_it() -> None:
-    aside = np.arange(DATA.n_queries) < 10
-    part, whole = ascent(np.zeros(6), 0.01, DATA.subset(~aside)), exclude_queries(ascent(np.zeros(6), 0.01), aside)
+def test_excluded_queries_have_no_effect() -> None:
+    excluded = np.arange(DATA.n_queries) < 10
+    part, whole = (
+        ascent(np.zeros(6), 0.01, DATA.subset(~excluded)),
+        exclude_queries(ascent(np.zeros(6), 0.01), excluded),
+    )
     w = np.random.default_rng(4).normal(size=6)
     for (one, slope), n_queries in ((part.cost(w, part.smoothed(0.5)), 30), (whole.cost(w, whole.smoothed(0.5)), 40)):
         assert one * n_queries == pytest.approx(part.cost(w, part.smoothed(0.5))[0] * 30, abs=1e-12)
@@ -83,13 +86,13 @@ def test_candidates_are_identical_for_any_number_of_threads() -> None:
     paths = []
     for n_threads in (1, 2, 5):
         candidates = [Candidate(ascent(start, strength), start) for strength in (1.0, 0.1, 0.01)]
-        for sigma in (4.0, 1.0):
-            annealing_step(candidates, sigma, n_threads)
+        for smoothing_factor in (4.0, 1.0):
+            annealing_step(candidates, smoothing_factor, n_threads)
         paths.append(b"".join(each.tobytes() for candidate in candidates for each in candidate.path))
     assert len(set(paths)) == 1
 
 
-def test_an_ascent_that_is_told_to_stop_stops() -> None:
+def test_the_stop_event_ends_a_step() -> None:
     one = ascent(np.zeros(6), 0.1)
     one.stop.set()
     with pytest.raises(Stopped):

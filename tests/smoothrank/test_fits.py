@@ -1,4 +1,4 @@
-"""Ridge regression, pairwise fits, conjugate gradients and kernel maps against their peers and brute force."""
+"""Ridge regression, pairwise fits, conjugate gradients and kernel maps against other libraries and brute force."""
 
 from typing import Any
 
@@ -59,7 +59,7 @@ def test_ridge_is_that_of_scikit_learn(alpha: float, weighted: bool) -> None:
     np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-9)
 
 
-def test_features_that_say_nothing_get_no_weight() -> None:
+def test_constant_features_get_no_weight() -> None:
     X = features(100, 3)
     X[:, 1], X[:, 2] = 5.0, X[:, 0]  # one constant, one twice
     units = units_of(X, standardize=True)
@@ -71,7 +71,7 @@ def test_features_that_say_nothing_get_no_weight() -> None:
     np.testing.assert_allclose(((X - units.missing) * units.factor) @ weights, y - y.mean(), atol=1e-5)
 
 
-def test_overweighted_classes_count_alike() -> None:
+def test_overweighted_classes_have_the_same_total_weight() -> None:
     relevant, weights = np.array([1.0, 0.0, 0.0, 3.0, 0.0]), np.array([1.0, 2.0, 1.0, 1.0, 1.0])
     balanced = overweighted(relevant, weights)
     assert balanced[relevant > 0].sum() == pytest.approx(balanced[relevant == 0].sum())
@@ -136,7 +136,7 @@ def test_conjugate_gradients_find_what_scipy_finds() -> None:
     np.testing.assert_allclose(found, np.linalg.solve(A, b), atol=1e-5)
 
 
-def test_conjugate_gradients_descend_the_steepest_of_bowls() -> None:
+def test_conjugate_gradients_do_not_overflow_on_steep_slopes() -> None:
     def bowl(x: Floats) -> tuple[float, Floats]:
         return float(1e100 * (x @ x)), 2e100 * x
 
@@ -155,7 +155,7 @@ def test_units_are_those_of_all_rows_however_many() -> None:
     np.testing.assert_allclose(units.factor, 1 / np.nanstd(X.astype(float), axis=0), rtol=1e-9)
 
 
-def test_conjugate_gradients_never_climb_and_stop_where_it_is_flat() -> None:
+def test_conjugate_gradients_never_increase_the_cost_and_stop_where_it_is_flat() -> None:
     seen: list[float] = []
 
     def bumpy(x: Floats) -> tuple[float, Floats]:
@@ -225,17 +225,17 @@ def test_a_nets_gradient_equals_finite_differences() -> None:
     rows = np.random.default_rng(1).permutation(30)
     scorer = NetScorer(layers, scaling, X, rows, base=np.arange(30.0))
     weights = random_weights(layers, np.random.default_rng(2)).astype(float)
-    way = RNG.normal(size=30)
-    back = scorer.pull_back(weights, way)
+    grad = RNG.normal(size=30)
+    back = scorer.pull_back(weights, grad)
     for p in range(len(weights)):
         move = np.zeros(len(weights))
         move[p] = 1e-6
-        slope = way @ (scorer.scores(weights + move) - scorer.scores(weights - move)) / 2e-6
+        slope = grad @ (scorer.scores(weights + move) - scorer.scores(weights - move)) / 2e-6
         assert back[p] == pytest.approx(slope, abs=1e-6)
-    assert len({scorer.pull_back(weights, way, n).tobytes() for n in (1, 2, 4)}) == 1
+    assert len({scorer.pull_back(weights, grad, n).tobytes() for n in (1, 2, 4)}) == 1
 
 
-def test_calibration_makes_the_size_of_weights_irrelevant() -> None:
+def test_calibration_does_not_depend_on_the_scale_of_the_weights() -> None:
     w, X = RNG.normal(size=3), features(50, 3).astype(float)
     targets = X @ w + RNG.normal(size=50)
     expected = calibrated(w, X @ w, targets)
@@ -244,7 +244,7 @@ def test_calibration_makes_the_size_of_weights_irrelevant() -> None:
     np.testing.assert_array_equal(calibrated(np.zeros(3), np.zeros(50), targets), np.zeros(3))
 
 
-def test_choices() -> None:
+def test_the_best_candidate_and_step_are_chosen() -> None:
     values = np.array([[0.5, np.nan], [0.5, 0.5], [0.4, 0.5]])
     assert choose(values, any_step=False)[:2] == (1, 2)
     assert choose(values, any_step=True)[:2] == (0, 1)
@@ -252,7 +252,7 @@ def test_choices() -> None:
     assert choose(np.full((2, 2), np.nan), any_step=False)[:2] == (0, 2)
 
 
-def test_every_query_is_put_aside_once() -> None:
+def test_every_query_is_held_out_once() -> None:
     folds = query_folds(13, 5, random_state=3)
     assert np.sum(folds, axis=0).tolist() == [1] * 13
     assert len(query_folds(2, 5, random_state=3)) == 2

@@ -23,7 +23,7 @@ def test_conjugate_gradients_find_the_end_of_a_curved_valley() -> None:
     np.testing.assert_allclose(found, 1.0, atol=1e-5)
 
 
-def test_conjugate_gradients_never_go_up_and_survive_a_cost_that_is_not_finite() -> None:
+def test_conjugate_gradients_never_increase_the_cost_and_accept_infinite_costs() -> None:
     def cliff(x: Floats) -> tuple[float, Floats]:
         if x[0] <= 0:
             return np.nan, np.full(1, np.nan)
@@ -45,7 +45,7 @@ def scorers() -> list[tuple[Scorer, int]]:
 
 
 @pytest.mark.parametrize("at", [0, 1], ids=["linear", "net"])
-def test_parameters_feel_the_slopes_of_the_scores(at: int) -> None:
+def test_parameter_gradients_equal_finite_differences(at: int) -> None:
     scorer, n = scorers()[at]
     rng = np.random.default_rng(0)
     parameters, grad = rng.normal(size=n), rng.normal(size=len(DATA))
@@ -57,7 +57,7 @@ def test_parameters_feel_the_slopes_of_the_scores(at: int) -> None:
         assert found[p] == pytest.approx((up - down) / 2e-5, abs=1e-6)
 
 
-def test_pairs_are_fitted_as_they_are_when_written_out() -> None:
+def test_a_pairwise_fit_equals_the_fit_of_explicit_pairs() -> None:
     X, y, strength = DATA.features.astype(float), DATA.labels, 0.05
     weights = np.random.default_rng(0).random(20)
 
