@@ -74,19 +74,9 @@ def append_leaves(left: AnyArray, right: AnyArray) -> tuple[AnyArray, AnyArray, 
 
 @kernel
 def walk_documents(
-    feature: AnyArray,
-    threshold: Features,
-    missing_left: AnyArray,
-    left: AnyArray,
-    right: AnyArray,
-    depth: int,
-    X: Features,
-    start: int,
-    stop: int,
-    tree: int,
-    first_leaf: int,
-    leaves: AnyArray,
-) -> None:
+    feature: AnyArray, threshold: Features, missing_left: AnyArray, left: AnyArray, right: AnyArray, depth: int,
+    X: Features, start: int, stop: int, tree: int, first_leaf: int, leaves: AnyArray,
+) -> None:  # fmt: skip
     """Write the leaves of the documents from start to stop in one tree."""
     node = np.zeros(TILE, np.uint32)
     n_nodes = np.uint32(len(feature) // 2)

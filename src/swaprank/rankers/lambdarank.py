@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, final
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError
+from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.models.activations import Activation
 from swaprank.nets.optimizers import Optimizer
@@ -103,6 +104,5 @@ class LambdaRank(NetRanker):
         return objective.bind(data, random_state=int(self.random_state), n_threads=self.n_threads)
 
     def _training_measure(self, data: Dataset) -> Callable[[Floats], float]:
-        docid = None if data.docid is None else data.by_query(data.docid)
-        bound = self._metric().bind(data.by_query(data.labels), data.indptr, docid=docid)
+        bound = bind_metric(self._metric(), data)
         return lambda scores: bound.mean(scores, n_threads=self.n_threads)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -61,15 +62,8 @@ class NetRanker(Ranker):
     def _fit(self, request: FitRequest) -> None:
         data, valid, metrics, base, callbacks = request
         self._check_parameters()
-        if self.early_stopping_rounds is not None and not valid:
-            raise DataError("early_stopping_rounds needs a data set to watch: fit(train, valid=…).")
         net = self._new_net(data) if base is None else self._start_net(base, data)
-        measured = Measured(
-            valid,
-            metrics,
-            lambda other: self._plus_base_score(net.score(other.features, self.n_threads), other),
-            self.n_threads,
-        )
+        measured = Measured(valid, metrics, partial(self._scores, net), self.n_threads)
         if base is not None or data.base_score is not None:
             measured.measure_start()
         trainer = self._trainer(data, net, self._training_measure(data))
@@ -91,7 +85,7 @@ class NetRanker(Ranker):
             trainer.epoch(number)
             now = Net(net.layers, net.scaling, trainer.weights)
             for name, other in measured.sets.items():
-                measured.scores[name] = self._plus_base_score(now.score(other.features, self.n_threads), other)
+                measured.scores[name] = self._scores(now, other)
 
         def keep() -> None:
             nonlocal kept
@@ -101,6 +95,9 @@ class NetRanker(Ranker):
 
         interrupted = run_rounds(self.n_epochs, one_epoch, measured, callbacks, self.early_stopping_rounds, keep)
         return kept, interrupted
+
+    def _scores(self, net: Net, data: Dataset) -> Floats:
+        return self._plus_base_score(net.score(data.features, self.n_threads), data)
 
     def partial_fit(self, X: Any, y: Any = None, *, qid: Any = None, sample_weight: Any = None) -> Self:
         """Train one more epoch on this data. The first call makes a new net and fits its feature scaling.

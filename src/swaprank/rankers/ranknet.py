@@ -10,6 +10,7 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError
+from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.pairwise_correct import PairwiseCorrect
 from swaprank.models.activations import Activation
@@ -95,7 +96,7 @@ class RankNet(NetRanker):
     def _training_measure(self, data: Dataset) -> Callable[[Floats], float]:
         """Pairs of the labels in the right order; of given pairs, less their cost, for targets may lie between."""
         if data.pairs is None:
-            bound = PairwiseCorrect().bind(data.by_query(data.labels), data.indptr)
+            bound = bind_metric(PairwiseCorrect(), data)
             return lambda scores: bound.mean(scores, n_threads=self.n_threads)
         pairs, sigma = data.pairs, getattr(self.objective, "sigma", self.sigma)
 

@@ -148,6 +148,8 @@ def run_rounds(
     Returns:
         Whether the user interrupted it.
     """
+    if patience is not None and not measured.sets:
+        raise DataError("early_stopping_rounds needs a data set to watch: fit(train, valid=…).")
     if patience is not None and measured.unusable is not None:
         raise DataError(
             f"early_stopping_rounds watches {measured.unusable}, which is the same for every order: none of its "

@@ -11,7 +11,7 @@ import numpy as np
 
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError, ParameterError
+from swaprank.errors import ParameterError
 from swaprank.models.forest import Forest, join_forests, split_counts, split_gains
 from swaprank.models.tree_text import tree_text
 from swaprank.objectives.objective import Objective
@@ -52,8 +52,6 @@ class TreeRanker(Ranker):
     def _fit(self, request: FitRequest) -> None:
         data, valid, metrics, base, callbacks = request
         check_parameters(self)
-        if self.early_stopping_rounds is not None and not valid:
-            raise DataError("early_stopping_rounds needs a data set to watch: fit(train, valid=…).")
         start = None if base is None else base_model(base, Forest, "a fitted LambdaMART or MART", data.n_features)
 
         def start_scores(other: Dataset) -> Floats:
