@@ -46,7 +46,7 @@ def test_info_of_rankers_and_their_parameters(here: Here, folder: Path) -> None:
         "n_leaves = 31\n    Maximum number of leaves per tree.\n" in here("info", "--ranker", "mart", folder=folder).out
     )
     plain = json.loads(here("info", "--ranker", "smoothrank", "--json", folder=folder).out)
-    assert {"name": "degree", "default": 2, "meaning": "Of the polynomial."} in plain["parameters"]
+    assert {"name": "degree", "default": 2, "meaning": "Degree of the polynomial kernel."} in plain["parameters"]
     for arguments in ((), ("train.txt", "--rankers"), ("--ranker", "mart", "--rankers")):
         failed = here("info", *arguments, folder=folder)
         assert failed.code == 2

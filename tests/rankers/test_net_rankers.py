@@ -219,7 +219,7 @@ def test_partial_fit_of_a_copy_does_not_change_the_ranker() -> None:
 
 def test_partial_fit_with_another_shape_is_an_error() -> None:
     ranker = small().partial_fit(TRAIN)
-    with pytest.raises(sr.ParameterError, match=r"the net so far has hidden=\(5,\) .* found hidden=\(4,\)"):
+    with pytest.raises(sr.ParameterError, match=r"the net so far has hidden=\(5,\) .* hidden=\(4,\)"):
         ranker.set_params(hidden=(4,)).partial_fit(TRAIN)
 
 
@@ -288,7 +288,7 @@ def test_the_probability_of_a_pair() -> None:
     assert found == pytest.approx(1 / (1 + np.exp(-2.0 * (s[3] - s[7]))))
     assert ranker.predict_proba_pair(TEST, 7, 3) == pytest.approx(1 - found)
     np.testing.assert_allclose(ranker.predict_proba_pair(TEST, [3, 3], [7, 3]), [found, 0.5])
-    with pytest.raises(sr.DataError, match="rows are whole numbers from 0 to 799; found 800"):
+    with pytest.raises(sr.DataError, match="rows must be whole numbers from 0 to 799; found 800"):
         ranker.predict_proba_pair(TEST, 800, 0)
 
 

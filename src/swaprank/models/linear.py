@@ -55,7 +55,7 @@ class LinearModel(Model):
         """See `Model`."""
         std = column_statistics(features, np.zeros(self.n_features, np.bool_)).std
         meaning = "The change of a score when the feature rises by one standard deviation of its values on this data."
-        return Importances(self.weights * std, "weight × deviation", meaning)
+        return Importances(self.weights * std, "weight × standard deviation", meaning)
 
     def contributions(self, features: Features, n_threads: int | None = None) -> Floats:
         """See `Model`; the average document has the mean value of every feature."""

@@ -44,7 +44,7 @@ def importances_of(ranker: Ranker, data: Dataset, metric: Metric) -> NamedImport
     >>> from swaprank.reporting.importances import importances_of
     >>> (data,) = sr.datasets.random_net((30,), n_features=4, random_state=0)
     >>> importances_of(sr.LinearRegressionRanker().fit(data), data, sr.metric("ndcg@10")).unit
-    'weight × deviation'
+    'weight × standard deviation'
     """
     found = ranker.model_.importances(data.features)
     if found is not None:
