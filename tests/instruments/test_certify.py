@@ -41,7 +41,12 @@ RANKERS: dict[str, Ranker] = {
 
 def perturbed(ranker: Ranker, data: sr.Dataset) -> Perturbation:
     rows = np.arange(len(data)) if data.order is None else np.array(data.order)
-    return ranker.model_.perturb(data.features, rows, np.zeros(len(data)))
+    return ranker.model_.perturb(data.features, rows, base_of(data))
+
+
+def base_of(data: sr.Dataset) -> np.ndarray:
+    assert data.base_score is not None
+    return np.array(data.by_query(data.base_score))
 
 
 def one_chunk(directions: Sequence[Sequence[float]]) -> list[tuple[int, np.ndarray]]:
@@ -57,7 +62,7 @@ def test_scores_along_a_direction_are_those_of_the_moved_ranker(name: str) -> No
     seen = set()
     for direction, step, scores in parameters.scores_along(24, 60, iter(one_chunk(directions)), steps):
         moved = parameters.moved(steps[step] * np.array(directions[direction]))
-        expected = data.by_query(moved.score(data.features))[24:60]
+        expected = (data.by_query(moved.score(data.features)) + base_of(data))[24:60]
         # The means of features move all scores alike.
         assert_allclose(scores - scores.mean(), expected - expected.mean(), rtol=1e-4, atol=1e-4)
         seen.add((direction, step))
@@ -75,7 +80,7 @@ def test_curves_are_the_metrics_of_moved_rankers(name: str) -> None:
     bound = sr.metric("ndcg@5").bind(data.by_query(data.labels), data.indptr)
 
     def after(way: np.ndarray) -> float:
-        return bound.mean(data.by_query(parameters.moved(way).score(data.features)))
+        return bound.mean(data.by_query(parameters.moved(way).score(data.features)) + base_of(data))
 
     for at in range(7):
         way = random_direction(parameters.n_parameters, (0, 0, at))
@@ -146,7 +151,8 @@ def test_the_direction_that_it_names_improves_the_ranker() -> None:
     at = int(found.curves.max(axis=1).argmax())
     step = found.steps[found.curves[at].argmax()]
     moved = perturbed(ranker, data).moved(step * found.direction)
-    value = sr.metric("ndcg").mean(data.by_query(data.labels), data.by_query(moved.score(data.features)), data.indptr)
+    scores = data.by_query(moved.score(data.features)) + base_of(data)
+    value = sr.metric("ndcg").mean(data.by_query(data.labels), scores, data.indptr)
     assert value == pytest.approx(found.curves.max(), abs=1e-6)
     assert value > found.value
 
@@ -209,7 +215,7 @@ def test_what_cannot_be_certified_is_refused() -> None:
     data = mixed_up()
     ranker = RANKERS["regression"].fit(data)
     both = sr.combine(ranker, ranker, data)
-    with pytest.raises(sr.ParameterError, match="a Combination has no weights or leaf values"):
+    with pytest.raises(sr.ParameterError, match="the parameters of such a model cannot be perturbed"):
         sr.certify(both, data)
     with pytest.raises(sr.ParameterError, match="the ranker has no trees"):
         sr.certify(sr.MART(n_trees=0).fit(data), data)

@@ -51,7 +51,7 @@ def test_certify_ends_with_1_where_a_direction_rises_and_polishes(folder: Path) 
     assert "of 2 raise it" in both.stdout
     wrong = swaprank("certify", *options, "-o", "better.swaprank", folder=folder)
     assert wrong.returncode == 2
-    assert "-o is for the model that --polish makes" in wrong.stderr
+    assert "-o requires --polish" in wrong.stderr
 
 
 def test_explain_prints_the_list(folder: Path) -> None:

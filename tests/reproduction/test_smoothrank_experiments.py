@@ -49,7 +49,7 @@ def test_missing_data_is_one_clear_error(name: str, tmp_path: Path) -> None:
 def test_data_is_refused_where_it_would_be_ignored(tmp_path: Path) -> None:
     refused = swaprank("reproduce", "ranknet-table1", "--data", tmp_path)
     assert refused.returncode == 2
-    assert "ranknet-table1 takes no --data" in refused.stderr
+    assert "ranknet-table1 does not take --data" in refused.stderr
 
 
 def test_ohsumed_has_the_paper_beside_what_the_folds_gave(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,8 +115,8 @@ def parse_range(ranker: str, text: str) -> tuple[str, Any]:
     """Parse "name=low..high" or "name=value,value" for a kind of ranker.
 
     >>> from swaprank.experiments.tuning_ranges import parse_range
-    >>> parse_range("mart", "n_leaves=7..63"), parse_range("mart", "loss=squared,logistic")
-    (('n_leaves', (7, 63)), ('loss', ['squared', 'logistic']))
+    >>> parse_range("mart", "n_leaves=7..63"), parse_range("mart", "objective=squared,logistic")
+    (('n_leaves', (7, 63)), ('objective', ['squared', 'logistic']))
     """
     name, _, span = text.partition("=")
     low, dots, high = span.partition("..")

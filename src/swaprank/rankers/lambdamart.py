@@ -96,8 +96,6 @@ class LambdaMART(TreeRanker):
         self._set_parameters(locals())
 
     def _objective(self) -> Objective:
-        if not isinstance(self.normalize, bool):
-            raise ParameterError(f"normalize must be True or False; found {self.normalize!r}.")
         given = given_objective(self, OBJECTIVES, ("sigma", "normalize", "truncation"))
         if given is not None:
             return given

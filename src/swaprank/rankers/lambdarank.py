@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal, final
 
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
-from swaprank.errors import ParameterError
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.models.activations import Activation
@@ -94,8 +93,6 @@ class LambdaRank(NetRanker):
         self._set_parameters(locals())
 
     def _bound(self, data: Dataset) -> BoundObjective:
-        if not isinstance(self.normalize, bool):
-            raise ParameterError(f"normalize must be True or False; found {self.normalize!r}.")
         objective = given_objective(self, ("lambda",), ("sigma", "normalize", "truncation", "construction"))
         if objective is None:
             objective = LambdaRankObjective(

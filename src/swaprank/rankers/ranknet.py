@@ -9,7 +9,6 @@ import numpy as np
 
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
-from swaprank.errors import ParameterError
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.pairwise_correct import PairwiseCorrect
@@ -86,8 +85,6 @@ class RankNet(NetRanker):
         return training
 
     def _bound(self, data: Dataset) -> BoundObjective:
-        if not isinstance(self.ties, bool):
-            raise ParameterError(f"ties must be True or False; found {self.ties!r}.")
         objective = given_objective(self, ("ranknet",), ("sigma", "ties"))
         if objective is None:
             objective = RankNetObjective(float(self.sigma), self.ties)
