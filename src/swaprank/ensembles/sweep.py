@@ -20,17 +20,9 @@ from swaprank.metrics.terms import CUMULATIVE, PAIRWISE, MetricTerms
 
 @kernel
 def sweep_queries(
-    terms: MetricTerms,
-    indptr: Ints,
-    tie_order: Ints,
-    b: Floats,
-    c: Floats,
-    break_ties: bool,
-    longest: int,
-    first: int,
-    last: int,
-    starts: Floats,
-) -> tuple[Floats, Floats]:
+    terms: MetricTerms, indptr: Ints, tie_order: Ints, b: Floats, c: Floats, break_ties: bool, longest: int,
+    first: int, last: int, starts: Floats,
+) -> tuple[Floats, Floats]:  # fmt: skip
     """The alphas at which the metrics of the queries first to last change, and the changes, grouped by query.
 
     Writes the metric at alpha = -infinity to starts[query].
@@ -109,17 +101,9 @@ def _find_crossings(
 
 @kernel
 def _sweep_query(
-    terms: MetricTerms,
-    query: int,
-    order: Ints,
-    blocks: Ints,
-    crossings: Floats,
-    sequence: Ints,
-    upper: Ints,
-    lower: Ints,
-    alphas: Floats,
-    changes: Floats,
-) -> tuple[float, int]:
+    terms: MetricTerms, query: int, order: Ints, blocks: Ints, crossings: Floats, sequence: Ints, upper: Ints,
+    lower: Ints, alphas: Floats, changes: Floats,
+) -> tuple[float, int]:  # fmt: skip
     """Write the changes of one query's metric; return its value at alpha = -infinity and the number of changes.
 
     The place of a block is the number of documents above it. If three lines cross in one point, rounding may sort the
@@ -196,18 +180,9 @@ def _pairs_won(rising: Floats, falling: Floats) -> float:
 
 @kernel
 def _current_value(
-    terms: MetricTerms,
-    query: int,
-    gains: Floats,
-    blocks: Ints,
-    place: Ints,
-    by_place: Ints,
-    ranked: Floats,
-    ends: Ints,
-    work: Floats,
-    places: Ints,
-    scratch: Ints,
-) -> float:
+    terms: MetricTerms, query: int, gains: Floats, blocks: Ints, place: Ints, by_place: Ints, ranked: Floats,
+    ends: Ints, work: Floats, places: Ints, scratch: Ints,
+) -> float:  # fmt: skip
     """The metric with the blocks at their current places; updates `by_place` by insertion sort."""
     for at in range(1, len(by_place)):
         moved, to = by_place[at], at

@@ -71,16 +71,9 @@ def soft_gain(
 
 @vector_kernel
 def add_rank_gradient(
-    center: float,
-    factor: float,
-    mean: float,
-    start: np.uint64,
-    stop: np.uint64,
-    scores: Floats,
-    gains: Floats,
-    e: Floats,
-    grad: Floats,
-) -> float:
+    center: float, factor: float, mean: float, start: np.uint64, stop: np.uint64, scores: Floats, gains: Floats,
+    e: Floats, grad: Floats,
+) -> float:  # fmt: skip
     """Add x_ij of one rank j to the documents' gradients; return their sum, minus which d(j) gets."""
     total = 0.0
     for i in range(start, stop):
@@ -180,16 +173,9 @@ def write_query(sigma: float, order: Ints, g: Floats, grad: Floats, hess: Floats
 
 @kernel
 def smooth_sum(
-    scores: Floats,
-    gains: Floats,
-    starts: Ints,
-    stops: Ints,
-    discounts: Floats,
-    divisor: float,
-    sigma: float,
-    e: Floats,
-    g: Floats,
-) -> float:
+    scores: Floats, gains: Floats, starts: Ints, stops: Ints, discounts: Floats, divisor: float, sigma: float,
+    e: Floats, g: Floats,
+) -> float:  # fmt: skip
     """sum_j D(j) p_j / divisor, and its gradient in g: the slopes are known, so one pass over the ranks is enough."""
     value, scale, unit = 0.0, -LOG2_E / sigma, -2.0 / (sigma * divisor)
     for j in range(len(starts)):
@@ -204,18 +190,9 @@ def smooth_sum(
 
 @kernel
 def smooth_product(
-    scores: Floats,
-    gains: Floats,
-    starts: Ints,
-    stops: Ints,
-    family: int,
-    discounts: Floats,
-    divisor: float,
-    sigma: float,
-    e: Floats,
-    work: Floats,
-    g: Floats,
-) -> float:
+    scores: Floats, gains: Floats, starts: Ints, stops: Ints, family: int, discounts: Floats, divisor: float,
+    sigma: float, e: Floats, work: Floats, g: Floats,
+) -> float:  # fmt: skip
     """Average precision or a cascade of the soft gains, and its gradient in g; a slope depends on all soft gains.
 
     e: A row of exponentials per rank. Ranks beyond share the last row, and their exponentials are computed twice.
