@@ -217,7 +217,7 @@ def test_what_cannot_be_certified_is_refused() -> None:
     both = sr.combine(ranker, ranker, data)
     with pytest.raises(sr.ParameterError, match="the parameters of such a model cannot be perturbed"):
         sr.certify(both, data)
-    with pytest.raises(sr.ParameterError, match="the ranker has no trees"):
+    with pytest.raises(sr.ParameterError, match="the model has no trees"):
         sr.certify(sr.MART(n_trees=0).fit(data), data)
     with pytest.raises(sr.ParameterError, match="steps must be wide, fine, both or numbers above 0"):
         sr.certify(ranker, data, steps=(0.0, 1.0))
