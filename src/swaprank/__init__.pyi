@@ -55,6 +55,7 @@ from .metrics.pairwise_correct import PairwiseCorrect as PairwiseCorrect
 from .metrics.parse import metric as metric
 from .objectives.custom_objective import CustomObjective as CustomObjective
 from .objectives.lambdarank_objective import LambdaRankObjective as LambdaRankObjective
+from .objectives.objective import BoundObjective as BoundObjective
 from .objectives.objective import Objective as Objective
 from .objectives.pointwise import PointwiseObjective as PointwiseObjective
 from .objectives.ranknet_objective import RankNetObjective as RankNetObjective

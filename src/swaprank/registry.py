@@ -135,6 +135,6 @@ def _restored(content: ModelContent) -> Ranker:
         for name, of_set in meta["history"].items()
     }
     ranker.n_rounds_, ranker.best_round_ = int(meta["rounds"]["trained"]), int(meta["rounds"]["kept"])
-    ranker.interrupted_ = bool(meta["interrupted"])
+    ranker.interrupted_, ranker.sigma_ = bool(meta["interrupted"]), float(meta["sigma"])
     ranker._restore_values(meta["fitted"])
     return ranker

@@ -91,3 +91,16 @@ def test_a_sigma_that_pushes_nothing_is_refused() -> None:
 def test_unknown_queries_are_refused() -> None:
     with pytest.raises(sr.DataError, match="there is no query 99"):
         sr.explain_query(RANKER, DATA, 99)
+
+
+@pytest.mark.parametrize("metric", ["ndcg@5", "map", "pairwise"])
+def test_forces_are_minus_the_gradients_of_training(metric: str) -> None:
+    (data,) = sr.datasets.random_net((3,), n_features=4, n_documents=12, random_state=3)
+    ranker = sr.LinearRegressionRanker(regularization=1.0).fit(data)
+    one = data.subset([1])
+    grad, hess = np.empty(len(one)), np.empty(len(one))
+    objective = sr.LambdaRankObjective(sr.metric(metric), normalize=False)
+    objective.bind(one, random_state=0, n_threads=1).update(np.array(ranker.predict(one)), grad, hess)
+    found = sr.explain_query(ranker, data, data.qids[1], metric)
+    rows = found.rows - found.rows.min()
+    np.testing.assert_allclose(found.forces, -grad[rows], atol=1e-12)

@@ -221,7 +221,7 @@ def test_saved_by_name_and_cloned(make: Any, tmp_path: Path) -> None:
     loaded = sr.load(tmp_path / "model.swaprank")
     assert loaded.get_params()["objective"] == "mine (own)"
     np.testing.assert_array_equal(loaded.predict(TEST), ranker.predict(TEST))
-    with pytest.raises(sr.ParameterError, match=r"an objective of your own, 'mine', .* set_params\(objective=…\)"):
+    with pytest.raises(sr.ParameterError, match=r"the objective mine, which .* set_params\(objective=…\)"):
         loaded.fit(TRAIN)
 
 
@@ -268,7 +268,11 @@ def test_sigma_of_the_objective_is_that_of_pair_probabilities(tmp_path: Path) ->
     expected = 1 / (1 + np.exp(-2 * (scores[0] - scores[1])))
     assert ranker.predict_proba_pair(TEST, 0, 1) == pytest.approx(expected)
     ranker.save(tmp_path / "model.swaprank")
-    assert sr.load(tmp_path / "model.swaprank").predict_proba_pair(TEST, 0, 1) == pytest.approx(expected)
+    loaded = sr.load(tmp_path / "model.swaprank")
+    assert isinstance(loaded, sr.RankNet)
+    assert loaded.predict_proba_pair(TEST, 0, 1) == pytest.approx(expected)
+    again = loaded.set_params(objective=sr.RankNetObjective(sigma=2.0)).fit(TRAIN)
+    np.testing.assert_array_equal(again.predict(TEST), scores)
     np.testing.assert_array_equal(sr.RankNet(sigma=2.0, n_epochs=2).fit(TRAIN).predict(TEST), scores)
 
 

@@ -7,8 +7,9 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import Floats
+from swaprank.data.grouping import deviation_within_lists
 from swaprank.objectives.smooth import SmoothObjective
-from swaprank.objectives.smooth_boosting import SmoothBoostingObjective, deviation_within_lists
+from swaprank.objectives.smooth_boosting import SmoothBoostingObjective
 
 LENGTHS = (5, 1, 12, 3, 8)
 

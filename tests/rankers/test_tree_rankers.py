@@ -323,3 +323,13 @@ def test_seeds_may_be_numpy_integers() -> None:
         small(n_trees=2, random_state=np.int64(3)).fit(TRAIN).predict(TEST),
         small(n_trees=2, random_state=3).fit(TRAIN).predict(TEST),
     )
+
+
+def test_permutation_importances_start_from_the_base_scores() -> None:
+    """Where base scores decide every order, no feature matters."""
+    base = 1e6 * np.random.default_rng(0).normal(size=len(TEST))
+    qid = np.repeat(TEST.qids, np.diff(TEST.indptr))
+    data = sr.Dataset(TEST.features, TEST.labels, qid=qid, base_score=base)
+    ranker = small().fit(TRAIN)
+    assert set(ranker.permutation_importances(data, n_repeats=1).values()) == {0.0}
+    assert max(ranker.permutation_importances(TEST, n_repeats=1).values()) > 0.01

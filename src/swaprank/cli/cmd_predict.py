@@ -41,7 +41,7 @@ def predict(
     documents = read_for(ranker, data)
     if trees is not None and ranker.model_.n_stages == 0:
         raise ParameterError(f"--trees requires a model made of trees; {model} is a {ranker.kind}.")
-    scores = ranker.predict(documents, **({} if trees is None else {"n_trees": trees}))
+    scores = ranker.predict(documents) if trees is None else ranker.predict_stage(documents, trees)
     if output is None:
         print_result("\n".join(map(repr, scores.tolist())))
         return

@@ -92,3 +92,20 @@ def sum_by_query(values: Floats | Bools, indptr: Ints) -> Floats:
         # Empty lists have no rows, so each sum ends where the next list with documents starts.
         sums[filled] = np.add.reduceat(values.astype(np.float64, copy=False), indptr[:-1][filled])
     return sums
+
+
+def deviation_within_lists(scores: Floats, indptr: Ints) -> float:
+    """The root mean square deviation of scores from the mean of their list.
+
+    >>> import numpy as np
+    >>> from swaprank.data.grouping import deviation_within_lists
+    >>> deviation_within_lists(np.array([1.0, 3.0, 11.0, 13.0]), np.array([0, 2, 4]))
+    1.0
+    """
+    if len(scores) == 0:
+        return 0.0
+    lengths = np.diff(indptr)
+    # Relative to the first score, so that equal scores have a deviation of exactly 0, without rounding.
+    difference = scores - scores[np.minimum(indptr[:-1], len(scores) - 1)].repeat(lengths)
+    means = sum_by_query(difference, indptr) / np.maximum(lengths, 1)
+    return float(np.sqrt(np.mean((difference - means.repeat(lengths)) ** 2)))

@@ -83,7 +83,7 @@ class Combination(EnsembleRanker):
             raise ParameterError(f"a combination takes two rankers, found {len(members)}; stack takes any number.")
         scores = member_scores(members, data.features, self.n_threads)
         scale = fit_scale(scores, data)
-        bound = bind_metric(self._metric(), data, refuse_constant=True)
+        bound = bind_metric(self.training_metric(), data, refuse_constant=True)
         a, b = (np.array(data.by_query(self._plus_base_score(row, data))) for row in scale.apply(scores))
         self.alone_ = (bound.mean(a, n_threads=self.n_threads), bound.mean(b, n_threads=self.n_threads))
         steps = sweep(bound, a, b, self.n_threads)
@@ -113,7 +113,7 @@ class Combination(EnsembleRanker):
 
     def summary(self) -> str:
         """The result in words."""
-        self._check_fitted()
+        self.check_fitted()
         low, high = self.interval_
         where = "on the whole line" if self.whole_line else "from 0 to 1"
         text = (
@@ -126,7 +126,7 @@ class Combination(EnsembleRanker):
 
     def to_dict(self) -> dict[str, Any]:
         """The best alpha and its metric, as plain Python values; an infinite end of the interval is None."""
-        self._check_fitted()
+        self.check_fitted()
         low, high = (end if np.isfinite(end) else None for end in self.interval_)
         return {
             "metric": str(self.metric),
@@ -144,7 +144,7 @@ class Combination(EnsembleRanker):
         """Draw the metric at every alpha to a file (.svg, .png, .pdf); not for a combination loaded from a file."""
         from swaprank.ensembles.combination_figure import draw_combination
 
-        self._check_fitted()
+        self.check_fitted()
         draw_combination(self, Path(path))
 
     def _fitted_values(self) -> dict[str, Any]:

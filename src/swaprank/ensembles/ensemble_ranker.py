@@ -9,10 +9,10 @@ import numpy as np
 
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
+from swaprank.data.grouping import deviation_within_lists
 from swaprank.errors import DataError, ParameterError
 from swaprank.models.ensemble import Ensemble, ScoreScale
 from swaprank.models.model import Model
-from swaprank.objectives.smooth_boosting import deviation_within_lists
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.saving import saved_parameters
 
@@ -35,7 +35,7 @@ class EnsembleRanker(Ranker):
         for ranker in given:
             if not isinstance(ranker, Ranker):
                 raise ParameterError(f"members must be rankers; found {type(ranker).__name__}.")
-            ranker._check_fitted()
+            ranker.check_fitted()
             if ranker.n_features_in_ != data.n_features:
                 kind, n_features = type(ranker).__name__, ranker.n_features_in_
                 raise DataError(f"the member {kind} has {n_features} features, but the data has {data.n_features}.")

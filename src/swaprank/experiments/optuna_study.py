@@ -56,7 +56,7 @@ def open_study(
         # A resumed study with the same seed would repeat its first trials.
         study.sampler = optuna.samplers.TPESampler(seed=int(random_state) + len(trials))
         if storage is not None:
-            configuration = search_configuration(learner, tuned, learner._metric(), train, valid)
+            configuration = search_configuration(learner, tuned, learner.training_metric(), train, valid)
             configuration |= plain_values({"ranges": {name: tuple(span) for name, span in tuned.items()}})
             saved = study.user_attrs.get("configuration")
             if saved is None and not trials:
@@ -138,8 +138,9 @@ def _own_parameters(learner: Ranker, tuned: Mapping[str, Range]) -> dict[str, An
 
 
 def _warmup_rounds(learner: Ranker) -> int:
-    n_rounds = getattr(learner, "n_trees", getattr(learner, "n_epochs", None))
-    return _WARMUP_ROUNDS if n_rounds is None else min(_WARMUP_ROUNDS, n_rounds // 10)
+    if learner.rounds_parameter is None:
+        return _WARMUP_ROUNDS
+    return min(_WARMUP_ROUNDS, int(getattr(learner, learner.rounds_parameter)) // 10)
 
 
 def _journal(storage: str | os.PathLike[str]) -> Any:

@@ -99,10 +99,11 @@ def list_parameters(ranker: str) -> list[ParameterInfo]:
     ParameterInfo(name='n_leaves', default=31, meaning='Maximum number of leaves per tree.')
     """
     kind = ranker_class(ranker)
-    # Parameters that several kinds share are described in the docstring of one of them.
+    text = inspect.getdoc(kind) or ""
     meanings: dict[str, str] = {}
-    for described in ("lambdarank", "lambdamart", ranker):
-        meanings |= _docstring_args(inspect.getdoc(ranker_class(described)) or "")
+    if shared := re.search(r"The other parameters are those of (\w+)\.", text):
+        meanings = _docstring_args(inspect.getdoc(ranker_class(shared[1].lower())) or "")
+    meanings |= _docstring_args(text)
     signature = inspect.signature(kind).parameters
     return [
         ParameterInfo(name, parameter.default, meanings.get(name, ""))

@@ -16,7 +16,7 @@ from swaprank.experiments.grid_search import Log
 from swaprank.experiments.optuna_study import check_optuna, finished_trials, open_study, optimize, suggest_value
 from swaprank.experiments.ranker_parameters import check_parameter_names
 from swaprank.experiments.search_checkpoints import format_parameters
-from swaprank.experiments.tuning_ranges import FIXED_PARAMETERS, Range, as_range, default_ranges
+from swaprank.experiments.tuning_ranges import Range, as_range, default_ranges
 from swaprank.experiments.tuning_result import Tuning
 from swaprank.metrics.metric import Metric
 from swaprank.rankers.ranker import Ranker
@@ -72,7 +72,7 @@ def tune(
     learner = _learner(ranker)
     tuned = _ranges(learner, ranges)
     study = open_study(storage, learner, tuned, train, valid, random_state)
-    objective = _Objective(learner, learner._metric(), tuned, train, valid, callbacks, tell)
+    objective = _Objective(learner, learner.training_metric(), tuned, train, valid, callbacks, tell)
     interrupted = optimize(study, objective, n_trials, timeout)
     trials = finished_trials(study, tuned)
     completed = [trial for trial in trials if trial.value is not None]
@@ -89,14 +89,15 @@ def tune(
 
 def _learner(ranker: str | Ranker) -> Ranker:
     if isinstance(ranker, str):
-        return ranker_class(ranker)(**FIXED_PARAMETERS.get(ranker, {}))
+        kind = ranker_class(ranker)
+        return kind(**kind.tuning_fixed)
     learner: Ranker = clone(ranker)
     return learner
 
 
 def _ranges(learner: Ranker, ranges: Mapping[str, Any] | None) -> dict[str, Range]:
     if ranges is None:
-        return dict(default_ranges(learner.kind))
+        return default_ranges(learner)
     check_parameter_names(learner.kind, ranges)
     return {name: as_range(name, given) for name, given in ranges.items()}
 

@@ -1,14 +1,14 @@
-"""Default search ranges of tuning for each kind of ranker.
-
-The ranges contain the rankers' default values, so that these can be the first trial.
-"""
+"""Search ranges of tuning: as users and rankers write them, and as Optuna needs them."""
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any, NamedTuple, TypeAlias
 
-from swaprank.errors import ParameterError, did_you_mean
+from swaprank.errors import ParameterError
 from swaprank.experiments.grids import parse_grid
+from swaprank.objectives.objective import Objective
+from swaprank.rankers.ranker import Ranker
 
 
 class IntRange(NamedTuple):
@@ -35,58 +35,25 @@ class Choice(NamedTuple):
 
 Range: TypeAlias = IntRange | FloatRange | Choice
 
-_TREES: dict[str, Range] = {
-    "n_leaves": IntRange(4, 255, log=True),
-    "learning_rate": FloatRange(0.01, 0.3, log=True),
-    "min_docs_in_leaf": IntRange(5, 500, log=True),
-    "l2": FloatRange(0.0, 10.0),
-    "feature_fraction": FloatRange(0.3, 1.0),
-}
-_NET: dict[str, Range] = {
-    "hidden": Choice(((), (5,), (10,), (20,), (50,), (20, 10))),
-    "learning_rate": FloatRange(1e-5, 1e-2, log=True),
-    "batch_queries": IntRange(1, 32, log=True),
-    "activation": Choice(("tanh", "relu")),
-}
 
-DEFAULT_RANGES: dict[str, dict[str, Range]] = {
-    "lambdamart": {**_TREES, "sigma": FloatRange(0.3, 3.0, log=True), "normalize": Choice((True, False))},
-    "mart": {**_TREES, "objective": Choice(("squared", "logistic", "balanced_logistic"))},
-    "lambdarank": {**_NET, "sigma": FloatRange(0.3, 3.0, log=True), "normalize": Choice((True, False))},
-    "ranknet": {**_NET, "sigma": FloatRange(0.3, 3.0, log=True)},
-    "smoothrank": {
-        "start": Choice(("regression", "overweighted", "pairwise", "zero")),
-        "best_step": Choice((False, True)),
-        "max_iterations": IntRange(5, 60, log=True),
-    },
-    "linear_regression": {
-        "target": Choice(("gains", "labels")),
-        "overweight": Choice((False, True)),
-        "standardize": Choice((True, False)),
-    },
-}
-"""Search ranges by kind of ranker and parameter."""
+def default_ranges(ranker: Ranker) -> dict[str, Range]:
+    """The default search ranges of a ranker; parameters that have no effect on its objective are left out.
 
-_EARLY_STOPPING = {"n_trees": 2000, "early_stopping_rounds": 50}
-FIXED_PARAMETERS: dict[str, dict[str, Any]] = {
-    "lambdamart": _EARLY_STOPPING,
-    "mart": _EARLY_STOPPING,
-    "lambdarank": {"early_stopping_rounds": 20},
-    "ranknet": {"early_stopping_rounds": 20},
-}
-"""Parameters that tuning sets for all trials: enough rounds, with early stopping on the validation set."""
-
-
-def default_ranges(kind: str) -> dict[str, Range]:
-    """The default search ranges of a kind of ranker.
-
+    >>> import swaprank as sr
     >>> from swaprank.experiments.tuning_ranges import default_ranges
-    >>> default_ranges("lambdamart")["n_leaves"]
+    >>> default_ranges(sr.LambdaMART())["n_leaves"]
     IntRange(low=4, high=255, log=True)
+    >>> "sigma" in default_ranges(sr.LambdaMART()), "sigma" in default_ranges(sr.LambdaMART(objective="smooth"))
+    (True, False)
     """
-    if kind not in DEFAULT_RANGES:
-        raise ParameterError(f"there are no default ranges for '{kind}'; {did_you_mean(kind, DEFAULT_RANGES)}")
-    return DEFAULT_RANGES[kind]
+    if not ranker.tuning_ranges:
+        raise ParameterError(f"{ranker.kind} has no default ranges: give ranges={{…}} (--range).")
+    unused: set[str] = set()
+    if "objective" in (parameters := signature(type(ranker)).parameters):
+        given = ranker.get_params(deep=False)["objective"]
+        unused = set() if given == parameters["objective"].default else {*ranker.objective_parameters}
+        unused |= {"objective"} if isinstance(given, Objective) else set()
+    return {name: as_range(name, span) for name, span in ranker.tuning_ranges.items() if name not in unused}
 
 
 def as_range(name: str, given: Any) -> Range:

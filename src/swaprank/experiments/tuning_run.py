@@ -14,12 +14,13 @@ from swaprank.experiments.optuna_study import check_optuna
 from swaprank.experiments.ranker_parameters import parse_settings
 from swaprank.experiments.training_run import TrainingRun, check_outputs, write_record
 from swaprank.experiments.tuning import tune
-from swaprank.experiments.tuning_ranges import FIXED_PARAMETERS, default_ranges, parse_range
+from swaprank.experiments.tuning_ranges import default_ranges, parse_range
 from swaprank.experiments.tuning_result import Tuning
 from swaprank.files import file_digest
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback
 from swaprank.reading.read import read, read_matching
+from swaprank.registry import ranker_class
 
 
 def run_tuning(
@@ -71,9 +72,9 @@ def _learner_and_ranges(
     run: TrainingRun, settings: Sequence[str], ranges: Sequence[str]
 ) -> tuple[Ranker, dict[str, Any]]:
     fixed = parse_settings(run.ranker, settings)
-    learner = replace(run, parameters={**FIXED_PARAMETERS.get(run.ranker, {}), **fixed}).make_ranker()
+    learner = replace(run, parameters={**ranker_class(run.ranker).tuning_fixed, **fixed}).make_ranker()
     if not ranges:
-        return learner, {name: span for name, span in default_ranges(run.ranker).items() if name not in fixed}
+        return learner, {name: span for name, span in default_ranges(learner).items() if name not in fixed}
     tuned = dict(parse_range(run.ranker, text) for text in ranges)
     for name in tuned:
         if name in fixed:

@@ -79,7 +79,7 @@ def certify(
     """
     settings = _checked_settings(epsilon, delta, n_weights, polish, random_state)
     sizes = _checked_steps(steps)
-    chosen = ranker._metric() if metric is None else parse_metric(metric)
+    chosen = ranker.training_metric() if metric is None else parse_metric(metric)
     bound = bind_metric(chosen, data, refuse_constant=True)
     rows = np.arange(len(data)) if data.order is None else np.array(data.order)
     base = np.zeros(len(data)) if data.base_score is None else np.array(data.by_query(data.base_score))
@@ -88,7 +88,7 @@ def certify(
         parameters = model.perturb(data.features, rows, base)
         return MetricAlongDirections(parameters, bound, sizes, thread_count(n_threads), progress)
 
-    ranker._check_fitted()
+    ranker.check_fitted()
     measured = measure(ranker.model_)
     certificate = _test(ranker, measured, settings)
     return _polish(measured, certificate, settings, measure) if polish else certificate

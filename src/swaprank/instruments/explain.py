@@ -17,6 +17,7 @@ from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import seeded_tie_order
 from swaprank.metrics.parse import metric as parse_metric
+from swaprank.metrics.terms import PAIRWISE
 from swaprank.rankers.parameter_checks import Bounds, check_parameter
 from swaprank.rankers.ranker import Ranker
 from swaprank.rendering.json_values import json_number
@@ -161,7 +162,7 @@ def explain_query(
     1 over 3                 0.0237                     -0.5000
     """
     check_parameter("sigma", sigma, Bounds(False, 0, np.inf, open_low=True))
-    chosen = ranker._metric() if metric is None else parse_metric(metric)
+    chosen = ranker.training_metric() if metric is None else parse_metric(metric)
     query = _lowest_query(ranker, data, chosen) if qid is None else query_number(data, qid)
     part = data.subset([query])
     bound = bind_metric(chosen, part)
@@ -173,7 +174,10 @@ def explain_query(
     gains = bound.metric.swap_gains(labels)
     better = np.sign(labels[:, None] - labels)
     difference = sigma * (scores[:, None] - scores)
-    forces = better * sigma * np.abs(gains) * expit(-better * difference)
+    # As in training: for the pairwise metric all pairs weigh the same, however many a swap would change.
+    is_pairwise = bound.terms.family == PAIRWISE
+    weights = np.full(gains.shape, 1.0 / bound.terms.divisors[0]) if is_pairwise else np.abs(gains)
+    forces = better * sigma * weights * expit(-better * difference)
     return QueryExplanation(
         qid=data.qids.tolist()[query],
         metric=str(bound.metric),

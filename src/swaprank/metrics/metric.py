@@ -16,7 +16,7 @@ from swaprank.metrics.measuring import by_descending_id, check_lists, measure, s
 from swaprank.metrics.metric_options import OPTIONS, check_cut_off, check_option
 from swaprank.metrics.terms import CUSTOM, Lists, MetricTerms
 
-OWN_METRIC = " (own)"
+OWN_SUFFIX = " (own)"
 """Follows the name of a user's own metric in a model file, which cannot hold the metric's functions."""
 
 

@@ -33,6 +33,7 @@ def upgrade(content: ModelContent) -> ModelContent:
             "history": history,
             "rounds": {"trained": max([int(meta.get("n_epochs", kept)), *lengths]), "kept": kept},
             "interrupted": meta["interrupted"],
+            "sigma": float(meta["parameters"].get("sigma", 1.0)),
             "fitted": {
                 **{name: meta[name] for name in _FITTED if name in meta},
                 **({"smoothing_factor": meta["sigma"]} if "sigma" in meta else {}),
@@ -45,7 +46,10 @@ def upgrade(content: ModelContent) -> ModelContent:
 
 
 def _parameters(meta: dict[str, Any]) -> dict[str, Any]:
-    return {_RENAMED.get(name, name): value for name, value in meta["parameters"].items() if name not in _DROPPED}
+    given = meta["parameters"]
+    # The sigma of smooth trees was their smoothing factor, which is no parameter of the ranker today.
+    dropped = (*_DROPPED, "sigma") if given.get("objective") == "smooth" else _DROPPED
+    return {_RENAMED.get(name, name): value for name, value in given.items() if name not in dropped}
 
 
 def _members(content: ModelContent) -> list[dict[str, Any]]:

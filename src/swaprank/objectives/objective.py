@@ -14,7 +14,13 @@ from swaprank.data.dataset import Dataset
 
 
 class BoundObjective(ABC):
-    """An objective of the scores of one data set's documents, which are numbered query after query."""
+    """An objective of the scores of one data set's documents, which are numbered query after query.
+
+    >>> import swaprank as sr
+    >>> data = sr.Dataset([[1.0], [2.0]], [0, 1], qid=[1, 1])
+    >>> isinstance(sr.RankNetObjective().bind(data, random_state=0, n_threads=1), sr.BoundObjective)
+    True
+    """
 
     indptr: Ints
     """Query q has the documents from indptr[q] to indptr[q + 1]."""

@@ -7,7 +7,7 @@ from inspect import signature
 from typing import Any
 
 from swaprank.errors import ParameterError, did_you_mean
-from swaprank.metrics.metric import OWN_METRIC, Metric
+from swaprank.metrics.metric import OWN_SUFFIX, Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 from swaprank.objectives.objective import Objective
@@ -42,23 +42,22 @@ def pairwise_objective(
     raise ParameterError(f"objective must be 'ranknet', a metric or its name, or an objective; found {objective!r}.")
 
 
-def given_objective(ranker: Any, names: Sequence[str], own_parameters: Sequence[str]) -> Objective | None:
+def given_objective(ranker: Any, names: Sequence[str]) -> Objective | None:
     """The instance that a ranker was given as its objective, or None for one of the names.
 
     Args:
-        ranker: Has the parameter `objective`.
-        names: The words that it may be.
-        own_parameters: Parameters of the ranker that an instance has itself: they must be left at their defaults.
+        ranker: Has the parameter `objective`. With an instance, its `objective_parameters` must have their defaults.
+        names: The words that the objective may be.
 
     >>> import swaprank as sr
     >>> from swaprank.objectives.objective_names import given_objective
-    >>> given_objective(sr.LambdaMART(objective=sr.RankNetObjective(2.0)), ("lambda",), ("sigma",))
+    >>> given_objective(sr.LambdaMART(objective=sr.RankNetObjective(2.0)), ("lambda",))
     RankNetObjective(sigma=2.0, ties=False)
     """
     objective = ranker.objective
     if isinstance(objective, Objective):
         defaults = signature(type(ranker).__init__).parameters
-        for name in own_parameters:
+        for name in ranker.objective_parameters:
             value = getattr(ranker, name)
             if value != defaults[name].default:
                 raise ParameterError(
@@ -66,10 +65,10 @@ def given_objective(ranker: Any, names: Sequence[str], own_parameters: Sequence[
                     f"default, and set it on the {type(objective).__name__} if that has it."
                 )
         return objective
-    if isinstance(objective, str) and objective.endswith(OWN_METRIC):
+    if isinstance(objective, str) and objective.endswith(OWN_SUFFIX):
         raise ParameterError(
-            f"this model was trained with an objective of your own, '{objective.removesuffix(OWN_METRIC)}', which a "
-            "model file does not hold: give it again with set_params(objective=…), or name another one."
+            f"this model was trained with the objective {objective.removesuffix(OWN_SUFFIX)}, which a model file does "
+            "not hold: give it again with set_params(objective=…), or name another one."
         )
     if objective not in names:
         raise ParameterError(

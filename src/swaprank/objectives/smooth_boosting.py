@@ -22,7 +22,7 @@ import numpy as np
 
 from swaprank.arrays import Bools, Floats, Ints
 from swaprank.data.dataset import Dataset
-from swaprank.data.grouping import sum_by_query
+from swaprank.data.grouping import deviation_within_lists, sum_by_query
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.objectives.objective import BoundObjective, Objective
@@ -91,23 +91,6 @@ class BoundSmoothBoosting(BoundObjective):
             grad[:] = 0.0
             hess[:] = 0.0
         leave_saddle_points(smooth, scores, deviation, grad, hess)
-
-
-def deviation_within_lists(scores: Floats, indptr: Ints) -> float:
-    """The root mean square deviation of scores from the mean of their list.
-
-    >>> import numpy as np
-    >>> from swaprank.objectives.smooth_boosting import deviation_within_lists
-    >>> deviation_within_lists(np.array([1.0, 3.0, 11.0, 13.0]), np.array([0, 2, 4]))
-    1.0
-    """
-    if len(scores) == 0:
-        return 0.0
-    lengths = np.diff(indptr)
-    # Relative to the first score, so that equal scores have a deviation of exactly 0, without rounding.
-    difference = scores - scores[np.minimum(indptr[:-1], len(scores) - 1)].repeat(lengths)
-    means = sum_by_query(difference, indptr) / np.maximum(lengths, 1)
-    return float(np.sqrt(np.mean((difference - means.repeat(lengths)) ** 2)))
 
 
 def list_widths(indptr: Ints, deviation: float, smoothing_factor: float) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, final
 
 from swaprank.errors import ParameterError
@@ -10,7 +11,7 @@ from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
 from swaprank.objectives.smooth_boosting import SmoothBoostingObjective
-from swaprank.rankers.tree_ranker import TreeRanker
+from swaprank.rankers.tree_ranker import TREE_RANGES, TreeRanker
 
 TreeObjective = Literal["lambda", "smooth"]
 OBJECTIVES: tuple[TreeObjective, ...] = ("lambda", "smooth")
@@ -68,6 +69,8 @@ class LambdaMART(TreeRanker):
     """
 
     kind: ClassVar[str] = "lambdamart"
+    objective_parameters: ClassVar[tuple[str, ...]] = ("sigma", "normalize", "truncation")
+    tuning_ranges: ClassVar[Mapping[str, Any]] = {**TREE_RANGES, "sigma": (0.3, 3.0), "normalize": [True, False]}
 
     def __init__(
         self,
@@ -96,11 +99,11 @@ class LambdaMART(TreeRanker):
         self._set_parameters(locals())
 
     def _objective(self) -> Objective:
-        given = given_objective(self, OBJECTIVES, ("sigma", "normalize", "truncation"))
+        given = given_objective(self, OBJECTIVES)
         if given is not None:
             return given
         if self.objective == "lambda":
-            return LambdaRankObjective(self._metric(), float(self.sigma), self.normalize, self.truncation)
+            return LambdaRankObjective(self.training_metric(), float(self.sigma), self.normalize, self.truncation)
         if self.truncation is not None:
             raise ParameterError(
                 f"truncation={self.truncation} is for objective='lambda'. A smooth metric is cut off by itself: "
@@ -111,4 +114,4 @@ class LambdaMART(TreeRanker):
                 f"sigma={self.sigma:g} is the steepness of pair probabilities, and objective='smooth' has none. For "
                 f"the amount of smoothing, give objective=SmoothBoostingObjective(metric, smoothing_factor=…)."
             )
-        return SmoothBoostingObjective(self._metric())
+        return SmoothBoostingObjective(self.training_metric())

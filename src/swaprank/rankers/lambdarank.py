@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, final
 
 from swaprank.arrays import Floats
@@ -12,9 +12,9 @@ from swaprank.metrics.metric import Metric
 from swaprank.models.activations import Activation
 from swaprank.nets.optimizers import Optimizer
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective
-from swaprank.objectives.objective import BoundObjective, Objective
+from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
-from swaprank.rankers.net_ranker import NetRanker
+from swaprank.rankers.net_ranker import NET_RANGES, NetRanker
 
 
 @final
@@ -65,6 +65,8 @@ class LambdaRank(NetRanker):
     """
 
     kind: ClassVar[str] = "lambdarank"
+    objective_parameters: ClassVar[tuple[str, ...]] = ("sigma", "normalize", "truncation", "construction")
+    tuning_ranges: ClassVar[Mapping[str, Any]] = {**NET_RANGES, "sigma": (0.3, 3.0), "normalize": [True, False]}
 
     def __init__(
         self,
@@ -92,14 +94,11 @@ class LambdaRank(NetRanker):
     ) -> None:
         self._set_parameters(locals())
 
-    def _bound(self, data: Dataset) -> BoundObjective:
-        objective = given_objective(self, ("lambda",), ("sigma", "normalize", "truncation", "construction"))
-        if objective is None:
-            objective = LambdaRankObjective(
-                self._metric(), float(self.sigma), self.normalize, self.truncation, self.construction
-            )
-        return objective.bind(data, random_state=int(self.random_state), n_threads=self.n_threads)
+    def _objective(self) -> Objective:
+        return given_objective(self, ("lambda",)) or LambdaRankObjective(
+            self.training_metric(), float(self.sigma), self.normalize, self.truncation, self.construction
+        )
 
     def _training_measure(self, data: Dataset) -> Callable[[Floats], float]:
-        bound = bind_metric(self._metric(), data)
+        bound = bind_metric(self.training_metric(), data)
         return lambda scores: bound.mean(scores, n_threads=self.n_threads)

@@ -55,6 +55,11 @@ class LinearRegressionRanker(Ranker):
     """
 
     kind: ClassVar[str] = "linear_regression"
+    tuning_ranges: ClassVar[Mapping[str, Any]] = {
+        "target": [*TARGETS],
+        "overweight": [False, True],
+        "standardize": [True, False],
+    }
     model_: LinearModel
     regularization_: float
     """The chosen regularization, or the given one."""
@@ -89,7 +94,7 @@ class LinearRegressionRanker(Ranker):
         measured = Measured(valid, metrics, lambda other: np.zeros(len(other)), self.n_threads)
         scorers = {name: architecture.scorer(other) for name, other in valid.items()}
         labels = np.array(data.by_query(data.labels))
-        targets = labels if self.target == "labels" else self._metric().bind(labels, data.indptr).terms.gains
+        targets = labels if self.target == "labels" else self.training_metric().bind(labels, data.indptr).terms.gains
         problem = fit_problem(data, architecture.scorer(data), targets, self.n_threads)
         fit = ridge_fit(problem, strengths, self.overweight, center)
         watched = watched_evaluator(measured, scorers)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, cast, final
 
 from swaprank.metrics.metric import Metric
 from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
 from swaprank.objectives.pointwise import LOSSES, Loss, PointwiseObjective
-from swaprank.rankers.tree_ranker import TreeRanker
+from swaprank.rankers.tree_ranker import TREE_RANGES, TreeRanker
 
 
 @final
@@ -18,6 +19,7 @@ class MART(TreeRanker):
     Args:
         objective: "squared" error of the labels; "logistic" loss of labels above 0 against the others;
             "balanced_logistic", where both classes have the same total weight; or an instance.
+        sigma: Steepness of the logistic loss.
         metric: Evaluated after every round, and chooses the best round on the watched set. It does not change training.
 
     The other parameters are those of LambdaMART.
@@ -30,6 +32,8 @@ class MART(TreeRanker):
     """
 
     kind: ClassVar[str] = "mart"
+    objective_parameters: ClassVar[tuple[str, ...]] = ("sigma",)
+    tuning_ranges: ClassVar[Mapping[str, Any]] = {**TREE_RANGES, "objective": [*LOSSES]}
 
     def __init__(
         self,
@@ -56,5 +60,4 @@ class MART(TreeRanker):
         self._set_parameters(locals())
 
     def _objective(self) -> Objective:
-        given = given_objective(self, LOSSES, ("sigma",))
-        return PointwiseObjective(cast(Loss, self.objective), float(self.sigma)) if given is None else given
+        return given_objective(self, LOSSES) or PointwiseObjective(cast(Loss, self.objective), float(self.sigma))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
 from numbers import Integral
@@ -20,17 +20,27 @@ from swaprank.models.net import Net
 from swaprank.models.scaling import fit_scaling
 from swaprank.nets.net_training import Trainer, Training, TrainingRules
 from swaprank.nets.optimizers import OPTIMIZERS, Optimizer, Stepper
-from swaprank.objectives.objective import BoundObjective
+from swaprank.objectives.objective import Objective
 from swaprank.rankers.base_model import base_model
 from swaprank.rankers.parameter_checks import check_net_shape, check_parameters, check_word
 from swaprank.rankers.ranker import FitRequest, Ranker, as_dataset
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
+
+NET_RANGES = {
+    "hidden": [(), (5,), (10,), (20,), (50,), (20, 10)],
+    "learning_rate": (1e-5, 1e-2),
+    "batch_queries": (1, 32),
+    "activation": ["tanh", "relu"],
+}
+"""What `tune` searches for all rankers made of a net."""
 
 
 class NetRanker(Ranker):
     """A feed-forward net, trained query by query."""
 
     round_name: ClassVar[str] = "epoch"
+    rounds_parameter: ClassVar[str | None] = "n_epochs"
+    tuning_fixed: ClassVar[Mapping[str, Any]] = {"early_stopping_rounds": 20}
     model_: Net
     objective: Any
     hidden: Sequence[int]
@@ -48,8 +58,8 @@ class NetRanker(Ranker):
     random_state: int
 
     @abstractmethod
-    def _bound(self, data: Dataset) -> BoundObjective:
-        """The objective, bound to the training data."""
+    def _objective(self) -> Objective:
+        """What the net minimises."""
 
     @abstractmethod
     def _training_measure(self, data: Dataset) -> Callable[[Floats], float]:
@@ -122,7 +132,7 @@ class NetRanker(Ranker):
         trainer.epoch(number)
         if not begun:
             self.history_, self.interrupted_ = {}, False
-            self._set_features(data)
+            self._set_fitted(data)
         self.model_ = Net(net.layers, net.scaling, trainer.weights)
         self.n_rounds_ = self.best_round_ = number
         self._stepper = trainer.stepper
@@ -136,8 +146,7 @@ class NetRanker(Ranker):
         from scipy.special import expit
 
         scores = self.predict(X)
-        sigma = getattr(self.objective, "sigma", self.sigma)
-        return expit(sigma * (scores[_rows(i, len(scores))] - scores[_rows(j, len(scores))]))
+        return expit(self.sigma_ * (scores[_rows(i, len(scores))] - scores[_rows(j, len(scores))]))
 
     def _trainer(
         self,
@@ -155,9 +164,8 @@ class NetRanker(Ranker):
             training=self._training(),
         )
         needed = self.decay < 1 or self.restart_rounds is not None
-        return Trainer(
-            data, self._bound(data), net, rules, measure if needed else None, int(self.random_state), stepper
-        )
+        bound = self._objective().bind(data, random_state=int(self.random_state), n_threads=self.n_threads)
+        return Trainer(data, bound, net, rules, measure if needed else None, int(self.random_state), stepper)
 
     def _new_net(self, data: Dataset) -> Net:
         layers = make_layers(data.n_features, self.hidden, ACTIVATIONS.index(self.activation))

@@ -17,15 +17,15 @@ def permutation_importances(
     """The mean fall of the metric when one feature is shuffled over all rows, the most important feature first."""
     bound = bind_metric(metric, data)
     rng = np.random.default_rng(random_state)
-    X = data.features.copy()
-    unshuffled = bound.mean(data.by_query(ranker.predict(X)))
+    X, base = data.features.copy(), 0.0 if data.base_score is None else data.base_score
+    unshuffled = bound.mean(data.by_query(ranker.predict(X) + base))
     falls = {}
     for f, name in enumerate(data.feature_names):
         original = X[:, f].copy()
         values = []
         for _ in range(n_repeats):
             X[:, f] = rng.permutation(original)
-            values.append(bound.mean(data.by_query(ranker.predict(X))))
+            values.append(bound.mean(data.by_query(ranker.predict(X) + base)))
         X[:, f] = original
         falls[name] = unshuffled - float(np.mean(values))
     return dict(sorted(falls.items(), key=lambda item: -item[1]))

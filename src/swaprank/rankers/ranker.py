@@ -14,9 +14,9 @@ from sklearn.exceptions import NotFittedError
 from swaprank.arrays import Features, Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.features import as_features, read_only
-from swaprank.errors import DataError, MetricError
+from swaprank.errors import DataError, MetricError, ParameterError
 from swaprank.metrics.binding import bind_metric
-from swaprank.metrics.metric import OWN_METRIC, Metric
+from swaprank.metrics.metric import OWN_SUFFIX, Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.model import Model
@@ -50,6 +50,14 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     """Its name in model files and on the command line."""
     round_name: ClassVar[str] = "round"
     """What a round of training is: a tree, an epoch, …"""
+    rounds_parameter: ClassVar[str | None] = None
+    """The parameter that limits the number of rounds."""
+    objective_parameters: ClassVar[tuple[str, ...]] = ()
+    """Parameters of the default objective; an objective that is given as an instance has its own."""
+    tuning_ranges: ClassVar[Mapping[str, Any]] = {}
+    """What `tune` searches by default: (low, high), or a list of values. The defaults lie within."""
+    tuning_fixed: ClassVar[Mapping[str, Any]] = {}
+    """What `tune` sets for all trials, such as early stopping."""
     made_of_rankers: ClassVar[bool] = False
     """Whether it combines fitted rankers, and so cannot be trained from data alone."""
     learns_probabilities: ClassVar[bool] = False
@@ -70,6 +78,8 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     """The round whose model was kept: the best on the watched set, or else the last; 0 is the start of training."""
     interrupted_: bool
     """Whether Ctrl-C ended training."""
+    sigma_: float
+    """The steepness of pair probabilities that the scores were trained with; 1 if training has none."""
     members_: Sequence[Mapping[str, Any]] = ()
     """Of an ensemble: the kind ("ranker") and the "parameters" of each member, and the "members" of nested ones."""
 
@@ -105,9 +115,9 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
                 raise DataError(
                     f"the set '{name}' has {other.n_features} features, but the training data has {data.n_features}."
                 )
-        chosen = [self._metric()] if metrics is None else parse_metrics(metrics)
+        chosen = [self.training_metric()] if metrics is None else parse_metrics(metrics)
         self._fit(FitRequest(data, sets, chosen, self.base_ranker if base is None else base, callbacks))
-        self._set_features(data)
+        self._set_fitted(data)
         return self
 
     @abstractmethod
@@ -121,6 +131,13 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         """
         features = self._features_of(X)
         return self._plus_base_score(self.model_.score(features, self.n_threads), X)
+
+    def predict_stage(self, X: Any, n_stages: int) -> Floats:
+        """Scores by the first parts of the model only, such as its first trees."""
+        features = self._features_of(X)
+        if not 0 <= n_stages <= self.model_.n_stages:
+            raise ParameterError(f"n_{self.round_name}s must be from 0 to {self.model_.n_stages}; found {n_stages}.")
+        return self._plus_base_score(self.model_.staged_scores(features, [n_stages], self.n_threads)[0], X)
 
     def contributions(self, X: Any) -> Floats:
         """Each feature's share in each score, exactly (TreeSHAP for trees); the last column is the expected score."""
@@ -136,13 +153,13 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, which `swaprank.load` reads; the same model gives the same bytes."""
-        self._check_fitted()
+        self.check_fitted()
         save(self, path)
 
     def score(self, X: Any, y: Any = None, *, qid: Any = None) -> float:
         """The mean of the ranker's metric on judged documents: a Dataset, or a feature matrix with y and qid."""
         data = as_dataset(X, y, qid, None)
-        bound = bind_metric(self._metric(), data)
+        bound = bind_metric(self.training_metric(), data)
         return bound.mean(data.by_query(self.predict(data)), n_threads=self.n_threads)
 
     def permutation_importances(
@@ -151,11 +168,11 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         """How much a metric falls when a feature's values are shuffled over the rows: the mean of several shuffles."""
         from swaprank.rankers.permutation import permutation_importances
 
-        chosen = self._metric() if metric is None else parse_metric(metric)
+        chosen = self.training_metric() if metric is None else parse_metric(metric)
         return permutation_importances(self, data, chosen, n_repeats, random_state)
 
     def __sklearn_clone__(self) -> Any:
-        """A copy without what was learned; the base ranker keeps what it learned, for that is what it is for."""
+        """A copy without what was learned; the base ranker keeps what it learned, because training starts from it."""
         return type(self)(**self.get_params(deep=False))
 
     def _set_parameters(self, arguments: Mapping[str, Any]) -> None:
@@ -170,26 +187,29 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     def _restore_values(self, values: Mapping[str, Any]) -> None:
         """Set again what `_fitted_values` gave."""
 
-    def _metric(self) -> Metric:
+    def training_metric(self) -> Metric:
         """What is measured while training, unless the caller names metrics."""
-        if isinstance(self.metric, str) and self.metric.endswith(OWN_METRIC):
+        if isinstance(self.metric, str) and self.metric.endswith(OWN_SUFFIX):
             raise MetricError(
-                f"this model was trained for a metric of your own, '{self.metric.removesuffix(OWN_METRIC)}', which a "
+                f"this model was trained for a metric of your own, '{self.metric.removesuffix(OWN_SUFFIX)}', which a "
                 "model file does not hold: give it again with set_params(metric=…), or name another one."
             )
         return parse_metric(self.metric)
 
-    def _check_fitted(self) -> None:
+    def check_fitted(self) -> None:
+        """Raise NotFittedError if there is no model yet."""
         if not hasattr(self, "n_features_in_"):
             raise NotFittedError(f"this {type(self).__name__} has not been fitted: call fit first, or load a model.")
 
-    def _set_features(self, data: Dataset) -> None:
+    def _set_fitted(self, data: Dataset) -> None:
+        objective = getattr(self, "objective", None)
+        self.sigma_ = float(getattr(objective, "sigma", getattr(self, "sigma", 1.0)))
         self.n_features_in_ = data.n_features
         self.feature_names_in_ = np.array(data.feature_names, dtype=object)
 
     def _features_of(self, X: Any) -> Features:
         """The feature matrix to score, checked to have the right number of features."""
-        self._check_fitted()
+        self.check_fitted()
         features = X.features if isinstance(X, Dataset) else as_features(X)
         if features.shape[1] != self.n_features_in_:
             raise DataError(f"the model has {self.n_features_in_} features, but X has {features.shape[1]}.")

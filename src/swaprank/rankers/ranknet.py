@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
@@ -15,10 +15,10 @@ from swaprank.metrics.pairwise_correct import PairwiseCorrect
 from swaprank.models.activations import Activation
 from swaprank.nets.net_training import TRAININGS, Training
 from swaprank.nets.optimizers import Optimizer
-from swaprank.objectives.objective import BoundObjective, Objective
+from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
 from swaprank.objectives.ranknet_objective import RankNetObjective
-from swaprank.rankers.net_ranker import NetRanker
+from swaprank.rankers.net_ranker import NET_RANGES, NetRanker
 from swaprank.rankers.parameter_checks import check_word
 
 
@@ -52,6 +52,8 @@ class RankNet(NetRanker):
     """
 
     kind: ClassVar[str] = "ranknet"
+    objective_parameters: ClassVar[tuple[str, ...]] = ("sigma", "ties")
+    tuning_ranges: ClassVar[Mapping[str, Any]] = {**NET_RANGES, "sigma": (0.3, 3.0)}
     learns_probabilities: ClassVar[bool] = True
 
     def __init__(
@@ -84,14 +86,11 @@ class RankNet(NetRanker):
         training: Training = self.training
         return training
 
-    def _bound(self, data: Dataset) -> BoundObjective:
-        objective = given_objective(self, ("ranknet",), ("sigma", "ties"))
-        if objective is None:
-            objective = RankNetObjective(float(self.sigma), self.ties)
-        return objective.bind(data, random_state=int(self.random_state), n_threads=self.n_threads)
+    def _objective(self) -> Objective:
+        return given_objective(self, ("ranknet",)) or RankNetObjective(float(self.sigma), self.ties)
 
     def _training_measure(self, data: Dataset) -> Callable[[Floats], float]:
-        """Pairs of the labels in the right order; of given pairs, less their cost, for targets may lie between."""
+        """The share of pairs in the right order; for given pairs, whose targets may be any, minus their mean cost."""
         if data.pairs is None:
             bound = bind_metric(PairwiseCorrect(), data)
             return lambda scores: bound.mean(scores, n_threads=self.n_threads)

@@ -40,7 +40,7 @@ class Progress(NamedTuple):
     measured: Mapping[str, Mapping[str, float]]
     """This round's metrics, by set and metric."""
     best_round: int
-    """The best so far; 0 is the start. This round where nothing is watched."""
+    """The best round so far; 0 is the start. If nothing is watched, this round."""
 
 
 Callback = Callable[[Progress], object]
@@ -104,7 +104,7 @@ class Measured:
         }
 
     def measure_start(self) -> None:
-        """Remember the watched metric before the first round: no round may be better than the start."""
+        """Measure the watched metric before the first round, because the start may turn out to be the best."""
         if self.watched is not None:
             scores = self.sets[self.watched.set].by_query(self.scores[self.watched.set])
             self.at_start = self.watched_metric.mean(scores, n_threads=self.n_threads)

@@ -2,7 +2,7 @@
 
     kind         of the ranker: "lambdamart"
     parameters   what the ranker was made with; a metric of the user's own only by its name
-    feature_names, history, rounds, interrupted
+    feature_names, history, rounds, interrupted, sigma
     fitted       what was found beside the model, such as the regularization that was chosen
     model        the model's plain values; its arrays follow (models/model.py: to_parts)
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from swaprank.metrics.metric import OWN_METRIC, Metric
+from swaprank.metrics.metric import OWN_SUFFIX, Metric
 from swaprank.model_files.container import ModelContent, write_model
 from swaprank.objectives.objective import Objective
 from swaprank.version import __version__
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from swaprank.rankers.ranker import Ranker
 
 _NOT_SAVED = ("base_ranker", "members", "n_threads")
-"""The model has what these brought along, and how many threads trained it does not matter."""
+"""The model contains what the base ranker and the members have learned; the number of threads does not change it."""
 
 
 def content_of(ranker: Ranker) -> ModelContent:
@@ -44,6 +44,7 @@ def content_of(ranker: Ranker) -> ModelContent:
         "history": ranker.history_,
         "rounds": {"trained": ranker.n_rounds_, "kept": ranker.best_round_},
         "interrupted": ranker.interrupted_,
+        "sigma": ranker.sigma_,
         "fitted": ranker._fitted_values(),
         "model": model,
     }
@@ -53,10 +54,6 @@ def content_of(ranker: Ranker) -> ModelContent:
 def saved_parameters(ranker: Ranker) -> dict[str, Any]:
     """The parameters of a ranker as plain values."""
     given = ranker.get_params(deep=False)
-    # Of an objective that was given as an instance, only the sigma is used after training.
-    objective = given.get("objective")
-    if isinstance(objective, Objective):
-        given["sigma"] = getattr(objective, "sigma", given["sigma"])
     return {name: _saved(value) for name, value in given.items() if name not in _NOT_SAVED}
 
 
@@ -69,5 +66,5 @@ def save(ranker: Ranker, path: str | os.PathLike[str]) -> None:
 def _saved(parameter: Any) -> Any:
     """A parameter as a plain value: a metric or objective of the user's own is code, which no model file holds."""
     if isinstance(parameter, Objective) or (isinstance(parameter, Metric) and not parameter.names):
-        return f"{parameter}{OWN_METRIC}"
+        return f"{parameter}{OWN_SUFFIX}"
     return str(parameter) if isinstance(parameter, Metric) else parameter

@@ -98,6 +98,11 @@ class SmoothRank(Ranker):
     """
 
     kind: ClassVar[str] = "smoothrank"
+    tuning_ranges: ClassVar[Mapping[str, Any]] = {
+        "start": [*STARTS],
+        "best_step": [False, True],
+        "max_iterations": (5, 60),
+    }
     round_name: ClassVar[str] = "step"
     regularization_: float
     """The chosen regularization, or the given one."""
@@ -144,7 +149,7 @@ class SmoothRank(Ranker):
         data, valid, metrics, base, callbacks = request
         strengths = self._check()
         sets = self._sets(data, valid)
-        smooth = SmoothObjective(self._metric(), smoothing=self.smoothing).bind(
+        smooth = SmoothObjective(self.training_metric(), smoothing=self.smoothing).bind(
             data, random_state=int(self.random_state), n_threads=self.n_threads
         )
         architecture = self._architecture(data, base)
@@ -224,7 +229,7 @@ class SmoothRank(Ranker):
                 now[name] = {
                     metric: bound.mean(scores, n_threads=n_threads) for metric, bound in measured.bound[name].items()
                 }
-            now["train"][f"smooth {self._metric()}"] = candidate.ascent.smooth_mean(parameters, factor)
+            now["train"][f"smooth {self.training_metric()}"] = candidate.ascent.smooth_mean(parameters, factor)
             return now
 
         def one_round(number: int) -> None:
@@ -272,7 +277,7 @@ class SmoothRank(Ranker):
     ) -> tuple[Floats, Floats]:
         """w0, and the parameters at which the first step starts."""
         if base is None:
-            metric = bind_metric(self._metric(), data)
+            metric = bind_metric(self.training_metric(), data)
             initial = architecture.initial_parameters(int(self.random_state))
             folds = query_folds(data.n_queries, START_FOLDS, int(self.random_state))
             start = start_parameters(self.start, problem, initial, metric, folds)

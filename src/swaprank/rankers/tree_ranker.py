@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -23,16 +23,28 @@ from swaprank.trees.boosting import Booster, TreeRules, make_forest
 from swaprank.trees.routing import add_tree_scores
 
 ALL_UP_TO, DOCUMENTS_BEYOND, QUERIES_BEYOND = 100_000, 0.3, 0.5
-"""Default fractions: 1 up to this number of documents. On larger data, these fractions find splits as good."""
+"""Default fractions: 1 up to so many documents; beyond, these are enough to find splits that are as good."""
 
 _STAGED_SCORES = 10**7
 """Scores that `staged_predict` computes at once: 80 MB."""
+
+
+TREE_RANGES = {
+    "n_leaves": (4, 255),
+    "learning_rate": (0.01, 0.3),
+    "min_docs_in_leaf": (5, 500),
+    "l2": (0.0, 10.0),
+    "feature_fraction": (0.3, 1.0),
+}
+"""What `tune` searches for all rankers made of trees."""
 
 
 class TreeRanker(Ranker):
     """A forest of boosted trees."""
 
     round_name: ClassVar[str] = "tree"
+    rounds_parameter: ClassVar[str | None] = "n_trees"
+    tuning_fixed: ClassVar[Mapping[str, Any]] = {"n_trees": 2000, "early_stopping_rounds": 50}
     model_: Forest
     n_trees: int
     query_fraction: float | None
@@ -102,12 +114,7 @@ class TreeRanker(Ranker):
 
         The `base_score` of a data set is added, as in training. If `n_trees` is given, only the first trees are used.
         """
-        if n_trees is None:
-            return super().predict(X)
-        features = self._features_of(X)
-        if not 0 <= n_trees <= self.n_trees_:
-            raise ParameterError(f"n_trees must be from 0 to {self.n_trees_}; found {n_trees}.")
-        return self._plus_base_score(self.model_.staged_scores(features, [n_trees], self.n_threads)[0], X)
+        return super().predict(X) if n_trees is None else self.predict_stage(X, n_trees)
 
     def staged_predict(self, X: Any, every: int = 1) -> Iterator[tuple[int, Floats]]:
         """The number of trees and the scores after every `every` trees."""
@@ -124,12 +131,12 @@ class TreeRanker(Ranker):
         """Total gain or number of splits of each feature, the most important first."""
         if kind not in ("gain", "splits"):
             raise ParameterError(f"kind must be 'gain' or 'splits', found {kind!r}.")
-        self._check_fitted()
+        self.check_fitted()
         values = split_gains(self.model_) if kind == "gain" else split_counts(self.model_)
         order = np.argsort(-values, kind="stable")
         return {str(self.feature_names_in_[f]): float(values[f]) for f in order}
 
     def to_text(self, tree: int = 0) -> str:
         """One tree as text."""
-        self._check_fitted()
+        self.check_fitted()
         return tree_text(self.model_, tree, [str(name) for name in self.feature_names_in_])

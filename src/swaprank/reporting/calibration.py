@@ -122,7 +122,7 @@ def calibration_section(subject: Subject) -> Section:
     margins, correct = scored_pairs(subject.data, subject.scores)
     if not len(margins):
         return Section("calibration", title, paragraph("No query has documents with different labels.", class_="lead"))
-    sigma = float(getattr(subject.ranker, "sigma", 1.0))
+    sigma = subject.ranker.sigma_
     fitted = best_sigma(margins, correct)
     now, best = reliability(sigma * margins, correct), reliability(fitted * margins, correct)
     words = (

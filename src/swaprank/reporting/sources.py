@@ -45,7 +45,7 @@ def ranker_from(given: Ranker | AnyPath) -> tuple[Ranker, FileInfo | None]:
     True
     """
     if isinstance(given, Ranker):
-        given._check_fitted()
+        given.check_fitted()
         return given, None
     if not isinstance(given, str | os.PathLike):
         raise ParameterError(f"expected a fitted ranker or a model file, found {type(given).__name__}.")

@@ -1,1 +1,1 @@
-"""How SmoothRank learns: a regression gives the first weights, then gradient ascent on the smooth metric."""
+"""How SmoothRank learns, and the regressions that it starts from: ridge regression and a ranking SVM."""
