@@ -17,7 +17,6 @@ from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import BoundMetric, Metric
 from swaprank.models.ensemble import Ensemble, member_scores
 from swaprank.models.linear import LinearModel
-from swaprank.rankers.parameter_checks import check_parameters
 from swaprank.rankers.ranker import FitRequest, Ranker
 
 _BETTER = 1e-11
@@ -75,7 +74,6 @@ class Combination(EnsembleRanker):
 
     def _fit(self, request: FitRequest) -> None:
         data = request.data
-        check_parameters(self)
         if request.valid or request.callbacks:
             raise DataError("a combination has no training rounds: it takes no valid or callbacks.")
         members = self._member_models(data, request.base)

@@ -13,7 +13,7 @@ from swaprank.metrics.metric import Metric
 from swaprank.models.linear import LinearModel
 from swaprank.models.scaling import units_of
 from swaprank.rankers.linear_fitting import center_weights, fit_problem, needs_folds, regularizations, watched_evaluator
-from swaprank.rankers.parameter_checks import check_parameters, check_word
+from swaprank.rankers.parameter_checks import check_word
 from swaprank.rankers.ranker import FitRequest, Ranker
 from swaprank.rankers.rounds import Measured, run_rounds
 from swaprank.smoothrank.architectures import LinearArchitecture
@@ -124,7 +124,6 @@ class LinearRegressionRanker(Ranker):
         self.history_, self.n_rounds_, self.best_round_ = measured.history, 1, 1
 
     def _check(self) -> list[float]:
-        check_parameters(self)
         check_word("target", self.target, TARGETS)
         return regularizations(self.regularization, STRENGTHS)
 

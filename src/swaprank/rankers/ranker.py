@@ -20,6 +20,7 @@ from swaprank.metrics.metric import OWN_SUFFIX, Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.model import Model
+from swaprank.rankers.parameter_checks import check_parameters
 from swaprank.rankers.rounds import Callback, History
 from swaprank.rankers.saving import save
 
@@ -108,6 +109,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             base: A fitted ranker to start from; overrides the parameter base_ranker.
             callbacks: Called after every round with its Progress; training stops when one returns True.
         """
+        check_parameters(self)
         data = as_dataset(X, y, qid, sample_weight)
         sets = {} if valid is None else {"valid": valid} if isinstance(valid, Dataset) else dict(valid)
         for name, other in sets.items():

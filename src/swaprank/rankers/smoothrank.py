@@ -20,7 +20,7 @@ from swaprank.models.scaling import fit_scaling, units_of
 from swaprank.objectives.smooth import SMOOTHINGS, Smoothing, SmoothObjective
 from swaprank.rankers.base_model import base_model
 from swaprank.rankers.linear_fitting import center_weights, fit_problem, needs_folds, regularizations, watched_evaluator
-from swaprank.rankers.parameter_checks import check_net_shape, check_parameters, check_word
+from swaprank.rankers.parameter_checks import check_net_shape, check_word
 from swaprank.rankers.ranker import FitRequest, Ranker
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
 from swaprank.rankers.smoothrank_folds import cross_validate_annealing, renumbered
@@ -292,7 +292,6 @@ class SmoothRank(Ranker):
         return (np.zeros(len(start)) if self.start == "zero" and base is None else start), start
 
     def _check(self) -> list[float]:
-        check_parameters(self)
         for name, known in (
             ("start", STARTS), ("smoothing", SMOOTHINGS), ("optimizer", OPTIMIZERS), ("features", FEATURES),
             ("kernel", KERNELS), ("activation", ACTIVATIONS),

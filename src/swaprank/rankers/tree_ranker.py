@@ -16,7 +16,6 @@ from swaprank.models.forest import Forest, join_forests, split_counts, split_gai
 from swaprank.models.tree_text import tree_text
 from swaprank.objectives.objective import Objective
 from swaprank.rankers.base_model import base_model
-from swaprank.rankers.parameter_checks import check_parameters
 from swaprank.rankers.ranker import FitRequest, Ranker
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
 from swaprank.trees.boosting import Booster, TreeRules, make_forest
@@ -63,7 +62,6 @@ class TreeRanker(Ranker):
 
     def _fit(self, request: FitRequest) -> None:
         data, valid, metrics, base, callbacks = request
-        check_parameters(self)
         start = None if base is None else base_model(base, Forest, "a fitted LambdaMART or MART", data.n_features)
 
         def start_scores(other: Dataset) -> Floats:
