@@ -1,11 +1,15 @@
 """Imports between packages point one way, lazy ones included; a file name says where one is."""
 
 import ast
+import re
 from collections import Counter
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 import swaprank as sr
+from tests.conftest import PROJECT
 
 SOURCE = Path(sr.__path__[0])
 MODULES = {path: ast.parse(path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
@@ -62,7 +66,14 @@ ORDER = (
     "objectives", "models", "trees", "nets", "smoothrank", "model_files", "rankers", "ensembles", "registry",
     "evaluation", "instruments", "torch", "experiments", "reporting", "reproduction", "cli", "__main__",
 )  # fmt: skip
-"""From left to right: every package imports only what stands before it. CONTRIBUTING.md shows the same map."""
+"""From left to right: every package imports only what stands before it. CONTRIBUTING.md and docs/design.md show it."""
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/design.md"])
+def test_maps_in_the_documentation_have_the_order_of_imports(page: str) -> None:
+    table = (PROJECT / page).read_text("utf-8").partition("| Package or module |")[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| (`.*?`) \|", table, re.MULTILINE)
+    assert tuple(name for row in rows for name in re.findall(r"`(\w+)/?`", row)) == ORDER
 
 
 def test_imports_between_packages_point_one_way() -> None:
