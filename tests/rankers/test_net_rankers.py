@@ -162,7 +162,7 @@ def test_ctrl_c_at_any_moment_leaves_a_net() -> None:
         assert len({len(values) for of_set in ranker.history_.values() for values in of_set.values()}) == 1
 
 
-def test_the_learning_rate_falls_when_the_training_measure_does() -> None:
+def test_the_learning_rate_falls_when_the_training_metric_does() -> None:
     # With such long steps the metric goes up and down. With decay the steps become short, and it converges.
     wild, tamed = (
         small(optimizer="sgd", learning_rate=1.0, n_epochs=60, decay=decay).fit(TRAIN, valid={"train": TRAIN})

@@ -99,6 +99,6 @@ class LambdaRank(NetRanker):
             self.training_metric(), float(self.sigma), self.normalize, self.truncation, self.construction
         )
 
-    def _training_measure(self, data: Dataset) -> Callable[[Floats], float]:
+    def _training_metric(self, data: Dataset) -> Callable[[Floats], float]:
         bound = bind_metric(self.training_metric(), data)
         return lambda scores: bound.mean(scores, n_threads=self.n_threads)

@@ -62,7 +62,7 @@ class NetRanker(Ranker):
         """What the net minimises."""
 
     @abstractmethod
-    def _training_measure(self, data: Dataset) -> Callable[[Floats], float]:
+    def _training_metric(self, data: Dataset) -> Callable[[Floats], float]:
         """A function of the scores, grouped by query. The learning rate decays after an epoch in which it falls."""
 
     def _training(self) -> Training:
@@ -76,7 +76,7 @@ class NetRanker(Ranker):
         measured = Measured(valid, metrics, partial(self._scores, net), self.n_threads)
         if base is not None or data.base_score is not None:
             measured.measure_start()
-        trainer = self._trainer(data, net, self._training_measure(data))
+        trainer = self._trainer(data, net, self._training_metric(data))
         kept, self.interrupted_ = self._train(trainer, measured, callbacks)
         measured.drop_partial_round()
         self.n_rounds_ = trainer.n_epochs

@@ -89,7 +89,7 @@ class RankNet(NetRanker):
     def _objective(self) -> Objective:
         return given_objective(self, ("ranknet",)) or RankNetObjective(float(self.sigma), self.ties)
 
-    def _training_measure(self, data: Dataset) -> Callable[[Floats], float]:
+    def _training_metric(self, data: Dataset) -> Callable[[Floats], float]:
         """The share of pairs in the right order; for given pairs, whose targets may be any, minus their mean cost."""
         if data.pairs is None:
             bound = bind_metric(PairwiseCorrect(), data)
