@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, final
@@ -13,6 +13,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
 from swaprank.experiments.config_files import toml_text
 from swaprank.experiments.fingerprints import data_fingerprint, versions
+from swaprank.experiments.log import Log
 from swaprank.experiments.ranker_parameters import check_parameter_names, training_parameters
 from swaprank.files import file_digest, replacing
 from swaprank.model_files.container import check_target
@@ -80,7 +81,7 @@ class TrainingResult(NamedTuple):
 
 
 def run_training(
-    run: TrainingRun, callbacks: Sequence[Callback] = (), log: Callable[[str], object] = lambda message: None
+    run: TrainingRun, callbacks: Sequence[Callback] = (), log: Log = lambda message: None
 ) -> TrainingResult:
     """Read the data, train, and save the model with its training record.
 

@@ -11,11 +11,12 @@ from scipy.stats import ttest_rel
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.datasets import random_polynomial
+from swaprank.experiments.log import Log
 from swaprank.instruments.effective_pairs import effective_pairs
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.rankers.lambdarank import LambdaRank
 from swaprank.rendering.text_tables import probability, text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
+from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
 
 SIZES, QUICK_SIZES = (1_000, 8_000), (100, 400)
 TESTED, QUICK_TESTED = 4_000, 500
@@ -38,7 +39,7 @@ class Trained(NamedTuple):
     """By measure, one value per test query."""
 
 
-def run(settings: Settings, tell: Tell) -> Outcome:
+def run(settings: Settings, log: Log) -> Outcome:
     """Training sets of increasing size from one random polynomial; quick: two small ones."""
     sizes, tested = (QUICK_SIZES, QUICK_TESTED) if settings.quick else (SIZES, TESTED)
     whole, vali, test = random_polynomial(
@@ -49,7 +50,7 @@ def run(settings: Settings, tell: Tell) -> Outcome:
 
         def trained(name: str, size: int, layers: str = layers, hidden: tuple[int, ...] = hidden) -> Trained:
             seen = _train(name, hidden, whole.subset(slice(0, size)), vali, test, settings)
-            tell(f"{layers}, {size:,} queries, trained for {name}: {seen.pairs:,.0f} pairs with a lambda")
+            log(f"{layers}, {size:,} queries, trained for {name}: {seen.pairs:,.0f} pairs with a lambda")
             return seen
 
         found = {size: {name: trained(name, size) for name in METRICS} for size in sizes}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from swaprank.arrays import Floats
+from swaprank.experiments.log import Log
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.smoothrank import SmoothRank
 from swaprank.rendering.text_tables import text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
+from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
 from swaprank.reproduction.smoothrank_data import described, folds_of, mean_of_folds, measured, strengths
 
 NAME = "smoothrank-truncation"
@@ -21,7 +22,7 @@ PAPER = {
 """NDCG@1, 5 and 10 of test queries, by the k of training."""
 
 
-def run(settings: Settings, tell: Tell) -> Outcome:
+def run(settings: Settings, log: Log) -> Outcome:
     """Trained and selected for NDCG@1, 5, 10 and 50 on five folds; quick: the first fold and three lambdas."""
     found: dict[int, list[Floats]] = {k: [] for k in PAPER}
     folds = folds_of(settings, NAME)
@@ -32,7 +33,7 @@ def run(settings: Settings, tell: Tell) -> Outcome:
                 f"ndcg@{k}", regularization=strengths(settings), random_state=settings.random_state
             ).fit(parts.train, valid=parts.vali)
             values.append(measured(ranker, parts, METRICS))
-            tell(f"{fold.name}, trained for NDCG@{k}: NDCG@10 {values[-1][2].mean():.4f}")
+            log(f"{fold.name}, trained for NDCG@{k}: NDCG@10 {values[-1][2].mean():.4f}")
     means = {k: mean_of_folds(values) for k, values in found.items()}
     rows = []
     for k, paper in PAPER.items():
