@@ -81,8 +81,8 @@ def cross_validate(
     >>> result.comparison.differences[0].system, result.comparison.differences[0].baseline
     ('linear', 'trees')
     """
-    measured = parse_metrics(metrics, convention)
-    named = _named_rankers(rankers, measured[0])
+    metrics = parse_metrics(metrics, convention)
+    named = _named_rankers(rankers, metrics[0])
     against = next(iter(named)) if baseline is None else baseline
     if against not in named:
         raise DataError(f"there is no ranker '{against}' to compare with; {did_you_mean(str(against), named)}")
@@ -95,9 +95,9 @@ def cross_validate(
         parts = fold.load()
         for name, ranker in named.items():
             title = f"{fold.name}  {name}"
-            checkpoint = _checkpoint(folder, fold.name, name, ranker, grids[name], measured[0], parts)
-            found = grid_search(ranker, measured[0], parts, checkpoint, callbacks(title), partial(_log, title, log))
-            evaluation = evaluate(parts.test, found.ranker.predict(parts.test), measured, convention=convention)
+            checkpoint = _checkpoint(folder, fold.name, name, ranker, grids[name], metrics[0], parts)
+            found = grid_search(ranker, metrics[0], parts, checkpoint, callbacks(title), partial(_log, title, log))
+            evaluation = evaluate(parts.test, found.ranker.predict(parts.test), metrics, convention=convention)
             results[name].append(
                 FoldResult(fold.name, evaluation, found.best.parameters, found.best.value, found.trials)
             )

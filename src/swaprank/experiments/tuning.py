@@ -72,19 +72,19 @@ def tune(
     learner = _learner(ranker)
     tuned = _ranges(learner, ranges)
     study = open_study(storage, learner, tuned, train, valid, random_state)
-    objective = _Objective(learner, learner._metric(), tuned, train, valid, callbacks, log)
-    interrupted = optimize(study, objective, n_trials, timeout)
+    runner = _TrialRunner(learner, learner._metric(), tuned, train, valid, callbacks, log)
+    interrupted = optimize(study, runner, n_trials, timeout)
     trials = finished_trials(study, tuned)
     completed = [trial for trial in trials if trial.value is not None]
     if not completed:
         raise (KeyboardInterrupt if interrupted else DataError("no trial was completed: allow more time or trials."))
     best = max(completed, key=lambda trial: (trial.value, -trial.number))
-    fitted = objective.best_ranker
-    if fitted is None or best.number != objective.best_number:
+    fitted = runner.best_ranker
+    if fitted is None or best.number != runner.best_number:
         log(f"trial {best.number} of an earlier run is still the best: training it again gives the same model")
         fitted = clone(learner).set_params(**best.parameters)
         fitted.fit(train, valid=valid, callbacks=callbacks(f"trial {best.number}"))
-    return Tuning(fitted, str(objective.metric), best, trials, interrupted)
+    return Tuning(fitted, str(runner.metric), best, trials, interrupted)
 
 
 def _learner(ranker: str | Ranker) -> Ranker:
@@ -103,7 +103,7 @@ def _ranges(learner: Ranker, ranges: Mapping[str, Any] | None) -> dict[str, Rang
 
 @final
 @dataclass
-class _Objective:
+class _TrialRunner:
     """Trains and measures one trial when called; keeps the best ranker of this run."""
 
     learner: Ranker

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import Features, Floats
+from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.metrics.metric import Metric
 from swaprank.rankers.permutation import permutation_importances
 from swaprank.rankers.ranker import Ranker
 from swaprank.reporting.data_samples import query_sample
-from swaprank.reporting.effects import Effect, effect_of, frozen_predict
+from swaprank.reporting.effects import Effect, effect_of
 from swaprank.reporting.markup import Html, details, join, paragraph, shortened, table, tag
 from swaprank.reporting.plots import Axes, Line, chart, lines
 from swaprank.reporting.scales import percent, scale_of
@@ -51,7 +51,7 @@ def importances_of(ranker: Ranker, data: Dataset, metric: Metric) -> NamedImport
         return NamedImportances(_sorted(found.values, data), found.unit, found.meaning)
     n_repeats = 3
     part = query_sample(data, max(500, _MOST_SCORED // (n_repeats * data.n_features)))
-    falls = permutation_importances(_Frozen(ranker), part, metric, n_repeats, 0)
+    falls = permutation_importances(ranker, part, metric, n_repeats, 0)
     meaning = (
         f"How much {metric} falls when a feature's values are shuffled over the documents: the mean of {n_repeats} "
         f"shuffles on {part.n_queries:,} queries."
@@ -62,16 +62,6 @@ def importances_of(ranker: Ranker, data: Dataset, metric: Metric) -> NamedImport
 def _sorted(values: Floats, data: Dataset) -> dict[str, float]:
     """By the names of the data, which need not be those that the ranker learned with."""
     return {data.feature_names[f]: float(values[f]) for f in np.argsort(-np.abs(values), kind="stable").tolist()}
-
-
-class _Frozen:
-    """A ranker that scores read-only rows."""
-
-    def __init__(self, ranker: Ranker) -> None:
-        self.ranker = ranker
-
-    def predict(self, X: Features) -> Floats:
-        return frozen_predict(self.ranker, X)
 
 
 def features_section(subject: Subject) -> Section:

@@ -49,9 +49,9 @@ def run(settings: Settings, log: Log) -> Outcome:
             p = "" if construction == "pairs" else probability(float(ttest_rel(values, pairs).pvalue))
             rows.append([metric if construction == "pairs" else "", name, f"{values.mean():.4f}", f"{error:.4f}", p])
             log(f"{metric}, {name}: {values.mean():.4f}")
-    header = ["measure", "construction", "mean", "standard error", "p against the first"]
+    header = ["metric", "construction", "mean", "standard error", "p against the first"]
     text = (
-        f"[Donmez2009, Tables 1 and 2]: RankNetWeightPairs is best on all four measures. Here: "
+        f"[Donmez2009, Tables 1 and 2]: RankNetWeightPairs is best on all four metrics. Here: "
         f"{vali.n_queries:,} validation queries\n\n{text_table(header, rows, left=2)}"
     )
     numbers = list(range(1, len(METRICS) + 1))

@@ -41,9 +41,9 @@ def run(settings: Settings, log: Log) -> Outcome:
                 log(f"{layers}, {metric}, {weights}: {_rising(seen)[0]} of {seen.n_directions} directions rise")
     last = found[f"two layers, {METRICS[-1]}, trained"]
     of = f"of {last.n_directions}"
-    header = ["net", "measure", "weights", "value", f"rise, 0.1 to 1, {of}", "0.001 to 0.01", "alone, of 20", "highest"]
+    header = ["net", "metric", "weights", "value", f"rise, 0.1 to 1, {of}", "0.001 to 0.01", "alone, of 20", "highest"]
     text = (
-        f"[Donmez2009]: of 459 directions, none raises the measure of a trained net, and some that of a random net. "
+        f"[Donmez2009]: of 459 directions, none raises the metric of a trained net, and some that of a random net. "
         f"Here: {train.n_queries:,} queries, {last.n_directions} directions\n\n{text_table(header, rows, left=3)}"
     )
     lines = [

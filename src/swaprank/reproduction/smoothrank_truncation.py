@@ -8,7 +8,7 @@ from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.smoothrank import SmoothRank
 from swaprank.rendering.text_tables import text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
-from swaprank.reproduction.smoothrank_data import described, folds_of, mean_of_folds, measured, strengths
+from swaprank.reproduction.smoothrank_data import described, folds_of, mean_of_folds, metric_values, strengths
 
 NAME = "smoothrank-truncation"
 MEASURED = (1, 5, 10)
@@ -32,7 +32,7 @@ def run(settings: Settings, log: Log) -> Outcome:
             ranker = SmoothRank(
                 f"ndcg@{k}", regularization=strengths(settings), random_state=settings.random_state
             ).fit(parts.train, valid=parts.vali)
-            values.append(measured(ranker, parts, METRICS))
+            values.append(metric_values(ranker, parts, METRICS))
             log(f"{fold.name}, trained for NDCG@{k}: NDCG@10 {values[-1][2].mean():.4f}")
     means = {k: mean_of_folds(values) for k, values in found.items()}
     rows = []
@@ -41,7 +41,7 @@ def run(settings: Settings, log: Log) -> Outcome:
         rows.append(["", "ours", *(f"{value:.4f}" for value in means[k])])
     header = ["trained for", "", *(f"NDCG@{k}" for k in MEASURED)]
     text = (
-        f"[Chapelle2010, Table 3]: larger k is better; ours: {described(settings, len(folds))}, LETOR's measures"
+        f"[Chapelle2010, Table 3]: larger k is better; ours: {described(settings, len(folds))}, LETOR's metrics"
         f"\n\n{text_table(header, rows, left=2)}"
     )
     trained = list(PAPER)
