@@ -109,8 +109,8 @@ def metric_values(ranker: Ranker) -> dict[str, dict[str, MetricValues]]:
 
     def values(history: list[float]) -> MetricValues:
         # Round 0, the start of training, and rounds of partial_fit are not in the history.
-        kept = history[ranker.best_round_ - 1 : ranker.best_round_] or [None]
-        return {"value": json_number(kept[0]), "last": json_number(history[-1])}
+        kept = history[ranker.best_round_ - 1 : ranker.best_round_]
+        return {"value": json_number(kept[0]) if kept else None, "last": json_number(history[-1])}
 
     return {
         name: {metric: values(history) for metric, history in of_set.items() if history}
