@@ -27,14 +27,14 @@ def evaluate(
 ) -> None:
     """Evaluate rankings: means with 95% confidence intervals, and how each metric is defined."""
     from swaprank.cli.rankings import read_ranking
-    from swaprank.evaluation.evaluate import evaluate as evaluated
+    from swaprank.evaluation.evaluate import evaluate as measure
     from swaprank.reading.read import read_judged
     from swaprank.rendering.json_values import json_text
 
     print_detail(f"reading {data}")
     judged = read_judged(data)
     results = {
-        str(path): evaluated(judged, read_ranking(path, data, judged), metric, convention=convention, n_threads=threads)
+        str(path): measure(judged, read_ranking(path, data, judged), metric, convention=convention, n_threads=threads)
         for path in scores
     }
     if json:

@@ -30,7 +30,7 @@ def train(
         typer.Argument(metavar="TRAIN", help="Training data. Required without --config.", show_default=False),
     ] = None,
     output: Output = None,
-    valid: Annotated[Path | None, typer.Option(help="Validation data, measured after every round.")] = None,
+    valid: Annotated[Path | None, typer.Option(help="Validation data, evaluated after every round.")] = None,
     ranker: RankerName = None,
     metric: TrainingMetric = None,
     settings: Settings = None,

@@ -37,7 +37,7 @@ from swaprank.version import __version__
 USUAL_METRICS = ("ndcg@10", "map", "mrr", "err")
 """Default metrics, after the metric that the ranker was trained for."""
 
-Progress = Callable[[str, int, int], object]
+StepCallback = Callable[[str, int, int], object]
 """Called before every step with its name, the number of finished steps, and the number of all steps."""
 
 
@@ -85,7 +85,7 @@ def report(
     train: Dataset | str | os.PathLike[str] | None = None,
     certify: Certificate | bool | None = None,
     title: str | None = None,
-    progress: Progress | None = None,
+    progress: StepCallback | None = None,
 ) -> Report:
     """Write a report of a ranker: one HTML file that works offline, on phones and in print.
 
@@ -209,7 +209,7 @@ _READ, _SCORE, _CERTIFY = "reading", "scoring and comparing", "certifying"
 _STEPS = (_READ, _SCORE, _CERTIFY, *_SECTIONS)
 
 
-def _begin(step: str, progress: Progress | None) -> None:
+def _begin(step: str, progress: StepCallback | None) -> None:
     if progress is not None:
         progress(step, _STEPS.index(step), len(_STEPS))
 

@@ -13,7 +13,7 @@ from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.smoothrank import SmoothRank
 from swaprank.rendering.text_tables import probability, text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
-from swaprank.reproduction.smoothrank_data import described, folds_of, mean_of_folds, metric_values, strengths
+from swaprank.reproduction.smoothrank_data import described, folds_of, mean_of_folds, strengths, test_values
 
 NAME = "smoothrank-ohsumed"
 TRAINED_FOR = "ndcg@50"
@@ -40,7 +40,7 @@ def run(settings: Settings, log: Log) -> Outcome:
     for fold in folds:
         parts = fold.load()
         for name, ranker in _rankers(settings).items():
-            values = metric_values(ranker.fit(parts.train, valid=parts.vali), parts, METRICS)
+            values = test_values(ranker.fit(parts.train, valid=parts.vali), parts, METRICS)
             found.setdefault(name, []).append(values)
             log(f"{fold.name}, {name}: NDCG@10 {values[9].mean():.4f}, MAP {values[10].mean():.4f}")
     means = {name: mean_of_folds(values) for name, values in found.items()}

@@ -8,11 +8,11 @@ from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.smoothrank import SmoothRank
 from swaprank.rendering.text_tables import text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
-from swaprank.reproduction.smoothrank_data import described, folds_of, mean_of_folds, metric_values, strengths
+from swaprank.reproduction.smoothrank_data import described, folds_of, mean_of_folds, strengths, test_values
 
 NAME = "smoothrank-truncation"
-MEASURED = (1, 5, 10)
-METRICS = parse_metrics([f"ndcg@{k}" for k in MEASURED], convention="letor")
+TESTED = (1, 5, 10)
+METRICS = parse_metrics([f"ndcg@{k}" for k in TESTED], convention="letor")
 PAPER = {
     1: (0.5365, 0.4622, 0.4369),
     5: (0.5397, 0.4691, 0.4470),
@@ -32,14 +32,14 @@ def run(settings: Settings, log: Log) -> Outcome:
             ranker = SmoothRank(
                 f"ndcg@{k}", regularization=strengths(settings), random_state=settings.random_state
             ).fit(parts.train, valid=parts.vali)
-            values.append(metric_values(ranker, parts, METRICS))
+            values.append(test_values(ranker, parts, METRICS))
             log(f"{fold.name}, trained for NDCG@{k}: NDCG@10 {values[-1][2].mean():.4f}")
     means = {k: mean_of_folds(values) for k, values in found.items()}
     rows = []
     for k, paper in PAPER.items():
         rows.append([f"NDCG@{k}", "paper", *(f"{value:.4f}" for value in paper)])
         rows.append(["", "ours", *(f"{value:.4f}" for value in means[k])])
-    header = ["trained for", "", *(f"NDCG@{k}" for k in MEASURED)]
+    header = ["trained for", "", *(f"NDCG@{k}" for k in TESTED)]
     text = (
         f"[Chapelle2010, Table 3]: larger k is better; ours: {described(settings, len(folds))}, LETOR's metrics"
         f"\n\n{text_table(header, rows, left=2)}"
@@ -47,7 +47,7 @@ def run(settings: Settings, log: Log) -> Outcome:
     trained = list(PAPER)
     lines = [
         series
-        for at, k in enumerate(MEASURED)
+        for at, k in enumerate(TESTED)
         for series in (
             Series(f"NDCG@{k}", trained, [float(means[each][at]) for each in trained]),
             Series(f"NDCG@{k}, paper", trained, [PAPER[each][at] for each in trained], published=True),
