@@ -47,7 +47,7 @@ def cross_validate(folder: Path, output: Path | None, convention: str, quick: bo
         output=output,
         baseline="MART",
         convention=convention,
-        tell=print,
+        log=print,
     )
 
 

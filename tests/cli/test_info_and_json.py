@@ -31,7 +31,9 @@ def test_info_of_a_model(here: Here, folder: Path) -> None:
     assert shown.out.startswith("ranker                   mart\nsize                     4 trees\n")
     plain = json.loads(here("info", "trees.swaprank", "--json", folder=folder).out)
     ranker = sr.load(folder / "trees.swaprank")
-    assert plain["measured"]["valid ndcg@10"]["last"] == ranker.history_["valid"]["ndcg@10"][-1]
+    assert plain["measured"]["valid"]["ndcg@10"]["last"] == ranker.history_["valid"]["ndcg@10"][-1]
+    assert plain["measured"]["valid"]["ndcg@10"]["value"] == max(ranker.history_["valid"]["ndcg@10"])
+    assert (plain["n_rounds"], plain["best_round"]) == (ranker.n_rounds_, ranker.best_round_)
     assert plain["parameters"]["n_trees"] == 4
     assert plain["feature_names"] == ["1", "2", "3", "4"]
     assert plain["importances"]

@@ -194,6 +194,7 @@ def test_training_result_as_json(here: Here, folder: Path) -> None:
     ranker, vali = sr.load(folder / "json.swaprank"), sr.read(folder / "vali.txt")
     assert shown["valid"]["value"] == pytest.approx(ranker.score(vali))
     assert shown["valid"]["best"] == max(ranker.history_["valid"]["ndcg@10"])
+    assert (shown["valid"]["best_round"], shown["valid"]["n_rounds"]) == (ranker.best_round_, ranker.n_rounds_)
     assert (shown["model"], shown["config"], shown["n_documents"]) == ("json.swaprank", "json.toml", 600)
 
 

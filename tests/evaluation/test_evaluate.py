@@ -40,7 +40,7 @@ def test_a_metric_given_twice_is_measured_once() -> None:
 def test_own_metric() -> None:
     own = sr.CumulativeMetric(gain=lambda label: label, name="clicks")
     assert sr.evaluate(DATA, SCORES, [own, "map"])["clicks"].mean > 0
-    with pytest.raises(sr.MetricError, match="'mapp' was not measured; did you mean 'map'"):
+    with pytest.raises(sr.MetricError, match="'mapp' was not evaluated; did you mean 'map'"):
         sr.evaluate(DATA, SCORES, [own, "map"])["mapp"]
 
 

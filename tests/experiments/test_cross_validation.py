@@ -134,7 +134,7 @@ def test_an_interrupted_run_resumes(
         sr.cross_validate(data, RANKERS, grid=GRID, n_folds=3, output=tmp_path, callbacks=lambda title: [interrupt])
     assert len(trainings) == stop_at
     messages: list[str] = []
-    resumed = sr.cross_validate(data, RANKERS, grid=GRID, n_folds=3, output=tmp_path, tell=messages.append)
+    resumed = sr.cross_validate(data, RANKERS, grid=GRID, n_folds=3, output=tmp_path, log=messages.append)
     # Only the interrupted training is repeated.
     assert len(trainings) == 9 + 1
     assert ("Fold1  trees  1 of 2 already trained" in messages) == (stop_at == 2)

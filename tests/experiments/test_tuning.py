@@ -63,13 +63,13 @@ class TestWithOptuna:
     def test_a_storage_resumes(self, tmp_path: Path) -> None:
         messages: list[str] = []
         first = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=3, storage=tmp_path / "trials")
-        more = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=5, storage=tmp_path / "trials", tell=messages.append)
+        more = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=5, storage=tmp_path / "trials", log=messages.append)
         assert [trial.parameters for trial in more.trials[:3]] == [trial.parameters for trial in first.trials]
         assert len(more.trials) == 5
         assert len({tuple(trial.parameters.values()) for trial in more.trials}) > 3
         assert [message.partition(":")[0] for message in messages][:2] == ["trial 4", "trial 5"]
         messages.clear()
-        same = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=5, storage=tmp_path / "trials", tell=messages.append)
+        same = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=5, storage=tmp_path / "trials", log=messages.append)
         assert same.best == more.best
         assert len(messages) == 1
         assert "still the best: training it again" in messages[0]
@@ -101,7 +101,7 @@ class TestWithOptuna:
         monkeypatch.setattr(optuna_study, "_WARMUP_ROUNDS", 1)
         messages: list[str] = []
         net, rates = sr.LambdaRank(n_epochs=20), {"learning_rate": (1e-7, 1e-1)}
-        tuning = sr.tune(TRAIN, VALI, net, ranges=rates, n_trials=8, tell=messages.append)
+        tuning = sr.tune(TRAIN, VALI, net, ranges=rates, n_trials=8, log=messages.append)
         given_up = [trial for trial in tuning.trials if trial.value is None]
         assert given_up
         for trial in given_up:

@@ -29,7 +29,7 @@ def test_counts_equal_those_of_the_swap_gains(name: str) -> None:
         gains = gains_of(metric, data.labels[ranked])
         different = gains[:, None] != gains
         assert found.pairs[query] == (data.labels[rows][:, None] > data.labels[rows]).sum()
-        assert found.told_apart[query] == np.triu(different).sum()
+        assert found.distinguished[query] == np.triu(different).sum()
         assert found.effective[query] == (different & (swap != 0)).sum()
         assert rising.effective[query] == (different & (swap > 0)).sum()
 

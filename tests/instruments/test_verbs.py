@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import swaprank as sr
-from swaprank.reproduction import construction_comparison, local_optimality, matching_measures
+from swaprank.reproduction import construction_comparison, local_optimality, matching_metrics
 from swaprank.reproduction.experiment import Settings
 from swaprank.reproduction.experiment_names import experiment
 from tests.cli.test_cli import swaprank
@@ -66,12 +66,12 @@ def test_explain_prints_the_list(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["local-optimality", "matching-measures", "constructions"])
 def test_small_experiments_print_tables_and_charts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (local_optimality, matching_measures, construction_comparison):
+    for module in (local_optimality, matching_metrics, construction_comparison):
         monkeypatch.setattr(module, "FEATURES", 4)
     monkeypatch.setattr(local_optimality, "QUICK_QUERIES", 30)
     monkeypatch.setattr(local_optimality, "EPOCHS", 3)
-    monkeypatch.setattr(matching_measures, "QUICK_SIZES", (20, 40))
-    monkeypatch.setattr(matching_measures, "QUICK_TESTED", 30)
+    monkeypatch.setattr(matching_metrics, "QUICK_SIZES", (20, 40))
+    monkeypatch.setattr(matching_metrics, "QUICK_TESTED", 30)
     monkeypatch.setattr(construction_comparison, "QUICK_QUERIES", (30, 30))
     messages: list[str] = []
     outcome = experiment(name).run(Settings(quick=True), messages.append)

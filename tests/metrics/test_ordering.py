@@ -61,7 +61,7 @@ def test_infinitely_bad_documents_can_lead_too() -> None:
     np.testing.assert_array_equal(order, truth(scores))
 
 
-def test_seeded_arrangement_shuffles_within_each_query() -> None:
+def test_seeded_tie_order_shuffles_within_each_query() -> None:
     indptr = np.array([0, 3, 3, 50, 51, 400])
     tie_order = seeded_tie_order(indptr, 7)
     for a, b in zip(indptr[:-1], indptr[1:], strict=True):
@@ -72,7 +72,7 @@ def test_seeded_arrangement_shuffles_within_each_query() -> None:
     assert len(seeded_tie_order(np.array([0, 0]), -1)) == 0
 
 
-def test_seeded_arrangement_favours_no_order() -> None:
+def test_seeded_tie_order_favours_no_order() -> None:
     # 24,000 queries of 4 documents: each of the 24 orders 1,000 times, give or take five standard deviations of 31.
     indptr = np.arange(0, 4 * 24_000 + 1, 4)
     orders = seeded_tie_order(indptr, 0).reshape(-1, 4) % 4

@@ -47,7 +47,7 @@ def test_newton_step_of_the_logistic_loss_is_the_papers() -> None:
     assert -grad.sum() / hess.sum() == pytest.approx(paper)
 
 
-def test_one_class_cannot_be_told_apart() -> None:
+def test_one_class_cannot_be_distinguished() -> None:
     one = sr.Dataset(np.zeros((2, 1)), [0, 0], qid=[1, 1])
     with pytest.raises(sr.DataError, match="the logistic loss needs labels above 0 and labels that are not"):
         PointwiseObjective("logistic").bind(one, random_state=0, n_threads=1)

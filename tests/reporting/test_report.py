@@ -16,7 +16,7 @@ TRAIN, VALI, TEST = sr.datasets.random_net(
     (40, 20, 30), n_features=6, n_documents=12, levels=(0.5, 0.3, 0.2), random_state=0
 )
 SECTIONS = [
-    "measures",
+    "metrics",
     "learning",
     "queries",
     "lists",
@@ -59,7 +59,7 @@ def check(html: str) -> Page:
     return page
 
 
-def test_measures_are_those_of_evaluate_and_compare(made: sr.Report, forest: sr.LambdaMART) -> None:
+def test_metrics_are_those_of_evaluate_and_compare(made: sr.Report, forest: sr.LambdaMART) -> None:
     page, scores = check(made.html), forest.predict(TEST)
     names = ["ndcg@10", "map", "mrr", "err"]
     evaluation = sr.evaluate(TEST, scores, names)

@@ -86,7 +86,7 @@ def cv(
                 convention=convention,
                 random_state=seed,
                 callbacks=callbacks,
-                tell=print_note,
+                log=print_note,
             )
         except KeyboardInterrupt:
             if output is not None:

@@ -156,9 +156,9 @@ randomisation test, corrected p = .1824.
     """
     against = _check_systems(systems, baseline)
     _check_randomization(n_resamples, random_state)
-    measured = parse_metrics(metrics, convention)
+    metrics = parse_metrics(metrics, convention)
     evaluations = {
-        name: evaluate(data, scores, measured, convention=convention, n_threads=n_threads)
+        name: evaluate(data, scores, metrics, convention=convention, n_threads=n_threads)
         for name, scores in systems.items()
     }
     return compare_evaluations(evaluations, against, n_resamples, random_state)

@@ -37,7 +37,10 @@ class MetricResult:
     per_query: Floats
     """The metric of every query; NaN if the query is left out (empty="skip")."""
     n_without_relevant: int
-    """Queries whose value does not depend on the order, for example because no document is relevant."""
+    """Queries without what the metric needs (`metric.needs`), which is a relevant document for most metrics.
+
+    Every order of their documents has the same value.
+    """
 
     @property
     def n_queries(self) -> int:
@@ -88,9 +91,9 @@ class Evaluation:
         if wanted is not None and wanted in by_metric:
             return by_metric[wanted]
         if str(name) not in by_name:
-            raise MetricError(f"'{name}' was not measured; {did_you_mean(str(name), by_name)}")
+            raise MetricError(f"'{name}' was not evaluated; {did_you_mean(str(name), by_name)}")
         if isinstance(name, Metric):
-            raise MetricError(f"this metric was not measured, but another metric with the name '{name}' was.")
+            raise MetricError(f"this metric was not evaluated, but another metric with the name '{name}' was.")
         return by_name[name]
 
     def __iter__(self) -> Iterator[MetricResult]:
@@ -195,7 +198,7 @@ def evaluate(
     convention: str = "standard",
     n_threads: int | None = None,
 ) -> Evaluation:
-    """Measure scores on judged documents.
+    """Evaluate scores on judged documents.
 
     Args:
         data: The judged documents; or TREC judgements, if the scores are a TREC run.
@@ -216,11 +219,11 @@ def evaluate(
     map: average precision; ...
     """
     lists = ranked_lists(data, scores)
-    results = tuple(_measure(metric, lists, n_threads) for metric in parse_metrics(metrics, convention))
+    results = tuple(_evaluate_metric(metric, lists, n_threads) for metric in parse_metrics(metrics, convention))
     return Evaluation(results, lists.qids, convention)
 
 
-def _measure(metric: Metric, lists: RankedLists, n_threads: int | None) -> MetricResult:
+def _evaluate_metric(metric: Metric, lists: RankedLists, n_threads: int | None) -> MetricResult:
     bound = metric.bind(lists.labels, lists.indptr, docid=lists.docid, pool=lists.pool)
     values = bound.per_query(lists.scores, n_threads=n_threads)
     return MetricResult(metric, values, n_without_relevant=int(bound.terms.is_empty.sum()))

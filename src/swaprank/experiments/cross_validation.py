@@ -14,8 +14,9 @@ from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.cross_validation_result import CrossValidation, FoldResult
 from swaprank.experiments.folds import Fold, Parts, find_folds, make_folds
-from swaprank.experiments.grid_search import Checkpoint, Log, grid_search
+from swaprank.experiments.grid_search import Checkpoint, grid_search
 from swaprank.experiments.grids import candidates, check_grid_names
+from swaprank.experiments.log import Log
 from swaprank.experiments.search_checkpoints import search_configuration
 from swaprank.files import replacing
 from swaprank.metrics.metric import Metric
@@ -41,7 +42,7 @@ def cross_validate(
     n_resamples: int = 10_000,
     random_state: int = 0,
     callbacks: Callable[[str], Sequence[Callback]] = lambda title: (),
-    tell: Log = lambda message: None,
+    log: Log = lambda message: None,
 ) -> CrossValidation:
     """Train and test rankers on every fold, and compare them over all test queries.
 
@@ -64,7 +65,7 @@ def cross_validate(
         random_state: Seed of the folds and of the randomisation test. Rankers have their own.
         callbacks: Called with a title, such as "Fold1  lambdamart", before each ranker is trained; returns the
             callbacks for `fit`.
-        tell: Called with one line of text after every training.
+        log: Called with one line of text after every training.
 
     >>> import swaprank as sr
     >>> (data,) = sr.datasets.random_net((60,), n_features=5, n_documents=10, levels=3, random_state=0)
@@ -80,8 +81,8 @@ def cross_validate(
     >>> result.comparison.differences[0].system, result.comparison.differences[0].baseline
     ('linear', 'trees')
     """
-    measured = parse_metrics(metrics, convention)
-    named = _named_rankers(rankers, measured[0])
+    metrics = parse_metrics(metrics, convention)
+    named = _named_rankers(rankers, metrics[0])
     against = next(iter(named)) if baseline is None else baseline
     if against not in named:
         raise DataError(f"there is no ranker '{against}' to compare with; {did_you_mean(str(against), named)}")
@@ -94,9 +95,9 @@ def cross_validate(
         parts = fold.load()
         for name, ranker in named.items():
             title = f"{fold.name}  {name}"
-            checkpoint = _checkpoint(folder, fold.name, name, ranker, grids[name], measured[0], parts)
-            found = grid_search(ranker, measured[0], parts, checkpoint, callbacks(title), partial(_log, title, tell))
-            evaluation = evaluate(parts.test, found.ranker.predict(parts.test), measured, convention=convention)
+            checkpoint = _checkpoint(folder, fold.name, name, ranker, grids[name], metrics[0], parts)
+            found = grid_search(ranker, metrics[0], parts, checkpoint, callbacks(title), partial(_log, title, log))
+            evaluation = evaluate(parts.test, found.ranker.predict(parts.test), metrics, convention=convention)
             results[name].append(
                 FoldResult(fold.name, evaluation, found.best.parameters, found.best.value, found.trials)
             )
@@ -117,8 +118,8 @@ def _checkpoint(
     return Checkpoint(grid, folder / fold / name, configuration)
 
 
-def _log(title: str, tell: Log, message: str) -> None:
-    tell(f"{title}  {message}")
+def _log(title: str, log: Log, message: str) -> None:
+    log(f"{title}  {message}")
 
 
 def _named_rankers(rankers: Any, metric: Metric) -> dict[str, Ranker]:

@@ -14,7 +14,7 @@ from swaprank.arrays import Ints
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
 from swaprank.files import content_suffix
-from swaprank.reading.read import _TABLES, _TEXT, read, read_matching
+from swaprank.reading.read import TABLE_SUFFIXES, TEXT_SUFFIXES, read, read_matching
 from swaprank.seeds import random_generator
 
 PART_NAMES = {
@@ -89,7 +89,7 @@ def _folder_fold(folder: Path) -> Fold:
 
 def _part_file(folder: Path, part: str) -> Path:
     named = [path for path in sorted(folder.iterdir()) if path.name.partition(".")[0].lower() in PART_NAMES[part]]
-    found = [path for path in named if path.is_file() and content_suffix(path) in (*_TEXT, *_TABLES)]
+    found = [path for path in named if path.is_file() and content_suffix(path) in (*TEXT_SUFFIXES, *TABLE_SUFFIXES)]
     if not found:
         raise DataError(f"{folder} has no {part}.txt (or another supported file format).")
     if len(found) > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
@@ -12,6 +12,7 @@ from sklearn.base import clone
 from swaprank.errors import DataError
 from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.folds import Parts
+from swaprank.experiments.log import Log
 from swaprank.experiments.search_checkpoints import check_configuration, format_parameters, plain_values
 from swaprank.files import replacing
 from swaprank.metrics.metric import Metric
@@ -19,9 +20,6 @@ from swaprank.model_files.plain_json import from_json, to_json
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback
 from swaprank.registry import load
-
-Log = Callable[[str], object]
-"""Called with one line of text per finished step."""
 
 
 class GridTrial(NamedTuple):

@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, final
 
+import numpy as np
+
 from swaprank.experiments.ranker_parameters import training_parameters
 from swaprank.rankers.ranker import Ranker
 from swaprank.rendering.json_values import json_number, json_text
 
 _FEATURES_SHOWN = 10
+
+MetricValues = dict[str, float | None]
+"""The "value" of the round that is kept, None if it was not measured; and the value of the "last" round."""
 
 
 @final
@@ -30,10 +35,13 @@ class ModelSummary:
     n_features: int
     feature_names: list[str]
     interrupted: bool
-    measured: dict[str, dict[str, float | int | None]]
-    """Last and best value of each metric, by "set metric"."""
+    n_rounds: int
+    best_round: int
+    """The round that is kept."""
+    measured: dict[str, dict[str, MetricValues]]
+    """The values of each metric, by set and metric."""
     importances: dict[str, float]
-    """For forests: the total gain of each feature's splits, largest first."""
+    """For forests: the share of each feature's splits in the total gain, largest first."""
     parameters: dict[str, Any]
 
     def to_json(self) -> str:
@@ -48,8 +56,13 @@ class ModelSummary:
             ("metric", self.metric),
             ("features", f"{self.n_features:,}"),
         ]
-        for name, values in self.measured.items():
-            rows.append((name, f"{values['last']:.4f} after {values['n_rounds']} rounds, {_best(values)}"))
+        if self.measured:
+            rows.append(("rounds", f"{self.n_rounds:,}; the model is that of round {self.best_round:,}"))
+        rows += [
+            (f"{name} {metric}", f"{metric_text(values['value'])}; last round: {metric_text(values['last'])}")
+            for name, of_set in self.measured.items()
+            for metric, values in of_set.items()
+        ]
         if self.importances:
             total = sum(self.importances.values()) or 1.0
             most = list(self.importances.items())[:_FEATURES_SHOWN]
@@ -66,33 +79,49 @@ def summarize_model(ranker: Ranker) -> ModelSummary:
     >>> import swaprank as sr
     >>> from swaprank.experiments.model_summary import summarize_model
     >>> train, vali = sr.datasets.random_net((20, 10), n_features=3, random_state=0)
-    >>> summarize_model(sr.MART(n_trees=2).fit(train, valid=vali)).measured["valid ndcg@10"]["n_rounds"]
+    >>> summarize_model(sr.MART(n_trees=2).fit(train, valid=vali)).n_rounds
     2
     """
-    measured = {
-        f"{name} {metric}": {
-            "last": json_number(values[-1]),
-            "best": json_number(max(values)),
-            "best_round": values.index(max(values)) + 1,
-            "n_rounds": len(values),
-        }
-        for name, of_set in ranker.history_.items()
-        for metric, values in of_set.items()
-        if values
-    }
-    importances = getattr(ranker, "importances", None)
+    found = ranker.model_.importances()
+    shares = np.zeros(0) if found is None else found.values
+    names = [str(name) for name in ranker.feature_names_in_]
     return ModelSummary(
         ranker=ranker.kind,
         size=ranker.size_,
         metric=str(ranker.metric),
         n_features=ranker.n_features_in_,
-        feature_names=[str(name) for name in ranker.feature_names_in_],
+        feature_names=names,
         interrupted=ranker.interrupted_,
-        measured=measured,
-        importances={name: gain for name, gain in importances().items() if gain > 0} if importances else {},
+        n_rounds=ranker.n_rounds_,
+        best_round=ranker.best_round_,
+        measured=metric_values(ranker),
+        importances={names[f]: float(shares[f]) for f in np.argsort(-shares, kind="stable") if shares[f] > 0},
         parameters=training_parameters(ranker),
     )
 
 
-def _best(values: dict[str, float | int | None]) -> str:
-    return f"best {values['best']:.4f} after {values['best_round']}"
+def metric_values(ranker: Ranker) -> dict[str, dict[str, MetricValues]]:
+    """The values that were measured during training, by set and metric.
+
+    >>> import swaprank as sr
+    >>> from swaprank.experiments.model_summary import metric_values
+    >>> train, vali = sr.datasets.random_net((20, 10), n_features=3, random_state=0)
+    >>> ranker = sr.MART(n_trees=2).fit(train, valid=vali)
+    >>> metric_values(ranker)["valid"]["ndcg@10"]["last"] == ranker.history_["valid"]["ndcg@10"][-1]
+    True
+    """
+
+    def values(history: list[float]) -> MetricValues:
+        # Round 0, the start of training, and rounds of partial_fit are not in the history.
+        kept = history[ranker.best_round_ - 1 : ranker.best_round_]
+        return {"value": json_number(kept[0]) if kept else None, "last": json_number(history[-1])}
+
+    return {
+        name: {metric: values(history) for metric, history in of_set.items() if history}
+        for name, of_set in ranker.history_.items()
+    }
+
+
+def metric_text(value: float | None) -> str:
+    """A metric with four decimals; a dash for None."""
+    return "-" if value is None else f"{value:.4f}"

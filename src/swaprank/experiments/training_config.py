@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.experiments.config_files import read_config
-from swaprank.experiments.ranker_parameters import check_parameter_names, from_config_value
+from swaprank.experiments.ranker_parameters import check_parameter_names, from_config_value, parse_settings
 from swaprank.experiments.training_run import TrainingRun
 
 PATHS = ("train", "valid", "base", "output")
@@ -17,19 +17,22 @@ VALUES = {"ranker": str, "metric": str, "seed": int, "threads": int}
 TABLES = ("parameters", "data", "versions", "result")
 
 
-def read_training_config(path: str | os.PathLike[str] | None, options: Mapping[str, Any]) -> TrainingRun:
+def read_training_config(
+    path: str | os.PathLike[str] | None, options: Mapping[str, Any], settings: Sequence[str] = ()
+) -> TrainingRun:
     r"""Read the training run of a configuration file; options override the file.
 
     Args:
         path: TOML or YAML with train, valid, base, output, ranker, metric, seed, threads and a table of parameters.
             Paths are relative to the folder of the file. If None, the options alone define the run.
-        options: Values for the same names; None means not given.
+        options: Values for the same names except parameters; None means not given.
+        settings: Parameters, such as "n_leaves=7".
 
     >>> import pathlib, tempfile
     >>> from swaprank.experiments.training_config import read_training_config
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "run.toml"
     >>> _ = path.write_text("train = '/data/train.txt'\nranker = 'mart'\n[parameters]\nn_leaves = 7\nl2 = 1.0\n")
-    >>> run = read_training_config(path, {"output": "model.swaprank", "parameters": {"l2": 0.5}})
+    >>> run = read_training_config(path, {"output": "model.swaprank"}, ["l2=0.5"])
     >>> run.ranker, run.parameters
     ('mart', {'n_leaves': 7, 'l2': 0.5})
     """
@@ -37,7 +40,7 @@ def read_training_config(path: str | os.PathLike[str] | None, options: Mapping[s
     options = {name: value for name, value in options.items() if value is not None}
     values = {name: value for name, value in tables.items() if name in PATHS or name in VALUES}
     parameters = dict(tables.get("parameters", {}))
-    overrides = options.pop("parameters", {})
+    overrides = parse_settings(options.get("ranker", values.get("ranker", "lambdamart")), settings)
     if parameters and options.get("ranker", values.get("ranker")) != values.get("ranker"):
         raise ParameterError(
             f"the parameters in {path} are for {values.get('ranker', 'lambdamart')}, but the ranker is "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, final
@@ -13,6 +13,8 @@ from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
 from swaprank.experiments.config_files import toml_text
 from swaprank.experiments.fingerprints import data_fingerprint, versions
+from swaprank.experiments.log import Log
+from swaprank.experiments.model_summary import metric_text, metric_values
 from swaprank.experiments.ranker_parameters import check_parameter_names, training_parameters
 from swaprank.files import file_digest, replacing
 from swaprank.model_files.container import check_target
@@ -20,6 +22,7 @@ from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback
 from swaprank.reading.read import read, read_matching
 from swaprank.registry import load, ranker_class
+from swaprank.rendering.json_values import json_number, json_text
 
 FIRST_LINE = "# Written by swaprank; `swaprank train --config` with this file repeats the run."
 
@@ -72,15 +75,56 @@ class TrainingRun:
 class TrainingResult(NamedTuple):
     """The fitted ranker of a training run, and its data."""
 
+    run: TrainingRun
     ranker: Ranker
     train: Dataset
     valid: Dataset | None
     model_digest: str
     """SHA-256 of the model file."""
 
+    def valid_values(self) -> dict[str, Any] | None:
+        """The metric on the validation data, of the model and of the best round; None if no round was measured."""
+        ranker, metric = self.ranker, str(self.ranker.metric)
+        history = ranker.history_.get("valid", {}).get(metric)
+        if self.valid is None or not history:
+            return None
+        values = {"value": json_number(ranker.score(self.valid)), "best": json_number(max(history))}
+        return {"metric": metric, **values, "best_round": ranker.best_round_, "n_rounds": ranker.n_rounds_}
+
+    def to_json(self) -> str:
+        """The result as JSON."""
+        values = {
+            "model": str(self.run.output),
+            "config": str(self.run.record),
+            "ranker": self.ranker.kind,
+            "size": self.ranker.size_,
+            "n_documents": len(self.train),
+            "n_queries": self.train.n_queries,
+            "interrupted": self.ranker.interrupted_,
+            "valid": self.valid_values(),
+        }
+        return json_text(values)
+
+    def to_text(self) -> str:
+        """The result as plain text."""
+        lines = [f"{self.run.output}: {self.ranker.size_}, trained on {len(self.train):,} documents"]
+        measured, valid = metric_values(self.ranker), self.valid_values()
+        if valid is not None:
+            measured = {"valid": {valid["metric"]: valid}}
+        lines += [
+            f"{name} {metric}: {metric_text(values['value'])}"
+            for name, of_set in measured.items()
+            for metric, values in of_set.items()
+        ]
+        if valid is not None and None not in valid.values() and valid["best"] > valid["value"] + 1e-9:
+            lines[-1] += f"; the best round had {valid['best']:.4f}"
+        if self.ranker.interrupted_:
+            lines.append("interrupted: this is the best model so far")
+        return "\n".join(lines)
+
 
 def run_training(
-    run: TrainingRun, callbacks: Sequence[Callback] = (), log: Callable[[str], object] = lambda message: None
+    run: TrainingRun, callbacks: Sequence[Callback] = (), log: Log = lambda message: None
 ) -> TrainingResult:
     """Read the data, train, and save the model with its training record.
 
@@ -116,7 +160,7 @@ def run_training(
     ranker.save(run.output)
     digest = file_digest(run.output)
     write_record(run, ranker, data, digest)
-    return TrainingResult(ranker, train, valid, digest)
+    return TrainingResult(run, ranker, train, valid, digest)
 
 
 def write_record(run: TrainingRun, ranker: Ranker, data: Mapping[str, Mapping[str, Any]], model_digest: str) -> None:

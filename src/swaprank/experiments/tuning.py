@@ -12,7 +12,7 @@ from sklearn.base import clone
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
 from swaprank.evaluation.evaluate import evaluate
-from swaprank.experiments.grid_search import Log
+from swaprank.experiments.log import Log
 from swaprank.experiments.optuna_study import check_optuna, finished_trials, open_study, optimize, suggest_value
 from swaprank.experiments.ranker_parameters import check_parameter_names
 from swaprank.experiments.search_checkpoints import format_parameters
@@ -38,7 +38,7 @@ def tune(
     storage: str | os.PathLike[str] | None = None,
     random_state: int = 0,
     callbacks: Callable[[str], Sequence[Callback]] = lambda title: (),
-    tell: Log = lambda message: None,
+    log: Log = lambda message: None,
 ) -> Tuning:
     """Search for the parameters of a ranker that are best on a validation set.
 
@@ -58,7 +58,7 @@ def tune(
         storage: File for the trials. A later call with the same arguments resumes from there.
         random_state: Seed of the sampler. The ranker has its own.
         callbacks: Called with a title, such as "trial 3", before each training; returns the callbacks for `fit`.
-        tell: Called with one line of text after every trial.
+        log: Called with one line of text after every trial.
 
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_net((40, 30), n_features=5, n_documents=10, random_state=0)
@@ -72,19 +72,19 @@ def tune(
     learner = _learner(ranker)
     tuned = _ranges(learner, ranges)
     study = open_study(storage, learner, tuned, train, valid, random_state)
-    objective = _Objective(learner, learner.training_metric(), tuned, train, valid, callbacks, tell)
-    interrupted = optimize(study, objective, n_trials, timeout)
+    runner = _TrialRunner(learner, learner.training_metric(), tuned, train, valid, callbacks, log)
+    interrupted = optimize(study, runner, n_trials, timeout)
     trials = finished_trials(study, tuned)
     completed = [trial for trial in trials if trial.value is not None]
     if not completed:
         raise (KeyboardInterrupt if interrupted else DataError("no trial was completed: allow more time or trials."))
     best = max(completed, key=lambda trial: (trial.value, -trial.number))
-    fitted = objective.best_ranker
-    if fitted is None or best.number != objective.best_number:
-        tell(f"trial {best.number} of an earlier run is still the best: training it again gives the same model")
+    fitted = runner.best_ranker
+    if fitted is None or best.number != runner.best_number:
+        log(f"trial {best.number} of an earlier run is still the best: training it again gives the same model")
         fitted = clone(learner).set_params(**best.parameters)
         fitted.fit(train, valid=valid, callbacks=callbacks(f"trial {best.number}"))
-    return Tuning(fitted, str(objective.metric), best, trials, interrupted)
+    return Tuning(fitted, str(runner.metric), best, trials, interrupted)
 
 
 def _learner(ranker: str | Ranker) -> Ranker:
@@ -104,7 +104,7 @@ def _ranges(learner: Ranker, ranges: Mapping[str, Any] | None) -> dict[str, Rang
 
 @final
 @dataclass
-class _Objective:
+class _TrialRunner:
     """Trains and measures one trial when called; keeps the best ranker of this run."""
 
     learner: Ranker

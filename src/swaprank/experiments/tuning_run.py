@@ -9,7 +9,7 @@ from typing import Any
 
 from swaprank.errors import ParameterError
 from swaprank.experiments.fingerprints import data_fingerprint
-from swaprank.experiments.grid_search import Log
+from swaprank.experiments.log import Log
 from swaprank.experiments.optuna_study import check_optuna
 from swaprank.experiments.ranker_parameters import parse_settings
 from swaprank.experiments.training_run import TrainingRun, check_outputs, write_record
@@ -60,7 +60,7 @@ def run_tuning(
         storage=Path(run.output).with_suffix(".trials"),
         random_state=run.seed or 0,
         callbacks=callbacks,
-        tell=log,
+        log=log,
     )
     tuning.ranker.save(run.output)
     data = {"train": data_fingerprint(train), "valid": data_fingerprint(valid)}

@@ -84,14 +84,14 @@ def certify(
     rows = np.arange(len(data)) if data.order is None else np.array(data.order)
     base = np.zeros(len(data)) if data.base_score is None else np.array(data.by_query(data.base_score))
 
-    def measure(model: Model) -> MetricAlongDirections:
+    def make_probe(model: Model) -> MetricAlongDirections:
         parameters = model.perturb(data.features, rows, base)
         return MetricAlongDirections(parameters, bound, sizes, thread_count(n_threads), progress)
 
     ranker.check_fitted()
-    measured = measure(ranker.model_)
-    certificate = _test(ranker, measured, settings)
-    return _polish(measured, certificate, settings, measure) if polish else certificate
+    probe = make_probe(ranker.model_)
+    certificate = _test(ranker, probe, settings)
+    return _polish(probe, certificate, settings, make_probe) if polish else certificate
 
 
 def count_directions(epsilon: float, delta: float) -> int:
@@ -117,74 +117,74 @@ class _Settings(NamedTuple):
         return self._replace(seed=(self.seed[0], self.seed[1] + 1))
 
 
-def _test(ranker: Ranker, measured: MetricAlongDirections, settings: _Settings) -> Certificate:
-    n_parameters, n_directions = measured.parameters.n_parameters, count_directions(settings.epsilon, settings.delta)
-    curves = measured.curves(n_directions, lambda at: random_direction(n_parameters, (*settings.seed, at)))
+def _test(ranker: Ranker, probe: MetricAlongDirections, settings: _Settings) -> Certificate:
+    n_parameters, n_directions = probe.parameters.n_parameters, count_directions(settings.epsilon, settings.delta)
+    curves = probe.curves(n_directions, lambda at: random_direction(n_parameters, (*settings.seed, at)))
     varied = np.arange(n_parameters)
     if settings.n_weights is not None and settings.n_weights < n_parameters:
         rng = random_generator([*settings.seed, n_directions])
         varied = np.sort(rng.choice(n_parameters, settings.n_weights, replace=False))
-    alone = measured.curves(2 * len(varied), lambda at: axis(n_parameters, varied[at // 2], at))
+    alone = probe.curves(2 * len(varied), lambda at: axis(n_parameters, varied[at // 2], at))
     return Certificate(
         ranker=ranker,
-        metric=str(measured.bound.metric),
-        parameters=measured.parameters.description,
-        n_queries=int(measured.counted.sum()),
+        metric=str(probe.bound.metric),
+        parameters=probe.parameters.description,
+        n_queries=int(probe.counted.sum()),
         epsilon=settings.epsilon,
         delta=settings.delta,
-        value=measured.value,
-        steps=measured.steps,
+        value=probe.value,
+        steps=probe.steps,
         curves=curves,
         weights=varied,
-        weight_curves=alone.reshape(len(varied), 2, len(measured.steps)),
+        weight_curves=alone.reshape(len(varied), 2, len(probe.steps)),
         direction=random_direction(n_parameters, (*settings.seed, highest_curve(curves))),
-        values=(measured.value,),
+        values=(probe.value,),
     )
 
 
 def _polish(
-    measured: MetricAlongDirections,
+    probe: MetricAlongDirections,
     certificate: Certificate,
     settings: _Settings,
-    measure: Callable[[Model], MetricAlongDirections],
+    make_probe: Callable[[Model], MetricAlongDirections],
 ) -> Certificate:
     """Move the ranker upwards until no direction rises or the rounds are used up, and certify it."""
     values = [certificate.value]
     while len(values) < _MOST_ROUNDS:
-        better = _best_move(measured, certificate, settings)
+        better = _best_move(probe, certificate, settings)
         if better is None:
             break
-        measured = measure(better)
+        probe = make_probe(better)
         # A tiny rise may get lost when weights are rounded to single precision.
-        if measured.value <= certificate.value + RISE:
+        if probe.value <= certificate.value + RISE:
             break
         settings = settings.next_round()
         better_ranker = copy(certificate.ranker)
         better_ranker.model_ = better
-        certificate = _test(better_ranker, measured, settings)
+        certificate = _test(better_ranker, probe, settings)
         values.append(certificate.value)
     return certificate._replace(values=tuple(values))
 
 
-def _best_move(measured: MetricAlongDirections, found: Certificate, settings: _Settings) -> Model | None:
+def _best_move(probe: MetricAlongDirections, found: Certificate, settings: _Settings) -> Model | None:
     """The model moved to the highest value that was found, also along the estimated gradients; None if none rises.
 
     The gradient at a step size is estimated as the sum of all directions, each weighted by its change of the metric.
     """
     if found.passed and found.n_weights_rising == 0:
         return None
-    n_parameters = measured.parameters.n_parameters
-    gradients = np.zeros((len(measured.steps), n_parameters))
+    n_parameters = probe.parameters.n_parameters
+    gradients = np.zeros((len(probe.steps), n_parameters))
     for at, curve in enumerate(found.curves):
         gradients += np.outer(curve - found.value, random_direction(n_parameters, (*settings.seed, at)))
     ways = [gradient / np.linalg.norm(gradient) for gradient in gradients if gradient.any()]
     moves = [(found.direction, found.curves[found.highest])]
-    moves += zip(ways, measured.curves(len(ways), lambda at: ways[at]), strict=True)
+    moves += zip(ways, probe.curves(len(ways), lambda at: ways[at]), strict=True)
     direction, curve = max(moves, key=lambda move: move[1].max())
     if found.weight_curves.max(initial=-np.inf) > curve.max():
         weight, side, _ = np.unravel_index(found.weight_curves.argmax(), found.weight_curves.shape)
         direction, curve = axis(n_parameters, found.weights[weight], int(side)), found.weight_curves[weight, side]
-    return measured.parameters.moved(measured.steps[curve.argmax()] * direction)
+    return probe.parameters.moved(probe.steps[curve.argmax()] * direction)
 
 
 def _checked_settings(epsilon: Any, delta: Any, n_weights: Any, polish: Any, random_state: Any) -> _Settings:

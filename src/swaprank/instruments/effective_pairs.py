@@ -53,7 +53,7 @@ class EffectivePairs:
     qids: AnyArray
     pairs: Floats
     """Pairs of different labels; for RankNet on a data set with `pairs`, these."""
-    told_apart: Floats
+    distinguished: Floats
     """Pairs of different gains: fewer if the metric gives several labels the same gain."""
     effective: Floats
     """Pairs whose lambda is not zero."""
@@ -73,7 +73,7 @@ class EffectivePairs:
             [words, f"{counts.sum():,.0f}", f"{counts.mean():,.1f}", _share(counts.sum(), self.pairs.sum())]
             for words, counts in (
                 ("of different labels", self.pairs),
-                ("told apart", self.told_apart),
+                ("of different gains", self.distinguished),
                 ("with a lambda", self.effective),
             )
         ]
@@ -98,7 +98,7 @@ def effective_pairs(
     mrr                  pairs  per query   share
     -------------------  -----  ---------  ------
     of different labels      4        4.0  100.0%
-    told apart               4        4.0  100.0%
+    of different gains       4        4.0  100.0%
     with a lambda            4        4.0  100.0%
     >>> sr.effective_pairs("mrr", data, [4, 1, 3, 2]).n_effective  # all but the swap of the last two
     3
@@ -114,15 +114,15 @@ def effective_pairs(
     if raising and not weighted:
         raise ParameterError("raising=True is for metrics whose swap gains weigh the pairs.")
     labels = np.array(data.by_query(data.labels))
-    pairs, told_apart, effective = (np.zeros(data.n_queries) for _ in range(3))
+    pairs, distinguished, effective = (np.zeros(data.n_queries) for _ in range(3))
     count_pairs(labels, indptr, longest_list(indptr), pairs)
     gains = arrays.terms.gains if weighted else labels
-    count_pairs(gains, indptr, longest_list(indptr), told_apart)
+    count_pairs(gains, indptr, longest_list(indptr), distinguished)
     if isinstance(arrays, GivenPairsArrays):
-        pairs = told_apart = effective = np.diff(arrays.pair_indptr).astype(np.float64)
+        pairs = distinguished = effective = np.diff(arrays.pair_indptr).astype(np.float64)
     elif not weighted:
         lengths = np.diff(indptr)
-        effective = lengths * (lengths - 1) / 2.0 if getattr(chosen, "ties", False) else told_apart
+        effective = lengths * (lengths - 1) / 2.0 if getattr(chosen, "ties", False) else distinguished
     else:
         truncation = getattr(arrays, "truncation", UNLIMITED)
         run_in_threads(
@@ -134,7 +134,7 @@ def effective_pairs(
     name = "ranknet"
     if isinstance(chosen, LambdaRankObjective) and isinstance(arrays, ConstructionArrays | LambdaArrays):
         name = str(chosen.metric)
-    return EffectivePairs(name, data.qids, pairs, told_apart, effective)
+    return EffectivePairs(name, data.qids, pairs, distinguished, effective)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""When are lambdas a gradient? Look at their Jacobian [Burges2006, section 4; Burges2010, section 4.3]."""
+"""Whether lambdas are the gradient of a cost, by their Jacobian [Burges2006, section 4; Burges2010, section 4.3]."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _STEP = 1e-5
 @final
 @dataclass(frozen=True, eq=False)
 class LambdaJacobian:
-    """J_ij = d grad_i / d s_j at the scores of one query; `str()` says in words whether it is that of a cost.
+    """J_ij = d grad_i / d s_j at the scores of one query; `str()` describes whether it is that of a cost.
 
     >>> import swaprank as sr
     >>> isinstance(sr.lambda_jacobian("ranknet", [0, 1], [0.0, 0.0]), sr.LambdaJacobian)
@@ -118,7 +118,7 @@ gradient of a cost that is convex, at all scores.
 def _pair_weights(
     objective: PairwiseObjective, arrays: RankNetArrays | LambdaArrays, labels: Floats, scores: Floats
 ) -> Floats:
-    """The factor of each pair's RankNet gradient; 0 for documents that are no pair."""
+    """The factor of each pair's RankNet gradient; 0 for two documents that do not form a pair."""
     n = len(labels)
     if isinstance(arrays, RankNetArrays):
         is_pair = ~np.eye(n, dtype=bool) if arrays.ties else arrays.labels[:, None] != arrays.labels

@@ -88,7 +88,7 @@ class Forest(Model):
         """See `Model`."""
         return f"{self.n_trees:,} trees"
 
-    def importances(self, features: Features) -> Importances:
+    def importances(self, features: Features | None = None) -> Importances:
         """See `Model`."""
         gains = split_gains(self)
         meaning = "How much the splits on the feature reduced the training loss."

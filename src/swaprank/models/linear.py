@@ -51,8 +51,10 @@ class LinearModel(Model):
         """See `Model`."""
         return self.weights
 
-    def importances(self, features: Features) -> Importances:
+    def importances(self, features: Features | None = None) -> Importances | None:
         """See `Model`."""
+        if features is None:
+            return None
         std = column_statistics(features, np.zeros(self.n_features, np.bool_)).std
         meaning = "The change of a score when the feature rises by one standard deviation of its values on this data."
         return Importances(self.weights * std, "weight × standard deviation", meaning)

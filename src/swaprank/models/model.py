@@ -80,8 +80,8 @@ class Model(ABC):
         """The weight of each feature, for a model whose score is a weighted sum of the features."""
         raise ParameterError(f"the model is not linear in the features, but {self.describe()}.")
 
-    def importances(self, features: Features) -> Importances | None:
-        """How important each feature is on these rows; None if that needs more than the model, such as permutations."""
+    def importances(self, features: Features | None = None) -> Importances | None:
+        """How important each feature is, on these rows if given; None if the model alone does not tell."""
         return None
 
     def contributions(self, features: Features, n_threads: int | None = None) -> Floats:

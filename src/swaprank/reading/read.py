@@ -17,8 +17,8 @@ from swaprank.reading.tables import read_table
 from swaprank.reading.text_files import is_stream, text_lines
 from swaprank.reading.trec import read_qrels
 
-_TEXT = (".txt", ".letor", ".svm", ".dat")
-_TABLES = (".csv", ".tsv", ".parquet")
+TEXT_SUFFIXES = (".txt", ".letor", ".svm", ".dat")
+TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
 _QRELS_COLUMNS = 4
 
 
@@ -67,8 +67,8 @@ def read(
         if options:
             raise DataError(f"{file} is a table: {', '.join(options)} cannot be given, only for LETOR text.")
         return read_table(file, **columns)
-    if content_suffix(file) not in _TEXT and side_file(file) is None and not is_stream(file):
-        known = ", ".join((*_TEXT, *_TABLES))
+    if content_suffix(file) not in TEXT_SUFFIXES and side_file(file) is None and not is_stream(file):
+        known = ", ".join((*TEXT_SUFFIXES, *TABLE_SUFFIXES))
         raise DataError(
             f"{file}: the ending '{''.join(file.suffixes)}' is unknown; known are {known}, all but the last also with "
             f"{', '.join(COMPRESSED)}. For LETOR text of another name, use read_letor."
@@ -110,7 +110,7 @@ def read_judged(path: str | os.PathLike[str]) -> Dataset | Qrels:
 def is_table(file: Path) -> bool:
     """Whether a file is a table, judging by its suffix."""
     suffix = content_suffix(file)
-    return suffix in _TABLES and not (suffix == ".parquet" and compression(file))
+    return suffix in TABLE_SUFFIXES and not (suffix == ".parquet" and compression(file))
 
 
 def _given(**options: Any) -> dict[str, Any]:

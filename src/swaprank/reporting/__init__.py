@@ -1,1 +1,1 @@
-"""The report of a ranker: one HTML page of measures, charts and provenance."""
+"""The report of a ranker: one HTML page of metrics, charts and provenance."""

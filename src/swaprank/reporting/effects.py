@@ -8,7 +8,6 @@ import numpy as np
 
 from swaprank.arrays import Features, Floats
 from swaprank.data.dataset import Dataset
-from swaprank.data.features import read_only
 from swaprank.rankers.ranker import Ranker
 from swaprank.reporting.data_samples import row_sample
 
@@ -54,24 +53,12 @@ def effect_of(ranker: Ranker, data: Dataset, feature: int) -> Effect:
     points = grid if len(known) == len(values) else np.append(grid, np.nan)
     rows = np.tile(sample, (len(points), 1))
     rows[:, feature] = np.repeat(points, len(sample)).astype(np.float32)
-    means = frozen_predict(ranker, rows).reshape(len(points), len(sample)).mean(axis=1)
-    means -= frozen_predict(ranker, sample).mean()
+    means = ranker.predict(rows).reshape(len(points), len(sample)).mean(axis=1)
+    means -= ranker.predict(sample).mean()
     deciles = np.quantile(known, np.linspace(0.1, 0.9, 9))
     inside = deciles[(deciles >= grid[0]) & (deciles <= grid[-1])].astype(np.float64)
     missing = float(means[-1]) if len(points) > len(grid) else None
     return Effect(data.feature_names[feature], grid, means[: len(grid)], inside, missing)
-
-
-def frozen_predict(ranker: Ranker, rows: Features) -> Floats:
-    """Scores of read-only rows: data sets are read-only too, so that no kernel is compiled again.
-
-    >>> import numpy as np, swaprank as sr
-    >>> from swaprank.reporting.effects import frozen_predict
-    >>> (data,) = sr.datasets.random_net((30,), n_features=4, random_state=0)
-    >>> frozen_predict(sr.LinearRegressionRanker().fit(data), np.zeros((1, 4), np.float32)).shape
-    (1,)
-    """
-    return ranker.predict(read_only(rows))
 
 
 def _grid(known: Features) -> Floats:

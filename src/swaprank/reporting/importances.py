@@ -1,4 +1,4 @@
-"""Which features the ranker goes by, and how its scores follow them."""
+"""The section of features: their importances, and effect curves of the most important ones."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import Features, Floats
+from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.metrics.metric import Metric
 from swaprank.rankers.permutation import permutation_importances
 from swaprank.rankers.ranker import Ranker
 from swaprank.reporting.data_samples import query_sample
-from swaprank.reporting.effects import Effect, effect_of, frozen_predict
+from swaprank.reporting.effects import Effect, effect_of
 from swaprank.reporting.markup import Html, details, join, paragraph, shortened, table, tag
 from swaprank.reporting.plots import Axes, Line, chart, lines
 from swaprank.reporting.scales import percent, scale_of
@@ -21,11 +21,11 @@ from swaprank.reporting.subject import Section, Subject
 _SHOWN, _MOST_NAMED = 15, 300
 _EFFECTS = 6
 _MOST_SCORED = 400_000
-"""Rows scored to find out how much features matter."""
+"""Upper limit of rows that are scored to compute permutation importances."""
 
 
 class NamedImportances(NamedTuple):
-    """One number per feature, the most important first, and what the numbers mean.
+    """One number per feature, most important first, with the unit and a description of the numbers.
 
     >>> from swaprank.reporting.importances import NamedImportances
     >>> NamedImportances({"age": 1.0}, "gain", "…").unit
@@ -38,7 +38,7 @@ class NamedImportances(NamedTuple):
 
 
 def importances_of(ranker: Ranker, data: Dataset, metric: Metric) -> NamedImportances:
-    """What the model itself says of its features, or else how much shuffling each feature costs.
+    """The importances that the model defines; permutation importances if it defines none.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.importances import importances_of
@@ -51,7 +51,7 @@ def importances_of(ranker: Ranker, data: Dataset, metric: Metric) -> NamedImport
         return NamedImportances(_sorted(found.values, data), found.unit, found.meaning)
     n_repeats = 3
     part = query_sample(data, max(500, _MOST_SCORED // (n_repeats * data.n_features)))
-    falls = permutation_importances(_Frozen(ranker), part, metric, n_repeats, 0)
+    falls = permutation_importances(ranker, part, metric, n_repeats, 0)
     meaning = (
         f"How much {metric} falls when a feature's values are shuffled over the documents: the mean of {n_repeats} "
         f"shuffles on {part.n_queries:,} queries."
@@ -60,22 +60,12 @@ def importances_of(ranker: Ranker, data: Dataset, metric: Metric) -> NamedImport
 
 
 def _sorted(values: Floats, data: Dataset) -> dict[str, float]:
-    """By the names of the data, which need not be those that the ranker learned with."""
+    """Values by feature name, largest absolute value first. Names are those of this data, not of the training data."""
     return {data.feature_names[f]: float(values[f]) for f in np.argsort(-np.abs(values), kind="stable").tolist()}
 
 
-class _Frozen:
-    """A ranker that scores read-only rows."""
-
-    def __init__(self, ranker: Ranker) -> None:
-        self.ranker = ranker
-
-    def predict(self, X: Features) -> Floats:
-        return frozen_predict(self.ranker, X)
-
-
 def features_section(subject: Subject) -> Section:
-    """The most important features, and the effect curves of the first of them.
+    """A table of feature importances, and effect curves of the most important features.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.importances import features_section
@@ -94,8 +84,8 @@ def features_section(subject: Subject) -> Section:
     parts = [paragraph(_lead(found, used), class_="lead"), _ranking(found)]
     if curves:
         words = (
-            "The mean score of a sample of documents if all of them had one value of a feature, against their mean "
-            "score as they are. All curves have one scale; the ticks below are the deciles of the values that occur."
+            "How the mean score of a sample of documents changes if one feature is set to the same value in all of "
+            "them. All charts have the same vertical scale. Ticks mark the deciles of the feature's values."
         )
         parts += [
             tag("h3", "Effect curves"),
@@ -106,7 +96,7 @@ def features_section(subject: Subject) -> Section:
 
 
 def feature_title(name: str, most: int) -> str:
-    """A feature's name, where a bare number would not be understood.
+    """The title of a feature: its name, or "feature 25" if the name is a number.
 
     >>> from swaprank.reporting.importances import feature_title
     >>> feature_title("25", 20), feature_title("bm25", 20)
@@ -116,14 +106,13 @@ def feature_title(name: str, most: int) -> str:
 
 
 def _lead(found: NamedImportances, used: list[str]) -> str:
-    n = len(found.values)
     if not used:
-        return "No feature matters: the ranker gives every document the same score, or shuffling changes nothing."
-    return f"{len(used):,} of {n:,} features matter; first comes {feature_title(used[0], 60)}. {found.meaning}"
+        return "All importances are 0: the ranker gives every document the same score, or shuffling changes no order."
+    return f"{len(used):,} of {len(found.values):,} features matter, {feature_title(used[0], 60)} most. {found.meaning}"
 
 
 def _ranking(found: NamedImportances) -> Html:
-    """Bars beside names: a table, which needs no other words for those who cannot see it."""
+    """A table with bars. Screen readers read its numbers, so the bars have no text description."""
     items = list(found.values.items())
     reach = max((abs(value) for _, value in items if np.isfinite(value)), default=0.0) or 1.0
     header = ["Feature", found.unit[0].upper() + found.unit[1:], ""]
@@ -142,7 +131,7 @@ def _ranking(found: NamedImportances) -> Html:
     if not rest:
         return shown
     others = table(header[:2], [[tag("bdi", shortened(name, 48)), _written(value, found.unit)] for name, value in rest])
-    beyond = f", {len(items) - _MOST_NAMED:,} more left out" if len(items) > _MOST_NAMED else ""
+    beyond = f", {len(items) - _MOST_NAMED:,} more are not listed" if len(items) > _MOST_NAMED else ""
     return join([shown, details(f"The other {len(rest):,} features{beyond}", others)])
 
 
@@ -165,7 +154,7 @@ def _effect_charts(curves: list[Effect]) -> list[Html]:
             for at in curve.deciles.tolist()
         ]
         rows = [[f"{at:.5g}", f"{score:+.4f}"] for at, score in zip(curve.grid, curve.scores, strict=True)]
-        missing = "" if curve.missing is None else f" Where it is missing: {curve.missing:+.4f}."
+        missing = "" if curve.missing is None else f" Missing value: {curve.missing:+.4f}."
         alt = (
             f"Line chart: as feature {curve.name} goes from {curve.grid[0]:.4g} to {curve.grid[-1]:.4g}, the mean "
             f"score goes from {curve.scores[0]:+.4f} to {curve.scores[-1]:+.4f}.{missing}"

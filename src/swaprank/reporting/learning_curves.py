@@ -1,4 +1,4 @@
-"""Learning curves: what was measured round after round, and what this data says of every stage of a forest."""
+"""The section of learning curves: metrics after each round of training, and on the test data by number of trees."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from swaprank.reporting.subject import Section, Subject
 
 _STAGES = 40
 _STAGED_DOCUMENTS = 20_000
-"""Documents whose score after every stage is in memory."""
+"""Size of the sample whose scores after each stage are kept in memory."""
 _STYLES = ("s0", "s1", "s2", "s3", "s4")
 _MOST_LINES = len(_STYLES)
 _HERE = "this data"
 
 
 def learning_section(subject: Subject) -> Section:
-    """A chart a metric, with a line a data set.
+    """One chart per metric, with one line per data set.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.learning_curves import learning_section
@@ -42,7 +42,7 @@ def learning_section(subject: Subject) -> Section:
     by_metric = curves(ranker.history_)
     if staged is not None:
         by_metric.setdefault(str(subject.metric), []).append(staged)
-    # Model files sort their histories by name; the page's own metric comes first.
+    # Model files sort histories by name. The metric of the report comes first.
     for metric, series in sorted(by_metric.items(), key=lambda item: item[0] != str(subject.metric)):
         charts.append(_chart(metric, series[:_MOST_LINES], unit, _kept_round(ranker)))
     body = tag("div", *charts, class_="pair") if len(charts) > 1 else join(charts)
@@ -50,7 +50,7 @@ def learning_section(subject: Subject) -> Section:
 
 
 def curves(history: History) -> dict[str, list[Line]]:
-    """One line per set for every metric; rounds count from 1.
+    """The lines of each metric, one per data set. Rounds are counted from 1.
 
     >>> from swaprank.reporting.learning_curves import curves
     >>> {metric: [line.name for line in lines] for metric, lines in curves({"my set": {"map": [0.1, 0.2]}}).items()}
@@ -67,7 +67,7 @@ def curves(history: History) -> dict[str, list[Line]]:
 
 
 def staged_line(ranker: Ranker, data: Dataset, metric: Metric) -> Line | None:
-    """The metric on this data after some numbers of trees; None for a model without stages.
+    """The metric on this data by number of trees; None if the model has fewer than two stages.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.learning_curves import staged_line
@@ -90,7 +90,7 @@ def staged_line(ranker: Ranker, data: Dataset, metric: Metric) -> Line | None:
 
 
 def _kept_round(ranker: Ranker) -> int:
-    """The round whose model was kept, on the axis of the chart: the stages of a forest count its base ranker's too."""
+    """The kept round as a position on the axis. The stages of a forest include those of its base ranker."""
     return ranker.model_.n_stages or ranker.best_round_
 
 
@@ -102,9 +102,9 @@ def _words(subject: Subject, unit: str) -> str:
         text = "No round was measured during training: fit(…, valid=…) records learning curves."
     else:
         text = f"{n_rounds:,} {unit}{'s' if n_rounds > 1 else ''} measured during training."
-        text += f" The model is that of {unit} {ranker.best_round_:,}."
+        text += f" The model of {unit} {ranker.best_round_:,} is kept."
     if ranker.model_.n_stages > 1:
-        text += f" The line of {_HERE} was measured now, stage by stage: no choice was made by it."
+        text += f" The line of {_HERE} was computed for this report and did not influence training."
     return text
 
 
@@ -137,7 +137,7 @@ def _chart(metric: str, series: list[Line], unit: str, kept: int | None) -> Html
 
 def _thin(line: Line) -> Line:
     kept = thinned(len(line.x), MOST_POINTS)
-    # The best round is what everybody looks for: it is never thinned away.
+    # Readers look for the best round, so it is always kept.
     if np.isfinite(line.y).any():
         kept = np.union1d(kept, [np.nanargmax(line.y)])
     return Line(line.name, line.x[kept], line.y[kept], line.style)
@@ -157,4 +157,4 @@ def _ends(line: Line) -> str:
     if not len(known):
         return f"{line.name} has no value"
     first, last, best = (decimals(float(value)) for value in (known[0], known[-1], known.max()))
-    return f"{line.name} from {first} to {last}, at best {best}"
+    return f"{line.name} from {first} to {last}, maximum {best}"

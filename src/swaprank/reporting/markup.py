@@ -81,7 +81,7 @@ def table(header: Sequence[object], rows: Iterable[Sequence[object]], left: int 
     """A table in a box that scrolls sideways. The first `left` columns are aligned left, the others right.
 
     >>> from swaprank.reporting.markup import table
-    >>> "<td>0.5</td>" in table(["measure", "mean"], [["map", 0.5]])
+    >>> "<td>0.5</td>" in table(["metric", "mean"], [["map", 0.5]])
     True
     """
 

@@ -25,7 +25,7 @@ from swaprank.reporting.distributions import distributions_section
 from swaprank.reporting.importances import features_section
 from swaprank.reporting.learning_curves import learning_section
 from swaprank.reporting.markup import Html, join, tag
-from swaprank.reporting.measures import measures_section, tiles
+from swaprank.reporting.metric_table import metrics_section, tiles
 from swaprank.reporting.page import make_page, notebook_frame
 from swaprank.reporting.provenance import DataSource, provenance_section
 from swaprank.reporting.ranked_queries import ranked_section
@@ -37,7 +37,7 @@ from swaprank.version import __version__
 USUAL_METRICS = ("ndcg@10", "map", "mrr", "err")
 """Default metrics, after the metric that the ranker was trained for."""
 
-Progress = Callable[[str, int, int], object]
+StepCallback = Callable[[str, int, int], object]
 """Called before every step with its name, the number of finished steps, and the number of all steps."""
 
 
@@ -85,7 +85,7 @@ def report(
     train: Dataset | str | os.PathLike[str] | None = None,
     certify: Certificate | bool | None = None,
     title: str | None = None,
-    progress: Progress | None = None,
+    progress: StepCallback | None = None,
 ) -> Report:
     """Write a report of a ranker: one HTML file that works offline, on phones and in print.
 
@@ -117,18 +117,20 @@ def report(
         writable_target(path, [each for each in (ranker, data, baseline, train) if isinstance(each, str | os.PathLike)])
     if baseline is not None and baseline_feature is not None:
         raise ParameterError("give a baseline or a baseline_feature, not both.")
-    steps = _Steps(progress)
-    steps.begin("reading")
+    _begin(_READ, progress)
     inputs = _read(ranker, data, train)
     for qid in qids:
         query_number(inputs.test.data, qid)
-    steps.begin("scoring and comparing")
+    _begin(_SCORE, progress)
     subject = _subject(inputs, metrics, convention, baseline, baseline_feature)
-    steps.begin("certifying")
+    _begin(_CERTIFY, progress)
     train_data = None if inputs.train is None else inputs.train.data
     found = make_certificate(subject.ranker, train_data, subject.data, subject.metric, certify)
     certified_on = "data of its own" if isinstance(certify, Certificate) else (inputs.train or inputs.test).name
-    sections = steps.run(_sections(inputs, subject, qids, found, certified_on))
+    content, sections = _Content(inputs, subject, qids, found, certified_on), []
+    for name, make_section in _SECTIONS.items():
+        _begin(name, progress)
+        sections.append(make_section(content))
     heading, footer = title or _title(subject, inputs), f"Made by swaprank {__version__}."
     html = str(make_page(heading, _subtitle(subject), tiles(subject), sections, footer))
     certificate = found if isinstance(found, Certificate) else None
@@ -178,42 +180,38 @@ def _subject(
     return make_subject(inputs.ranker, data, chosen, against, _model_name(inputs.ranker, inputs.model_file))
 
 
-def _sections(
-    inputs: _Inputs, subject: Subject, qids: Sequence[Any], certificate: Certificate | str, certified_on: str
-) -> dict[str, Callable[[], Section]]:
-    """All sections in order: the name of the step, and the function that makes the section."""
-    return {
-        "measures": lambda: measures_section(subject),
-        "learning curves": lambda: learning_section(subject),
-        "query by query": lambda: win_loss_section(subject),
-        "ranked lists": lambda: ranked_section(subject, qids),
-        "features": lambda: features_section(subject),
-        "calibration": lambda: calibration_section(subject),
-        "distributions": lambda: distributions_section(subject),
-        "certificate": lambda: certificate_section(certificate, certified_on),
-        "provenance": lambda: provenance_section(inputs.ranker, inputs.model_file, inputs.sources),
-    }
+class _Content(NamedTuple):
+    """What the sections describe."""
+
+    inputs: _Inputs
+    subject: Subject
+    qids: Sequence[Any]
+    certificate: Certificate | str
+    certified_on: str
 
 
-class _Steps:
-    """Counts the steps of a report and passes them to the progress callback."""
+_SECTIONS: dict[str, Callable[[_Content], Section]] = {
+    "metrics": lambda content: metrics_section(content.subject),
+    "learning curves": lambda content: learning_section(content.subject),
+    "query by query": lambda content: win_loss_section(content.subject),
+    "ranked lists": lambda content: ranked_section(content.subject, content.qids),
+    "features": lambda content: features_section(content.subject),
+    "calibration": lambda content: calibration_section(content.subject),
+    "distributions": lambda content: distributions_section(content.subject),
+    "certificate": lambda content: certificate_section(content.certificate, content.certified_on),
+    "provenance": lambda content: provenance_section(
+        content.inputs.ranker, content.inputs.model_file, content.inputs.sources
+    ),
+}
+"""The functions that make the sections, in the order of the page."""
 
-    n_steps = 12
+_READ, _SCORE, _CERTIFY = "reading", "scoring and comparing", "certifying"
+_STEPS = (_READ, _SCORE, _CERTIFY, *_SECTIONS)
 
-    def __init__(self, progress: Progress | None) -> None:
-        self.progress, self.done = progress, 0
 
-    def begin(self, name: str) -> None:
-        if self.progress is not None:
-            self.progress(name, self.done, self.n_steps)
-        self.done += 1
-
-    def run(self, makers: dict[str, Callable[[], Section]]) -> list[Section]:
-        made = []
-        for name, make in makers.items():
-            self.begin(name)
-            made.append(make())
-        return made
+def _begin(step: str, progress: StepCallback | None) -> None:
+    if progress is not None:
+        progress(step, _STEPS.index(step), len(_STEPS))
 
 
 def _default_metrics(ranker: Ranker, data: Dataset, convention: str) -> list[Metric]:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError, ParameterError
+from swaprank.errors import DataError, ModelFileError, ParameterError
 from swaprank.experiments.training_run import read_record
 from swaprank.files import file_digest
 from swaprank.model_files.container import read_model
 from swaprank.rankers.ranker import Ranker
 from swaprank.reading.read import read_matching
-from swaprank.registry import load
+from swaprank.registry import ranker_of
 
 AnyPath = str | os.PathLike[str]
 
@@ -49,9 +49,12 @@ def ranker_from(given: Ranker | AnyPath) -> tuple[Ranker, FileInfo | None]:
         return given, None
     if not isinstance(given, str | os.PathLike):
         raise ParameterError(f"expected a fitted ranker or a model file, found {type(given).__name__}.")
-    ranker = load(given)
-    version = read_model(given).meta.get("swaprank")
-    file = file_info(given)
+    content, file = read_model(given), file_info(given)
+    try:
+        ranker = ranker_of(content)
+    except ModelFileError as error:
+        raise ModelFileError(f"{given}: {error}") from None
+    version = content.meta.get("swaprank")
     record = read_record(given, file.sha256)
     return ranker, file._replace(swaprank=None if version is None else str(version), record=record)
 

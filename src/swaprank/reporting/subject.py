@@ -22,8 +22,8 @@ class Section(NamedTuple):
 
     >>> from swaprank.reporting.markup import Html
     >>> from swaprank.reporting.subject import Section
-    >>> Section("measures", "Measures", Html("<p>…</p>")).anchor
-    'measures'
+    >>> Section("metrics", "Metrics", Html("<p>…</p>")).anchor
+    'metrics'
     """
 
     anchor: str
@@ -93,10 +93,10 @@ def make_subject(
     >>> subject.name, subject.baseline, str(subject.metric)
     ('MART', 'feature 1', 'ndcg@10')
     """
-    measured = parse_metrics(metrics)
+    parsed = parse_metrics(metrics)
     name = type(ranker).__name__ if name is None else name
-    against = best_feature(data, measured[0]) if baseline is None else baseline
+    against = best_feature(data, parsed[0]) if baseline is None else baseline
     other = f"{against.name} (baseline)" if against.name == name else against.name
     scores = ranker.predict(data)
-    comparison = compare(data, {other: against.scores, name: scores}, measured)
+    comparison = compare(data, {other: against.scores, name: scores}, parsed)
     return Subject(ranker, data, scores, name, other, comparison)

@@ -34,7 +34,7 @@ def win_loss_section(subject: Subject) -> Section:
     change = changes(ours, theirs)
     known = np.flatnonzero(~np.isnan(change))
     if not len(known):
-        return Section("queries", "Query by query", paragraph("This measure leaves out every query.", class_="lead"))
+        return Section("queries", "Query by query", paragraph("This metric leaves out every query.", class_="lead"))
     difference = subject.difference
     words = (
         f"{subject.name} wins {difference.wins:,} queries, ties {difference.ties:,} and loses {difference.losses:,} "

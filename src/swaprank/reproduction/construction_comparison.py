@@ -8,10 +8,11 @@ from scipy.stats import ttest_rel
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.datasets import random_polynomial
+from swaprank.experiments.log import Log
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.rankers.lambdarank import LambdaRank
 from swaprank.rendering.text_tables import probability, text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
+from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
 
 QUERIES, QUICK_QUERIES = (5_000, 5_000), (200, 200)
 FEATURES, LEVELS = 50, (0.6, 0.2, 0.12, 0.06, 0.02)
@@ -27,7 +28,7 @@ NAMES = {
 RATES = (0.0003, 0.001, 0.003)
 
 
-def run(settings: Settings, tell: Tell) -> Outcome:
+def run(settings: Settings, log: Log) -> Outcome:
     """5,000 training and 5,000 validation queries as in the paper, but generated; quick: 200 of each."""
     quick, random_state = settings.quick, settings.random_state
     train, vali = random_polynomial(
@@ -47,10 +48,10 @@ def run(settings: Settings, tell: Tell) -> Outcome:
             errors[construction].append(error)
             p = "" if construction == "pairs" else probability(float(ttest_rel(values, pairs).pvalue))
             rows.append([metric if construction == "pairs" else "", name, f"{values.mean():.4f}", f"{error:.4f}", p])
-            tell(f"{metric}, {name}: {values.mean():.4f}")
-    header = ["measure", "construction", "mean", "standard error", "p against the first"]
+            log(f"{metric}, {name}: {values.mean():.4f}")
+    header = ["metric", "construction", "mean", "standard error", "p against the first"]
     text = (
-        f"[Donmez2009, Tables 1 and 2]: RankNetWeightPairs is best on all four measures. Here: "
+        f"[Donmez2009, Tables 1 and 2]: RankNetWeightPairs is best on all four metrics. Here: "
         f"{vali.n_queries:,} validation queries\n\n{text_table(header, rows, left=2)}"
     )
     numbers = list(range(1, len(METRICS) + 1))

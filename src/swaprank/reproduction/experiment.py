@@ -6,10 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from swaprank.experiments.log import Log
 from swaprank.rendering.json_values import json_number
-
-Tell = Callable[[str], None]
-"""Called with a short text after every step."""
 
 
 class Settings(NamedTuple):
@@ -57,7 +55,7 @@ class Experiment(NamedTuple):
     name: str
     source: str
     """The paper, and the table or figure in it."""
-    run: Callable[[Settings, Tell], Outcome]
+    run: Callable[[Settings, Log], Outcome]
     takes_data: bool = False
     """Whether it can use a folder of data."""
 
@@ -67,7 +65,7 @@ def outcome_values(experiment: Experiment, outcome: Outcome) -> dict[str, Any]:
 
     >>> from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, outcome_values
     >>> outcome = Outcome("a table", Chart("Squares", "x", "x²", [Series("ours", [1, 2], [1, 4])]))
-    >>> outcome_values(Experiment("squares", "a book", lambda settings, tell: outcome), outcome)["chart"]["series"]
+    >>> outcome_values(Experiment("squares", "a book", lambda settings, log: outcome), outcome)["chart"]["series"]
     [{'name': 'ours', 'x': [1.0, 2.0], 'y': [1.0, 4.0], 'errors': None, 'published': False}]
     """
 

@@ -8,11 +8,12 @@ from scipy.stats import ttest_rel
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.datasets import random_polynomial
+from swaprank.experiments.log import Log
 from swaprank.metrics.cumulative import NDCG
 from swaprank.rankers.lambdarank import LambdaRank
 from swaprank.rankers.ranknet import RankNet
 from swaprank.rendering.text_tables import probability, text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
+from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
 
 QUERIES, QUICK_QUERIES = (10_000, 5_000, 10_000), (1_000, 500, 1_000)
 TRUNCATIONS = tuple(range(1, 11))
@@ -21,7 +22,7 @@ EPOCHS, QUICK_EPOCHS, PLATEAU = 100, 30, 50
 NETS = {"linear": (), "2 hidden units": (2,), "10 hidden units": (10,)}
 
 
-def run(settings: Settings, tell: Tell) -> Outcome:
+def run(settings: Settings, log: Log) -> Outcome:
     """10,000, 5,000 and 10,000 queries of 50 documents as in the paper; quick: a tenth of them and fewer epochs."""
     quick, random_state = settings.quick, settings.random_state
     train, vali, test = random_polynomial(QUICK_QUERIES if quick else QUERIES, levels=5, random_state=random_state)
@@ -31,7 +32,7 @@ def run(settings: Settings, tell: Tell) -> Outcome:
             name = f"{kind.__name__}, {layers}"
             scores = _test_scores(kind, hidden, train, vali, test, QUICK_EPOCHS if quick else EPOCHS, random_state)
             found[name] = np.array([NDCG(k=k).per_query(test.labels, scores, test.indptr) for k in TRUNCATIONS])
-            tell(f"{name}: NDCG@10 {found[name][-1].mean():.4f}")
+            log(f"{name}: NDCG@10 {found[name][-1].mean():.4f}")
     rows = []
     for layers in NETS:
         ranknet, lambdarank = found[f"RankNet, {layers}"], found[f"LambdaRank, {layers}"]

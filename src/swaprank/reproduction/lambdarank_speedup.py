@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from swaprank.data.dataset import Dataset
+from swaprank.experiments.log import Log
 from swaprank.nets.net_training import Training
 from swaprank.rankers.ranknet import RankNet
 from swaprank.rendering.text_tables import text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
+from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
 
 WEB_QUERIES, WEB_DOCUMENTS, WEB_FEATURES = 1000, 26, 367
 PAPER_SPEEDUPS = {(): 5.1, (10,): 8.0}
@@ -22,7 +23,7 @@ LONG_LIST_FEATURES = 50
 TRAININGS: dict[str, Training] = {"V1": "pairs", "V2": "factored"}
 
 
-def run(settings: Settings, tell: Tell) -> Outcome:
+def run(settings: Settings, log: Log) -> Outcome:
     """Seconds per epoch on web-like queries, and by the number of documents of one query; quick: shorter lists."""
     quick, random_state = settings.quick, settings.random_state
     web = _random_data(WEB_QUERIES // (5 if quick else 1), WEB_DOCUMENTS, WEB_FEATURES, random_state)
@@ -32,14 +33,14 @@ def run(settings: Settings, tell: Tell) -> Outcome:
         ratio = seconds["V1"] / seconds["V2"]
         name = "two layers" if hidden else "linear"
         rows.append([name, f"{seconds['V1']:.3f}", f"{seconds['V2']:.4f}", f"{ratio:.1f}", f"{paper:.1f}"])
-        tell(f"{name}: V2 {ratio:.1f} times as fast as V1 (paper {paper})")
+        log(f"{name}: V2 {ratio:.1f} times as fast as V1 (paper {paper})")
     lengths = QUICK_LENGTHS if quick else LENGTHS
     times: dict[str, list[float]] = {"V1": [], "V2": []}
     for name, training in TRAININGS.items():
         for length in lengths[name]:
             data = _random_data(1, length, LONG_LIST_FEATURES, random_state)
             times[name].append(_seconds_per_epoch(data, (), training))
-            tell(f"{name}, one query of {length:,} documents: {times[name][-1]:.4f} s per epoch")
+            log(f"{name}, one query of {length:,} documents: {times[name][-1]:.4f} s per epoch")
     slopes = {name: slope(lengths[name], times[name]) for name in times}
     web_table = text_table(["net", "V1, s per epoch", "V2, s per epoch", "V1 / V2", "paper"], rows)
     slope_rows = [

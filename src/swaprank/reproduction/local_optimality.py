@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from swaprank.data.datasets import random_polynomial
+from swaprank.experiments.log import Log
 from swaprank.instruments.certificate import RISE, Certificate
 from swaprank.instruments.certify import certify
 from swaprank.rankers.lambdarank import LambdaRank
 from swaprank.rendering.text_tables import text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
+from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
 
 QUERIES, QUICK_QUERIES = 10_000, 500
 FEATURES, LEVELS = 300, (0.6, 0.2, 0.12, 0.06, 0.02)
@@ -19,7 +20,7 @@ WIDE = 0.1
 """The smallest step of the wide range."""
 
 
-def run(settings: Settings, tell: Tell) -> Outcome:
+def run(settings: Settings, log: Log) -> Outcome:
     """300 features, 50 documents and 10,000 queries as in the paper; quick: 500 queries, 90 directions."""
     quick, random_state = settings.quick, settings.random_state
     (train,) = random_polynomial(
@@ -37,12 +38,12 @@ def run(settings: Settings, tell: Tell) -> Outcome:
                 seen = certify(net, train, epsilon=epsilon, steps=steps, n_weights=20, random_state=random_state)
                 found[f"{layers}, {metric}, {weights}"] = seen
                 rows.append([layers, metric, weights, f"{seen.value:.4f}", *_rising(seen)])
-                tell(f"{layers}, {metric}, {weights}: {_rising(seen)[0]} of {seen.n_directions} directions rise")
+                log(f"{layers}, {metric}, {weights}: {_rising(seen)[0]} of {seen.n_directions} directions rise")
     last = found[f"two layers, {METRICS[-1]}, trained"]
     of = f"of {last.n_directions}"
-    header = ["net", "measure", "weights", "value", f"rise, 0.1 to 1, {of}", "0.001 to 0.01", "alone, of 20", "highest"]
+    header = ["net", "metric", "weights", "value", f"rise, 0.1 to 1, {of}", "0.001 to 0.01", "alone, of 20", "highest"]
     text = (
-        f"[Donmez2009]: of 459 directions, none raises the measure of a trained net, and some that of a random net. "
+        f"[Donmez2009]: of 459 directions, none raises the metric of a trained net, and some that of a random net. "
         f"Here: {train.n_queries:,} queries, {last.n_directions} directions\n\n{text_table(header, rows, left=3)}"
     )
     lines = [

@@ -17,10 +17,11 @@ import numpy as np
 from swaprank import datasets
 from swaprank.arrays import Floats, Ints
 from swaprank.data.dataset import Dataset
+from swaprank.experiments.log import Log
 from swaprank.metrics.pairwise_correct import PairwiseCorrect
 from swaprank.rankers.ranknet import RankNet
 from swaprank.rendering.text_tables import text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
+from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
 
 DOCUMENTS = 50
 SIZES = (100, 500, 2500, 12500)
@@ -52,7 +53,7 @@ class Cell(NamedTuple):
     """The standard deviation between data sets; the paper has one data set per cell."""
 
 
-def run_table_1(settings: Settings, tell: Tell) -> Outcome:
+def run_table_1(settings: Settings, log: Log) -> Outcome:
     """All sixteen cells, each the mean of ten data sets; quick: one data set."""
     quick, random_state = settings.quick, settings.random_state
     seeds = range(random_state, random_state + (1 if quick else 10))
@@ -61,7 +62,7 @@ def run_table_1(settings: Settings, tell: Tell) -> Outcome:
         cells = []
         for size, paper in zip(SIZES, published, strict=True):
             cells.append(_cell([_learn(GENERATORS[target], size, hidden, False, seed) for seed in seeds]))
-            tell(f"{target}, {_layers(hidden)}, {size:,}: {100 * cells[-1].mean.different:.2f} (paper {paper:.2f})")
+            log(f"{target}, {_layers(hidden)}, {size:,}: {100 * cells[-1].mean.different:.2f} (paper {paper:.2f})")
         found[target, hidden] = cells
     rows = []
     for (target, hidden), cells in found.items():
@@ -81,7 +82,7 @@ def run_table_1(settings: Settings, tell: Tell) -> Outcome:
     return Outcome(text, chart)
 
 
-def run_table_2(settings: Settings, tell: Tell) -> Outcome:
+def run_table_2(settings: Settings, log: Log) -> Outcome:
     """A net of ten hidden units on the polynomial, trained with and without tied pairs."""
     quick, random_state = settings.quick, settings.random_state
     seeds = range(random_state, random_state + (1 if quick else 10))
@@ -91,7 +92,7 @@ def run_table_2(settings: Settings, tell: Tell) -> Outcome:
         cells = []
         for size, paper in zip(TIE_SIZES, published, strict=True):
             cells.append(_cell([_learn(datasets.random_polynomial, size, (10,), ties, seed) for seed in seeds]))
-            tell(f"{name}, {size:,}: {cells[-1].mean.all_pairs:.3f} (paper {paper:.3f})")
+            log(f"{name}, {size:,}: {cells[-1].mean.all_pairs:.3f} (paper {paper:.3f})")
         rows.append([name, "paper", *(f"{value:.3f}" for value in published)])
         rows.append(["", "all pairs, ties half right", *(f"{cell.mean.all_pairs:.3f}" for cell in cells)])
         rows.append(["", "± between data sets", *(f"{cell.spread.all_pairs:.3f}" for cell in cells)])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from swaprank.experiments.log import Log
 from swaprank.rankers.smoothrank import ANNEALING, SmoothRank
 from swaprank.rendering.text_tables import text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
+from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
 from swaprank.reproduction.smoothrank_data import described, folds_or_generated, strengths
 
 NAME = "smoothrank-annealing"
@@ -14,7 +15,7 @@ METRIC = "ndcg@50"
 SETS = ("train", "vali", "test")
 
 
-def run(settings: Settings, tell: Tell) -> Outcome:
+def run(settings: Settings, log: Log) -> Outcome:
     """The mean over all folds, lambda chosen on vali at the last sigma; quick: the first fold and three lambdas."""
     folds = folds_or_generated(settings, NAME)
     histories = []
@@ -23,7 +24,7 @@ def run(settings: Settings, tell: Tell) -> Outcome:
         # Lambda is chosen on the last validation set.
         ranker.fit(parts.train, valid={"test": parts.test, "vali": parts.vali})
         histories.append({name: ranker.history_[name][METRIC] for name in SETS})
-        tell(f"{number} of {len(folds)}: lambda {ranker.regularization_:g}, test {histories[-1]['test'][-1]:.4f}")
+        log(f"{number} of {len(folds)}: lambda {ranker.regularization_:g}, test {histories[-1]['test'][-1]:.4f}")
     means = {name: np.mean([history[name] for history in histories], axis=0) for name in SETS}
     rows = [
         [f"2^{np.log2(sigma):g}", *(f"{means[name][at]:.4f}" for name in SETS)] for at, sigma in enumerate(ANNEALING)

@@ -56,7 +56,7 @@ def strengths(settings: Settings) -> str | tuple[float, ...]:
     return QUICK_STRENGTHS if settings.quick else STRENGTHS
 
 
-def measured(ranker: Ranker, parts: Parts, metrics: list[Metric]) -> Floats:
+def test_values(ranker: Ranker, parts: Parts, metrics: list[Metric]) -> Floats:
     """The metrics of the test queries, metrics x queries."""
     return np.array([result.per_query for result in evaluate(parts.test, ranker.predict(parts.test), metrics)])
 

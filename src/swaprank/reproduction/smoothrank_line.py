@@ -6,11 +6,12 @@ import numpy as np
 
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
+from swaprank.experiments.log import Log
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.objectives.smooth import SmoothObjective
 from swaprank.rankers.smoothrank import SmoothRank
 from swaprank.rendering.text_tables import text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
+from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
 from swaprank.reproduction.smoothrank_data import described, folds_or_generated
 
 NAME = "smoothrank-line"
@@ -20,11 +21,11 @@ POINTS, QUICK_POINTS = 401, 101
 STRENGTH = 1.0
 
 
-def run(settings: Settings, tell: Tell) -> Outcome:
+def run(settings: Settings, log: Log) -> Outcome:
     """One training query, as in the paper; quick: fewer points."""
     train = folds_or_generated(settings._replace(quick=True), NAME)[0].train
     found = SmoothRank(METRIC, regularization=STRENGTH, random_state=settings.random_state).fit(train)
-    tell(f"{METRIC} of training queries: {found.score(train):.4f}")
+    log(f"{METRIC} of training queries: {found.score(train):.4f}")
     at, random = found.predict(train), _random_scores(train, settings.random_state)
     # At both ends, random weights change the scores by two standard deviations: little of the fit is left there.
     end = 2.0 * float(at.std() / random.std())

@@ -6,13 +6,14 @@ import numpy as np
 from scipy.stats import ttest_rel
 
 from swaprank.arrays import Floats
+from swaprank.experiments.log import Log
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.linear_regression import LinearRegressionRanker
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.smoothrank import SmoothRank
 from swaprank.rendering.text_tables import probability, text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
-from swaprank.reproduction.smoothrank_data import described, folds_of, mean_of_folds, measured, strengths
+from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
+from swaprank.reproduction.smoothrank_data import described, folds_of, mean_of_folds, strengths, test_values
 
 NAME = "smoothrank-ohsumed"
 TRAINED_FOR = "ndcg@50"
@@ -32,16 +33,16 @@ PAPER = {
 """NDCG@10 and MAP."""
 
 
-def run(settings: Settings, tell: Tell) -> Outcome:
+def run(settings: Settings, log: Log) -> Outcome:
     """Five folds, the best of ten lambdas chosen on vali; quick: the first fold and three lambdas."""
     found: dict[str, list[Floats]] = {}
     folds = folds_of(settings, NAME)
     for fold in folds:
         parts = fold.load()
         for name, ranker in _rankers(settings).items():
-            values = measured(ranker.fit(parts.train, valid=parts.vali), parts, METRICS)
+            values = test_values(ranker.fit(parts.train, valid=parts.vali), parts, METRICS)
             found.setdefault(name, []).append(values)
-            tell(f"{fold.name}, {name}: NDCG@10 {values[9].mean():.4f}, MAP {values[10].mean():.4f}")
+            log(f"{fold.name}, {name}: NDCG@10 {values[9].mean():.4f}, MAP {values[10].mean():.4f}")
     means = {name: mean_of_folds(values) for name, values in found.items()}
     by_query = {name: np.concatenate(values, axis=1) for name, values in found.items()}
     rows = [["paper", name, f"{ndcg:.3f}", "", f"{ap:.3f}", ""] for name, (ndcg, ap) in PAPER.items()]
@@ -53,7 +54,7 @@ def run(settings: Settings, tell: Tell) -> Outcome:
         rows.append(row)
     header = ["", "learner", "NDCG@10", "p", "MAP", "p"]
     text = (
-        f"[Chapelle2010, Table 2], OHSUMED; ours: {described(settings, len(folds))}, LETOR's measures, trained and "
+        f"[Chapelle2010, Table 2], OHSUMED; ours: {described(settings, len(folds))}, LETOR's metrics, trained and "
         f"chosen for {TRAINED_FOR};\np: paired t-test against our regression, over queries\n\n"
         f"{text_table(header, rows, left=2)}"
     )

@@ -1,4 +1,4 @@
-"""The headline numbers and the measures section: means, intervals and differences from the baseline."""
+"""The headline numbers and the metrics section: means, intervals and differences from the baseline."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def tiles(subject: Subject) -> Html:
     """The most important numbers, at the top of the page.
 
     >>> import swaprank as sr
-    >>> from swaprank.reporting.measures import tiles
+    >>> from swaprank.reporting.metric_table import tiles
     >>> from swaprank.reporting.subject import make_subject
     >>> (data,) = sr.datasets.random_net((20,), n_features=3, n_documents=10, random_state=0)
     >>> subject = make_subject(sr.MART(n_trees=2).fit(data), data, "map")
@@ -45,20 +45,20 @@ def tiles(subject: Subject) -> Html:
     )
 
 
-def measures_section(subject: Subject) -> Section:
+def metrics_section(subject: Subject) -> Section:
     """Every metric with its interval, the baseline, and a description of its conventions.
 
     >>> import swaprank as sr
-    >>> from swaprank.reporting.measures import measures_section
+    >>> from swaprank.reporting.metric_table import metrics_section
     >>> from swaprank.reporting.subject import make_subject
     >>> (data,) = sr.datasets.random_net((20,), n_features=3, n_documents=10, random_state=0)
     >>> subject = make_subject(sr.MART(n_trees=2).fit(data), data, "map")
-    >>> "average precision" in measures_section(subject).body
+    >>> "average precision" in metrics_section(subject).body
     True
     """
     pairs = list(zip(subject.evaluation.results, subject.baseline_evaluation.results, strict=True))
     ends = _common_scale(pairs)
-    header = ["Measure", "Mean", "95% interval", "Baseline", "Difference", "p", _ruler(ends)]
+    header = ["Metric", "Mean", "95% interval", "Baseline", "Difference", "p", _ruler(ends)]
     rows = [
         [
             tag("b", str(ours.metric)),
@@ -71,12 +71,12 @@ def measures_section(subject: Subject) -> Section:
         ]
         for (ours, theirs), difference in zip(pairs, subject.comparison.differences, strict=True)
     ]
-    corrected = f", corrected for {len(rows)} measures (Holm)" if len(rows) > 1 else ""
+    corrected = f", corrected for {len(rows)} metrics (Holm)" if len(rows) > 1 else ""
     conventions = tag("dl", *(_convention(result) for result in subject.evaluation.results), class_="terms")
     body = join(
         [
             paragraph(subject.difference.sentence(), class_="lead"),
-            table(header, rows, class_="data measures"),
+            table(header, rows, class_="data metrics"),
             paragraph(
                 tag("span", subject.name, class_="key-dot s0"),
                 " ",
@@ -84,10 +84,10 @@ def measures_section(subject: Subject) -> Section:
                 f" Lines are 95% intervals. p: paired randomisation test{corrected}.",
                 class_="note",
             ),
-            details("Definitions of these measures", conventions),
+            details("Definitions of these metrics", conventions),
         ]
     )
-    return Section("measures", "Measures", body)
+    return Section("metrics", "Metrics", body)
 
 
 def _tile(label: str, value: str, below: object, class_: str) -> Html:

@@ -1,4 +1,4 @@
-"""[Donmez2009, Tables 3 and 4, Figure 5]: which measure to train for, given the number of pairs it learns from."""
+"""[Donmez2009, Tables 3 and 4, Figure 5]: which metric to train for, given the number of pairs it learns from."""
 
 from __future__ import annotations
 
@@ -11,34 +11,35 @@ from scipy.stats import ttest_rel
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.datasets import random_polynomial
+from swaprank.experiments.log import Log
 from swaprank.instruments.effective_pairs import effective_pairs
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.rankers.lambdarank import LambdaRank
 from swaprank.rendering.text_tables import probability, text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings, Tell
+from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
 
 SIZES, QUICK_SIZES = (1_000, 8_000), (100, 400)
 TESTED, QUICK_TESTED = 4_000, 500
 FEATURES, LEVELS = 50, (0.6, 0.2, 0.12, 0.06, 0.02)
 METRICS = ("ndcg", "ndcg@10", "map(rel=2)", "mrr(rel=2)")
 SPARSE = ("ndcg@10", "mrr(rel=2)")
-"""Measures with few effective pairs. The paper also compares these with the same number of pairs for all."""
+"""Metrics with few effective pairs. The paper also compares these with the same number of pairs for all."""
 NETS: dict[str, tuple[int, ...]] = {"two layers": (10,), "linear": ()}
 RATES, QUICK_RATES = (0.0003, 0.001), (0.001,)
 EPOCHS, QUICK_EPOCHS = 40, 10
 
 
 class Trained(NamedTuple):
-    """A net trained for one measure and evaluated on all."""
+    """A net trained for one metric and evaluated on all."""
 
     n_queries: int
     pairs: float
     """Pairs with a lambda per epoch."""
     values: dict[str, Floats]
-    """By measure, one value per test query."""
+    """By metric, one value per test query."""
 
 
-def run(settings: Settings, tell: Tell) -> Outcome:
+def run(settings: Settings, log: Log) -> Outcome:
     """Training sets of increasing size from one random polynomial; quick: two small ones."""
     sizes, tested = (QUICK_SIZES, QUICK_TESTED) if settings.quick else (SIZES, TESTED)
     whole, vali, test = random_polynomial(
@@ -49,19 +50,19 @@ def run(settings: Settings, tell: Tell) -> Outcome:
 
         def trained(name: str, size: int, layers: str = layers, hidden: tuple[int, ...] = hidden) -> Trained:
             seen = _train(name, hidden, whole.subset(slice(0, size)), vali, test, settings)
-            tell(f"{layers}, {size:,} queries, trained for {name}: {seen.pairs:,.0f} pairs with a lambda")
+            log(f"{layers}, {size:,} queries, trained for {name}: {seen.pairs:,.0f} pairs with a lambda")
             return seen
 
         found = {size: {name: trained(name, size) for name in METRICS} for size in sizes}
-        equal = {measure: _with_equal_pairs(measure, found[sizes[-1]], trained) for measure in SPARSE}
+        equal = {metric: _with_equal_pairs(metric, found[sizes[-1]], trained) for metric in SPARSE}
         parts += [f"{layers}, {size:,} training queries\n\n{_table(seen, METRICS)}" for size, seen in found.items()]
         parts += [f"{layers}, as many pairs as {m}\n\n{_table(seen, (m,))}" for m, seen in equal.items()]
         if hidden:
             lines = [_line(name, SPARSE[-1], [*found.values(), equal[SPARSE[-1]]]) for name in METRICS]
     text = (
-        f"[Donmez2009, Tables 3 and 4, Figure 5]: training for NDCG and MAP is best for these measures; for NDCG@10 "
+        f"[Donmez2009, Tables 3 and 4, Figure 5]: training for NDCG and MAP is best for these metrics; for NDCG@10 "
         f"and MRR only if all learn from equally few pairs. {test.n_queries:,} test queries; * marks the best; p: "
-        f"against the net trained for the tested measure\n\n" + "\n\n".join(parts)
+        f"against the net trained for the tested metric\n\n" + "\n\n".join(parts)
     )
     chart = Chart("MRR by pairs with a lambda", "pairs with a lambda per epoch", "MRR on test", lines, log_x=True)
     return Outcome(text, chart)
@@ -70,7 +71,7 @@ def run(settings: Settings, tell: Tell) -> Outcome:
 def _with_equal_pairs(
     tested: str, found: dict[str, Trained], trained: Callable[[str, int], Trained]
 ) -> dict[str, Trained]:
-    """Nets for all measures, trained on about as many pairs as the tested measure has, or on all queries if fewer."""
+    """Nets for all metrics, trained on about as many pairs as the tested metric has, or on all queries if fewer."""
     here = found[tested]
     equal = {}
     for name, seen in found.items():
@@ -107,9 +108,9 @@ def _line(name: str, tested: str, found: list[dict[str, Trained]]) -> Series:
     return Series(f"trained for {name}", [pairs for pairs, _ in points], [value for _, value in points])
 
 
-def _table(found: dict[str, Trained], measures: Sequence[str]) -> str:
+def _table(found: dict[str, Trained], metrics: Sequence[str]) -> str:
     rows = []
-    for tested in measures:
+    for tested in metrics:
         matching = found[tested].values[tested]
         best = max(float(seen.values[tested].mean()) for seen in found.values())
         for trained, seen in found.items():
