@@ -7,7 +7,9 @@ the threads of a server may.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Any, TypeVar, cast
 
 import numba
@@ -32,3 +34,16 @@ def _compiled(function: Function, fastmath: bool | set[str]) -> Function:
     except RuntimeError:  # Numba finds no writable cache folder, as in a container without a home.
         compiled = numba.njit(**options)(function)
     return cast(Function, compiled)
+
+
+def numba_reason(error: Exception) -> str:
+    r"""The first lines of the message of a failed compilation, up to Numba's own traceback, without colors.
+
+    >>> from swaprank.kernels import numba_reason
+    >>> numba_reason(TypeError("Failed in nopython mode\n\x1b[1mUntyped name 'x'\x1b[0m\nDuring: typing of call"))
+    "Untyped name 'x'"
+    """
+    lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()]
+    lines = [line for line in lines if not line.startswith("Failed in")]
+    traceback = ("There are", "During:", "def ", "<source", "File ")
+    return " ".join(takewhile(lambda line: line and not line.startswith(traceback), lines)) or type(error).__name__

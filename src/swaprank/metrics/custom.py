@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from itertools import takewhile
 from threading import Lock
 from types import FunctionType
 from typing import Any, ClassVar, final
@@ -20,6 +19,7 @@ from numba.core import types
 
 from swaprank.arrays import Floats
 from swaprank.errors import MetricError
+from swaprank.kernels import numba_reason
 from swaprank.metrics.custom_kernel import SHUFFLES
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.terms import CUSTOM, Lists, MetricTerms, make_terms
@@ -56,17 +56,9 @@ def compiled(python: FunctionType) -> Any:
     except Exception as error:  # Numba raises many kinds: TypeError, NotImplementedError, its own.
         raise MetricError(
             "evaluate could not be compiled: it must take a float64 array of labels in rank order, return a number, "
-            f"and use only what Numba supports of Python and NumPy. Numba says: {_reason(error)}"
+            f"and use only what Numba supports of Python and NumPy. Numba says: {numba_reason(error)}"
         ) from error
     return call
-
-
-def _reason(error: Exception) -> str:
-    """The first lines of Numba's message, up to its own traceback."""
-    lines = [line.strip() for line in str(error).splitlines() if not line.startswith("Failed in")]
-    traceback = ("There are", "During:", "def ", "<source", "File ")
-    kept = takewhile(lambda line: line and not line.startswith(traceback), lines)
-    return " ".join(kept) or type(error).__name__
 
 
 _COMPILING = Lock()

@@ -22,7 +22,7 @@ from numba.extending import intrinsic
 from swaprank.arrays import AnyArray, Bools, Floats, Ints, contiguous_floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError
-from swaprank.kernels import kernel
+from swaprank.kernels import kernel, numba_reason
 from swaprank.objectives.kernel_objective import document_weights, objective_chunks, write_gradients
 from swaprank.objectives.objective import BoundObjective, Objective
 from swaprank.objectives.query_gradients import gradients_of, longest_of, weigh_queries
@@ -99,10 +99,9 @@ def compiled_query_kernel(python: FunctionType) -> Any:
             return 0
 
     except Exception as error:  # Numba raises many types: TypeError, NotImplementedError, its own.
-        said = [line.strip() for line in str(error).splitlines() if line.strip() and not line.startswith("Failed in")]
         raise ParameterError(
             "query_kernel could not be compiled: it takes the float64 arrays labels, scores, grad and hess of one "
-            f"query, and may use the Python and NumPy that Numba knows. Numba says: {' '.join(said[:2])}"
+            f"query, and may use the Python and NumPy that Numba knows. Numba says: {numba_reason(error)}"
         ) from error
     return call
 
