@@ -7,6 +7,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.cli import COMMANDS
+from swaprank.experiments.model_summary import summarize_model
 from swaprank.experiments.ranker_parameters import trainable_rankers
 from tests.cli.conftest import Here
 
@@ -37,6 +38,14 @@ def test_info_of_a_model(here: Here, folder: Path) -> None:
     assert plain["parameters"]["n_trees"] == 4
     assert plain["feature_names"] == ["1", "2", "3", "4"]
     assert plain["importances"]
+
+
+def test_a_round_that_was_not_measured_has_no_value(folder: Path) -> None:
+    train, vali = sr.read(folder / "train.txt"), sr.read(folder / "vali.txt")
+    net = sr.LambdaRank(n_epochs=2).fit(train, valid=vali)
+    summary = summarize_model(net.partial_fit(train))
+    assert summary.measured["valid"]["ndcg@10"] == {"value": None, "last": net.history_["valid"]["ndcg@10"][-1]}
+    assert "; the model is that of round 3\n" in summary.to_text()
 
 
 def test_info_of_rankers_and_their_parameters(here: Here, folder: Path) -> None:

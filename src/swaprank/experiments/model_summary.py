@@ -14,7 +14,7 @@ from swaprank.rendering.json_values import json_number, json_text
 _FEATURES_SHOWN = 10
 
 MetricValues = dict[str, float | None]
-"""The "value" of the round that is kept, None if it was not measured; and the value of the "last" round."""
+"""The "value" of the round that is kept, None if it was not measured; and the "last" value that was measured."""
 
 
 @final
@@ -59,7 +59,7 @@ class ModelSummary:
         if self.measured:
             rows.append(("rounds", f"{self.n_rounds:,}; the model is that of round {self.best_round:,}"))
         rows += [
-            (f"{name} {metric}", f"{metric_text(values['value'])}; last round: {metric_text(values['last'])}")
+            (f"{name} {metric}", f"{metric_text(values['value'])}; last measured: {metric_text(values['last'])}")
             for name, of_set in self.measured.items()
             for metric, values in of_set.items()
         ]
