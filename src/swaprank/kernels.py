@@ -23,7 +23,7 @@ def kernel(function: Function) -> Function:
 
 
 def vector_kernel(function: Function) -> Function:
-    """A kernel in which the compiler may reorder sums, the same way in every run, to vectorise loops."""
+    """A kernel in which the compiler may reorder sums, the same way in every run, to vectorize loops."""
     return _compiled(function, fastmath={"reassoc", "nsz", "nnan"})
 
 

@@ -49,7 +49,7 @@ def ranking_loss(
         scores: A tensor with one score per document, query after query.
         labels: One per document: a tensor or an array.
         indptr: Query q has the documents from indptr[q] to indptr[q + 1]: a tensor, an array or a list.
-        metric: The metric that LambdaRank optimises.
+        metric: The metric that LambdaRank optimizes.
         objective: "lambdarank", or "ranknet", which uses no metric.
         sigma: Steepness of the pair probabilities in the score difference.
         normalize: Divide each pair's weight by its score difference and scale each query's gradients, as LightGBM does.

@@ -30,7 +30,7 @@ def test_own_gain_and_discount_make_ndcg(lists: tuple[Floats, Floats, Floats]) -
     np.testing.assert_allclose(own.per_query(*lists), sr.metric("ndcg@10").per_query(*lists))
 
 
-def test_own_sum_need_not_be_normalised(lists: tuple[Floats, Floats, Floats]) -> None:
+def test_own_sum_need_not_be_normalized(lists: tuple[Floats, Floats, Floats]) -> None:
     own = sr.CumulativeMetric(gain="exp2", discount="log2", normalize=False)
     np.testing.assert_allclose(own.per_query(*lists), sr.metric("dcg").per_query(*lists))
 
@@ -229,7 +229,7 @@ def test_different_metrics_of_one_name_are_refused() -> None:
         sr.CustomMetric(evaluate=dcg, name=" ")
 
 
-def test_losses_can_be_added_up_but_not_normalised() -> None:
+def test_losses_can_be_added_up_but_not_normalized() -> None:
     loses, falls = (lambda label: label - 1), (lambda rank: 2.0 - rank)
     with pytest.raises(sr.MetricError, match=r"gain\(0\) returned -1; a sum with losses .* or choose normalize=False"):
         sr.CumulativeMetric(gain=loses).mean([2, 0], [2, 1], [0, 2])

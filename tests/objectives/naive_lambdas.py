@@ -10,7 +10,7 @@ from swaprank.arrays import Floats
 
 
 def weights_of(metric: sr.Metric, labels: Floats, scores: Floats, normalize: bool) -> Floats:
-    """|dZ_ij| for every pair of documents, 0 between equals; divided by the difference of scores if normalised."""
+    """|dZ_ij| for every pair of documents, 0 between equals; divided by the difference of scores if normalized."""
     order = np.argsort(-scores, kind="stable")
     n = len(labels)
     weights = np.zeros((n, n))

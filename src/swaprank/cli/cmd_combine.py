@@ -18,7 +18,7 @@ def combine(
         Path, typer.Argument(metavar="DATA", help="Documents with relevance labels that neither model was trained on.")
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")],
-    metric: Annotated[str, typer.Option("--metric", "-m", help="Metric to maximise.")] = "ndcg@10",
+    metric: Annotated[str, typer.Option("--metric", "-m", help="Metric to maximize.")] = "ndcg@10",
     whole_line: Annotated[bool, typer.Option("--whole-line", help="Allow any alpha, not only 0 to 1.")] = False,
     figure: Figure = None,
     threads: Threads = None,

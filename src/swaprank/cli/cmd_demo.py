@@ -46,7 +46,7 @@ def demo(
     print_info(f"{certificate}\n")
     if not certificate.passed:
         print_info(
-            "SmoothRank maximises a smooth approximation with regularisation. --polish (below) improves the model.\n"
+            "SmoothRank maximizes a smooth approximation with regularization. --polish (below) improves the model.\n"
         )
 
     with spinner("writing the report"):

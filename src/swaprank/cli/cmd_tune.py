@@ -31,7 +31,7 @@ Ranges = Annotated[
 
 def tune(
     data: TrainFile,
-    valid: Annotated[Path, typer.Option(help="Validation data. The search maximises the metric on it.")],
+    valid: Annotated[Path, typer.Option(help="Validation data. The search maximizes the metric on it.")],
     output: Output,
     ranker: RankerName = None,
     metric: TrainingMetric = None,

@@ -41,7 +41,7 @@ TrainingMetric = Annotated[
     typer.Option(
         "--metric",
         "-m",
-        help="Metric to optimise, such as ndcg@10.",
+        help="Metric to optimize, such as ndcg@10.",
         show_default="the ranker's default, usually ndcg@10",
     ),
 ]

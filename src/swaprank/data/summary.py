@@ -94,7 +94,7 @@ class Summary:
 
 
 def summarize(data: Dataset) -> Summary:
-    """Summarise a data set.
+    """Summarize a data set.
 
     >>> import swaprank as sr
     >>> print(sr.summarize(sr.datasets.random_net((20,), n_features=3, random_state=0)[0]))

@@ -48,7 +48,7 @@ def tune(
 
     Args:
         train: Training data.
-        valid: Validation data. The search maximises the ranker's metric on it.
+        valid: Validation data. The search maximizes the ranker's metric on it.
         ranker: A kind of ranker, such as "lambdamart", which is trained with early stopping; or a ranker, whose
             parameters are used except for the tuned ones.
         ranges: Parameters to tune: {"n_leaves": (7, 63), "normalize": [True, False]}, with bounds in a tuple and

@@ -84,7 +84,7 @@ def lambda_jacobian(
     RankNet's is both, at all scores: J is the Laplacian of a graph whose edges are the pairs, weighted by
     sigma² rho (1 - rho). So is LambdaRank's, with |dZ| as a factor, as long as the order of the documents is the same.
     Where two documents swap ranks, |dZ| of their pairs with third documents jumps, so no cost has these lambdas as its
-    gradient everywhere, except for queries of two documents. Normalised lambdas are not a gradient anywhere.
+    gradient everywhere, except for queries of two documents. Normalized lambdas are not a gradient anywhere.
 
     Args:
         objective: "ranknet", a metric or its name for LambdaRank as in the paper, or an objective.

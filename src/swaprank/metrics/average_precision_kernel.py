@@ -61,7 +61,7 @@ def average_precision_swaps(
         gain, row = ranked[i], np.uint64(i - first)
         discount = discounts[i] if i < len(discounts) else 0.0
         stays, rises = discount * work[0, i] - work[1, i], discount * (work[0, i] + 1.0) - work[1, i]
-        # An unsigned index: a loop over an index that could be negative is not vectorised.
+        # An unsigned index: a loop over an index that could be negative is not vectorized.
         for j in range(np.uint64(i + 1), n):
             rise = ranked[j] - gain
             there = rises if rise > 0.0 else stays

@@ -116,7 +116,7 @@ class DCG(DiscountedGain):
 @final
 @dataclass(frozen=True, kw_only=True)
 class NDCG(DiscountedGain):
-    """Normalised discounted cumulative gain: DCG divided by the best DCG that the same documents allow.
+    """Normalized discounted cumulative gain: DCG divided by the best DCG that the same documents allow.
 
     >>> import swaprank as sr
     >>> sr.NDCG(k=10).mean([0, 2, 1], [0.1, 0.9, 0.5], [0, 3])
@@ -124,7 +124,7 @@ class NDCG(DiscountedGain):
     """
 
     names: ClassVar = ("ndcg",)
-    title: ClassVar = "normalised discounted cumulative gain"
+    title: ClassVar = "normalized discounted cumulative gain"
     short: str = "as_is"
 
     def divisors(self, gains: Floats, indptr: Ints, discounts: Floats) -> Floats:

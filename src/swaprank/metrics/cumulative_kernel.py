@@ -36,7 +36,7 @@ def cumulative_swaps(ranked: Floats, discounts: Floats, norm: float, i: int, out
     discount = discounts[i] if i < cut else 0.0
     for j in range(i + 1, min(n, cut)):
         out[j] = norm * (gain - ranked[j]) * (discounts[j] - discount)
-    # Slices that start at 0: a loop over an index that could be negative is not vectorised.
+    # Slices that start at 0: a loop over an index that could be negative is not vectorized.
     beyond = max(i + 1, cut)
     gains, gained = ranked[beyond:], out[beyond:n]
     for j in range(len(gained)):

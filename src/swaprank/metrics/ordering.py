@@ -8,7 +8,7 @@ from swaprank.arrays import AnyArray, Floats, Ints, contiguous_ints
 from swaprank.kernels import kernel
 
 _COUNTING_LIMIT = 400
-"""Lists up to this length are ranked by comparing all pairs, which is vectorised and faster than sorting."""
+"""Lists up to this length are ranked by comparing all pairs, which is vectorized and faster than sorting."""
 _RUN_LENGTH = 12
 """Merge sort starts from runs of this length, sorted by insertion."""
 SELECTION_LIMIT = 32

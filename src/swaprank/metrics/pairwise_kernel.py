@@ -76,7 +76,7 @@ def _seen_above(seen: Floats, level: int) -> float:
 def prepare_pairwise(ranked: Floats, work: Floats) -> None:
     """work[0, j]: how many labels are larger than l_j; work[1, j]: sum over r < j of sign(l_j - l_r).
 
-    Comparing all pairs is vectorised, and takes a small part of the time of all swap gains.
+    Comparing all pairs is vectorized, and takes a small part of the time of all swap gains.
     """
     n = len(ranked)
     for j in range(n):

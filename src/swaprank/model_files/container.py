@@ -1,4 +1,4 @@
-r"""The format of a model file: a kind, parameters and arrays. It contains no code, and everything is checked.
+r"""The format of a model file: a kind, plain values and arrays. It contains no code, and everything is checked.
 
     "swaprank model\r\n" | version | bytes in the file | bytes in the header     16 + 4 + 8 + 8 bytes, little-endian
     header: JSON with the kind, the parameters, and name, dtype and shape of every array, sorted by name

@@ -1,4 +1,4 @@
-"""Strict JSON for parameters: the same content gives the same bytes, and floats are exact.
+"""Strict JSON for plain values: the same content gives the same bytes, and floats are exact.
 
 JSON has no NaN and infinities. They become `{"$float": "nan"}`.
 """

@@ -32,7 +32,7 @@ def activate(activation: int, values: Reals) -> None:
 
 @vector_kernel
 def _tanh(factor: float, values: Reals) -> None:
-    """tanh(factor x) to nearly full precision, in a loop that vectorises; a loop over the C library's tanh does not.
+    """tanh(factor x) to nearly full precision, in a loop that vectorizes; a loop over the C library's tanh does not.
 
     With e = exp(2a) - 1, tanh(a) = e / (e + 2). Doubling a replaces e by e (e + 2): start with a short series for
     x / 128 and double it seven times.

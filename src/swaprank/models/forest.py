@@ -114,7 +114,6 @@ class Forest(Model):
             return totals
 
         return LinearPerturbation(
-            self,
             f"{len(self.leaf_value):,} leaf values of {self.n_trees:,} trees; the splits do not change",
             len(self.leaf_value),
             self.score(features)[rows] + base,

@@ -41,7 +41,6 @@ class KernelMachine(Model):
     def perturb(self, features: Features, rows: Ints, base: Floats) -> Perturbation:
         """See `Model`."""
         return LinearPerturbation(
-            self,
             f"{len(self.weights):,} weights",
             len(self.weights),
             self.score(features)[rows] + base,

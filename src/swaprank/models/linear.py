@@ -71,7 +71,6 @@ class LinearModel(Model):
         scaling = fit_scaling(features, np.zeros(self.n_features, np.bool_), standardize=True)
         scaling = scaling._replace(missing=(self.missing - scaling.mean) * scaling.factor)
         return LinearPerturbation(
-            self,
             self.describe(),
             self.n_features,
             self.score(features)[rows] + base,

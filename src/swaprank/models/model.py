@@ -7,7 +7,8 @@
                               perturb     the scores when the parameters move along directions
                               importances, contributions, feature_weights, staged_scores     for some kinds of models
 
-Rankers, instruments, reports and files use this interface and never ask for the class of a model.
+Instruments, reports and files use this interface and never ask for the class of a model. Rankers ask only whether they
+can start from it.
 """
 
 from __future__ import annotations
@@ -70,10 +71,10 @@ class Model(ABC):
     @classmethod
     @abstractmethod
     def from_parts(cls, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
-        """The inverse of `to_parts`. All parts are checked; raises ModelFileError if one is invalid."""
+        """The inverse of `to_parts`. All parts are checked; raises ModelFileError, or KeyError if one is missing."""
 
     def perturb(self, features: Features, rows: Ints, base: Floats) -> Perturbation:
-        """How the scores of some rows change with the parameters; `base` is added to the scores."""
+        """How the scores of some rows change with the parameters; `base`, one value per entry of `rows`, is added."""
         raise ParameterError(f"{self.describe()}: the parameters of such a model cannot be perturbed.")
 
     def feature_weights(self) -> Floats:
@@ -85,7 +86,7 @@ class Model(ABC):
         return None
 
     def contributions(self, features: Features, n_threads: int | None = None) -> Floats:
-        """The exact share of each feature in each score; the last column is the score of an average document."""
+        """The exact share of each feature in each score; the last column is the expected score."""
         raise ParameterError(f"{self.describe()}: exact contributions exist only for trees and linear models.")
 
     def staged_scores(self, features: Features, stages: Sequence[int] | Ints, n_threads: int | None = None) -> Floats:

@@ -84,7 +84,6 @@ class Net(Model):
         if self.hidden:
             return NetPerturbation(self, features, rows, base, start)
         return LinearPerturbation(
-            self,
             f"{len(self.weights):,} weights",
             len(self.weights),
             start,
@@ -162,7 +161,7 @@ class NetPerturbation(Perturbation):
     """Weights and biases of a net with hidden layers."""
 
     def __init__(self, net: Net, features: Features, rows: Ints, base: Floats, start: Floats) -> None:
-        super().__init__(net, f"{len(net.weights):,} weights and biases of a net", len(net.weights), start)
+        super().__init__(f"{len(net.weights):,} weights and biases of a net", len(net.weights), start)
         self.net, self.features, self.rows, self.base = net, features, rows, base
 
     def moved(self, change: Floats) -> Net:

@@ -27,8 +27,7 @@ ScoresAlong = Iterator[tuple[int, int, Floats]]
 class Perturbation(ABC):
     """The parameters of a model, and documents whose scores change with them."""
 
-    def __init__(self, model: Model, description: str, n_parameters: int, start: Floats) -> None:
-        self.model = model
+    def __init__(self, description: str, n_parameters: int, start: Floats) -> None:
         self.description = description
         """The parameters in words, such as "10 weights"."""
         self.n_parameters = n_parameters
@@ -50,7 +49,6 @@ class LinearPerturbation(Perturbation):
 
     def __init__(
         self,
-        model: Model,
         description: str,
         n_parameters: int,
         start: Floats,
@@ -59,7 +57,7 @@ class LinearPerturbation(Perturbation):
         slopes: Callable[[int, int], Callable[[Floats], AnyArray]],
     ) -> None:
         """slopes(first, last) prepares these documents and returns a function of directions: documents x directions."""
-        super().__init__(model, description, n_parameters, start)
+        super().__init__(description, n_parameters, start)
         self._moved, self._slopes = moved, slopes
 
     def moved(self, change: Floats) -> Model:

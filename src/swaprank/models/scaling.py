@@ -1,4 +1,4 @@
-"""Scaling of features for nets: standardization, logarithms of counts, and the mean for missing values.
+"""Scaling of features: standardization, logarithms of counts, and the mean for missing values.
 
     x  ─►  sign(x) log(1 + |x|), for some features  ─►  (x - mean) / standard deviation  ─►  missing values filled in
 

@@ -1,1 +1,1 @@
-"""Objectives: the costs that learners minimise, with their gradients and hessians."""
+"""Objectives: the costs that learners minimize, with their gradients and hessians."""

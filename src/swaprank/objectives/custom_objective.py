@@ -1,7 +1,8 @@
 """An objective of the user's own: a Python function of whole queries, or a compiled function of one query.
 
-Kernels call either one by its address, which is data like everything else in `OwnArrays`. So the kernels are compiled
-once and cached, and only the user's few lines are compiled when first used; a Python function is not compiled at all.
+Trees call a Python function directly, once per round. Otherwise kernels call the function by its address, which is data
+like everything else in `OwnArrays`: the kernels are compiled once and cached, and only the user's few lines are compiled
+when first used.
 """
 
 from __future__ import annotations
@@ -149,7 +150,8 @@ class CustomObjective(Objective):
     """An objective of your own, for trees and nets: give either `gradients` or `query_kernel`.
 
     Sample weights multiply what your function computes. The result does not depend on the number of threads. A value
-    that is not finite, a negative hessian, a wrong shape or an exception raises a ParameterError that names the query.
+    that is not finite, a negative hessian, a wrong shape or an exception raises a ParameterError. It names the query,
+    unless the function was called with all queries.
     A model file holds only the name of the objective, not its code.
 
     Args:

@@ -1,4 +1,4 @@
-"""LambdaRank for any metric: the objective of LambdaMART, bound to a data set."""
+"""LambdaRank for any metric: the objective of LambdaRank and LambdaMART, bound to a data set."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LambdaRankObjective(Objective):
     """The RankNet gradient of every pair times the change of a metric if the pair swapped [Burges2010, section 4].
 
     Args:
-        metric: The metric to optimise, or its name.
+        metric: The metric to optimize, or its name.
         sigma: Steepness of the pair probabilities in the score difference.
         normalize: Divide each pair's weight by its score difference, and scale each query's gradients to log2(1 + their
             sum), as LightGBM does. False: as in the paper.

@@ -71,10 +71,10 @@ def add_pairs(
 ) -> float:
     """Add the gradients of a ranked list's pairs with the upper document in the first `rows`; return the sum of sizes.
 
-    With e_i = exp(sigma s_i), rho_ij = e_j / (e_i + e_j), so one division per pair serves rho and the normalisation.
+    With e_i = exp(sigma s_i), rho_ij = e_j / (e_i + e_j), so one division per pair serves rho and the normalization.
     Everything is in one function because Numba counts the references of every array that is passed on, atomically,
     which would cost as much as the pairs of a row. Indices are unsigned because an index that might be negative keeps
-    a loop from vectorising. Sums may be reassociated, in the same way in every run.
+    a loop from vectorizing. Sums may be reassociated, in the same way in every run.
     """
     total, norm, n, one = 0.0, 1.0 / terms.divisors[query], np.uint64(len(gains)), np.uint64(1)
     for upper in range(rows):

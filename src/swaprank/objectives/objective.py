@@ -29,7 +29,7 @@ class BoundObjective(ABC):
 
     @abstractmethod
     def update(self, scores: Floats, grad: Floats, hess: Floats, taken: Bools | None = None) -> Floats | None:
-        """Write the gradient and hessian by each document's score; learners step against the gradient.
+        """Write gradient and hessian of each document's score, times `weights`; learners step against the gradient.
 
         If only some queries are `taken`, the values of the other queries' documents are undefined. Returns the cost of
         each query if the kernel computes it along with the gradient, else None.
@@ -40,12 +40,12 @@ class BoundObjective(ABC):
         return None
 
     def check(self, scores: Floats, grad: Floats, hess: Floats) -> None:
-        """Raise the error of a user's function that failed; for callers of `query_gradients`, which cannot raise."""
+        """Raise the error of a user's function that failed inside a kernel, where nothing can be raised."""
         return
 
 
 class Objective(ABC):
-    """What a ranker minimises: an immutable value that is bound to data when training begins.
+    """What a ranker minimizes: an immutable value that is bound to data when training begins.
 
     Rankers take one as `objective=`. See `CustomObjective` for an objective of your own.
 

@@ -8,4 +8,4 @@ WIDEST_RANGE = 300.0
 """Beyond this range of sigma * score, the product of two exp leaves double precision, and pairs take the slower way."""
 
 LEAST_DISTANCE = 0.01
-"""Added to the score difference that a pair's weight is divided by when lambdas are normalised."""
+"""Added to the score difference that a pair's weight is divided by when lambdas are normalized."""

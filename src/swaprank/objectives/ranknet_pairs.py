@@ -30,7 +30,7 @@ def add_list(labels: Floats, x: Floats, ties: bool, e: Floats, g: Floats, h: Flo
 
 @vector_kernel
 def add_narrow_list(labels: Floats, e: Floats, ties: bool, g: Floats, h: Floats) -> None:
-    """`add_list` from e = exp(sigma * score). Indices are unsigned: signed ones keep loops from vectorising."""
+    """`add_list` from e = exp(sigma * score). Indices are unsigned: signed ones keep loops from vectorizing."""
     n, end = np.uint64(len(e)), np.uint64(0)
     for i in range(n):
         while end < n and labels[end] == labels[i]:

@@ -1,4 +1,4 @@
-"""A smooth version of a metric as an objective: what SmoothRank maximises [Chapelle2010, section 4]."""
+"""A smooth version of a metric as an objective: what SmoothRank maximizes [Chapelle2010, section 4]."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class BoundSmooth(BoundObjective):
     smoothing_factor: float
     indptr: Ints
     tie_order: Ints
-    """Documents in the order that breaks ties in the scores, where the gradient jumps: shuffled."""
+    """The order that breaks ties in the scores: shuffled, because the gradient jumps there."""
     query_weights: Floats
     """Weight of each query: the mean weight of its documents."""
     pairs: Floats
@@ -123,7 +123,7 @@ class BoundSmooth(BoundObjective):
     """Of documents: none, because the kernel applies the query weights."""
 
     def update(self, scores: Floats, grad: Floats, hess: Floats, taken: Bools | None = None) -> Floats:
-        """See `BoundObjective`. Costs are minus the smooth metric times the query weight; 0 if no order is better."""
+        """See `BoundObjective`. Costs are minus the smooth metric times the query weight; 0 if all gains are 0."""
         arrays = self.kernel_arrays()
         write_gradients(arrays, self, self._chunks, scores, grad, hess, taken)
         costs: Floats = arrays.costs

@@ -1,7 +1,7 @@
 """A smooth metric as an objective for trees: functional gradient boosting [Chapelle2010, section 6].
 
-Two things differ from the linear case, where the smoothing factor is annealed and the weights are regularised. Scores
-grow with every tree, so a fixed smoothing factor would smooth less and less; and no regularisation holds them back.
+Two things differ from the linear case, where the smoothing factor is annealed and the weights are regularized. Scores
+grow with every tree, so a fixed smoothing factor would smooth less and less; and no regularization holds them back.
 Where the smoothing factor is large compared with the scores, raising the smooth metric no longer means "relevant
 documents first": its gradient draws them to the middle of the list and the others to both ends. A tree can do that, a
 linear model cannot.
@@ -32,7 +32,7 @@ from swaprank.objectives.smooth import BoundSmooth, SmoothObjective, all_equal, 
 @final
 @dataclass(frozen=True)
 class SmoothBoostingObjective(Objective):
-    """Minus the smooth metric of scores divided by their standard deviation; for trees.
+    """Minus the smooth metric of scores in units of their own spread; for trees.
 
     Args:
         metric: The metric to smooth, or its name.

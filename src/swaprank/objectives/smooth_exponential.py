@@ -1,4 +1,4 @@
-"""An exponential that vectorises: smoothing spends its time on exponentials, and loops that call exp are slow."""
+"""An exponential that vectorizes: smoothing spends its time on exponentials, and loops that call exp are slow."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Rankers: parameters, fit and predict; the work is done by objectives and learners."""
+"""Rankers: scikit-learn estimators with parameters, fit and predict."""

@@ -53,7 +53,8 @@ class LambdaRank(NetRanker):
         random_state: Seed of all random choices.
         n_threads: Number of threads for scoring and evaluation. If None, all cores. Training itself uses one thread.
 
-    With a validation set, the net of its best epoch is kept. Without one, it is the net of the last epoch.
+    With a validation set, the net of its best epoch is kept; without one, the net of the last epoch, or of the best
+    epoch on the training data if `restart_rounds` is given.
 
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_net((100, 50), n_features=10, random_state=0)

@@ -36,7 +36,7 @@ NET_RANGES = {
 
 
 class NetRanker(Ranker):
-    """A feed-forward net, trained query by query."""
+    """A feed-forward net, trained by gradient steps over the queries."""
 
     round_name: ClassVar[str] = "epoch"
     rounds_parameter: ClassVar[str | None] = "n_epochs"
@@ -59,7 +59,7 @@ class NetRanker(Ranker):
 
     @abstractmethod
     def _objective(self) -> Objective:
-        """What the net minimises."""
+        """What the net minimizes."""
 
     @abstractmethod
     def _training_metric(self, data: Dataset) -> Callable[[Floats], float]:

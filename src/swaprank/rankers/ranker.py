@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -37,7 +37,7 @@ class FitRequest(NamedTuple):
     callbacks: Sequence[Callback]
 
 
-class Ranker(BaseEstimator):  # type: ignore[misc]
+class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     """Learns to order the documents of a query; see the rankers themselves for their parameters.
 
     >>> import swaprank as sr
@@ -76,11 +76,11 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     n_rounds_: int
     """Rounds that were trained."""
     best_round_: int
-    """The round whose model was kept: the best on the watched set, or else the last; 0 is the start of training."""
+    """The round whose model was kept, see rankers/rounds.py; 0 is the start of training."""
     interrupted_: bool
     """Whether Ctrl-C ended training."""
     sigma_: float
-    """The steepness of pair probabilities that the scores were trained with; 1 if training has none."""
+    """The steepness (sigma) of the objective that the scores were trained with; 1 if it has none."""
     members_: Sequence[Mapping[str, Any]] = ()
     """Of an ensemble: the kind ("ranker") and the "parameters" of each member, and the "members" of nested ones."""
 
@@ -103,8 +103,8 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             y: Labels, one per row.
             qid: Query ids, one per row.
             sample_weight: How much each row counts.
-            valid: A data set, or several by name, measured after every round. The last one is watched: the model of
-                the best round on it is kept, and early stopping goes by it.
+            valid: A data set, or several by name, measured after every round. The last one is watched: its best
+                round is kept, and early stopping goes by it.
             metrics: What is measured there; the first is watched. By default the ranker's own metric.
             base: A fitted ranker to start from; overrides the parameter base_ranker.
             callbacks: Called after every round with its Progress; training stops when one returns True.
@@ -124,7 +124,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def _fit(self, request: FitRequest) -> None:
-        """Learn from checked data, and set all attributes with a trailing underscore but those of the features."""
+        """Learn from checked data; set model_, history_, n_rounds_, best_round_ and interrupted_."""
 
     def predict(self, X: Any) -> Floats:
         """Scores of the rows of a data set or matrix, in the order in which they were given; larger is better.
@@ -137,7 +137,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     def predict_stage(self, X: Any, n_stages: int) -> Floats:
         """Scores by the first parts of the model only, such as its first trees."""
         features = self._features_of(X)
-        if not 0 <= n_stages <= self.model_.n_stages:
+        if self.model_.n_stages and not 0 <= n_stages <= self.model_.n_stages:
             raise ParameterError(f"n_{self.round_name}s must be from 0 to {self.model_.n_stages}; found {n_stages}.")
         return self._plus_base_score(self.model_.staged_scores(features, [n_stages], self.n_threads)[0], X)
 

@@ -24,7 +24,7 @@ from swaprank.rankers.parameter_checks import check_word
 
 @final
 class RankNet(NetRanker):
-    """A net whose score differences are the log odds that one document is better than another [Burges2005].
+    """A net whose score differences, times sigma, are the log odds that one document is better [Burges2005].
 
     It learns from all pairs of documents of a query with different labels. If the data set has `pairs`, it learns from
     these only; their target probabilities may be any, also incomplete or inconsistent.

@@ -2,7 +2,9 @@
 
 One rule decides which round's model is kept, for trees and nets alike: the best round on the watched set. The watched
 set is the last one given to `fit(valid=…)`, and what is watched is the first metric. If nothing is watched, the last
-round is kept. Round 0 is the model that training starts from, if there is one.
+round is kept; nets with `restart_rounds` then keep the best epoch on the training data. Round 0 is the model that
+training starts from, if there is one. SmoothRank keeps its last annealing step unless `best_step` is set, because its
+steps approach the metric.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What is written when a model is saved.
 
     kind         of the ranker: "lambdamart"
-    parameters   what the ranker was made with; a metric of the user's own only by its name
+    swaprank     the version that wrote it
+    parameters   of the ranker; a metric of the user's own and an objective instance only by their names
     feature_names, history, rounds, interrupted, sigma
     fitted       what was found beside the model, such as the regularization that was chosen
     model        the model's plain values; its arrays follow (models/model.py: to_parts)
@@ -64,7 +65,7 @@ def save(ranker: Ranker, path: str | os.PathLike[str]) -> None:
 
 
 def _saved(parameter: Any) -> Any:
-    """A parameter as a plain value: a metric or objective of the user's own is code, which no model file holds."""
+    """A parameter as a plain value: own metrics and objective instances are code, which no model file holds."""
     if isinstance(parameter, Objective) or (isinstance(parameter, Metric) and not parameter.names):
         return f"{parameter}{OWN_SUFFIX}"
     return str(parameter) if isinstance(parameter, Metric) else parameter

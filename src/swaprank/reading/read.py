@@ -97,7 +97,7 @@ def read_matching(path: str | os.PathLike[str], feature_names: Sequence[str]) ->
 
 
 def read_judged(path: str | os.PathLike[str]) -> Dataset | Qrels:
-    """Read a data set or TREC judgements, which are recognised by their first line. A pipe must be a data set."""
+    """Read a data set or TREC judgements, which are recognized by their first line. A pipe must be a data set."""
     file = existing_file(path)
     if not is_table(file) and not is_stream(file):
         lines = (line.split() for _, line in text_lines(file, "backslashreplace"))

@@ -80,7 +80,7 @@ def newton_gains(
     l2: float,
     gains: Floats,
 ) -> float:
-    """Write the gain of every cut of a feature, 0 if a side has no hessian, and return the largest; vectorises."""
+    """Write the gain of every cut of a feature, 0 if a side has no hessian, and return the largest; vectorizes."""
     for t in range(np.uint64(n_cuts)):
         left_sum = prefix[t] + missing_sum
         g_left, h_left = np.float64(left_sum >> 32), np.float64(left_sum & 0xFFFFFFFF)
