@@ -1,8 +1,8 @@
 """An objective of the user's own: a Python function of whole queries, or a compiled function of one query.
 
 Trees call a Python function directly, once per round. Otherwise kernels call the function by its address, which is data
-like everything else in `OwnArrays`: the kernels are compiled once and cached, and only the user's few lines are compiled
-when first used.
+like everything else in `OwnArrays`: the kernels are compiled once and cached, and only the user's few lines are
+compiled when first used.
 """
 
 from __future__ import annotations
