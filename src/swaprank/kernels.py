@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from itertools import takewhile
+from pickle import UnpicklingError
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.caching import FunctionCache
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -27,10 +29,23 @@ def vector_kernel(function: Function) -> Function:
     return _compiled(function, fastmath={"reassoc", "nsz", "nnan"})
 
 
+class KernelCache(FunctionCache):
+    """Numba's cache on disk; an index that names types which no longer exist, as after an update, counts as empty."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The machine code for a signature; None if it must be compiled."""
+        try:
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+        except (AttributeError, ImportError, EOFError, UnpicklingError):
+            self.flush()  # type: ignore[no-untyped-call]
+            return None
+
+
 def _compiled(function: Function, fastmath: bool | set[str]) -> Function:
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
     try:
         compiled = numba.njit(cache=True, **options)(function)
+        compiled._cache = KernelCache(function)  # type: ignore[no-untyped-call]
     except RuntimeError:  # Numba finds no writable cache folder, as in a container without a home.
         compiled = numba.njit(**options)(function)
     return cast(Function, compiled)
