@@ -72,6 +72,7 @@ def given_objective(ranker: Any, names: Sequence[str]) -> Objective | None:
         )
     if objective not in names:
         raise ParameterError(
-            f"there is no objective '{objective}'; {did_you_mean(str(objective), names)} It can also be an Objective."
+            f"there is no objective '{objective}'; {did_you_mean(str(objective), names)} An instance can be given, "
+            "too: for a function of your own, CustomObjective(gradients=…)."
         )
     return None
