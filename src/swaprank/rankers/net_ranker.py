@@ -71,7 +71,7 @@ class NetRanker(Ranker):
 
     def _fit(self, request: FitRequest) -> None:
         data, valid, metrics, base, callbacks = request
-        self._check_parameters()
+        self._check_words()
         net = self._new_net(data) if base is None else self._start_net(base, data)
         measured = Measured(valid, metrics, partial(self._scores, net), self.n_threads)
         if base is not None or data.base_score is not None:
@@ -115,7 +115,8 @@ class NetRanker(Ranker):
         X, y, qid and sample_weight are those of `fit`. The learning rate is `learning_rate`, without decay.
         """
         data = as_dataset(X, y, qid, sample_weight)
-        self._check_parameters()
+        check_parameters(self)
+        self._check_words()
         begun = hasattr(self, "n_features_in_")
         if begun:
             self._features_of(data)
@@ -203,8 +204,8 @@ class NetRanker(Ranker):
             logged[at] = True
         return logged
 
-    def _check_parameters(self) -> None:
-        check_parameters(self)
+    def _check_words(self) -> None:
+        """Check what `check_parameters` does not: names, and the features to take logarithms of."""
         for name, known in (("activation", ACTIVATIONS), ("optimizer", OPTIMIZERS)):
             check_word(name, getattr(self, name), known)
         if isinstance(self.log_features, str) or not isinstance(self.log_features, bool | Sequence):
