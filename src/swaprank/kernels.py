@@ -13,8 +13,9 @@ from itertools import takewhile
 from pickle import UnpicklingError
 from typing import Any, TypeVar, cast
 
-import numba
 from numba.core.caching import FunctionCache
+
+from swaprank.compilation.target import Kernel
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -42,12 +43,13 @@ class KernelCache(FunctionCache):
 
 
 def _compiled(function: Function, fastmath: bool | set[str]) -> Function:
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
+    compiled = Kernel(
+        function, targetoptions={"nopython": True, "nogil": True, "error_model": "numpy", "fastmath": fastmath}
+    )
     try:
-        compiled = numba.njit(cache=True, **options)(function)
         compiled._cache = KernelCache(function)  # type: ignore[no-untyped-call]
     except RuntimeError:  # Numba finds no writable cache folder, as in a container without a home.
-        compiled = numba.njit(**options)(function)
+        pass
     return cast(Function, compiled)
 
 

@@ -21,7 +21,7 @@ from swaprank.kernels import kernel, vector_kernel
 from swaprank.metrics.ordering import rank_documents
 from swaprank.metrics.terms import AVERAGE_PRECISION, MetricTerms
 from swaprank.objectives.query_gradients import gradients_of, longest_of
-from swaprank.objectives.smooth_exponential import LOG2_E, exp2
+from swaprank.elementary import LOG2_E, exp2
 
 LARGEST_EXPONENT = 42.0
 """Documents with (s_i - s_d(j))² / sigma beyond this are left out: exp(-42) is negligible in a sum of at least 1."""

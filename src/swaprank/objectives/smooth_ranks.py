@@ -19,7 +19,7 @@ from swaprank.arrays import Floats, Ints
 from swaprank.kernels import kernel, vector_kernel
 from swaprank.metrics.terms import MetricTerms
 from swaprank.objectives.query_gradients import gradients_of, longest_of
-from swaprank.objectives.smooth_exponential import LOG2_E, exp2
+from swaprank.elementary import LOG2_E, exp2
 
 
 class SmoothRankArrays(NamedTuple):

@@ -1,0 +1,190 @@
+"""A Numba target of our own, beside Numba's, which compiles for a CPU level and optimizes every kernel once.
+
+Numba optimizes a kernel, links it into each of its callers, optimizes it there again, and writes machine code and two
+wrappers for each of them. Here, a kernel that is called from Python is linked with all kernels below it, and then
+optimized: one module, one time. Other people's @njit functions are compiled as ever.
+"""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import llvmlite.binding as llvm
+from numba.core import codegen, compiler, cpu, externals, registry, sigutils, utils
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher, _FunctionCompiler
+from numba.core.target_extension import CPU, dispatcher_registry, jit_registry, target_override, target_registry
+
+from swaprank.compilation.levels import chosen_level
+
+LEVEL = chosen_level()
+_NAME = "swaprank"
+
+
+@final
+class KernelLibrary(codegen.JITCodeLibrary):
+    """The LLVM code of a kernel; optimized only if it is called from Python."""
+
+    _linked = False
+
+    def _link(self) -> None:
+        if not self._linked:
+            self._linked = True
+            for library in dict.fromkeys(self._linking_libraries):
+                self._reload_init.update(library._reload_init)
+                self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+
+    def add_linking_library(self, library: Any) -> None:
+        """Remember the library of a callee, and leave it as it is."""
+        self._linking_libraries.append(library)
+
+    def _get_module_for_linking(self) -> Any:
+        if self._shared_module is None:
+            self._link()
+            module = self._final_module.clone()
+            for function in module.functions:
+                # Several callees may bring a copy of the same function: one is kept.
+                if not function.is_declaration and function.linkage == llvm.Linkage.external:
+                    function.linkage = "linkonce_odr"
+            self._shared_module = module
+        return self._shared_module
+
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
+
+    def finalize(self) -> None:
+        """Optimize, and make machine code."""
+        self._codegen._check_llvm_bugs()
+        self._raise_if_finalized()
+        self._link()
+        self._optimize_final_module()
+        self._final_module.verify()
+        self._finalize_final_module()
+
+
+@final
+class KernelCodegen(codegen.JITCPUCodegen):
+    """Generates code for the level."""
+
+    _library_class = KernelLibrary
+
+    def _get_host_cpu_name(self) -> str:
+        return LEVEL.cpu
+
+    def _get_host_cpu_features(self) -> str:
+        return ""
+
+    def _pass_builder(self, **options: Any) -> Any:
+        # Sums in lanes (lanes.py) are straight-line code, which Numba does not vectorize by default.
+        options.setdefault("slp_vectorize", True)
+        return super()._pass_builder(**options)
+
+
+@final
+class KernelContext(cpu.CPUContext):
+    """Numba's context for CPUs, with the code generator for the level."""
+
+    @global_compiler_lock
+    def init(self) -> None:
+        """Called by Numba."""
+        self.is32bit = utils.MACHINE_BITS == 32
+        self._internal_codegen = KernelCodegen("swaprank.kernels")
+        externals.c_math_functions.install(self)
+
+
+@final
+class KernelTarget(registry.CPUTarget):
+    """Numba's target for CPUs, with the context for the level."""
+
+    @utils.threadsafe_cached_property
+    def _toplevel_target_context(self) -> KernelContext:
+        return KernelContext(self.typing_context, self._target_name)
+
+
+_TARGET = KernelTarget(_NAME)
+
+
+@final
+class _InnerCompiler(_FunctionCompiler):
+    def _customize_flags(self, flags: Any) -> Any:
+        flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+        return flags
+
+
+@final
+class InnerKernel(Dispatcher):
+    """A kernel as other kernels call it: without machine code or wrappers of its own."""
+
+    targetdescr = _TARGET
+
+    def __init__(
+        self, py_func: Any, locals: Any = None, targetoptions: Any = None, pipeline_class: Any = compiler.Compiler
+    ) -> None:
+        super().__init__(py_func, locals, targetoptions, pipeline_class)
+        self._compiler = _InnerCompiler(py_func, self.targetdescr, self.targetoptions, self.locals, pipeline_class)
+
+    def add_overload(self, cres: Any) -> None:
+        """Make a compiled signature known to other kernels."""
+        self.targetctx.insert_user_function(cres.fndesc, cres.fndesc, [cres.library])
+        self.overloads[tuple(cres.signature.args)] = cres
+
+    def get_overload(self, sig: Any) -> Any:
+        """What the compiler knows a compiled signature by."""
+        return self.overloads[tuple(sigutils.normalize_signature(sig)[0])].fndesc
+
+
+@final
+class Kernel(Dispatcher):
+    """A kernel as Python calls it; kernels that call it get the inner one."""
+
+    targetdescr = _TARGET
+
+    def __init__(
+        self, py_func: Any, locals: Any = None, targetoptions: Any = None, pipeline_class: Any = compiler.Compiler
+    ) -> None:
+        self.inner = InnerKernel(py_func, locals, targetoptions, pipeline_class)
+        super().__init__(py_func, locals, targetoptions, pipeline_class)
+
+    @property
+    def _type(self) -> Any:
+        return self.inner._type
+
+    @_type.setter
+    def _type(self, own_type: Any) -> None:
+        """Numba sets it to a type whose calls would come here."""
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self._type
+
+    def compile(self, sig: Any) -> Any:
+        """Machine code for a signature, from the cache or compiled."""
+        known = len(self.overloads)
+        # Numba's own functions, such as np.empty, are compiled for the level, too.
+        with target_override(_NAME):
+            entry_point = super().compile(sig)
+        for compiled in list(self.overloads.values())[known:]:
+            for environment in compiled._find_referenced_environments():
+                compiled.library.codegen.set_env(environment.env_name, environment)
+        return entry_point
+
+
+def _inner_kernel(*functions: Any, **options: Any) -> Any:
+    """The decorator by which Numba compiles its own functions for this target."""
+    names = {"fastmath", "error_model", "inline", "forceinline", "nogil", "boundscheck"}
+    options = {name: value for name, value in options.items() if name in names} | {"nopython": True}
+
+    def decorate(function: Any) -> InnerKernel:
+        return InnerKernel(function, targetoptions=options)
+
+    return decorate(*functions) if functions else decorate
+
+
+@final
+class _Target(CPU):
+    """The target's key in Numba's registries."""
+
+
+target_registry[_NAME] = _Target
+dispatcher_registry[_Target] = Kernel
+jit_registry[_Target] = _inner_kernel
