@@ -1,4 +1,4 @@
-"""How kernels are compiled.
+"""How kernels are compiled: on their first call, for a CPU level (compilation/levels.py), and cached on disk.
 
 Kernels are serial, release the GIL and are called from ordinary threads (threads.py). Numba's own `parallel=True` is
 not used: with its default threading layer, the process aborts if two Python threads enter such kernels at once, as
@@ -10,11 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from itertools import takewhile
-from pickle import UnpicklingError
 from typing import Any, TypeVar, cast
 
-from numba.core.caching import FunctionCache
-
+from swaprank.compilation.cache import KernelCache
 from swaprank.compilation.target import Kernel
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -22,34 +20,23 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def kernel(function: Function) -> Function:
     """Compile on first call, cache on disk, release the GIL, divide as in IEEE 754."""
-    return _compiled(function, fastmath=False)
+    return _compiled(function)
+
+
+def inlined_kernel(function: Function) -> Function:
+    """A kernel that becomes a part of its callers: a tuple returned through memory would delay the next step."""
+    return _compiled(function, forceinline=True)
 
 
 def vector_kernel(function: Function) -> Function:
     """A kernel in which the compiler may reorder sums, the same way in every run, to vectorize loops."""
-    return _compiled(function, fastmath={"reassoc", "nsz", "nnan"})
+    return _compiled(function, fastmath={"reassoc": True, "nsz": True, "nnan": True})
 
 
-class KernelCache(FunctionCache):
-    """Numba's cache on disk; an index that names types which no longer exist, as after an update, counts as empty."""
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The machine code for a signature; None if it must be compiled."""
-        try:
-            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-        except (AttributeError, ImportError, EOFError, UnpicklingError):
-            self.flush()  # type: ignore[no-untyped-call]
-            return None
-
-
-def _compiled(function: Function, fastmath: bool | set[str]) -> Function:
-    compiled = Kernel(
-        function, targetoptions={"nopython": True, "nogil": True, "error_model": "numpy", "fastmath": fastmath}
-    )
-    try:
-        compiled._cache = KernelCache(function)  # type: ignore[no-untyped-call]
-    except RuntimeError:  # Numba finds no writable cache folder, as in a container without a home.
-        pass
+def _compiled(function: Function, **options: Any) -> Function:
+    options |= {"nopython": True, "nogil": True, "error_model": "numpy"}
+    compiled: Any = Kernel(function, targetoptions=options)
+    compiled._cache = KernelCache(compiled.py_func, options)
     return cast(Function, compiled)
 
 

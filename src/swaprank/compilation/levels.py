@@ -59,3 +59,7 @@ def chosen_level() -> Level:
         if level.name == name:
             return level
     raise SwaprankError(f"{VARIABLE} is {name!r}; this CPU has {' and '.join(level.name for level in levels)}.")
+
+
+LEVEL = chosen_level()
+"""The level of this process."""

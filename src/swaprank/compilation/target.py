@@ -15,9 +15,8 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher, _FunctionCompiler
 from numba.core.target_extension import CPU, dispatcher_registry, jit_registry, target_override, target_registry
 
-from swaprank.compilation.levels import chosen_level
+from swaprank.compilation.levels import LEVEL
 
-LEVEL = chosen_level()
 _NAME = "swaprank"
 
 
@@ -60,6 +59,22 @@ class KernelLibrary(codegen.JITCodeLibrary):
         self._optimize_final_module()
         self._final_module.verify()
         self._finalize_final_module()
+
+    def serialize_using_object_code(self) -> Any:
+        """Machine code and the names that it defines. Numba adds the LLVM code, for callers; they have the inner one."""
+        self._ensure_finalized()
+        names = [function.name for function in self.get_defined_functions()]
+        return self.name, "object", (self._get_compiled_object(), names)
+
+    @classmethod
+    def _unserialize(cls, codegen: Any, state: Any) -> Any:
+        name, _, (machine_code, names) = state
+        self = codegen.create_library(name)
+        self.enable_object_caching()
+        self._set_compiled_object(machine_code)
+        self._finalize_final_module()
+        codegen._engine._defined_symbols.update(names)
+        return self
 
 
 @final

@@ -15,16 +15,15 @@ touch it after an edit here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
 from swaprank.arrays import Bytes
-from swaprank.kernels import Function, kernel
+from swaprank.kernels import inlined_kernel, kernel
 from swaprank.reading.parsing_status import BAD_VALUE, DONE, FULL, INFINITE
 
 U = np.uint64
@@ -72,12 +71,6 @@ word_at: Callable[..., Any] = intrinsic(_word_at)
 
 first_marked: Callable[..., Any] = intrinsic(_first_marked)
 """The first byte of a word, from 0, whose high bit is set; 8 if there is none."""
-
-
-def inlined(function: Function) -> Function:
-    """Inline into the caller: a tuple returned through memory would delay the next value."""
-    compiled = numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
-    return cast(Function, compiled)
 
 
 @kernel
@@ -215,7 +208,7 @@ def folded(digits: Any) -> Any:
     return (fours * U(42949672960001)) >> U(32)
 
 
-@inlined
+@inlined_kernel
 def short_value(near: Any, length: Any) -> tuple[bool, float]:
     """Parse a number of up to eight bytes, given as a word: whether it is a number, and its value.
 
@@ -235,7 +228,7 @@ def short_value(near: Any, length: Any) -> tuple[bool, float]:
     return is_number, float(np.int64(folded(digits))) / _TENS_AFTER_POINT[first_marked(mark)] * (1.0 - 2.0 * minus)
 
 
-@inlined
+@inlined_kernel
 def quick_value(base: Any, pos: Any) -> tuple[Any, float]:
     """Parse a value such as -12.345 of up to 15 bytes: (end, value). For other values, end is pos.
 

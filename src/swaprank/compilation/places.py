@@ -1,0 +1,56 @@
+"""Where compiled kernels are stored.
+
+    in the package    what a wheel brings, and what `swaprank warm` adds; read by everybody
+    in a cache        what this user compiled: $NUMBA_CACHE_DIR/swaprank, or ~/.cache/swaprank
+
+Compiled kernels are executed, so none is loaded from a folder that somebody else can write to.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+PACKAGED = Path(__file__).parent / "compiled"
+"""The folder in the package."""
+
+
+def cache_folder() -> Path | None:
+    """The folder of this user's compiled kernels; None for a user without a home."""
+    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(chosen) / "swaprank"
+    with suppress(RuntimeError):
+        return _user_caches() / "swaprank"
+    return None
+
+
+def _user_caches() -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+def is_trusted(folder: Path) -> bool:
+    """Whether only this user, or the owner of the package, or root can write to the folder."""
+    try:
+        found = folder.stat()
+    except OSError:
+        return False
+    if not hasattr(os, "getuid"):
+        return True
+    owners = {0, os.getuid(), PACKAGED.parent.stat().st_uid}
+    return found.st_uid in owners and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def make_private(folder: Path) -> None:
+    """Make the folder, writable by its owner only; raises OSError if that can't be."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o755)
+    if hasattr(os, "getuid") and folder.stat().st_uid == os.getuid():
+        folder.chmod(folder.stat().st_mode & ~(stat.S_IWGRP | stat.S_IWOTH))
+    if not is_trusted(folder):
+        raise PermissionError(f"others can write to {folder}")
