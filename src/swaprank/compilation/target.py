@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, final
 
 import llvmlite.binding as llvm
-from numba.core import codegen, compiler, cpu, externals, registry, sigutils, utils
+from numba.core import codegen, compiler, cpu, externals, registry, sigutils, types, utils
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher, _FunctionCompiler
 from numba.core.target_extension import CPU, dispatcher_registry, jit_registry, target_override, target_registry
@@ -137,6 +137,12 @@ class InnerKernel(Dispatcher):
     ) -> None:
         super().__init__(py_func, locals, targetoptions, pipeline_class)
         self._compiler = _InnerCompiler(py_func, self.targetdescr, self.targetoptions, self.locals, pipeline_class)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Compile for the types of a call. Numba would compile a kernel again for every constant argument."""
+        if self.typingctx is _TARGET.typing_context and self.__module__.startswith(_NAME):
+            args = [types.unliteral(argument) for argument in args]
+        return super().get_call_template(args, kws)
 
     def add_overload(self, cres: Any) -> None:
         """Make a compiled signature known to other kernels."""

@@ -358,5 +358,6 @@ def search_splits(
                 for other in range(1, n_threads):
                     if work.candidates[other, which, GAIN] > work.candidates[best, which, GAIN]:
                         best = other
-                work.splits[number] = work.candidates[best, which]
+                for field in range(work.splits.shape[1]):  # a row assignment takes Numba a second to compile
+                    work.splits[number, field] = work.candidates[best, which, field]
     barrier(work.barrier_state, n_threads)
