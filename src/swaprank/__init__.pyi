@@ -11,6 +11,7 @@ from .ensembles.combination import Combination as Combination
 from .ensembles.combination import combine as combine
 from .ensembles.stacked import Stacked as Stacked
 from .ensembles.stacked import stack as stack
+from .environment import show_versions as show_versions
 from .errors import DataError as DataError
 from .errors import MetricError as MetricError
 from .errors import MissingExtraError as MissingExtraError

@@ -22,6 +22,7 @@ from swaprank.cli.cmd_report import report
 from swaprank.cli.cmd_reproduce import reproduce
 from swaprank.cli.cmd_train import train
 from swaprank.cli.cmd_tune import tune
+from swaprank.cli.cmd_warm import warm
 from swaprank.cli.verbosity import with_verbosity
 from swaprank.errors import SwaprankError
 from swaprank.version import __version__
@@ -35,7 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 COMMANDS = {
-    "Getting started": (demo, info, generate),
+    "Getting started": (demo, info, generate, warm),
     "Training and prediction": (train, tune, cv, combine, predict),
     "Evaluation": (evaluate, compare, report),
     "Analysis": (explain, certify, reproduce),

@@ -14,23 +14,28 @@ def info(
     file: InfoFile = None,
     ranker: Annotated[str | None, typer.Option(help="List the parameters of this ranker.", show_default=False)] = None,
     rankers: Annotated[bool, typer.Option("--rankers", help="List all rankers.")] = False,
+    environment: Annotated[
+        bool, typer.Option("--environment", help="Show versions, the CPU level, threads and compiled kernels.")
+    ] = False,
     json: AsJson = False,
 ) -> None:
-    """Describe a data file or a model, or list the rankers and their parameters.
+    """Describe a data file or a model, list the rankers and their parameters, or show the environment.
 
     For data: sizes, list lengths, labels, missing values and constant features.
     For a model: its kind, its metric values during training, and its parameters.
     """
-    if (file is not None) + (ranker is not None) + rankers != 1:
-        raise typer.BadParameter("give exactly one of FILE, --ranker NAME and --rankers.")
+    if (file is not None) + (ranker is not None) + rankers + environment != 1:
+        raise typer.BadParameter("give exactly one of FILE, --ranker NAME, --rankers and --environment.")
     if file is not None:
         from swaprank.cli.rankings import is_model
 
         (_show_model if is_model(file) else _show_data)(str(file), json)
     elif ranker is not None:
         _show_parameters(ranker, json)
-    else:
+    elif rankers:
         _show_rankers(json)
+    else:
+        _show_environment(json)
 
 
 def _show_data(file: str, json: bool) -> None:
@@ -47,6 +52,13 @@ def _show_model(file: str, json: bool) -> None:
 
     summary = summarize_model(load(file))
     print_result(summary.to_json() if json else summary.to_text())
+
+
+def _show_environment(json: bool) -> None:
+    from swaprank.environment import environment, environment_text
+    from swaprank.rendering.json_values import json_text
+
+    print_result(json_text(environment()) if json else environment_text())
 
 
 def _show_rankers(json: bool) -> None:

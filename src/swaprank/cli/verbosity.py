@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import Annotated, Any
 
 import typer
 
-from swaprank.cli.output import Verbosity, verbosity
+from swaprank.cli.output import Verbosity, print_detail, verbosity
 
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print every step to standard error.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only results.")]
@@ -29,6 +30,14 @@ def with_verbosity(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.BadParameter("--verbose and --quiet exclude each other.")
         verbosity.set(Verbosity.VERBOSE if verbose else Verbosity.QUIET if quiet else Verbosity.NORMAL)
         command(*arguments, **options)
+        _say_if_kernels_are_lost()
 
     setattr(run, "__signature__", signature.replace(parameters=[*signature.parameters.values(), *added]))  # noqa: B010
     return run
+
+
+def _say_if_kernels_are_lost() -> None:
+    """Say why the next run will compile again, if this one compiled and could not save."""
+    cache = sys.modules.get("swaprank.compilation.cache")
+    if cache and cache.STORAGE.n_compiled and cache.STORAGE.problem:
+        print_detail(f"{cache.STORAGE.n_compiled} compiled kernels could not be saved: {cache.STORAGE.problem}.")

@@ -36,15 +36,19 @@ def _user_caches() -> Path:
 
 
 def is_trusted(folder: Path) -> bool:
-    """Whether only this user, or the owner of the package, or root can write to the folder."""
+    """Whether only this user, the owner of the package or root can write to the folder.
+
+    In the package, a group may that can also write to the source code.
+    """
     try:
         found = folder.stat()
     except OSError:
         return False
     if not hasattr(os, "getuid"):
         return True
-    owners = {0, os.getuid(), PACKAGED.parent.stat().st_uid}
-    return found.st_uid in owners and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    package = PACKAGED.parent.stat()
+    others = stat.S_IWOTH | (stat.S_IWGRP & ~package.st_mode if folder == PACKAGED else stat.S_IWGRP)
+    return found.st_uid in {0, os.getuid(), package.st_uid} and not found.st_mode & others
 
 
 def make_private(folder: Path) -> None:
