@@ -21,6 +21,7 @@ from typing import Any, final
 
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
+from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
 
 from swaprank.compilation.places import PACKAGED, cache_folder, is_trusted, make_private
@@ -131,7 +132,10 @@ def _compiler() -> str:
 
 
 def _type_parts(numba_type: Any) -> Iterator[str]:
-    """A type by name, with the names of its fields: two fields that changed places are another type."""
+    """A type by name, its fields by name, since two that changed places are another type, and its kernels."""
     yield f"{numba_type} {getattr(numba_type, 'fields', '')}"
+    for value in vars(getattr(numba_type, "instance_class", object)).values():
+        if isinstance(value, Dispatcher):
+            yield stamp(value.py_func)
     for field in getattr(numba_type, "types", ()):
         yield from _type_parts(field)

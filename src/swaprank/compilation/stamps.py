@@ -89,10 +89,6 @@ def _value_parts(value: Any, seen: set[Any]) -> Iterator[str]:
         definition = value._defn if isinstance(value, _Intrinsic) else value
         yield _file_contents(inspect.getfile(definition))
         yield from _parts(definition, seen)
-    elif isinstance(value, dict):
-        for key in sorted(value, key=str):
-            yield str(key)
-            yield from _value_parts(value[key], seen)
     elif isinstance(value, type):
         fields = inspect.get_annotations(value) if hasattr(value, "_fields") else {}
         yield f"{value.__module__}.{value.__qualname__} {fields}"

@@ -80,7 +80,7 @@ def _folder() -> Path:
 def compile_for(name: str, folder: Path) -> None:
     """Compile for one ranker, in this process, and save to the folder."""
     STORAGE.saved_to = folder
-    train, vali = random_net((20, 10), n_documents=10, n_features=4, random_state=0)
+    train, vali = random_net((40, 10), n_documents=20, n_features=4, random_state=0)  # more than 256 values per feature
     if name == SHARED_WORK:
         with TemporaryDirectory() as place:
             write_letor(train, Path(place) / "train.txt")

@@ -18,7 +18,6 @@ from swaprank.nets.epochs import Documents, train_epoch
 from swaprank.nets.optimizers import Optimizer, Stepper, make_stepper
 from swaprank.nets.pair_epochs import train_pair_epoch, training_pairs
 from swaprank.objectives.objective import BoundObjective
-from swaprank.objectives.query_gradients import KERNELS
 from swaprank.objectives.ranknet_queries import GivenPairsArrays, LongRankNetArrays, RankNetArrays
 
 Training = Literal["factored", "pairs", "online"]
@@ -127,7 +126,7 @@ def _objective_arrays(bound: BoundObjective, training: Training) -> Any:
         if not isinstance(arrays, RankNetArrays | LongRankNetArrays | GivenPairsArrays):
             raise ParameterError(f"training='{training}' goes pair by pair, which only RankNet's objective does.")
         return training_pairs(arrays, len(bound.indptr) - 1)
-    if type(arrays) not in KERNELS:
+    if not hasattr(type(arrays), "gradients"):
         raise ParameterError(
             f"{type(bound).__name__.removeprefix('Bound')}Objective trains trees only: its gradient of one query "
             "depends on the scores of all queries. For a net, give a SmoothObjective."

@@ -22,15 +22,11 @@ from swaprank.kernels import kernel
 
 Kernel = TypeVar("Kernel", bound=Callable[..., None])
 
-KERNELS: dict[type, Callable[..., None]] = {}
-"""The kernel of each class of arrays."""
-
-
 def gradients_of(arrays: type) -> Callable[[Kernel], Kernel]:
-    """Register the kernel that computes gradients from this class of arrays."""
+    """Make a kernel the one that computes gradients from this class of arrays: an attribute of the class."""
 
     def register(kernel: Kernel) -> Kernel:
-        KERNELS[arrays] = kernel
+        arrays.gradients = kernel  # type: ignore[attr-defined]
         return kernel
 
     return register
@@ -40,7 +36,7 @@ def query_gradients(
     arrays: Any, indptr: Ints, scores: Floats, first: int, last: int, grad: Floats, hess: Floats
 ) -> None:
     """Write gradient and hessian of the queries from first to last; `scores` has all documents."""
-    KERNELS[type(arrays)](arrays, indptr, scores, first, last, grad, hess)
+    type(arrays).gradients(arrays, indptr, scores, first, last, grad, hess)
 
 
 @overload(query_gradients)
@@ -48,7 +44,7 @@ def _query_gradients(
     arrays: Any, indptr: Any, scores: Any, first: Any, last: Any, grad: Any, hess: Any
 ) -> Callable[..., None]:
     """`query_gradients` as kernels call it."""
-    chosen = KERNELS[arrays.instance_class]
+    chosen = arrays.instance_class.gradients
 
     # Numba wants the same parameters as above, with the same annotations.
     def call(arrays: Any, indptr: Any, scores: Any, first: Any, last: Any, grad: Any, hess: Any) -> None:
