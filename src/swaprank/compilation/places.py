@@ -52,9 +52,10 @@ def is_trusted(folder: Path) -> bool:
 
 
 def make_private(folder: Path) -> None:
-    """Make the folder, writable by its owner only; raises OSError if that can't be."""
+    """Make the folder if there is none, writable by its owner only; raises OSError if it exists and others can write.
+
+    Such a folder is not made private now: others may have put files into it.
+    """
     folder.mkdir(parents=True, exist_ok=True, mode=0o755)
-    if hasattr(os, "getuid") and folder.stat().st_uid == os.getuid():
-        folder.chmod(folder.stat().st_mode & ~(stat.S_IWGRP | stat.S_IWOTH))
     if not is_trusted(folder):
         raise PermissionError(f"others can write to {folder}")
