@@ -12,7 +12,7 @@ import os
 import pickle
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -26,6 +26,7 @@ from numba.core.serialize import dumps
 
 from swaprank.compilation.places import PACKAGED, cache_folder, is_trusted, make_private
 from swaprank.compilation.stamps import compiler_stamp, digest_of, stamp
+from swaprank.compilation.turns import Turn
 
 _DAY = 86_400.0
 _UNUSED_DAYS = 90
@@ -44,6 +45,7 @@ class Storage:
         """Why compiled kernels are not saved, if they are not."""
         self.n_compiled = 0
         """Number of kernels that this process compiled."""
+        self.turn = Turn()
 
     def folders(self) -> list[Path]:
         """The folders that kernels are loaded from."""
@@ -60,19 +62,27 @@ class Storage:
                     return payload
         return None
 
+    def take_turn(self, name: str) -> None:
+        """Wait until no other process compiles this kernel."""
+        if self.saved_to and self.problem is None:
+            try:
+                make_private(self.saved_to)
+                self.turn.take(self.saved_to, name)
+            except OSError as error:
+                self.problem = str(error)
+
     def save(self, name: str, payload: bytes) -> None:
         """Write a file, whole or not at all. A full disk or a read-only folder is no error."""
-        if self.saved_to is None:
+        if self.saved_to is None or self.problem:
             return
         try:
-            if self.problem is None:
-                make_private(self.saved_to)
-                with NamedTemporaryFile(dir=self.saved_to, suffix=".part", delete=False) as part:
-                    part.write(hashlib.sha256(payload).digest() + payload)
-                Path(part.name).chmod(0o644)
-                os.replace(part.name, self.saved_to / name)
-                if self.saved_to != PACKAGED:
-                    _delete_unused(self.saved_to)
+            make_private(self.saved_to)
+            with NamedTemporaryFile(dir=self.saved_to, suffix=".part", delete=False) as part:
+                part.write(hashlib.sha256(payload).digest() + payload)
+            Path(part.name).chmod(0o644)
+            os.replace(part.name, self.saved_to / name)
+            if self.saved_to != PACKAGED:
+                _delete_unused(self.saved_to)
         except OSError as error:
             self.problem = str(error)
 
@@ -91,7 +101,7 @@ def _delete_unused(folder: Path) -> None:
     latest = time.time() - _UNUSED_DAYS * _DAY
     for path in folder.iterdir():
         with suppress(OSError):
-            if path.suffix in (".kernel", ".part") and path.stat().st_mtime < latest:
+            if path.suffix in (".kernel", ".lock", ".part") and path.stat().st_mtime < latest:
                 path.unlink()
 
 
@@ -105,7 +115,11 @@ class KernelCache(NullCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled kernel for a signature; None if it must be compiled."""
-        payload = STORAGE.load(self._file_name(sig))
+        name = self._file_name(sig)
+        payload = STORAGE.load(name)
+        if payload is None:
+            STORAGE.take_turn(name)
+            payload = STORAGE.load(name)  # Another process may have compiled it meanwhile.
         if payload is None:
             STORAGE.n_compiled += 1
             return None
@@ -117,6 +131,14 @@ class KernelCache(NullCache):
         # Constants that are addresses, as of large global arrays, hold in this process only.
         if not data.library.has_dynamic_globals:
             STORAGE.save(self._file_name(sig), dumps(data._reduce()))
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Whatever happens inside, other processes may compile afterwards."""
+        try:
+            yield
+        finally:
+            STORAGE.turn.end()
 
     def _file_name(self, sig: Any) -> str:
         function = self.function

@@ -182,7 +182,7 @@ class Kernel(Dispatcher):
         """Machine code for a signature, from the cache or compiled."""
         known = len(self.overloads)
         # Numba's own functions, such as np.empty, are compiled for the level, too.
-        with target_override(_NAME):
+        with global_compiler_lock, target_override(_NAME), self._cache.turn():
             entry_point = super().compile(sig)
         for compiled in list(self.overloads.values())[known:]:
             for environment in compiled._find_referenced_environments():
