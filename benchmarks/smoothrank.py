@@ -30,15 +30,15 @@ import numpy as np
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.kernels import vector_kernel
+from swaprank.elementary import exp2
+from swaprank.kernels import kernel
 from swaprank.objectives.smooth import SmoothObjective
-from swaprank.objectives.smooth_exponential import exp2
 
 CASES = [(63, 152, "ndcg@50"), (63, 152, "ndcg"), (63, 152, "map"), (100, 1000, "ndcg@50"), (100, 1000, "ndcg")]
 N_AT_ONCE = 512
 
 
-@vector_kernel
+@kernel
 def exponentials(x: Floats, n: int, e: Floats) -> None:
     """Compute n exponentials, of x repeatedly."""
     for _ in range(n // len(x)):

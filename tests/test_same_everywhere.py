@@ -14,7 +14,7 @@ import pytest
 
 from swaprank.compilation.levels import VARIABLE, cpu_levels
 
-TRAIN = '''
+TRAIN = """
 import sys
 from pathlib import Path
 
@@ -50,13 +50,12 @@ for name, ranker in rankers.items():
     (folder / f"{name}.scores").write_bytes(ranker.predict(vali).tobytes())
 for name, part in {"train": train, "vali": vali}.items():
     (folder / f"{name}.data").write_bytes(part.features.tobytes() + part.labels.tobytes())
-'''
-
+"""
 
 
 def old_cpu() -> dict[str, str]:
     """Environment variables that make this CPU look like an old one."""
-    from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__  # type: ignore[attr-defined]
+    from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__  # type: ignore[import-not-found]
 
     optional = [name for name in __cpu_dispatch__ if __cpu_features__.get(name)]
     no_variants = ",".join(f"-{name}" for name in ("AVX2", "FMA", "FMA4", "AVX512F", "AVX512VL", "AVX2_Usable", "ERMS"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from swaprank.arrays import Floats
+from swaprank.arrays import Floats, Ints
 from swaprank.kernels import kernel
 
 LOG2_E = 1.4426950408889634
@@ -143,16 +143,18 @@ def power(x: float, n: int) -> float:
 
 @kernel
 def exps2(values: Floats) -> Floats:
-    """2^y of every value, from -1000 to 1000.
+    """2^y of every value; infinite where it is too large.
 
     >>> import numpy as np
     >>> from swaprank.elementary import exps2
-    >>> exps2(np.array([0.0, 3.0, -1.0])).tolist()
-    [1.0, 8.0, 0.5]
+    >>> exps2(np.array([0.0, 3.0, -1.0, 2000.0])).tolist()
+    [1.0, 8.0, 0.5, inf]
     """
     results = np.empty(len(values))
     for i in range(len(values)):
-        results[i] = exp2(values[i])
+        y = min(max(values[i], -1200.0), 1200.0)
+        beyond = 200.0 if y > 1000.0 else (-200.0 if y < -1000.0 else 0.0)
+        results[i] = exp2(y - beyond) * exp2(beyond)
     return results
 
 
@@ -168,4 +170,19 @@ def logs2(values: Floats) -> Floats:
     results = np.empty(len(values))
     for i in range(len(values)):
         results[i] = log2(values[i])
+    return results
+
+
+@kernel
+def powers(x: float, exponents: Ints) -> Floats:
+    """x to the power of every exponent, which are not negative.
+
+    >>> import numpy as np
+    >>> from swaprank.elementary import powers
+    >>> powers(0.5, np.array([0, 1, 3])).tolist()
+    [1.0, 0.5, 0.125]
+    """
+    results = np.empty(len(exponents))
+    for i in range(len(exponents)):
+        results[i] = power(x, exponents[i])
     return results

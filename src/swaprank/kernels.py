@@ -28,11 +28,6 @@ def inlined_kernel(function: Function) -> Function:
     return _compiled(function, forceinline=True)
 
 
-def vector_kernel(function: Function) -> Function:
-    """A kernel in which the compiler may reorder sums, the same way in every run, to vectorize loops."""
-    return _compiled(function, fastmath={"reassoc": True, "nsz": True, "nnan": True})
-
-
 def _compiled(function: Function, **options: Any) -> Function:
     options |= {"nopython": True, "nogil": True, "error_model": "numpy"}
     compiled: Any = Kernel(function, targetoptions=options)

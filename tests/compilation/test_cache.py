@@ -162,7 +162,9 @@ def test_a_cache_that_root_made_helps_a_user_who_cannot_write_to_it(kernels: Ker
     become = f"{compile_one}\nimport os; os.setgid(1234); os.setuid(1234)"
     assert kernels.run(become, HOME="/nonexistent") == "9.0 1"
     kernels.edit("helper", "FACTOR = 2.0", "FACTOR = 3.0")
-    say = "import atexit; atexit.register(lambda: print(STORAGE.problem)); from swaprank.compilation.cache import STORAGE"
+    say = (
+        "import atexit; atexit.register(lambda: print(STORAGE.problem)); from swaprank.compilation.cache import STORAGE"
+    )
     result, problem = kernels.run(f"{become}\n{say}", HOME="/nonexistent").splitlines()
     assert result == "14.0 1"
     assert "Permission denied" in problem

@@ -8,7 +8,6 @@ machines, and any number of processes may share them.
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
 import time
 from collections.abc import Iterator
@@ -80,7 +79,7 @@ class Storage:
             with NamedTemporaryFile(dir=self.saved_to, suffix=".part", delete=False) as part:
                 part.write(hashlib.sha256(payload).digest() + payload)
             Path(part.name).chmod(0o644)
-            os.replace(part.name, self.saved_to / name)
+            Path(part.name).replace(self.saved_to / name)
             if self.saved_to != PACKAGED:
                 _delete_unused(self.saved_to)
         except OSError as error:

@@ -61,7 +61,7 @@ class KernelLibrary(codegen.JITCodeLibrary):
         self._finalize_final_module()
 
     def serialize_using_object_code(self) -> Any:
-        """Machine code and the names that it defines. Numba adds the LLVM code, for callers; they have the inner one."""
+        """Machine code and the names that it defines. Numba adds LLVM code for callers; ours have the inner kernel."""
         self._ensure_finalized()
         names = [function.name for function in self.get_defined_functions()]
         return self.name, "object", (self._get_compiled_object(), names)

@@ -98,7 +98,7 @@ def compile_for(name: str, folder: Path) -> None:
 
 def _trained(name: str, train: Any) -> Any:
     kind = ranker_class(name)
-    rounds = {kind.rounds_parameter: 2} if kind.rounds_parameter else {}
+    rounds: dict[str, Any] = {kind.rounds_parameter: 2} if kind.rounds_parameter else {}
     if kind.made_of_rankers:
         rounds = {"members": [_trained("linear_regression", train), _trained("mart", train)]}
     return kind(**rounds).fit(train)

@@ -11,6 +11,7 @@ import numpy as np
 
 from swaprank.arrays import Floats, Ints
 from swaprank.data.grouping import longest_list, sum_by_query
+from swaprank.elementary import exp2, exps2
 from swaprank.errors import MetricError
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.metric_options import DISCOUNTS, tabulate
@@ -118,7 +119,7 @@ class ERR(Cascade):
                 f"write err(max_label={largest:g}) for a larger scale."
             )
         # (2^l - 1) / 2^max_label, written so that no power overflows.
-        return np.asarray(np.exp2(np.maximum(labels, 0.0) - self.max_label) - np.exp2(-float(self.max_label)))
+        return exps2(np.maximum(labels, 0.0) - self.max_label) - exp2(-float(self.max_label))
 
     def discounts(self, ranks: Ints) -> Floats:
         """See `Cascade`."""

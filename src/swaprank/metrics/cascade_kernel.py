@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from swaprank.arrays import Floats, Ints
+from swaprank.elementary import log
 from swaprank.kernels import kernel
 
 
@@ -49,7 +48,7 @@ def ranks_reached(stops: Floats, reach: int) -> int:
         return reach
     if passing <= 0.0:
         return 1
-    return min(reach, 1 + int(np.log(1e-18) / np.log(passing)))
+    return min(reach, 1 + int(log(1e-18) / log(passing)))
 
 
 @kernel

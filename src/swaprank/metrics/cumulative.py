@@ -11,6 +11,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Floats, Ints, contiguous_floats
 from swaprank.data.grouping import longest_list, sum_by_query
+from swaprank.elementary import powers
 from swaprank.errors import MetricError
 from swaprank.metrics.cumulative_kernel import best_cumulative
 from swaprank.metrics.metric import Metric
@@ -232,7 +233,7 @@ class RBP(RelevanceSum):
 
     def discounts(self, ranks: Ints) -> Floats:
         """See `Cumulative`."""
-        return (1.0 - self.p) * np.power(float(self.p), ranks - 1)
+        return (1.0 - self.p) * powers(float(self.p), ranks - 1)
 
     def divisors(self, gains: Floats, indptr: Ints, discounts: Floats) -> float:
         """See `Cumulative`."""

@@ -10,13 +10,14 @@ from typing import Any, final
 import numpy as np
 
 from swaprank.arrays import AnyArray, Floats, Ints
+from swaprank.elementary import exps2, logs2
 from swaprank.errors import MetricError, did_you_mean
 
 
 def _exp2_gain(labels: Floats) -> Floats:
     # A negative label (spam in TREC) has gain 0, as in trec_eval.
     with np.errstate(over="ignore"):
-        return np.exp2(np.maximum(labels, 0.0)) - 1.0
+        return exps2(np.maximum(labels, 0.0)) - 1.0
 
 
 def _linear_gain(labels: Floats) -> Floats:
@@ -24,12 +25,11 @@ def _linear_gain(labels: Floats) -> Floats:
 
 
 def _log2_discount(ranks: Ints) -> Floats:
-    logarithms: Floats = np.log2(ranks + 1.0)
-    return 1.0 / logarithms
+    return 1.0 / logs2(np.asarray(ranks + 1.0))
 
 
 def _letor_discount(ranks: Ints) -> Floats:
-    return 1.0 / np.log2(np.maximum(ranks, 2))
+    return 1.0 / logs2(np.maximum(ranks, 2.0))
 
 
 GAINS: dict[str, Callable[[Floats], Floats]] = {"exp2": _exp2_gain, "linear": _linear_gain}

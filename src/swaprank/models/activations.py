@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from swaprank.kernels import kernel, vector_kernel
+from swaprank.kernels import kernel
 from swaprank.models.layers import Reals
 
 Activation = Literal["tanh", "sigmoid", "relu"]
@@ -30,7 +30,7 @@ def activate(activation: int, values: Reals) -> None:
         _tanh(1.0, values)
 
 
-@vector_kernel
+@kernel
 def _tanh(factor: float, values: Reals) -> None:
     """tanh(factor x) to nearly full precision, in a loop that vectorizes; a loop over the C library's tanh does not.
 

@@ -15,7 +15,12 @@ from typing import Any, Literal, final
 import numpy as np
 
 from swaprank.arrays import AnyArray, Features, Floats, row_blocks
+from swaprank.elementary import exp, power
 from swaprank.errors import DataError, ModelFileError
+from swaprank.kernels import kernel as numba_kernel
+from swaprank.lanes import dot
+from swaprank.models.eigenvectors import eigenvectors
+from swaprank.models.products import inner_products
 from swaprank.models.scaling import Units, fill_missing
 from swaprank.seeds import random_generator
 
@@ -45,7 +50,8 @@ class KernelMap:
         mapped = np.empty((len(features), self.projection.shape[1]), np.float32)
         for block in row_blocks(len(features), _BLOCK_ROWS):
             scaled = _standardized(features[block], self.units)
-            values = _kernel(self.kernel, self.gamma, self.degree, scaled, self.landmarks) @ self.projection
+            similarities = _kernel(self.kernel, self.gamma, self.degree, scaled, self.landmarks)
+            values = _inner_products(similarities, np.ascontiguousarray(self.projection.T))
             _check_size(values, float(np.finfo(np.float32).max), self.kernel)
             mapped[block] = values
         return mapped
@@ -86,11 +92,10 @@ def fit_kernel_map(
         gamma = 1.0 / max(1, int(np.count_nonzero(units.factor)))
     gram = _kernel(kernel, gamma, degree, landmarks, landmarks)
     _check_size(gram, float(np.finfo(np.float64).max), kernel)
-    eigenvalues, vectors = np.linalg.eigh(gram)
-    # Eigenvalues that are rounding errors are left out. The largest come first, and signs are fixed.
-    used = np.flatnonzero(eigenvalues > eigenvalues[-1] * 1e-9)[::-1]
-    vectors = vectors[:, used] * np.where(vectors[np.abs(vectors[:, used]).argmax(axis=0), used] < 0, -1.0, 1.0)
-    return KernelMap(kernel, float(gamma), int(degree), units, landmarks, vectors / np.sqrt(eigenvalues[used]))
+    eigenvalues, vectors = eigenvectors(gram)
+    used = eigenvalues > eigenvalues[0] * 1e-9  # the others are rounding errors
+    projection = (vectors[used] / np.sqrt(eigenvalues[used])[:, None]).T
+    return KernelMap(kernel, float(gamma), int(degree), units, landmarks, np.ascontiguousarray(projection))
 
 
 def kernel_map_from_arrays(arrays: Mapping[str, AnyArray], meta: Mapping[str, Any]) -> KernelMap:
@@ -131,9 +136,35 @@ def _standardized(features: Features, units: Units) -> Floats:
 
 
 def _kernel(kernel: Kernel, gamma: float, degree: int, x: Floats, z: Floats) -> Floats:
-    from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
-
+    products = _inner_products(x, z)
     if kernel == "rbf":
-        return np.asarray(rbf_kernel(x, z, gamma=gamma))
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(polynomial_kernel(x, z, degree=degree, gamma=gamma, coef0=1.0))
+        rbf_of_products(gamma, x, z, products)
+    else:
+        polynomial_of_products(gamma, degree, products)
+    return products
+
+
+def _inner_products(x: Floats, z: Floats) -> Floats:
+    products = np.empty((len(x), len(z)))
+    inner_products(z, np.zeros(len(z)), x, products)
+    return products
+
+
+@numba_kernel
+def rbf_of_products(gamma: float, x: Floats, z: Floats, products: Floats) -> None:
+    """exp(-gamma |x_i - z_j|²) in place of the products x_i'z_j."""
+    sizes = np.empty(len(z))
+    for j in range(len(z)):
+        sizes[j] = dot(z[j], z[j])
+    for i in range(len(x)):
+        size = dot(x[i], x[i])
+        for j in range(len(z)):
+            products[i, j] = exp(-gamma * max(0.0, size + sizes[j] - 2.0 * products[i, j]))
+
+
+@numba_kernel
+def polynomial_of_products(gamma: float, degree: int, products: Floats) -> None:
+    """(gamma x_i'z_j + 1)^degree in place of the products x_i'z_j."""
+    for i in range(len(products)):
+        for j in range(products.shape[1]):
+            products[i, j] = power(gamma * products[i, j] + 1.0, degree)

@@ -10,6 +10,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Features, Floats, Ints
 from swaprank.errors import ModelFileError
+from swaprank.lanes import dot
 from swaprank.models.model import Importances, Model, ModelParts
 from swaprank.models.perturbation import LinearPerturbation, Perturbation, weight_slopes
 from swaprank.models.projection import project
@@ -63,7 +64,7 @@ class LinearModel(Model):
         """See `Model`; the average document has the mean value of every feature."""
         shares = np.empty((len(features), self.n_features + 1))
         shares[:, :-1] = (fill_missing(features, self.missing) - self.missing.astype(np.float64)) * self.weights
-        shares[:, -1] = self.missing @ self.weights
+        shares[:, -1] = dot(self.missing, self.weights)
         return shares
 
     def perturb(self, features: Features, rows: Ints, base: Floats) -> Perturbation:

@@ -17,7 +17,8 @@ from swaprank.models.activations import ACTIVATIONS, activate
 from swaprank.models.layers import Layers, Reals, count_units, count_weights, layer_weights, make_layers
 from swaprank.models.model import Model, ModelParts
 from swaprank.models.perturbation import Chunks, LinearPerturbation, Perturbation, ScoresAlong, weight_slopes
-from swaprank.models.propagation import forward, outputs, rows_in_block, sums
+from swaprank.models.products import inner_products
+from swaprank.models.propagation import forward, outputs, rows_in_block
 from swaprank.models.scaling import Scaling, scale_rows, scaled_rows
 from swaprank.threads import row_chunks, run_in_threads, thread_count
 
@@ -173,10 +174,10 @@ class NetPerturbation(Perturbation):
         layers = self.net.layers
         inputs = scaled_rows(self.features, self.rows[first:last], self.net.scaling)
         sums_here, slopes, values = (np.empty((len(inputs), layers.sizes[1]), np.float32) for _ in range(3))
-        sums(*layer_weights(layers, self.net.weights)[0], inputs, sums_here)
+        inner_products(*layer_weights(layers, self.net.weights)[0], inputs, sums_here)
         for number, directions in chunks:
             for at, direction in enumerate(directions.astype(np.float32)):
-                sums(*layer_weights(layers, direction)[0], inputs, slopes)
+                inner_products(*layer_weights(layers, direction)[0], inputs, slopes)
                 for k, step in enumerate(steps):
                     np.multiply(slopes, np.float32(step), out=values)
                     np.add(values, sums_here, out=values)
@@ -190,7 +191,7 @@ class NetPerturbation(Perturbation):
             activate(layers.activation, values.reshape(-1))
             above = np.empty((len(values), len(matrix)), np.float32)
             if len(biases):
-                sums(matrix, biases, values, above)
+                inner_products(matrix, biases, values, above)
             else:
                 outputs(matrix[0], values, above[:, 0])
             values = above

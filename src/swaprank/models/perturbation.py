@@ -16,7 +16,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Features, Floats, Ints
 from swaprank.models.model import Model
-from swaprank.models.propagation import sums
+from swaprank.models.products import inner_products
 
 Chunks = Iterator[tuple[int, Floats]]
 """Groups of directions: the number of the first one, and one direction per row."""
@@ -82,7 +82,7 @@ def weight_slopes(inputs: Callable[[Ints], Features], rows: Ints) -> Callable[[i
         def products(directions: Floats) -> AnyArray:
             matrix = directions.astype(np.float32)
             values = np.empty((len(X), len(matrix)), np.float32)
-            sums(matrix, np.zeros(len(matrix), np.float32), X, values)
+            inner_products(matrix, np.zeros(len(matrix), np.float32), X, values)
             return values
 
         return products

@@ -6,7 +6,8 @@ import numpy as np
 
 from swaprank.arrays import Features, Floats
 from swaprank.data.features import read_only
-from swaprank.kernels import kernel, vector_kernel
+from swaprank.kernels import kernel
+from swaprank.lanes import dot
 from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 _BLOCK = 4096
@@ -16,14 +17,11 @@ _MIN_VALUES_PER_THREAD = 500_000
 """Values of X per thread, at least."""
 
 
-@vector_kernel
+@kernel
 def project_rows(X: Features, weights: Floats, first: int, last: int, scores: Floats) -> None:
     """scores[r] = sum_f X[r, f] w_f for the rows from first to last."""
     for r in range(first, last):
-        row, total = X[r], 0.0
-        for f in range(len(weights)):
-            total += row[f] * weights[f]
-        scores[r] = total
+        scores[r] = dot(X[r], weights)
 
 
 @kernel

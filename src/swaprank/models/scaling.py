@@ -24,6 +24,7 @@ _BLOCK_ROWS = 512
 """Rows per block of statistics. Blocks are added in the same order for any number of threads."""
 
 _FILL_ROWS = 8192
+_LN2 = 0.6931471805599453
 
 
 class Scaling(NamedTuple):
@@ -53,7 +54,7 @@ def signed_log(x: float) -> float:
     q = s * s
     series = 1 / 9 + q * (1 / 11 + q * (1 / 13 + q * (1 / 15 + q * (1 / 17))))
     series = 1.0 + q * (1 / 3 + q * (1 / 5 + q * (1 / 7 + q * series)))
-    value = k * np.log(2.0) + 2.0 * s * series
+    value = k * _LN2 + 2.0 * s * series
     # NaN stays NaN: the bits of a NaN would give a number.
     signed: float = value if x >= 0.0 else (-value if x < 0.0 else x)
     return signed

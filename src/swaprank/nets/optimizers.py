@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from swaprank.arrays import Floats
+from swaprank.elementary import power
 from swaprank.kernels import kernel
 from swaprank.models.layers import Reals
 
@@ -57,8 +58,8 @@ def step(stepper: Stepper, rate: float, n: int, gradient: Reals, weights: Reals)
     stepper.clock[0] += 1.0
     if stepper.optimizer == ADAM:
         t = stepper.clock[0]
-        rate /= 1.0 - np.exp(t * np.log(_MEAN))
-        root = np.sqrt(1.0 - np.exp(t * np.log(_SQUARE)))
+        rate /= 1.0 - power(_MEAN, int(t))
+        root = np.sqrt(1.0 - power(_SQUARE, int(t)))
         part, keep, part_square, keep_square = real(1 - _MEAN), real(_MEAN), real(1 - _SQUARE), real(_SQUARE)
         length, least = real(rate * root), real(_LEAST * root)
         for w in range(len(weights)):

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
+from swaprank.elementary import exp
 from swaprank.kernels import kernel
 from swaprank.models.layers import Layers, Reals
 from swaprank.models.propagation import backward, forward
@@ -76,7 +77,7 @@ def train_pairs(
         two.X[0], two.X[1] = scaled[i - start], scaled[j - start]
         forward(layers, weights, two.X, two.units)
         margin = sigma * (documents.base[i] - documents.base[j] + two.units[-2] - two.units[-1])
-        delta = sigma * (1.0 / (1.0 + np.exp(-margin)) - targets[pair])
+        delta = sigma * (1.0 / (1.0 + exp(-margin)) - targets[pair])
         any_gradient |= delta != 0.0
         two.deltas[0, 0], two.deltas[0, 1] = delta, -delta
         if len(documents.weights) > 0:

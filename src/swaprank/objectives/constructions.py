@@ -28,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
+from swaprank.elementary import exp, log2
 from swaprank.kernels import kernel
 from swaprank.metrics.families import WORK_ROWS, list_value, prepare_swaps, rows_that_count, swap_gain_rows
 from swaprank.metrics.ordering import rank_documents
@@ -68,7 +69,7 @@ def add_pair(
         weight /= LEAST_DISTANCE + abs(scores[i] - scores[j])
     better, worse = (i, j) if gains[i] > gains[j] else (j, i)
     margin = sigma * (scores[better] - scores[worse])
-    small = np.exp(-abs(margin))
+    small = exp(-abs(margin))
     pair_grad = sigma * weight * (small if margin > 0.0 else 1.0) / (1.0 + small)
     pair_hess = sigma * sigma * weight * small / (1.0 + small) ** 2
     g[better] -= pair_grad
@@ -211,7 +212,7 @@ def construction_queries(
                 total = add_pair_construction(
                     construction, terms, query, sigma, normalize, ranked[:n], ordered[:n], swap, work, g, h
                 )
-        factor = np.log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
+        factor = log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
         for r in range(n):
             grad[order[r]] = factor * g[r]
             hess[order[r]] = factor * max(h[r], sigma * abs(g[r]) / LONGEST_STEP)

@@ -12,7 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
-from swaprank.kernels import kernel, vector_kernel
+from swaprank.elementary import exp, log2
+from swaprank.kernels import kernel
+from swaprank.lanes import WIDTH, load, spread, store, sum_lanes, where_positive
 from swaprank.metrics.families import WORK_ROWS, prepare_swaps, rows_reached, rows_that_count, swap_gain_rows
 from swaprank.metrics.ordering import rank_leading
 from swaprank.metrics.terms import CUMULATIVE, PAIRWISE, MetricTerms
@@ -52,7 +54,7 @@ def swap_weights(
             weights[row, j] = weight if better > 0.0 else (-weight if better < 0.0 else 0.0)
 
 
-@vector_kernel
+@kernel
 def add_pairs(
     terms: MetricTerms,
     query: int,
@@ -74,9 +76,10 @@ def add_pairs(
     With e_i = exp(sigma s_i), rho_ij = e_j / (e_i + e_j), so one division per pair serves rho and the normalization.
     Everything is in one function because Numba counts the references of every array that is passed on, atomically,
     which would cost as much as the pairs of a row. Indices are unsigned because an index that might be negative keeps
-    a loop from vectorizing. Sums may be reassociated, in the same way in every run.
+    a loop from vectorizing. e, weights, distance, g and h have room for eight more documents than a list: the last
+    lanes of a row are filled up with pairs of weight 0.
     """
-    total, norm, n, one = 0.0, 1.0 / terms.divisors[query], np.uint64(len(gains)), np.uint64(1)
+    sizes, norm, n, one = spread(0.0), 1.0 / terms.divisors[query], np.uint64(len(gains)), np.uint64(1)
     for upper in range(rows):
         i, row = np.uint64(upper), np.uint64(upper % ROWS_AT_ONCE)
         gain, score, mine, discount = gains[i], scores[i], e[i], discounts[i]
@@ -85,26 +88,27 @@ def add_pairs(
                 weights[row, j] = norm * (gain - gains[j]) * abs(discount - discounts[j])
         elif row == 0:
             swap_weights(terms, query, upper, min(upper + ROWS_AT_ONCE, rows), gains, work, weights)
+        for j in range(n, n + WIDTH):
+            weights[row, j] = 0.0
         if normalize:
             for j in range(i + one, n):
                 distance[j] = LEAST_DISTANCE + abs(score - scores[j])
-        row_grad, row_hess, row_size = 0.0, 0.0, 0.0
-        for j in range(i + one, n):
-            weight, other = weights[row, j], e[j]
+        row_grad, row_hess, first = spread(0.0), spread(0.0), row * np.uint64(weights.shape[1])
+        for j in range(i + one, n, WIDTH):
+            weight, other = load(weights, first + j), load(e, j)
             both = mine + other
             # rho (1 - rho), without the subtraction that would lose all digits where rho is nearly 1.
-            scaled = sigma * weight / (both * both * distance[j])
-            pair_grad = scaled * both * (other if weight > 0.0 else mine)
+            scaled = sigma * weight / (both * both * load(distance, j))
+            pair_grad = scaled * both * where_positive(weight, other, mine)
             pair_hess = sigma * abs(scaled) * mine * other
             row_grad += pair_grad
             row_hess += pair_hess
-            row_size += abs(pair_grad)
-            g[j] += pair_grad
-            h[j] += pair_hess
-        g[i] -= row_grad
-        h[i] += row_hess
-        total += row_size
-    return total
+            sizes += abs(pair_grad)
+            store(g, j, load(g, j) + pair_grad)
+            store(h, j, load(h, j) + pair_hess)
+        g[i] -= sum_lanes(row_grad)
+        h[i] += sum_lanes(row_hess)
+    return sum_lanes(sizes)
 
 
 @kernel
@@ -128,7 +132,7 @@ def add_wide_pairs(
         for j in range(i + 1, len(gains)):
             margin = sigma * (scores[i] - scores[j])
             weight = weights[0, j] / (LEAST_DISTANCE + abs(scores[i] - scores[j])) if normalize else weights[0, j]
-            small = np.exp(-abs(margin))
+            small = exp(-abs(margin))
             right = (margin > 0.0) == (weight > 0.0)
             pair_grad = sigma * weight * ((small if right else 1.0) / (1.0 + small))
             pair_hess = sigma * sigma * abs(weight) * small / (1.0 + small) ** 2
@@ -148,14 +152,9 @@ def lambda_queries(
     """Write grad and hess of the queries from first to last."""
     terms, sigma, normalize, longest = arrays.terms, arrays.sigma, arrays.normalize, longest_of(indptr, first, last)
     order, scratch = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    ranked, ordered, e, weights = (
-        np.empty(longest),
-        np.empty(longest),
-        np.empty(longest),
-        np.empty((ROWS_AT_ONCE, longest)),
-    )
-    g, h, work = np.empty(longest), np.empty(longest), np.empty((WORK_ROWS, longest + 1))
-    distance, discounts = np.ones(longest), np.zeros(longest)
+    ranked, ordered, work, room = np.empty(longest), np.empty(longest), np.empty((WORK_ROWS, longest + 1)), longest + 8
+    e, weights, distance, discounts = np.ones(room), np.empty((ROWS_AT_ONCE, room)), np.ones(room), np.zeros(longest)
+    g, h = np.zeros(room), np.zeros(room)
     for r in range(min(longest, len(terms.discounts))):
         discounts[r] = terms.discounts[r]
     for query in range(first, last):
@@ -174,7 +173,7 @@ def lambda_queries(
         for r in range(n):
             ranked[r] = terms.gains[order[r]]
             ordered[r] = scores[order[r]]
-            e[r] = np.exp(sigma * (ordered[r] - highest))
+            e[r] = exp(sigma * (ordered[r] - highest))
             lowest = min(lowest, ordered[r])
             g[r] = 0.0
             h[r] = 0.0
@@ -188,7 +187,7 @@ def lambda_queries(
             )  # fmt: skip
         else:
             total = add_wide_pairs(terms, query, rows, sigma, normalize, ranked[:n], ordered[:n], weights, work, g, h)
-        factor = np.log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
+        factor = log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
         for r in range(n):
             grad[order[r]] = factor * g[r]
             hess[order[r]] = factor * max(h[r], sigma * abs(g[r]) / LONGEST_STEP)

@@ -27,7 +27,8 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
-from swaprank.kernels import kernel, vector_kernel
+from swaprank.elementary import exp
+from swaprank.kernels import kernel
 from swaprank.metrics.ordering import rank_documents
 from swaprank.objectives.ranknet_pairs import add_list
 
@@ -40,11 +41,20 @@ BLOCK = 256
 _DEEPEST = 512
 """Size of the stack of halves: two splits at least halve a list, and no list has 2^64 documents."""
 
-_ANGLES = (np.arange(NODES) + 0.5) * np.pi / NODES
-_PLACES = np.cos(_ANGLES)
-"""Places of the nodes in a cell from -1 to 1: the zeros of the Chebyshev polynomial."""
-_WAVES = np.cos(np.outer(np.arange(NODES), _ANGLES))
-"""The Chebyshev polynomials (rows) at the nodes (columns)."""
+
+def _chebyshev_nodes() -> tuple[Floats, Floats]:
+    """cos((m + 1/2) pi / 12) and the polynomials there, by square roots and products: cosines differ between CPUs."""
+    doubled = np.array([np.sqrt(6.0) + np.sqrt(2.0), np.sqrt(8.0), np.sqrt(6.0) - np.sqrt(2.0)]) / 4.0
+    positive = np.sqrt((1.0 + np.concatenate((doubled, -doubled[::-1]))) / 2.0)
+    places = np.concatenate((positive, -positive[::-1]))
+    waves = [np.ones(NODES), places]
+    while len(waves) < NODES:
+        waves.append(2.0 * places * waves[-1] - waves[-2])
+    return places, np.array(waves)
+
+
+_PLACES, _WAVES = _chebyshev_nodes()
+"""Places of the nodes in a cell from -1 to 1, the zeros of the Chebyshev polynomial T_12; T_0 to T_11 (rows) there."""
 
 
 class Cells(NamedTuple):
@@ -84,12 +94,12 @@ def make_cells(z: Floats) -> Cells:
             nodes += 1
         elif stop - start <= NODES:
             for r in range(start, stop):
-                e[nodes], weight[nodes] = np.exp(z[r] - z[start]), 1.0
+                e[nodes], weight[nodes] = exp(z[r] - z[start]), 1.0
                 nodes += 1
         else:
             wave_moments(z[start:stop], z[start], width[cells], moments)
             for m in range(NODES):
-                e[nodes] = np.exp(0.5 * width[cells] * (1.0 + _PLACES[m]))
+                e[nodes] = exp(0.5 * width[cells] * (1.0 + _PLACES[m]))
                 total = 0.5 * moments[0]
                 for k in range(1, NODES):
                     total += _WAVES[k, m] * moments[k]
@@ -145,21 +155,26 @@ def interpolate_at_documents(
             h[order[r]] += 0.5 * h_waves[0] + t * h_now - h_last
 
 
-@vector_kernel
+@kernel
 def add_node_pairs(
-    mine: float, weight: float, half: float, q: float, e: Floats, weights: Floats, g: Floats, h: Floats
+    mine: float, weight: float, half: float, q: float, e: Floats, weights: Floats, pairs: Floats, g: Floats, h: Floats
 ) -> tuple[float, float]:
-    """Add the pairs of an upper node and a lower cell; q converts the lower cell's e to the base of the upper one."""
-    own_grad, own_hess = 0.0, 0.0
-    for j in range(len(e)):
+    """Add the pairs of an upper node and a lower cell; q converts the lower cell's e to the base of the upper one.
+
+    pairs: A work array, two numbers per lower node. The first loop vectorizes, the sums of the second are in order.
+    """
+    n = len(e)
+    for j in range(n):
         other = q * e[j]
         inverse = 1.0 / (mine + other)
-        pair_grad = ((1.0 - half) * mine - half * other) * inverse
-        pair_hess = (other * inverse) * (mine * inverse)
-        own_grad += weights[j] * pair_grad
-        own_hess += weights[j] * pair_hess
-        g[j] += weight * pair_grad
-        h[j] += weight * pair_hess
+        pairs[j] = ((1.0 - half) * mine - half * other) * inverse
+        pairs[n + j] = (other * inverse) * (mine * inverse)
+    own_grad, own_hess = 0.0, 0.0
+    for j in range(n):
+        own_grad += weights[j] * pairs[j]
+        own_hess += weights[j] * pairs[n + j]
+        g[j] += weight * pairs[j]
+        h[j] += weight * pairs[n + j]
     return own_grad, own_hess
 
 
@@ -168,7 +183,7 @@ def add_near_cells(
     upper: Cells, lower: Cells, half: float, g_up: Floats, h_up: Floats, g_low: Floats, h_low: Floats
 ) -> None:
     """Add the pairs of nodes in cells whose beginnings are less than NEAR + WIDTH apart."""
-    begin = 0
+    begin, pairs = 0, np.empty(2 * NODES)
     for a in range(len(upper.base)):
         while begin < len(lower.base) and upper.base[a] - lower.base[begin] >= NEAR + WIDTH:
             begin += 1
@@ -176,10 +191,10 @@ def add_near_cells(
             distance = lower.base[b] - upper.base[a]
             if distance >= NEAR + WIDTH:
                 break
-            q, i, j = np.exp(distance), lower.node[b], lower.node[b + 1]
+            q, i, j = exp(distance), lower.node[b], lower.node[b + 1]
             for u in range(upper.node[a], upper.node[a + 1]):
                 own_grad, own_hess = add_node_pairs(
-                    upper.e[u], upper.weight[u], half, q, lower.e[i:j], lower.weight[i:j], g_low[i:j], h_low[i:j]
+                    upper.e[u], upper.weight[u], half, q, lower.e[i:j], lower.weight[i:j], pairs, g_low[i:j], h_low[i:j]
                 )
                 g_up[u] += own_grad
                 h_up[u] += own_hess
@@ -197,7 +212,7 @@ def add_far_cells(targets: Cells, sources: Cells, onward: bool, small: bool, hal
     for step in range(n_targets):
         a = step if onward else n_targets - 1 - step
         if step > 0:
-            decay = np.exp(-abs(targets.base[a] - targets.base[a - 1 if onward else a + 1]))
+            decay = exp(-abs(targets.base[a] - targets.base[a - 1 if onward else a + 1]))
             power = 1.0
             for k in range(TERMS):
                 power *= decay
@@ -230,7 +245,7 @@ def far_moments(sources: Cells, b: int, way: float, distance: float, moments: Fl
     """moments[k - 1]: the sum of exp(-k distance) over a cell's nodes, from a base at this distance from its own."""
     for k in range(TERMS):
         moments[k] = 0.0
-    decay = np.exp(-distance)
+    decay = exp(-distance)
     for v in range(sources.node[b], sources.node[b + 1]):
         x = decay * (sources.e[v] if way > 0.0 else 1.0 / sources.e[v])
         power = sources.weight[v]

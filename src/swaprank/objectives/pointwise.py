@@ -15,6 +15,7 @@ import numpy as np
 
 from swaprank.arrays import Floats, Ints, contiguous_floats
 from swaprank.data.dataset import Dataset
+from swaprank.elementary import exp
 from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.kernels import kernel
 from swaprank.objectives.kernel_objective import BoundKernelObjective, bind_kernel
@@ -59,7 +60,7 @@ def logistic_queries(
     sigma = arrays.sigma
     for r in range(indptr[first], indptr[last]):
         sign = arrays.signs[r]
-        response = 2 * sigma * (1.0 / (1.0 + np.exp(2 * sigma * sign * scores[r])))
+        response = 2 * sigma * (1.0 / (1.0 + exp(2 * sigma * sign * scores[r])))
         grad[r] = -sign * response
         hess[r] = response * (2 * sigma - response)
 

@@ -22,6 +22,7 @@ from swaprank.kernels import kernel
 
 Kernel = TypeVar("Kernel", bound=Callable[..., None])
 
+
 def gradients_of(arrays: type) -> Callable[[Kernel], Kernel]:
     """Make a kernel the one that computes gradients from this class of arrays: an attribute of the class."""
 

@@ -5,7 +5,29 @@ from __future__ import annotations
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
+from swaprank.elementary import exp, log1p
 from swaprank.kernels import kernel
+
+
+@kernel
+def pair_cost(margin: float) -> float:
+    """log(1 + exp(-margin)), without overflow."""
+    return log1p(exp(-abs(margin))) + max(0.0, -margin)
+
+
+@kernel
+def given_pair_costs(margins: Floats, targets: Floats) -> Floats:
+    """The cost of each pair with P(i above j) = target: log(1 + exp(-m)) + (1 - P) m, m = sigma (s_i - s_j).
+
+    >>> import numpy as np
+    >>> from swaprank.objectives.ranknet_cost import given_pair_costs
+    >>> given_pair_costs(np.array([0.0, 2.0]), np.array([0.5, 1.0])).round(4).tolist()
+    [0.6931, 0.1269]
+    """
+    costs = np.empty(len(margins))
+    for pair in range(len(margins)):
+        costs[pair] = pair_cost(margins[pair]) + (1.0 - targets[pair]) * margins[pair]
+    return costs
 
 
 @kernel
@@ -19,5 +41,5 @@ def ranknet_costs(labels: Floats, indptr: Ints, scores: Floats, sigma: float, co
                     margin = sigma * (scores[i] - scores[j])
                     if labels[i] < labels[j]:
                         margin = -margin
-                    total += np.log1p(np.exp(-abs(margin))) + max(0.0, -margin)
+                    total += pair_cost(margin)
         costs[query] = total

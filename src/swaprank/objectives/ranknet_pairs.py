@@ -9,7 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.kernels import kernel, vector_kernel
+from swaprank.elementary import exp
+from swaprank.kernels import kernel
+from swaprank.lanes import sum_of
 from swaprank.objectives.pair_limits import WIDEST_RANGE
 
 
@@ -22,39 +24,35 @@ def add_list(labels: Floats, x: Floats, ties: bool, e: Floats, g: Floats, h: Flo
         lowest = min(lowest, x[r])
     if highest - lowest < WIDEST_RANGE:
         for r in range(len(x)):
-            e[r] = np.exp(x[r] - highest)
-        add_narrow_list(labels, e, ties, g, h)
+            e[r] = exp(x[r] - highest)
+        add_narrow_list(labels, e, ties, np.empty((2, len(x))), g, h)
     else:
         add_wide_list(labels, x, ties, g, h)
 
 
-@vector_kernel
-def add_narrow_list(labels: Floats, e: Floats, ties: bool, g: Floats, h: Floats) -> None:
-    """`add_list` from e = exp(sigma * score). Indices are unsigned: signed ones keep loops from vectorizing."""
-    n, end = np.uint64(len(e)), np.uint64(0)
+@kernel
+def add_narrow_list(labels: Floats, e: Floats, ties: bool, pairs: Floats, g: Floats, h: Floats) -> None:
+    """`add_list` from e = exp(sigma * score). Indices are unsigned: signed ones keep loops from vectorizing.
+
+    pairs: A work array of two rows, the gradients and hessians of one document's pairs.
+    """
+    n, end, pair_grad, pair_hess = np.uint64(len(e)), np.uint64(0), pairs[0], pairs[1]
     for i in range(n):
         while end < n and labels[end] == labels[i]:
             end += np.uint64(1)
-        mine, own_grad, own_hess = e[i], 0.0, 0.0
-        for j in range(end, n):
+        mine = e[i]
+        first = i + np.uint64(1) if ties else end
+        for j in range(first, n):
             inverse = 1.0 / (mine + e[j])
-            pair_grad = e[j] * inverse
-            pair_hess = pair_grad * mine * inverse
-            own_grad += pair_grad
-            own_hess += pair_hess
-            g[j] += pair_grad
-            h[j] += pair_hess
-        if ties:
-            for j in range(i + np.uint64(1), end):
-                inverse = 1.0 / (mine + e[j])
-                pair_grad = 0.5 * (e[j] - mine) * inverse
-                pair_hess = e[j] * inverse * mine * inverse
-                own_grad += pair_grad
-                own_hess += pair_hess
-                g[j] += pair_grad
-                h[j] += pair_hess
-        g[i] -= own_grad
-        h[i] += own_hess
+            pair_grad[j] = e[j] * inverse
+            pair_hess[j] = e[j] * inverse * mine * inverse
+        for j in range(first, end):
+            pair_grad[j] = 0.5 * (e[j] - mine) / (mine + e[j])
+        for j in range(first, n):
+            g[j] += pair_grad[j]
+            h[j] += pair_hess[j]
+        g[i] -= sum_of(pair_grad, first, n)
+        h[i] += sum_of(pair_hess, first, n)
 
 
 @kernel
@@ -66,7 +64,7 @@ def add_wide_list(labels: Floats, x: Floats, ties: bool, g: Floats, h: Floats) -
             end += 1
         for j in range(i + 1 if ties else end, n):
             margin = x[i] - x[j]
-            small = np.exp(-abs(margin))
+            small = exp(-abs(margin))
             upper, lower = 1.0 / (1.0 + small), small / (1.0 + small)
             p, q = (upper, lower) if margin > 0.0 else (lower, upper)
             pair_grad = 0.5 * (q - p) if j < end else q

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
+from swaprank.elementary import exp
 from swaprank.kernels import kernel
 from swaprank.objectives.pair_limits import LONGEST_STEP
 from swaprank.objectives.pair_sums import add_pair_sums
@@ -127,7 +128,7 @@ def given_pairs_queries(
         for pair in range(arrays.pair_indptr[query], arrays.pair_indptr[query + 1]):
             i, j, target = arrays.above[pair], arrays.below[pair], arrays.targets[pair]
             margin = sigma * (scores[i] - scores[j])
-            small = np.exp(-abs(margin))
+            small = exp(-abs(margin))
             upper, lower = 1.0 / (1.0 + small), small / (1.0 + small)
             p, q = (upper, lower) if margin > 0.0 else (lower, upper)
             # (1 - P) p - P (1 - p) = p - P, without cancellation where P is 0 or 1.

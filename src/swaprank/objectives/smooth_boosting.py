@@ -23,6 +23,7 @@ import numpy as np
 from swaprank.arrays import Bools, Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import deviation_within_lists, sum_by_query
+from swaprank.elementary import exps2, logs2
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.objectives.objective import BoundObjective, Objective
@@ -96,7 +97,7 @@ class BoundSmoothBoosting(BoundObjective):
 def list_widths(indptr: Ints, deviation: float, smoothing_factor: float) -> Floats:
     """The width w of the soft indicators for every document; see the top of this file."""
     lengths = np.diff(indptr)
-    widths: Floats = np.sqrt(2.0 * smoothing_factor) * 1.06 * deviation * np.maximum(lengths, 1) ** -0.2
+    widths: Floats = np.sqrt(2.0 * smoothing_factor) * 1.06 * deviation * exps2(-0.2 * logs2(np.maximum(lengths, 1.0)))
     return widths.repeat(lengths)
 
 

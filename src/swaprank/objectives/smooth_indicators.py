@@ -17,11 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
-from swaprank.kernels import kernel, vector_kernel
+from swaprank.elementary import LOG2_E, exp2
+from swaprank.kernels import kernel
+from swaprank.lanes import WIDTH, dot_range, load, spread, store, sum_lanes, sum_of
 from swaprank.metrics.ordering import rank_documents
 from swaprank.metrics.terms import AVERAGE_PRECISION, MetricTerms
 from swaprank.objectives.query_gradients import gradients_of, longest_of
-from swaprank.elementary import LOG2_E, exp2
 
 LARGEST_EXPONENT = 42.0
 """Documents with (s_i - s_d(j))² / sigma beyond this are left out: exp(-42) is negligible in a sum of at least 1."""
@@ -54,31 +55,33 @@ class SmoothProductArrays(NamedTuple):
     costs: Floats
 
 
-@vector_kernel
+@kernel
 def soft_gain(
     center: float, scale: float, start: np.uint64, stop: np.uint64, scores: Floats, gains: Floats, e: Floats
 ) -> tuple[float, float]:
     """e_i = 2^(scale (s_i - center)²), scale < 0, from start to stop; return their sum and the sum of g_i e_i."""
-    total, gain = 0.0, 0.0
     for i in range(start, stop):
         away = scores[i] - center
-        value = exp2(scale * away * away)
-        e[i] = value
-        total += value
-        gain += gains[i] * value
-    return total, gain
+        e[i] = exp2(scale * away * away)
+    return sum_of(e, start, stop), dot_range(gains, e, start, stop)
 
 
-@vector_kernel
+@kernel
 def add_rank_gradient(
     center: float, factor: float, mean: float, start: np.uint64, stop: np.uint64, scores: Floats, gains: Floats,
     e: Floats, grad: Floats,
 ) -> float:  # fmt: skip
     """Add x_ij of one rank j to the documents' gradients; return their sum, minus which d(j) gets."""
-    total = 0.0
-    for i in range(start, stop):
-        pair_grad = factor * e[i] * (gains[i] - mean) * (scores[i] - center)
-        grad[i] += pair_grad
+    sums, i = spread(0.0), start
+    while i + WIDTH <= stop:
+        pair_grads = factor * load(e, i) * (load(gains, i) - mean) * (load(scores, i) - center)
+        store(grad, i, load(grad, i) + pair_grads)
+        sums += pair_grads
+        i += WIDTH
+    total = sum_lanes(sums)
+    for k in range(i, stop):
+        pair_grad = factor * e[k] * (gains[k] - mean) * (scores[k] - center)
+        grad[k] += pair_grad
         total += pair_grad
     return total
 

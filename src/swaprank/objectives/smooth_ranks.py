@@ -16,10 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
-from swaprank.kernels import kernel, vector_kernel
+from swaprank.elementary import LOG2_E, exp2
+from swaprank.kernels import kernel
+from swaprank.lanes import WIDTH, dot, load, spread, store, sum_lanes, sum_of
 from swaprank.metrics.terms import MetricTerms
 from swaprank.objectives.query_gradients import gradients_of, longest_of
-from swaprank.elementary import LOG2_E, exp2
 
 
 class SmoothRankArrays(NamedTuple):
@@ -32,27 +33,30 @@ class SmoothRankArrays(NamedTuple):
     """Receives the cost of each query: minus the smooth metric, times the query's weight."""
 
 
-@vector_kernel
+@kernel
 def soft_rank(score: float, scale: float, scores: Floats, relevant: Floats, above: Floats) -> tuple[float, float]:
     """above[j] = 1 / (1 + 2^(scale (score - s_j))); return their sum and that of the relevant documents."""
-    total, found = 0.0, 0.0
     for j in range(len(above)):
         margin = scale * (scores[j] - score)
         small = exp2(-min(abs(margin), 1000.0))
-        share = (1.0 if margin > 0.0 else small) / (1.0 + small)
-        above[j] = share
-        total += share
-        found += share * relevant[j]
-    return total, found
+        above[j] = (1.0 if margin > 0.0 else small) / (1.0 + small)
+    return sum_of(above, 0, len(above)), dot(above, relevant)
 
 
-@vector_kernel
+@kernel
 def add_rank_gradient(factor: float, rank: float, found: float, relevant: Floats, above: Floats, grad: Floats) -> float:
     """Add d(n_i / r_i) / ds_j to the gradients of all documents j; return their sum, minus which i gets."""
-    total = 0.0
-    for j in range(len(above)):
-        pair_grad = factor * (relevant[j] * rank - found) * above[j] * (1.0 - above[j])
-        grad[j] += pair_grad
+    sums, j, n = spread(0.0), np.uint64(0), np.uint64(len(above))
+    while j + WIDTH <= n:
+        share = load(above, j)
+        pair_grads = factor * (load(relevant, j) * rank - found) * share * (1.0 - share)
+        store(grad, j, load(grad, j) + pair_grads)
+        sums += pair_grads
+        j += WIDTH
+    total = sum_lanes(sums)
+    for k in range(j, n):
+        pair_grad = factor * (relevant[k] * rank - found) * above[k] * (1.0 - above[k])
+        grad[k] += pair_grad
         total += pair_grad
     return total
 

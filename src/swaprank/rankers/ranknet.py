@@ -17,6 +17,7 @@ from swaprank.nets.net_training import TRAININGS, Training
 from swaprank.nets.optimizers import Optimizer
 from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
+from swaprank.objectives.ranknet_cost import given_pair_costs
 from swaprank.objectives.ranknet_objective import RankNetObjective
 from swaprank.rankers.net_ranker import NET_RANGES, NetRanker
 from swaprank.rankers.parameter_checks import check_word
@@ -99,6 +100,6 @@ class RankNet(NetRanker):
         def less_cost(scores: Floats) -> float:
             given = data.as_given(scores)
             margin = sigma * (given[pairs.above] - given[pairs.below])
-            return -float(np.mean(np.logaddexp(0.0, margin) - pairs.probability * margin))
+            return -float(np.mean(given_pair_costs(margin, pairs.probability)))
 
         return less_cost

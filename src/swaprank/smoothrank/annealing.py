@@ -12,8 +12,10 @@ from typing import Literal, final
 import numpy as np
 
 from swaprank.arrays import Floats
+from swaprank.lanes import dot
 from swaprank.objectives.smooth import BoundSmooth
 from swaprank.smoothrank.conjugate_gradients import conjugate_gradients
+from swaprank.smoothrank.limited_memory_bfgs import limited_memory_bfgs
 from swaprank.smoothrank.scorers import Scorer
 
 Optimizer = Literal["cg", "l-bfgs"]
@@ -54,7 +56,7 @@ class Ascent:
         back = self.scorer.pull_back(parameters, grad, smooth.n_threads)
         # If lambda is near the largest float, a long step has an infinite cost.
         with np.errstate(over="ignore"):
-            total = self.regularization * (away @ away) + costs.sum()
+            total = self.regularization * dot(away, away) + costs.sum()
             return float(total / len(costs)), (self.regularization * (2.0 * away) + back) / len(costs)
 
     def smoothed(self, smoothing_factor: float) -> BoundSmooth:
@@ -71,10 +73,7 @@ class Ascent:
         if self.optimizer == "cg":
             found = conjugate_gradients(cost, parameters, self.max_iterations, _LEAST_SLOPE)
         else:
-            from scipy.optimize import minimize
-
-            options = {"maxiter": self.max_iterations, "gtol": _LEAST_SLOPE}
-            found = np.asarray(minimize(cost, parameters, jac=True, method="L-BFGS-B", options=options).x)
+            found = limited_memory_bfgs(cost, parameters, self.max_iterations, _LEAST_SLOPE)
         return found if np.isfinite(found).all() else parameters
 
     def smooth_mean(self, parameters: Floats, smoothing_factor: float) -> float:

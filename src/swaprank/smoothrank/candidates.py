@@ -16,7 +16,7 @@ from swaprank.seeds import random_generator
 from swaprank.smoothrank.annealing import Ascent, Stopped
 from swaprank.smoothrank.scorers import Scorer
 
-REGULARIZATIONS = tuple(10.0**power for power in range(4, -6, -1))
+REGULARIZATIONS = tuple(float(f"1e{power}") for power in range(4, -6, -1))
 """The values that "auto" chooses from, in descending order: of equally good ones, the strongest is taken.
 
 The paper has 10^3 to 10^-6 for features from 0 to 1 [Chapelle2010, section 7], whose standard deviations are about 1/4.

@@ -9,20 +9,30 @@ import numpy as np
 
 from swaprank.arrays import Floats, Ints
 from swaprank.data.grouping import longest_list
-from swaprank.kernels import kernel, vector_kernel
+from swaprank.kernels import kernel
+from swaprank.lanes import WIDTH, dot, load, spread, store, sum_lanes, where_positive
+from swaprank.smoothrank.limited_memory_bfgs import limited_memory_bfgs
 from swaprank.smoothrank.scorers import Scorer
 from swaprank.threads import query_chunks, run_in_threads, thread_count
 
 _PAIRS_WORTH_A_THREAD = 100_000.0
 
 
-@vector_kernel
+@kernel
 def hinge(score: float, scores: Floats, grad: Floats) -> tuple[float, float]:
     """Add 2 h_j to each grad[j], h_j = max(0, 1 - (score - s_j)); return the sums of h_j and of h_j²."""
-    total, squares = 0.0, 0.0
-    for j in range(len(scores)):
-        loss = max(0.0, 1.0 - score + scores[j])
-        grad[j] += 2.0 * loss
+    totals, squared, j, n = spread(0.0), spread(0.0), np.uint64(0), np.uint64(len(scores))
+    while j + WIDTH <= n:
+        margin = (1.0 - score) + load(scores, j)
+        losses = where_positive(margin, margin, 0.0)
+        store(grad, j, load(grad, j) + 2.0 * losses)
+        totals += losses
+        squared += losses * losses
+        j += WIDTH
+    total, squares = sum_lanes(totals), sum_lanes(squared)
+    for k in range(j, n):
+        loss = max(0.0, (1.0 - score) + scores[k])
+        grad[k] += 2.0 * loss
         total += loss
         squares += loss * loss
     return total, squares
@@ -80,8 +90,6 @@ def fit_ranking_svm(
     >>> fit_ranking_svm(scorer, np.zeros(1), labels, indptr, weights=np.ones(1), strength=0.0).round(3)
     array([2.])
     """
-    from scipy.optimize import minimize
-
     from swaprank.objectives.ranknet_objective import by_descending_label
 
     by_label, longest = by_descending_label(labels, indptr), longest_list(indptr)
@@ -98,7 +106,6 @@ def fit_ranking_svm(
             chunks,
         )
         back = scorer.pull_back(parameters, grad * share_of_row, n_threads)
-        return float(costs @ shares + strength * parameters @ parameters), back + 2.0 * strength * parameters
+        return dot(costs, shares) + strength * dot(parameters, parameters), back + 2.0 * strength * parameters
 
-    result = minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": 200})
-    return np.asarray(result.x)
+    return limited_memory_bfgs(cost, start, max_iterations=200, least_slope=1e-6)

@@ -6,14 +6,15 @@ minimize   sum_i v_i (w'x_i + b - y_i)² / sum_i v_i  +  alpha |w|²        x: s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import add
 from typing import NamedTuple
 
 import numpy as np
 
 from swaprank.arrays import Features, Floats, row_blocks
+from swaprank.models.eigenvectors import eigenvectors
+from swaprank.models.products import add_outer_products
 
-STRENGTHS = tuple(10.0 ** (power / 2) for power in range(6, -13, -1))
+STRENGTHS = tuple(float(f"1e{n // 2}") * (1.0, 3.1622776601683795)[n % 2] for n in range(6, -13, -1))
 """The values of alpha that "auto" chooses from: 10^3 to 10^-6 in half decades, in descending order."""
 
 _BLOCK_ROWS = 8192
@@ -40,14 +41,12 @@ def moments_of(features: Features, factor: Floats, origin: Floats, targets: Floa
     [[2.0], [0.8]]
     """
     d = features.shape[1]
-    moments = Moments(0.0, np.zeros(d), 0.0, np.zeros((d, d)), np.zeros(d))
+    sums = np.zeros((1 + d, 2 + d))  # All sums are one product of matrices, v (1, x)' (1, y, x).
     for block in row_blocks(len(features), _BLOCK_ROWS):
         x = (features[block].astype(np.float64) - origin) * factor
-        v, y = weights[block], targets[block]
-        vx = x * v[:, None]
-        sums = float(v.sum()), vx.sum(axis=0), float(v @ y), x.T @ vx, vx.T @ y
-        moments = Moments(*map(add, moments, sums))
-    return moments
+        ones, y = np.ones((len(x), 1)), targets[block, None]
+        add_outer_products(np.hstack((ones, x)) * weights[block, None], np.hstack((ones, y, x)), sums)
+    return Moments(float(sums[0, 0]), sums[0, 2:], float(sums[0, 1]), sums[1:, 2:], sums[1:, 1])
 
 
 def ridge(moments: Moments, strengths: Sequence[float]) -> list[Floats]:
@@ -57,15 +56,15 @@ def ridge(moments: Moments, strengths: Sequence[float]) -> list[Floats]:
     mean = moments.x / moments.weight
     covariance = moments.xx / moments.weight - np.outer(mean, mean)
     covariance_with_y = moments.xy / moments.weight - mean * (moments.y / moments.weight)
-    eigenvalues, eigenvectors = np.linalg.eigh(covariance)
-    rotated = eigenvectors.T @ covariance_with_y
+    eigenvalues, vectors = eigenvectors(covariance)
+    rotated = (vectors * covariance_with_y).sum(axis=1)  # sums instead of `@`, whose last bits depend on the CPU
     # Along the other eigenvectors the rows differ by rounding errors only, which must not be divided by.
     nonzero = eigenvalues > max(eigenvalues.max(initial=0.0), 0.0) * len(eigenvalues) * 1e-12
     results = []
     for alpha in strengths:
         shrunk = np.zeros(len(eigenvalues))
         np.divide(rotated, eigenvalues + alpha, out=shrunk, where=nonzero)
-        results.append(eigenvectors @ shrunk)
+        results.append((shrunk[:, None] * vectors).sum(axis=0))
     return results
 
 

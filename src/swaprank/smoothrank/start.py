@@ -13,8 +13,10 @@ import numpy as np
 
 from swaprank.arrays import Bools, Floats, Ints
 from swaprank.data.grouping import sum_by_query
+from swaprank.lanes import dot
 from swaprank.metrics.metric import BoundMetric
 from swaprank.smoothrank.candidates import Evaluator, held_out_mean
+from swaprank.smoothrank.limited_memory_bfgs import limited_memory_bfgs
 from swaprank.smoothrank.ranking_svm import fit_ranking_svm
 from swaprank.smoothrank.ridge import STRENGTHS, moments_of, overweighted, ridge
 from swaprank.smoothrank.scorers import LinearScorer, Scorer
@@ -88,19 +90,16 @@ def pairwise_fit(problem: FitProblem, strengths: Sequence[float], start: Floats)
 
 def fit_least_squares(problem: FitProblem, start: Floats, strength: float) -> Floats:
     """Minimize the weighted variance of the errors plus strength |w|², for any scorer."""
-    from scipy.optimize import minimize
-
     shares = problem.weights / max(problem.weights.sum(), np.finfo(float).tiny)
 
     def cost(parameters: Floats) -> tuple[float, Floats]:
         errors = problem.scorer.scores(parameters, problem.n_threads) - problem.targets
         # A constant added to all scores does not change their order, and base scores may contain any constant.
-        errors -= shares @ errors
+        errors -= dot(shares, errors)
         back = problem.scorer.pull_back(parameters, 2.0 * shares * errors, problem.n_threads)
-        return float(shares @ errors**2 + strength * parameters @ parameters), back + 2.0 * strength * parameters
+        return dot(shares, errors**2) + strength * dot(parameters, parameters), back + 2.0 * strength * parameters
 
-    result = minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": 200})
-    return np.asarray(result.x)
+    return limited_memory_bfgs(cost, start, max_iterations=200, least_slope=1e-6)
 
 
 def start_parameters(
@@ -144,6 +143,6 @@ def calibrated(parameters: Floats, scores: Floats, targets: Floats) -> Floats:
     [1.0, 2.0]
     """
     centered = scores - scores.mean()
-    sum_of_squares = float(centered @ centered)
-    slope = float(centered @ targets) / sum_of_squares if sum_of_squares > 0 else 0.0
+    sum_of_squares = dot(centered, centered)
+    slope = dot(centered, targets) / sum_of_squares if sum_of_squares > 0 else 0.0
     return parameters * slope if slope > 0 and np.isfinite(slope) else parameters

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Floats, Ints
-from swaprank.kernels import kernel, vector_kernel
+from swaprank.kernels import kernel
 from swaprank.threads import row_chunks, run_in_threads, run_strided
 
 CHUNK = 32_768
@@ -148,7 +148,7 @@ def random_bits(row: int, seed: int) -> np.uint64:
     return z ^ (z >> np.uint64(31))
 
 
-@vector_kernel
+@kernel
 def sum_chunk(grad: Floats, hess: Floats, taken: AnyArray, start: int) -> tuple[float, float, float]:
     """Number of documents taken in one chunk, and the sums of their |grad| and hess."""
     count, gradient, hessian = 0.0, 0.0, 0.0

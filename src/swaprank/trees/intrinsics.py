@@ -15,15 +15,11 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from swaprank.arrays import AnyArray, Ints
+from swaprank.compilation.pointers import element_pointer
 from swaprank.kernels import kernel
 
 _SPINS = 4000
 """How often a waiting thread checks the barrier before it yields its core: a few microseconds."""
-
-
-def _element_pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
-    data = context.make_array(array_type)(context, builder, array).data
-    return builder.gep(data, [index])
 
 
 def _declare(builder: Any, signature: Any, name: str) -> Any:
@@ -33,7 +29,7 @@ def _declare(builder: Any, signature: Any, name: str) -> Any:
 @intrinsic
 def _atomic_add(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _element_pointer(context, builder, signature.args[0], arguments[0], arguments[1])
+        pointer = element_pointer(context, builder, signature.args[0], arguments[0], arguments[1])
         return builder.atomic_rmw("add", pointer, arguments[2], "seq_cst")
 
     return types.int64(array, types.int64, types.int64), generate
@@ -42,7 +38,7 @@ def _atomic_add(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
 @intrinsic
 def _atomic_load(typingctx: Any, array: Any, index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _element_pointer(context, builder, signature.args[0], arguments[0], arguments[1])
+        pointer = element_pointer(context, builder, signature.args[0], arguments[0], arguments[1])
         return builder.load_atomic(pointer, "seq_cst", 8)
 
     return types.int64(array, types.int64), generate
@@ -67,7 +63,7 @@ def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
     """Load the cache line of the array's element at a flat index, which will be read soon."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = _element_pointer(context, builder, signature.args[0], arguments[0], arguments[1])
+        pointer = element_pointer(context, builder, signature.args[0], arguments[0], arguments[1])
         byte_pointer = builder.bitcast(pointer, ir.IntType(8).as_pointer())
         int32 = ir.IntType(32)
         declaration = ir.FunctionType(ir.VoidType(), [ir.IntType(8).as_pointer(), int32, int32, int32])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
-from swaprank.kernels import kernel, vector_kernel
+from swaprank.kernels import kernel
 from swaprank.trees.histogram import BINS
 
 GAIN, FEATURE, BIN, MISSING_LEFT, LEFT_HESS, HESS = 0, 1, 2, 3, 4, 5
@@ -69,7 +69,7 @@ def best_split(
                     split[LEFT_HESS] = (prefix[t] + missing_sum) & 0xFFFFFFFF
 
 
-@vector_kernel
+@kernel
 def newton_gains(
     prefix: Ints,
     missing_sum: int,
