@@ -105,8 +105,8 @@ def log2(x: float) -> float:
     """The logarithm to base 2, exact for powers of two; x must be positive and finite.
 
     >>> from swaprank.elementary import log2
-    >>> log2(8.0), log2(3.0)
-    (3.0, 1.584962500721156)
+    >>> log2(8.0), round(log2(3.0), 12)
+    (3.0, 1.584962500721)
     """
     k, rest = _split(x)
     return k + rest * LOG2_E

@@ -35,19 +35,19 @@ def _user_caches() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
-def is_trusted(folder: Path) -> bool:
-    """Whether only this user, the owner of the package or root can write to the folder.
+def is_trusted(path: Path) -> bool:
+    """Whether only this user, the owner of the package or root can write to a file or folder.
 
     In the package, a group may that can also write to the source code.
     """
     try:
-        found = folder.stat()
+        found = path.stat()
     except OSError:
         return False
     if not hasattr(os, "getuid"):
         return True
     package = PACKAGED.parent.stat()
-    others = stat.S_IWOTH | (stat.S_IWGRP & ~package.st_mode if folder == PACKAGED else stat.S_IWGRP)
+    others = stat.S_IWOTH | (stat.S_IWGRP & ~package.st_mode if PACKAGED in (path, path.parent) else stat.S_IWGRP)
     return found.st_uid in {0, os.getuid(), package.st_uid} and not found.st_mode & others
 
 

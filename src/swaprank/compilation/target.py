@@ -103,7 +103,7 @@ class KernelContext(cpu.CPUContext):
     def init(self) -> None:
         """Called by Numba."""
         self.is32bit = utils.MACHINE_BITS == 32
-        self._internal_codegen = KernelCodegen("swaprank.kernels")
+        self._internal_codegen = KernelCodegen(_NAME)
         externals.c_math_functions.install(self)
 
 

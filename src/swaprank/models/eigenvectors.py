@@ -27,12 +27,13 @@ def eigenvectors(matrix: Floats) -> tuple[Floats, Floats]:
     >>> values.round(6).tolist(), np.abs(vectors).round(3).tolist()
     ([3.0, 1.0], [[0.707, 0.707], [0.707, 0.707]])
     """
-    rows, vectors = np.array(matrix, dtype=np.float64, order="C"), np.eye(len(matrix))
+    size = np.abs(matrix).max(initial=0.0) or 1.0  # Squares of large numbers would overflow.
+    rows, vectors = np.array(matrix / size, order="C"), np.eye(len(matrix))
     for _ in range(_MAX_SWEEPS):
         if orthogonalize_rows(rows, vectors) == 0:
             break
     # v'Av, not the length of a rotated row, so that rounding errors may be negative, and are not taken for eigenvalues.
-    values = np.array([dot(vector, row) for vector, row in zip(vectors, rows, strict=True)])
+    values = size * np.array([dot(vector, row) for vector, row in zip(vectors, rows, strict=True)])
     order = np.argsort(-values, kind="stable")
     return values[order], vectors[order]
 
