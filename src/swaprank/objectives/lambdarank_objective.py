@@ -13,7 +13,7 @@ from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import seeded_tie_order
 from swaprank.metrics.parse import metric as parse_metric
-from swaprank.metrics.terms import CUSTOM, PAIRWISE, UNLIMITED
+from swaprank.metrics.terms import CUMULATIVE, CUSTOM, PAIRWISE, UNLIMITED
 from swaprank.objectives.constructions import CONSTRUCTIONS, ConstructionArrays
 from swaprank.objectives.kernel_objective import BoundKernelObjective, bind_kernel
 from swaprank.objectives.lambdas import LambdaArrays
@@ -71,7 +71,8 @@ class LambdaRankObjective(Objective):
             return bind_ranknet(data, terms.gains, terms.divisors, sigma, False, n_threads)
         tie_order = seeded_tie_order(data.indptr, random_state)
         truncation = UNLIMITED if self.truncation is None else int(self.truncation)
-        arrays: Any = LambdaArrays(terms, tie_order, sigma, self.normalize, truncation)
+        swaps = None if terms.family == CUMULATIVE else terms
+        arrays: Any = LambdaArrays(terms, swaps, tie_order, sigma, self.normalize, truncation)
         if not pairs:
             arrays = ConstructionArrays(CONSTRUCTIONS[self.construction], terms, tie_order, sigma, self.normalize)
         lengths = np.diff(data.indptr).astype(np.float64)

@@ -17,7 +17,7 @@ from swaprank.kernels import kernel
 from swaprank.lanes import WIDTH, load, spread, store, sum_lanes, where_positive
 from swaprank.metrics.families import WORK_ROWS, prepare_swaps, rows_reached, rows_that_count, swap_gain_rows
 from swaprank.metrics.ordering import rank_leading
-from swaprank.metrics.terms import CUMULATIVE, PAIRWISE, MetricTerms
+from swaprank.metrics.terms import PAIRWISE, MetricTerms
 from swaprank.objectives.pair_limits import LEAST_DISTANCE, LONGEST_STEP, WIDEST_RANGE
 from swaprank.objectives.query_gradients import gradients_of, longest_of
 
@@ -29,6 +29,8 @@ class LambdaArrays(NamedTuple):
     """LambdaRank for one metric on one data set."""
 
     terms: MetricTerms
+    swaps: MetricTerms | None
+    """The terms again; None for sums of discounted gains, which need no kernels of other families."""
     tie_order: Ints
     """Each query's documents in the order that breaks ties in the scores."""
     sigma: float
@@ -37,15 +39,31 @@ class LambdaArrays(NamedTuple):
 
 
 @kernel
+def prepare_weights(swaps: MetricTerms | None, query: int, rows: int, gains: Floats, work: Floats) -> int:
+    """Fill `work` for `swap_weights`; return how many of the first `rows` ranks count."""
+    if swaps is None or swaps.family == PAIRWISE:
+        return rows
+    prepare_swaps(swaps, query, gains, work)
+    return rows_reached(swaps, rows, work)
+
+
+@kernel
 def swap_weights(
-    terms: MetricTerms, query: int, first: int, last: int, gains: Floats, work: Floats, weights: Floats
-) -> None:
+    swaps: MetricTerms | None, query: int, norm: float, discounts: Floats, first: int, last: int, gains: Floats,
+    work: Floats, weights: Floats,
+) -> None:  # fmt: skip
     """|dZ_ij| of ranks i from first to last with every j below: negative where j is better, 0 for equal gains."""
-    if terms.family == PAIRWISE:
+    if swaps is None:
+        for i in range(first, last):
+            row, gain, discount = np.uint64(i - first), gains[i], discounts[i]
+            for j in range(np.uint64(i + 1), np.uint64(len(gains))):
+                weights[row, j] = norm * (gain - gains[j]) * abs(discount - discounts[j])
+        return
+    if swaps.family == PAIRWISE:
         # The share of pairs in the right order: all pairs weigh the same, as in RankNet [Burges2010, section 2].
-        weights[:] = 1.0 / terms.divisors[query]
+        weights[:] = norm
     else:
-        swap_gain_rows(terms, query, gains, first, last, work, weights)
+        swap_gain_rows(swaps, query, gains, first, last, work, weights)
     for i in range(first, last):
         row, gain = np.uint64(i - first), gains[i]
         for j in range(np.uint64(i + 1), np.uint64(len(gains))):
@@ -56,8 +74,9 @@ def swap_weights(
 
 @kernel
 def add_pairs(
-    terms: MetricTerms,
+    swaps: MetricTerms | None,
     query: int,
+    norm: float,
     rows: int,
     sigma: float,
     normalize: bool,
@@ -79,15 +98,12 @@ def add_pairs(
     a loop from vectorizing. e, weights, distance, g and h have room for eight more documents than a list: the last
     lanes of a row are filled up with pairs of weight 0.
     """
-    sizes, norm, n, one = spread(0.0), 1.0 / terms.divisors[query], np.uint64(len(gains)), np.uint64(1)
+    sizes, n, one = spread(0.0), np.uint64(len(gains)), np.uint64(1)
     for upper in range(rows):
         i, row = np.uint64(upper), np.uint64(upper % ROWS_AT_ONCE)
-        gain, score, mine, discount = gains[i], scores[i], e[i], discounts[i]
-        if terms.family == CUMULATIVE:
-            for j in range(i + one, n):
-                weights[row, j] = norm * (gain - gains[j]) * abs(discount - discounts[j])
-        elif row == 0:
-            swap_weights(terms, query, upper, min(upper + ROWS_AT_ONCE, rows), gains, work, weights)
+        score, mine = scores[i], e[i]
+        if row == 0:
+            swap_weights(swaps, query, norm, discounts, upper, min(upper + ROWS_AT_ONCE, rows), gains, work, weights)
         for j in range(n, n + WIDTH):
             weights[row, j] = 0.0
         if normalize:
@@ -113,13 +129,15 @@ def add_pairs(
 
 @kernel
 def add_wide_pairs(
-    terms: MetricTerms,
+    swaps: MetricTerms | None,
     query: int,
+    norm: float,
     rows: int,
     sigma: float,
     normalize: bool,
     gains: Floats,
     scores: Floats,
+    discounts: Floats,
     weights: Floats,
     work: Floats,
     g: Floats,
@@ -128,7 +146,7 @@ def add_wide_pairs(
     """`add_pairs` from the scores themselves, with one exp per pair: for scores of a range beyond WIDEST_RANGE."""
     total = 0.0
     for i in range(rows):
-        swap_weights(terms, query, i, i + 1, gains, work, weights)
+        swap_weights(swaps, query, norm, discounts, i, i + 1, gains, work, weights)
         for j in range(i + 1, len(gains)):
             margin = sigma * (scores[i] - scores[j])
             weight = weights[0, j] / (LEAST_DISTANCE + abs(scores[i] - scores[j])) if normalize else weights[0, j]
@@ -150,7 +168,8 @@ def lambda_queries(
     arrays: LambdaArrays, indptr: Ints, scores: Floats, first: int, last: int, grad: Floats, hess: Floats
 ) -> None:
     """Write grad and hess of the queries from first to last."""
-    terms, sigma, normalize, longest = arrays.terms, arrays.sigma, arrays.normalize, longest_of(indptr, first, last)
+    terms, swaps, sigma, normalize = arrays.terms, arrays.swaps, arrays.sigma, arrays.normalize
+    longest = longest_of(indptr, first, last)
     order, scratch = np.empty(longest, np.int64), np.empty(longest, np.int64)
     ranked, ordered, work, room = np.empty(longest), np.empty(longest), np.empty((WORK_ROWS, longest + 1)), longest + 8
     e, weights, distance, discounts = np.ones(room), np.empty((ROWS_AT_ONCE, room)), np.ones(room), np.zeros(longest)
@@ -177,16 +196,16 @@ def lambda_queries(
             lowest = min(lowest, ordered[r])
             g[r] = 0.0
             h[r] = 0.0
-        if terms.family != CUMULATIVE and terms.family != PAIRWISE:
-            prepare_swaps(terms, query, ranked[:n], work)
-            rows = rows_reached(terms, rows, work)
+        rows, norm = prepare_weights(swaps, query, rows, ranked[:n], work), 1.0 / terms.divisors[query]
         if sigma * (highest - lowest) < WIDEST_RANGE:
             total = add_pairs(
-                terms, query, rows, sigma, normalize, ranked[:n], ordered[:n], e, discounts, weights, distance, work,
-                g, h,
+                swaps, query, norm, rows, sigma, normalize, ranked[:n], ordered[:n], e, discounts, weights, distance,
+                work, g, h,
             )  # fmt: skip
         else:
-            total = add_wide_pairs(terms, query, rows, sigma, normalize, ranked[:n], ordered[:n], weights, work, g, h)
+            total = add_wide_pairs(
+                swaps, query, norm, rows, sigma, normalize, ranked[:n], ordered[:n], discounts, weights, work, g, h
+            )
         factor = log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
         for r in range(n):
             grad[order[r]] = factor * g[r]
