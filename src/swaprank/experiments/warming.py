@@ -5,22 +5,30 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from swaprank.compilation.cache import STORAGE
 from swaprank.compilation.places import PACKAGED, make_private
+from swaprank.data.dataset import Dataset
 from swaprank.data.datasets import random_net
 from swaprank.errors import SwaprankError
-from swaprank.evaluation.evaluate import evaluate
+from swaprank.evaluation.compare import compare
 from swaprank.reading.letor_writing import write_letor
 from swaprank.reading.read import read
 from swaprank.registry import RANKERS, load, ranker_class
 
 SHARED_WORK = "files and metrics"
 """What is compiled beside the rankers."""
+
+
+_VARIANTS = {"metric": "map", "document_fraction": 0.5}
+"""Parameters whose other values need other kernels."""
 
 
 class Warmed(NamedTuple):
@@ -80,25 +88,39 @@ def _folder() -> Path:
 def compile_for(name: str, folder: Path) -> None:
     """Compile for one ranker, in this process, and save to the folder."""
     STORAGE.saved_to = folder
-    train, vali = random_net((40, 10), n_documents=20, n_features=4, random_state=0)  # more than 256 values per feature
-    if name == SHARED_WORK:
-        with TemporaryDirectory() as place:
-            write_letor(train, Path(place) / "train.txt")
-            read(Path(place) / "train.txt")
-        evaluate(vali, _trained("linear_regression", train).predict(vali), ["ndcg", "map"])
-        return
-    ranker = _trained(name, train)
-    if not ranker.made_of_rankers:
-        ranker.fit(train, valid=vali)
+    # 800 documents: more than 256 values per feature.
+    train, vali = random_net((40, 10), n_documents=20, n_features=4, levels=5, random_state=0)
+    train = Dataset(train.features, train.labels, qid=np.arange(len(train)) // 20, sample_weight=np.ones(len(train)))
     with TemporaryDirectory() as place:
-        ranker.save(Path(place) / "model.swaprank")
-        load(Path(place) / "model.swaprank").predict(vali)
+        if name == SHARED_WORK:
+            _use_files_and_metrics(vali, Path(place))
+        else:
+            _use_ranker(name, train, vali, Path(place))
+
+
+def _use_files_and_metrics(data: Dataset, place: Path) -> None:
+    write_letor(data, place / "data.txt")
+    read(place / "data.txt")
+    scores = {"first": data.features[:, 0], "second": data.features[:, 1]}
+    compare(data, scores, ["ndcg@10", "map", "mrr", "err@10", "pairwise"])
+
+
+def _use_ranker(name: str, train: Dataset, vali: Dataset, place: Path) -> None:
+    ranker = _trained(name, train, vali)
+    for parameter, value in _VARIANTS.items():
+        if not ranker.made_of_rankers and parameter in ranker.get_params():
+            _trained(name, train, vali, **{parameter: value})
+    ranker.save(place / "model.swaprank")
+    load(place / "model.swaprank").predict(vali)
     ranker.score(vali)
+    with suppress(SwaprankError):  # not every model can explain itself
+        ranker.contributions(vali)
 
 
-def _trained(name: str, train: Any) -> Any:
+def _trained(name: str, train: Dataset, vali: Dataset, **options: Any) -> Any:
     kind = ranker_class(name)
-    rounds: dict[str, Any] = {kind.rounds_parameter: 2} if kind.rounds_parameter else {}
     if kind.made_of_rankers:
-        rounds = {"members": [_trained("linear_regression", train), _trained("mart", train)]}
-    return kind(**rounds).fit(train)
+        return kind(members=[_trained(member, train, vali) for member in ("linear_regression", "mart")]).fit(train)
+    if kind.rounds_parameter:
+        options[kind.rounds_parameter] = 2
+    return kind(**options).fit(train, valid=vali)

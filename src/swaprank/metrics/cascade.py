@@ -11,7 +11,7 @@ import numpy as np
 
 from swaprank.arrays import Floats, Ints
 from swaprank.data.grouping import longest_list, sum_by_query
-from swaprank.elementary import exp2, exps2
+from swaprank.elementary import exps2
 from swaprank.errors import MetricError
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.metric_options import DISCOUNTS, tabulate
@@ -119,7 +119,8 @@ class ERR(Cascade):
                 f"write err(max_label={largest:g}) for a larger scale."
             )
         # (2^l - 1) / 2^max_label, written so that no power overflows.
-        return exps2(np.maximum(labels, 0.0) - self.max_label) - exp2(-float(self.max_label))
+        powers = exps2(np.append(np.maximum(labels, 0.0), 0.0) - self.max_label)
+        return powers[:-1] - powers[-1]
 
     def discounts(self, ranks: Ints) -> Floats:
         """See `Cascade`."""
