@@ -69,18 +69,18 @@ def test_the_model_is_the_mean_of_the_fits_without_each_fold() -> None:
 
 
 def test_last_bits_hardly_change_the_model() -> None:
-    """Small smoothing factors have many local maxima: one fit is another one after a change of the last bits."""
-    generator = np.random.default_rng(0)
-    base = sr.LinearRegressionRanker(metric="ndcg").fit(TRAIN)
-    spread: dict[str, float] = {}
-    for name, strengths in (("one fit", 1e-3), ("mean", "auto")):
-        scores = []
-        for _ in range(2):
-            weights = base.coef_ * (1 + 1e-12 * generator.normal(size=6))
-            ranker = small(regularization=strengths, annealing=(8.0, 1.0, 0.125, 2.0**-6), base_ranker=Linear(weights))
-            scores.append(ranker.fit(TRAIN).predict(TEST))
-        spread[name] = 1 - float(np.corrcoef(scores)[0, 1])
-    assert spread["mean"] < 1e-3
+    """Small smoothing factors have many local maxima, and the last bits of the start decide which ones are found."""
+    generator, base = np.random.default_rng(0), sr.LinearRegressionRanker(metric="ndcg").fit(TRAIN)
+    scores = []
+    for _ in range(2):
+        start = Linear(base.coef_ * (1 + 1e-12 * generator.normal(size=6)))
+        ranker = small(regularization="auto", annealing=(*SHORT, 2.0**-6), base_ranker=start)
+        scores.append(ranker.fit(TRAIN).predict(TEST))
+    assert sr.evaluate(TEST, scores[0], "ndcg")["ndcg"].mean == pytest.approx(
+        sr.evaluate(TEST, scores[1], "ndcg")["ndcg"].mean, abs=0.003
+    )
+    one, other = (each / each.std() for each in scores)
+    assert np.abs(one - other).mean() < 0.05
 
 
 def test_best_step_keeps_the_best_annealing_step() -> None:

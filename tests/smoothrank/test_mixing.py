@@ -15,7 +15,7 @@ def test_shares_are_the_probabilities_to_be_the_best() -> None:
     """Of two fits that differ on two queries: 0 wins if query a is drawn more often than b, and with ties."""
     values = np.array([[1.0, 0.0], [0.0, 1.0]])
     assert shares_of_fits(values, 0) == pytest.approx([3 / 4, 1 / 4], abs=0.05)
-    better = np.random.default_rng(0).uniform(size=(3, 40)) + [[0.0], [1.0], [0.0]]
+    better = np.random.default_rng(0).uniform(size=(3, 40)) + np.array([[0.0], [1.0], [0.0]])
     assert shares_of_fits(better, 0).tolist() == [0.0, 1.0, 0.0]
 
 

@@ -34,7 +34,7 @@ ANNEALING = tuple(2.0**power for power in range(6, -7, -1))
 """The smoothing factors of the paper [Chapelle2010, section 4.4.2]."""
 
 FEATURES = ("linear", "kernel_pca")
-FOLDS, START_FOLDS = 5, 50
+FOLDS, START_FOLDS = 10, 50
 """Numbers of folds by default, and of the start."""
 
 
@@ -49,30 +49,33 @@ class SmoothRank(Ranker):
     weight for relevant documents as for all others. Features are standardized, and scores are measured in standard
     deviations of the gains, so that smoothing factors and regularization mean the same for all data.
 
+    With several regularizations, the model is a mean: each is fitted once per fold without the queries of the fold, and
+    its share in the mean is the probability to be the best on a random sample of the held-out queries. So neither the
+    seed nor the last bits decide between regularizations that nearly tie.
+
     Args:
         metric: The metric to optimize: NDCG, DCG, precision, recall, RBP, MAP, MRR, ERR, success, or a CumulativeMetric
             or CascadeMetric of your own. A larger cut-off than the one you report usually generalizes better.
-        regularization: lambda, the strength of the regularization towards w0: a number, a tuple of numbers to choose
-            from, or "auto" for 10^4 to 10^-5. The best one is chosen on the watched data set, or by cross-validation
-            over the queries if there is none.
+        regularization: lambda, the strength of the regularization towards w0: a number for a single fit to all queries,
+            a tuple of numbers for the mean described above, or "auto" for 10^4 to 10^-4 in steps of 100.
         start: How w0 is fitted. "overweighted": ridge regression on the gains, with the weights described above;
-            "regression": without these weights; "pairwise": ranking SVM. Their strength is chosen by cross-validation.
+            "regression": without these weights; "pairwise": ranking SVM. They are means over their strengths, too.
             "zero": w0 = 0, and the first step starts at the regression without weights.
         annealing: The smoothing factors (sigma in the paper), one per step.
         smoothing: "indicators"; or "ranks", for average precision only [Chapelle2010, Eq. 9].
-        best_step: Keep the annealing step with the best metric, on the watched set or by cross-validation. False: keep
-            the last step.
+        best_step: Keep the annealing step with the best metric on the held-out queries. False: keep the last step.
         optimizer: "cg" (conjugate gradients) or "l-bfgs".
         max_iterations: Maximum number of iterations of the optimizer per annealing step.
-        n_folds: Number of folds of cross-validation, which is then used in addition to a watched data set. If None: 5
-            folds if no set is watched, else only the watched set.
+        n_folds: Number of folds. The queries of a watched data set are held out in addition. If None: 10, but none for
+            a net with a watched set.
         standardize: Divide each feature by its standard deviation. False: take the features as they are.
         features: "linear", or "kernel_pca" for a kernel machine.
         kernel: "rbf", exp(-gamma |x - z|²); or "polynomial", (gamma x'z + 1)^degree. For "kernel_pca" only.
         gamma: Coefficient of the kernel. If None, 1 / number of features that are not constant.
         degree: Degree of the polynomial kernel.
         n_landmarks: Maximum number of training documents that the kernel machine compares a document with.
-        hidden: Number of units of each hidden layer, such as (10,) for a net. The default is a linear model.
+        hidden: Number of units of each hidden layer, such as (10,) for a net. The default is a linear model. A net is
+            no mean: it is fitted to all queries with the best regularization.
         activation: Activation of the hidden units: "tanh", "sigmoid" or "relu".
         base_ranker: A fitted linear ranker whose weights are w0; for a net, a fitted net with the same layers.
         random_state: Seed of folds, landmarks, tie order and initial weights of nets.
