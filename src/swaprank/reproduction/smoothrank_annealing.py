@@ -16,7 +16,7 @@ SETS = ("train", "vali", "test")
 
 
 def run(settings: Settings, log: Log) -> Outcome:
-    """The mean over all folds, with the shares of the lambdas at each sigma; quick: the first fold and three lambdas."""
+    """The mean over all folds, with the shares of lambda at each sigma; quick: the first fold and three lambdas."""
     folds = folds_or_generated(settings, NAME)
     histories = []
     for number, parts in enumerate(folds, 1):
