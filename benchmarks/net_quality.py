@@ -4,9 +4,8 @@
 
 FOLDER holds the data sets, as for quality.py. Nets use their default parameters except for the hidden units, and keep
 the best of 100 epochs by NDCG@10 on vali. "best of six" is the best on vali of 10, 20 or 50 hidden units with a
-learning rate of 0.001 or 0.003. SmoothRank uses its defaults: NDCG@50, with the best of ten regularizations by NDCG@50
-on vali. The trees are those of quality.py, each library's best of its grid of six. Means are over folds and seeds (one
-seed for trees).
+learning rate of 0.001 or 0.003. SmoothRank uses its defaults, with NDCG@50. The trees are those of quality.py, each
+library's best of its grid of six. Means are over folds and seeds (one seed for trees).
 """
 
 from __future__ import annotations

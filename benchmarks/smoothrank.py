@@ -5,9 +5,8 @@
     evaluation   the smooth metric of all queries and its gradient, compared with the exponentials of its formula: one
                  per document and rank down to the cutoff, computed by NumPy and by the kernel's own loop. At a small
                  sigma most of them are 0 and are skipped. Also the time with two threads over that with one
-    experiment   FOLDER/Fold1 to Fold5 of OHSUMED, each with train.txt, vali.txt and test.txt: 10 regularizations, of
-                 which the best on vali is kept, and 13 sigmas; trained and chosen for NDCG@50, measured by the
-                 convention of LETOR
+    experiment   FOLDER/Fold1 to Fold5 of OHSUMED, each with train.txt, vali.txt and test.txt: 5 regularizations on 10
+                 folds of train, and 13 sigmas; trained and chosen for NDCG@50, measured by the convention of LETOR
     long         100 queries of 1,000 documents with 64 features, and 30 validation queries: time, and memory beyond the
                  data
 

@@ -17,7 +17,7 @@ from swaprank.models.projection import project, pull_back
 from swaprank.models.scaling import fill_missing, fit_scaling, units_of
 from swaprank.objectives.ranknet_objective import by_descending_label
 from swaprank.smoothrank.architectures import rows_by_query
-from swaprank.smoothrank.candidates import choose, query_folds
+from swaprank.smoothrank.candidates import query_folds
 from swaprank.smoothrank.conjugate_gradients import conjugate_gradients
 from swaprank.smoothrank.ranking_svm import fit_ranking_svm, hinge_queries
 from swaprank.smoothrank.ridge import STRENGTHS, moments_of, overweighted, ridge
@@ -242,14 +242,6 @@ def test_calibration_does_not_depend_on_the_scale_of_the_weights() -> None:
     np.testing.assert_allclose(calibrated(1e-3 * w, X @ (1e-3 * w), targets), expected)
     np.testing.assert_array_equal(calibrated(-w, X @ -w, targets), -w)
     np.testing.assert_array_equal(calibrated(np.zeros(3), np.zeros(50), targets), np.zeros(3))
-
-
-def test_the_best_candidate_and_step_are_chosen() -> None:
-    values = np.array([[0.5, np.nan], [0.5, 0.5], [0.4, 0.5]])
-    assert choose(values, any_step=False)[:2] == (1, 2)
-    assert choose(values, any_step=True)[:2] == (0, 1)
-    assert choose(np.empty((3, 0)), any_step=True)[:2] == (0, 0)
-    assert choose(np.full((2, 2), np.nan), any_step=False)[:2] == (0, 2)
 
 
 def test_every_query_is_held_out_once() -> None:

@@ -106,7 +106,8 @@ class LinearRegressionRanker(Ranker):
             if by_folds:
                 folds = query_folds(data.n_queries, self.n_folds or FOLDS, int(self.random_state))
                 training = Evaluator(problem.scorer, bind_metric(metrics[0], data, refuse_constant=True))
-                values = cross_validate(fit, folds, training, watched, self.n_threads)
+                by_query = cross_validate(fit, folds, training, watched, self.n_threads)
+                values = [mean_ignoring_nan(of_strength) for of_strength in by_query]
             elif watched and len(fits) > 1:
                 values = [mean_ignoring_nan(watched.per_query(weights, self.n_threads)) for weights in fits]
             best = int(np.argmax(values)) if values else 0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, final
 
 import numpy as np
 
-from swaprank.arrays import Floats
+from swaprank.arrays import Bools, Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
 from swaprank.metrics.binding import bind_metric
@@ -17,34 +17,24 @@ from swaprank.models.kernel_map import KERNELS, Kernel, fit_kernel_map
 from swaprank.models.layers import make_layers
 from swaprank.models.net import Net
 from swaprank.models.scaling import fit_scaling, units_of
-from swaprank.objectives.smooth import SMOOTHINGS, Smoothing, SmoothObjective
+from swaprank.objectives.smooth import SMOOTHINGS, BoundSmooth, Smoothing, SmoothObjective
+from swaprank.rankers.annealing_run import AnnealingRun
 from swaprank.rankers.base_model import base_model
 from swaprank.rankers.linear_fitting import center_weights, fit_problem, needs_folds, regularizations, watched_evaluator
 from swaprank.rankers.parameter_checks import check_net_shape, check_word
 from swaprank.rankers.ranker import FitRequest, Ranker
-from swaprank.rankers.rounds import Callback, Measured, run_rounds
-from swaprank.rankers.smoothrank_folds import cross_validate_annealing, renumbered
+from swaprank.rankers.rounds import Measured
 from swaprank.smoothrank.annealing import OPTIMIZERS, Ascent, Optimizer
 from swaprank.smoothrank.architectures import Architecture, KernelArchitecture, LinearArchitecture, NetArchitecture
-from swaprank.smoothrank.candidates import (
-    REGULARIZATIONS,
-    Candidate,
-    Evaluator,
-    annealing_step,
-    choose,
-    query_folds,
-    value_by_regularization,
-    watched_values,
-)
-from swaprank.smoothrank.scorers import Scorer
-from swaprank.smoothrank.start import STARTS, FitProblem, Start, calibrated, start_parameters
+from swaprank.smoothrank.candidates import REGULARIZATIONS, Candidate, Evaluator, exclude_queries, query_folds
+from swaprank.smoothrank.start import STARTS, FitProblem, Start, calibrated, start_fit
 from swaprank.threads import thread_count
 
 ANNEALING = tuple(2.0**power for power in range(6, -7, -1))
 """The smoothing factors of the paper [Chapelle2010, section 4.4.2]."""
 
 FEATURES = ("linear", "kernel_pca")
-FOLDS, START_FOLDS = 5, 10
+FOLDS, START_FOLDS = 10, 50
 """Numbers of folds by default, and of the start."""
 
 
@@ -59,30 +49,33 @@ class SmoothRank(Ranker):
     weight for relevant documents as for all others. Features are standardized, and scores are measured in standard
     deviations of the gains, so that smoothing factors and regularization mean the same for all data.
 
+    With several regularizations, the model is a mean: each is fitted once per fold without the queries of the fold, and
+    its share in the mean is the probability to be the best on a random sample of the held-out queries. So neither the
+    seed nor the last bits decide between regularizations that nearly tie.
+
     Args:
         metric: The metric to optimize: NDCG, DCG, precision, recall, RBP, MAP, MRR, ERR, success, or a CumulativeMetric
             or CascadeMetric of your own. A larger cut-off than the one you report usually generalizes better.
-        regularization: lambda, the strength of the regularization towards w0: a number, a tuple of numbers to choose
-            from, or "auto" for 10^4 to 10^-5. The best one is chosen on the watched data set, or by cross-validation
-            over the queries if there is none.
+        regularization: lambda, the strength of the regularization towards w0: a number for a single fit to all queries,
+            a tuple of numbers for the mean described above, or "auto" for 10^4 to 10^-4 in steps of 100.
         start: How w0 is fitted. "overweighted": ridge regression on the gains, with the weights described above;
-            "regression": without these weights; "pairwise": ranking SVM. Their strength is chosen by cross-validation.
+            "regression": without these weights; "pairwise": ranking SVM. They are means over their strengths, too.
             "zero": w0 = 0, and the first step starts at the regression without weights.
         annealing: The smoothing factors (sigma in the paper), one per step.
         smoothing: "indicators"; or "ranks", for average precision only [Chapelle2010, Eq. 9].
-        best_step: Keep the annealing step with the best metric, on the watched set or by cross-validation. False: keep
-            the last step.
+        best_step: Keep the annealing step with the best metric on the held-out queries. False: keep the last step.
         optimizer: "cg" (conjugate gradients) or "l-bfgs".
         max_iterations: Maximum number of iterations of the optimizer per annealing step.
-        n_folds: Number of folds of cross-validation, which is then used in addition to a watched data set. If None: 5
-            folds if no set is watched, else only the watched set.
+        n_folds: Number of folds. The queries of a watched data set are held out in addition. If None: 10, but none for
+            a net with a watched set.
         standardize: Divide each feature by its standard deviation. False: take the features as they are.
         features: "linear", or "kernel_pca" for a kernel machine.
         kernel: "rbf", exp(-gamma |x - z|²); or "polynomial", (gamma x'z + 1)^degree. For "kernel_pca" only.
         gamma: Coefficient of the kernel. If None, 1 / number of features that are not constant.
         degree: Degree of the polynomial kernel.
         n_landmarks: Maximum number of training documents that the kernel machine compares a document with.
-        hidden: Number of units of each hidden layer, such as (10,) for a net. The default is a linear model.
+        hidden: Number of units of each hidden layer, such as (10,) for a net. The default is a linear model. A net is
+            no mean: it is fitted to all queries with the best regularization.
         activation: Activation of the hidden units: "tanh", "sigmoid" or "relu".
         base_ranker: A fitted linear ranker whose weights are w0; for a net, a fitted net with the same layers.
         random_state: Seed of folds, landmarks, tie order and initial weights of nets.
@@ -105,11 +98,13 @@ class SmoothRank(Ranker):
     }
     round_name: ClassVar[str] = "step"
     regularization_: float
-    """The chosen regularization, or the given one."""
+    """The best regularization on the held-out queries, or the given one."""
     smoothing_factor_: float
     """The smoothing factor of the annealing step whose weights were kept; infinite for the start."""
     candidates_: dict[float, float]
-    """The metric of each regularization that could be chosen; empty if there was only one."""
+    """The metric of each regularization on the held-out queries; empty if there was only one."""
+    shares_: dict[float, float]
+    """The share of each regularization in the weights."""
 
     def __init__(
         self,
@@ -147,8 +142,10 @@ class SmoothRank(Ranker):
 
     def _fit(self, request: FitRequest) -> None:
         data, valid, metrics, base, callbacks = request
-        strengths = self._check()
-        sets = self._sets(data, valid)
+        strengths, sets = self._check(), self._sets(data, valid)
+        measured = Measured(sets, metrics, lambda other: np.zeros(len(other)), self.n_threads)
+        if not valid:
+            measured.watched = measured.unusable = None
         smooth = SmoothObjective(self.training_metric(), smoothing=self.smoothing).bind(
             data, random_state=int(self.random_state), n_threads=self.n_threads
         )
@@ -157,41 +154,30 @@ class SmoothRank(Ranker):
         problem = fit_problem(
             data, architecture.scorer(data), smooth.terms.gains / (smooth.terms.gains.std() or 1.0), self.n_threads
         )
-        center, start = self._start(data, architecture, problem, base)
-        ascents = [
-            Ascent(problem.scorer, smooth, center, strength, self.optimizer, int(self.max_iterations))
-            for strength in strengths
-        ]
-        measured = Measured(sets, metrics, lambda other: np.zeros(len(other)), self.n_threads)
-        if not valid:
-            measured.watched = measured.unusable = None
         scorers = {
             name: problem.scorer if other is data else architecture.scorer(other) for name, other in sets.items()
         }
-        steps, any_step, values, interrupted = self._steps, self.best_step, {}, False
-        if (len(ascents) > 1 or self.best_step) and needs_folds(data, measured, self.n_folds):
-            folds = query_folds(data.n_queries, self.n_folds or FOLDS, int(self.random_state))
-            training = Evaluator(problem.scorer, bind_metric(metrics[0], data, refuse_constant=True))
-            evaluators, n_threads = (training, watched_evaluator(measured, scorers)), thread_count(self.n_threads)
-            of_folds = cross_validate_annealing(
-                ascents, start, folds, steps, metrics[0], evaluators, callbacks, n_threads
-            )
-            best, any_step, interrupted = choose(of_folds.values, self.best_step), False, of_folds.interrupted
-            # If cross-validation was stopped early, the chosen ascent is not annealed either.
-            steps = steps[: best.n_steps] if of_folds.values.shape[1] == len(steps) else ()
-            values, ascents = value_by_regularization(ascents, best), [ascents[best.candidate]]
-            callbacks = [renumbered(callback, len(self._steps)) for callback in callbacks]
-        candidates = [Candidate(ascent, start) for ascent in ascents]
-        if steps:
-            interrupted = self._anneal(candidates, steps, measured, scorers, callbacks)
-        best = choose(watched_values(candidates, measured.watched), any_step or interrupted)
-        chosen = candidates[best.candidate]
-        self.model_ = architecture.model(chosen.after(best.n_steps))
-        self.regularization_ = chosen.ascent.regularization
-        self.smoothing_factor_ = float(steps[best.n_steps - 1]) if best.n_steps else float("inf")
-        self.candidates_ = values or value_by_regularization(ascents, best)
-        self.history_, self.n_rounds_, self.best_round_ = chosen.history, len(chosen.measured), best.n_steps
-        self.interrupted_ = interrupted
+        has_choice = len(strengths) > 1 or self.best_step
+        folds = self._folds(data, measured, architecture) if has_choice else [~problem.all_queries]
+        is_only_judge = has_choice and measured.watched is None
+        run = AnnealingRun(
+            self._candidates(problem, smooth, strengths, folds, self._start(data, architecture, problem, base)),
+            folds,
+            smooth,
+            Evaluator(problem.scorer, bind_metric(metrics[0], data, refuse_constant=is_only_judge)),
+            watched_evaluator(measured, scorers),
+            int(self.random_state),
+            thread_count(self.n_threads),
+        )
+        self.interrupted_ = run.anneal(self._steps, measured, scorers, callbacks)
+        kept = run.kept(measured, f"smooth {self.training_metric()}", self.best_step or self.interrupted_)
+        self.model_ = architecture.model(kept.step.parameters)
+        self.regularization_ = strengths[int(np.argmax(kept.step.values))]
+        self.shares_ = dict(zip(strengths, kept.step.shares.tolist(), strict=True))
+        self.candidates_ = dict(zip(strengths, kept.step.values, strict=True)) if len(strengths) > 1 else {}
+        self.smoothing_factor_ = self._steps[kept.n_steps - 1] if kept.n_steps else float("inf")
+        self.history_, self.best_round_ = kept.history, kept.n_steps
+        self.n_rounds_ = len(kept.history["train"][str(metrics[0])])
 
     @property
     def _steps(self) -> tuple[float, ...]:
@@ -210,38 +196,40 @@ class SmoothRank(Ranker):
             raise DataError("'train' is the name of the training data; give the validation set another name.")
         return dict(valid) if "train" in valid else {"train": data, **valid}
 
-    def _anneal(
+    def _folds(self, data: Dataset, measured: Measured, architecture: Architecture) -> list[Bools]:
+        """The queries that each of the fits holds out, which choose together with the watched set.
+
+        A net has a last fit that holds out none and is the model: the weights of nets have no useful mean.
+        """
+        is_net, none = isinstance(architecture, NetArchitecture), np.zeros(data.n_queries, np.bool_)
+        if not needs_folds(data, measured, self.n_folds) and (is_net or data.n_queries < 2):
+            return [none]
+        folds = query_folds(data.n_queries, self.n_folds or FOLDS, int(self.random_state))
+        return [*folds, none] if is_net else folds
+
+    def _candidates(
         self,
-        candidates: list[Candidate],
-        steps: Sequence[float],
-        measured: Measured,
-        scorers: Mapping[str, Scorer],
-        callbacks: Sequence[Callback],
-    ) -> bool:
-        """Anneal all candidates, and measure them after each step; returns whether Ctrl-C ended it."""
-        n_threads = thread_count(self.n_threads)
-
-        def measure(candidate: Candidate, factor: float) -> dict[str, dict[str, float]]:
-            parameters = candidate.path[-1]
-            now = {}
-            for name, scorer in scorers.items():
-                scores = scorer.scores(parameters, n_threads)
-                now[name] = {
-                    metric: bound.mean(scores, n_threads=n_threads) for metric, bound in measured.bound[name].items()
-                }
-            now["train"][f"smooth {self.training_metric()}"] = candidate.ascent.smooth_mean(parameters, factor)
-            return now
-
-        def one_round(number: int) -> None:
-            factor = float(steps[number - 1])
-            annealing_step(candidates, factor, n_threads)
-            for candidate, values in [(candidate, measure(candidate, factor)) for candidate in candidates]:
-                candidate.measured.append(values)
-            leader = candidates[choose(watched_values(candidates, measured.watched), any_step=False).candidate]
-            for name, scorer in scorers.items():
-                measured.scores[name] = measured.sets[name].as_given(scorer.scores(leader.path[-1], n_threads))
-
-        return run_rounds(len(steps), one_round, measured, callbacks, patience=None)
+        problem: FitProblem,
+        smooth: BoundSmooth,
+        strengths: Sequence[float],
+        folds: Sequence[Bools],
+        start: Callable[[Bools], tuple[Floats, Floats]],
+    ) -> list[list[Candidate]]:
+        """Regularizations x folds. Also the start is fitted without the held-out queries."""
+        starts = [start(~held_out) for held_out in folds]
+        return [
+            [
+                Candidate(
+                    exclude_queries(
+                        Ascent(problem.scorer, smooth, center, strength, self.optimizer, int(self.max_iterations)),
+                        held_out,
+                    ),
+                    first,
+                )
+                for held_out, (center, first) in zip(folds, starts, strict=True)
+            ]
+            for strength in strengths
+        ]
 
     def _architecture(self, data: Dataset, base: Any) -> Architecture:
         """The kind of model."""
@@ -274,22 +262,32 @@ class SmoothRank(Ranker):
 
     def _start(
         self, data: Dataset, architecture: Architecture, problem: FitProblem, base: Any
-    ) -> tuple[Floats, Floats]:
-        """w0, and the parameters at which the first step starts."""
-        if base is None:
-            metric = bind_metric(self.training_metric(), data)
-            initial = architecture.initial_parameters(int(self.random_state))
-            folds = query_folds(data.n_queries, START_FOLDS, int(self.random_state))
-            start = start_parameters(self.start, problem, initial, metric, folds)
-        elif isinstance(architecture, NetArchitecture):
-            start = self._base_net(base, data).weights.astype(np.float64)
-        elif isinstance(architecture, LinearArchitecture):
-            start = center_weights(base, architecture, data)
-        else:
+    ) -> Callable[[Bools], tuple[Floats, Floats]]:
+        """A function of the training queries: w0, and the parameters at which the first step starts."""
+        given: Floats | None = None
+        if isinstance(architecture, NetArchitecture) and base is not None:
+            given = self._base_net(base, data).weights.astype(np.float64)
+        elif isinstance(architecture, LinearArchitecture) and base is not None:
+            given = center_weights(base, architecture, data)
+        elif base is not None:
             raise ParameterError("features='kernel_pca' takes no base ranker.")
-        if data.base_score is None and not isinstance(architecture, NetArchitecture):
-            start = calibrated(start, problem.scorer.scores(start, self.n_threads), problem.targets)
-        return (np.zeros(len(start)) if self.start == "zero" and base is None else start), start
+        seed = int(self.random_state)
+        fit = start_fit(
+            self.start,
+            problem,
+            architecture.initial_parameters(seed),
+            bind_metric(self.training_metric(), data),
+            query_folds(data.n_queries, START_FOLDS, seed) if given is None else [],
+            seed,
+        )
+
+        def start(queries: Bools) -> tuple[Floats, Floats]:
+            first = fit(queries) if given is None else given
+            if data.base_score is None and not isinstance(architecture, NetArchitecture):
+                first = calibrated(first, problem.scorer.scores(first, self.n_threads), problem.targets)
+            return (np.zeros(len(first)) if self.start == "zero" and given is None else first), first
+
+        return start
 
     def _check(self) -> list[float]:
         for name, known in (
@@ -308,9 +306,12 @@ class SmoothRank(Ranker):
             "regularization": self.regularization_,
             "smoothing_factor": self.smoothing_factor_,
             "candidates": list(self.candidates_.items()),
+            "shares": list(self.shares_.items()),
         }
 
     def _restore_values(self, values: Mapping[str, Any]) -> None:
         self.regularization_ = float(values["regularization"])
         self.smoothing_factor_ = float(values["smoothing_factor"])
         self.candidates_ = {float(key): float(value) for key, value in values["candidates"]}
+        shares = values.get("shares", [(self.regularization_, 1.0)])
+        self.shares_ = {float(key): float(value) for key, value in shares}

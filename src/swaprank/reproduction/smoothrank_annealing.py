@@ -16,12 +16,12 @@ SETS = ("train", "vali", "test")
 
 
 def run(settings: Settings, log: Log) -> Outcome:
-    """The mean over all folds, lambda chosen on vali at the last sigma; quick: the first fold and three lambdas."""
+    """The mean over all folds, with the shares of lambda at each sigma; quick: the first fold and three lambdas."""
     folds = folds_or_generated(settings, NAME)
     histories = []
     for number, parts in enumerate(folds, 1):
         ranker = SmoothRank(METRIC, regularization=strengths(settings), random_state=settings.random_state)
-        # Lambda is chosen on the last validation set.
+        # Of the validation sets, the last one is held out.
         ranker.fit(parts.train, valid={"test": parts.test, "vali": parts.vali})
         histories.append({name: ranker.history_[name][METRIC] for name in SETS})
         log(f"{number} of {len(folds)}: lambda {ranker.regularization_:g}, test {histories[-1]['test'][-1]:.4f}")

@@ -18,7 +18,7 @@ DOCUMENTS, FEATURES, LEVELS = 50, 45, (0.7, 0.15, 0.15)
 """Sizes of the generated data: few queries and many features, as in OHSUMED."""
 
 STRENGTHS, QUICK_STRENGTHS = "auto", (10.0, 1.0, 0.1)
-"""Regularization strengths; "auto" tries ten, as in the paper."""
+"""Regularization strengths."""
 
 
 def folds_of(settings: Settings, experiment: str) -> list[Fold]:

@@ -1,4 +1,4 @@
-"""Annealing of several candidates at once, one step at a time, and the choice of the best regularization."""
+"""Annealing of several candidates at once, one step at a time, and the metric of held-out queries."""
 
 from __future__ import annotations
 
@@ -16,37 +16,28 @@ from swaprank.seeds import random_generator
 from swaprank.smoothrank.annealing import Ascent, Stopped
 from swaprank.smoothrank.scorers import Scorer
 
-REGULARIZATIONS = tuple(float(f"1e{power}") for power in range(4, -6, -1))
-"""The values that "auto" chooses from, in descending order: of equally good ones, the strongest is taken.
+REGULARIZATIONS = (1e4, 1e2, 1.0, 1e-2, 1e-4)
+"""The values of "auto", in descending order.
 
-The paper has 10^3 to 10^-6 for features from 0 to 1 [Chapelle2010, section 7], whose standard deviations are about 1/4.
-Weights of standardized features are about a quarter as large, so that the same penalty takes a lambda about ten times
-as large.
+The paper has 10^3 to 10^-6 in steps of 10, for features from 0 to 1 [Chapelle2010, section 7], whose standard
+deviations are about 1/4. Weights of standardized features are about a quarter as large, so that the same penalty takes
+a lambda about ten times as large. For a mean over lambdas, steps of 100 are as good, and leave time for more folds.
 """
 
 
 @final
 @dataclass(eq=False)
 class Candidate:
-    """One annealing run: the parameters after each step, and the metrics that were measured there."""
+    """One annealing run: the parameters after each step."""
 
     ascent: Ascent
     start: Floats
     path: list[Floats] = field(default_factory=list)
-    measured: list[dict[str, dict[str, float]]] = field(default_factory=list)
 
     @property
-    def history(self) -> dict[str, dict[str, list[float]]]:
-        """The measured values, one per step, by set and metric."""
-        first = self.measured[0] if self.measured else {}
-        return {
-            name: {metric: [values[name][metric] for values in self.measured] for metric in first[name]}
-            for name in first
-        }
-
-    def after(self, n_steps: int) -> Floats:
-        """The parameters after this number of steps; 0 is the start."""
-        return self.path[n_steps - 1] if n_steps else self.start
+    def parameters(self) -> Floats:
+        """The parameters after the last step so far; the start before the first."""
+        return self.path[-1] if self.path else self.start
 
 
 def annealing_step(candidates: Sequence[Candidate], smoothing_factor: float, n_threads: int) -> None:
@@ -62,7 +53,7 @@ def annealing_step(candidates: Sequence[Candidate], smoothing_factor: float, n_t
         ascent = candidate.ascent
         ascent = replace(ascent, metric=replace(ascent.metric, n_threads=threads_per_worker), stop=stop)
         try:
-            return ascent.climb(candidate.after(len(candidate.path)), smoothing_factor)
+            return ascent.climb(candidate.parameters, smoothing_factor)
         except Stopped:
             return None
 
@@ -92,54 +83,6 @@ def mean_ignoring_nan(values: Floats) -> float:
     return float(valid.mean()) if len(valid) else -np.inf
 
 
-def watched_values(candidates: Sequence[Candidate], watched: tuple[str, str] | None) -> Floats:
-    """The watched metric, candidates x steps. If no set is watched: 1 for the last step, 0 for the others."""
-    n_steps = min(len(candidate.measured) for candidate in candidates)
-    values = np.zeros((len(candidates), n_steps))
-    values[:, -1:] = 1.0
-    if watched:
-        for row, candidate in enumerate(candidates):
-            values[row] = [measured[watched[0]][watched[1]] for measured in candidate.measured[:n_steps]]
-    return values
-
-
-class Choice(NamedTuple):
-    """The best candidate, its best number of steps, and the value of each candidate."""
-
-    candidate: int
-    n_steps: int
-    values: Floats
-
-
-def choose(values: Floats, any_step: bool) -> Choice:
-    """The candidate with the best value after the last step, or after any step; NaN counts as -inf.
-
-    Values are candidates x steps. Of equally good ones, the first candidate and its first step are chosen: the most
-    regularized. If there are no steps, it is the start of the first candidate.
-
-    >>> import numpy as np
-    >>> from swaprank.smoothrank.candidates import choose
-    >>> values = np.array([[0.1, 0.9, 0.3], [0.1, 0.2, 0.4]])
-    >>> choose(values, any_step=False)
-    Choice(candidate=1, n_steps=3, values=array([0.3, 0.4]))
-    >>> choose(values, any_step=True)
-    Choice(candidate=0, n_steps=2, values=array([0.9, 0.4]))
-    """
-    if values.shape[1] == 0:
-        return Choice(0, 0, np.full(len(values), np.nan))
-    first = 0 if any_step else values.shape[1] - 1
-    values = np.where(np.isnan(values), -np.inf, values)[:, first:]
-    candidate, step = np.unravel_index(int(np.argmax(values)), values.shape)
-    return Choice(int(candidate), first + int(step) + 1, values.max(axis=1))
-
-
-def value_by_regularization(ascents: Sequence[Ascent], choice: Choice) -> dict[float, float]:
-    """The value of each regularization that could be chosen; empty if there was only one."""
-    if len(ascents) < 2:
-        return {}
-    return {ascent.regularization: float(value) for ascent, value in zip(ascents, choice.values, strict=True)}
-
-
 class Evaluator(NamedTuple):
     """Evaluates parameters by a metric on a data set."""
 
@@ -151,24 +94,26 @@ class Evaluator(NamedTuple):
         return self.metric.per_query(self.scorer.scores(parameters, n_threads), n_threads=n_threads)
 
 
-def held_out_mean(
+def held_out_values(
     parameters: Sequence[Floats],
     folds: Sequence[Bools],
     training: Evaluator,
     validation: Evaluator | None,
     n_threads: int | None,
-) -> float:
-    """The mean metric over held-out queries, given the parameters that were fitted without each fold.
+) -> Floats:
+    """The metric of every held-out query, given the parameters that were fitted without each fold.
 
-    The queries of a fold are evaluated with the fit that has not seen them. The queries of a validation set, if there
-    is one, are evaluated with all fits, and their values averaged.
+    The queries of a fold are evaluated with the fit that has not seen them; training queries that are in no fold have
+    NaN. The queries of a validation set, if there is one, follow: they are evaluated with all fits, and their values
+    averaged.
     """
     values, of_validation = np.full(len(folds[0]), np.nan), []
     for fitted, held_out in zip(parameters, folds, strict=True):
-        values[held_out] = training.per_query(fitted, n_threads)[held_out]
+        if held_out.any():
+            values[held_out] = training.per_query(fitted, n_threads)[held_out]
         if validation:
             of_validation.append(validation.per_query(fitted, n_threads))
-    return mean_ignoring_nan(np.concatenate((values, np.mean(of_validation, axis=0) if validation else [])))
+    return np.concatenate((values, np.mean(of_validation, axis=0) if validation else []))
 
 
 def query_folds(n_queries: int, n_folds: int, random_state: int) -> list[Bools]:

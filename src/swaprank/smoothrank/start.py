@@ -15,8 +15,9 @@ from swaprank.arrays import Bools, Floats, Ints
 from swaprank.data.grouping import sum_by_query
 from swaprank.lanes import dot
 from swaprank.metrics.metric import BoundMetric
-from swaprank.smoothrank.candidates import Evaluator, held_out_mean
+from swaprank.smoothrank.candidates import Evaluator, held_out_values
 from swaprank.smoothrank.limited_memory_bfgs import limited_memory_bfgs
+from swaprank.smoothrank.mixing import mean_of_fits, shares_of_fits
 from swaprank.smoothrank.ranking_svm import fit_ranking_svm
 from swaprank.smoothrank.ridge import STRENGTHS, moments_of, overweighted, ridge
 from swaprank.smoothrank.scorers import LinearScorer, Scorer
@@ -102,33 +103,44 @@ def fit_least_squares(problem: FitProblem, start: Floats, strength: float) -> Fl
     return limited_memory_bfgs(cost, start, max_iterations=200, least_slope=1e-6)
 
 
-def start_parameters(
-    start: Start, problem: FitProblem, initial: Floats, metric: BoundMetric, folds: Sequence[Bools]
-) -> Floats:
-    """The parameters fitted as `start` says. The regularization of linear fits is chosen by cross-validation."""
-    pairwise, overweight = start == "pairwise", start == "overweighted"
-    if not isinstance(problem.scorer, LinearScorer):
-        if pairwise:
-            return pairwise_fit(problem, [_NET_STRENGTH], initial)(problem.all_queries)[0]
-        if overweight:
-            weights = overweighted(problem.targets - problem.targets.min(), problem.weights)
-            problem = replace(problem, weights=weights)
-        return fit_least_squares(problem, initial, _NET_STRENGTH)
+def start_fit(
+    start: Start, problem: FitProblem, initial: Floats, metric: BoundMetric, folds: Sequence[Bools], random_state: int
+) -> Callable[[Bools], Floats]:
+    """A function of the training queries, which returns the parameters fitted as `start` says.
+
+    Linear fits are means over the regularization strengths. Cross-validation over all queries finds their shares.
+    """
+    pairwise, overweight, scorer = start == "pairwise", start == "overweighted", problem.scorer
+    if not isinstance(scorer, LinearScorer):
+        return _net_fit(problem, initial, pairwise, overweight)
     strengths = _PAIR_STRENGTHS if pairwise else STRENGTHS
     fit = pairwise_fit(problem, strengths, initial) if pairwise else ridge_fit(problem, strengths, overweight, initial)
-    best = strengths.index(1.0)
+    shares = np.array([float(strength == 1.0) for strength in strengths])
     if len(folds) > 1:
-        values = cross_validate(fit, folds, Evaluator(problem.scorer, metric), None, problem.n_threads)
-        best = int(np.argmax(values))
-    return fit(problem.all_queries)[best]
+        values = cross_validate(fit, folds, Evaluator(scorer, metric), None, problem.n_threads)
+        shares = shares_of_fits(values, random_state)
+    return lambda queries: mean_of_fits(fit(queries), shares, scorer, problem.indptr, problem.n_threads)
+
+
+def _net_fit(problem: FitProblem, initial: Floats, pairwise: bool, overweight: bool) -> Callable[[Bools], Floats]:
+    def fit(queries: Bools) -> Floats:
+        if pairwise:
+            return pairwise_fit(problem, [_NET_STRENGTH], initial)(queries)[0]
+        weights = problem.weights_of(queries)
+        weights = overweighted(problem.targets - problem.targets.min(), weights) if overweight else weights
+        return fit_least_squares(replace(problem, weights=weights), initial, _NET_STRENGTH)
+
+    return fit
 
 
 def cross_validate(
     fit: Fit, folds: Sequence[Bools], training: Evaluator, validation: Evaluator | None, n_threads: int | None
-) -> list[float]:
-    """The mean metric over held-out queries for each strength; see `held_out_mean`."""
+) -> Floats:
+    """The metric of each held-out query for each strength, strengths x queries; see `held_out_values`."""
     by_fold = [fit(~held_out) for held_out in folds]
-    return [held_out_mean(fits, folds, training, validation, n_threads) for fits in zip(*by_fold, strict=True)]
+    return np.array(
+        [held_out_values(fits, folds, training, validation, n_threads) for fits in zip(*by_fold, strict=True)]
+    )
 
 
 def calibrated(parameters: Floats, scores: Floats, targets: Floats) -> Floats:
