@@ -22,7 +22,7 @@ from swaprank.smoothrank.conjugate_gradients import conjugate_gradients
 from swaprank.smoothrank.ranking_svm import fit_ranking_svm, hinge_queries
 from swaprank.smoothrank.ridge import STRENGTHS, moments_of, overweighted, ridge
 from swaprank.smoothrank.scorers import LinearScorer, NetScorer
-from swaprank.smoothrank.start import calibrated
+from swaprank.smoothrank.start import FitProblem, calibrated, ridge_fit
 
 RNG = np.random.default_rng(0)
 
@@ -53,7 +53,7 @@ def test_ridge_is_that_of_scikit_learn(alpha: float, weighted: bool) -> None:
     X[:, 1] = 3 + 0.01 * X[:, 1]
     weights = RNG.uniform(0.1, 2, 9000) if weighted else np.ones(9000)
     units = units_of(X, standardize=True)
-    (ours,) = ridge(moments_of(X, units.factor, units.missing.astype(float), y, weights), [alpha])
+    (ours,) = ridge(moments_of(X, units.factor, units.missing.astype(float), y, weights, np.arange(9000)), [alpha])
     scaled = (X.astype(float) - units.missing) * units.factor
     theirs = Ridge(alpha=alpha * weights.sum()).fit(scaled, y, sample_weight=weights).coef_
     np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-9)
@@ -64,7 +64,7 @@ def test_constant_features_get_no_weight() -> None:
     X[:, 1], X[:, 2] = 5.0, X[:, 0]  # one constant, one twice
     units = units_of(X, standardize=True)
     y = 2.0 * X[:, 0].astype(float)
-    (weights,) = ridge(moments_of(X, units.factor, units.missing.astype(float), y, np.ones(100)), [0.0])
+    (weights,) = ridge(moments_of(X, units.factor, units.missing.astype(float), y, np.ones(100), np.arange(100)), [0.0])
     assert units.factor[1] == 0.0
     assert abs(weights[1]) < 1e-12
     assert weights[0] == pytest.approx(weights[2])
@@ -77,6 +77,18 @@ def test_overweighted_classes_have_the_same_total_weight() -> None:
     assert balanced[relevant > 0].sum() == pytest.approx(balanced[relevant == 0].sum())
     assert balanced.sum() == pytest.approx(weights.sum())
     np.testing.assert_array_equal(overweighted(np.zeros(5), weights), weights)
+
+
+@pytest.mark.parametrize("overweight", [False, True])
+def test_a_fit_to_some_queries_is_that_of_their_rows_alone(overweight: bool) -> None:
+    indptr, X, y = np.array([0, 10, 30, 60]), features(60, 3), RNG.integers(0, 3, 60).astype(float)
+    weights, queries = RNG.uniform(0.5, 2.0, 60), np.array([True, False, True])
+    problem = FitProblem(LinearScorer(X, np.ones(3)), y, y, indptr, weights)
+    rows = np.flatnonzero(np.repeat(queries, np.diff(indptr)))
+    balanced = overweighted(y[rows] - y.min(), weights[rows]) if overweight else weights[rows]
+    expected = ridge(moments_of(X[rows], np.ones(3), np.zeros(3), y[rows], balanced, np.arange(40)), [0.1])
+    found = ridge_fit(problem, [0.1], overweight, np.zeros(3))(queries)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 def naive_hinge(labels: Floats, scores: Floats) -> float:

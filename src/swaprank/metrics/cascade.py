@@ -120,7 +120,8 @@ class ERR(Cascade):
             )
         # (2^l - 1) / 2^max_label, written so that no power overflows.
         powers = exps2(np.append(np.maximum(labels, 0.0), 0.0) - self.max_label)
-        return powers[:-1] - powers[-1]
+        stops: Floats = powers[:-1] - powers[-1]
+        return stops
 
     def discounts(self, ranks: Ints) -> Floats:
         """See `Cascade`."""

@@ -6,11 +6,10 @@ minimize   sum_i v_i (w'x_i + b - y_i)² / sum_i v_i  +  alpha |w|²        x: s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import Features, Floats, row_blocks
+from swaprank.arrays import Features, Floats, Ints, row_blocks
 from swaprank.models.eigenvectors import eigenvectors
 from swaprank.models.products import add_outer_products
 
@@ -20,42 +19,38 @@ STRENGTHS = tuple(float(f"1e{n // 2}") * (1.0, 3.1622776601683795)[n % 2] for n 
 _BLOCK_ROWS = 8192
 
 
-class Moments(NamedTuple):
-    """Sums over rows of v, v x, v y, v x x' and v x y; the origin has been subtracted from x."""
+def moments_of(
+    features: Features, factor: Floats, origin: Floats, targets: Floats, weights: Floats, rows: Ints
+) -> Floats:
+    """The sums over these rows of v (1, x)' (1, y, x), (1 + features) x (2 + features); no value may be missing.
 
-    weight: float
-    x: Floats
-    y: float
-    xx: Floats
-    xy: Floats
-
-
-def moments_of(features: Features, factor: Floats, origin: Floats, targets: Floats, weights: Floats) -> Moments:
-    """The sums over these rows, which must have no missing values.
+    Sums of several sets of rows can be added and subtracted.
 
     >>> import numpy as np
     >>> from swaprank.smoothrank.ridge import moments_of, ridge
     >>> X = np.array([[0.0], [1.0], [2.0]], dtype=np.float32)
-    >>> sums = moments_of(X, np.ones(1), np.zeros(1), np.array([1.0, 3.0, 5.0]), np.ones(3))
+    >>> sums = moments_of(X, np.ones(1), np.zeros(1), np.array([1.0, 3.0, 5.0]), np.ones(3), np.arange(3))
     >>> [weights.round(3).tolist() for weights in ridge(sums, [0.0, 1.0])]
     [[2.0], [0.8]]
     """
     d = features.shape[1]
-    sums = np.zeros((1 + d, 2 + d))  # All sums are one product of matrices, v (1, x)' (1, y, x).
-    for block in row_blocks(len(features), _BLOCK_ROWS):
-        x = (features[block].astype(np.float64) - origin) * factor
-        ones, y = np.ones((len(x), 1)), targets[block, None]
-        add_outer_products(np.hstack((ones, x)) * weights[block, None], np.hstack((ones, y, x)), sums)
-    return Moments(float(sums[0, 0]), sums[0, 2:], float(sums[0, 1]), sums[1:, 2:], sums[1:, 1])
+    sums = np.zeros((1 + d, 2 + d))
+    for block in row_blocks(len(rows), _BLOCK_ROWS):
+        chosen = rows[block]
+        x = (features[chosen].astype(np.float64) - origin) * factor
+        ones, y = np.ones((len(x), 1)), targets[chosen, None]
+        add_outer_products(np.hstack((ones, x)) * weights[chosen, None], np.hstack((ones, y, x)), sums)
+    return sums
 
 
-def ridge(moments: Moments, strengths: Sequence[float]) -> list[Floats]:
+def ridge(moments: Floats, strengths: Sequence[float]) -> list[Floats]:
     """The weights for each alpha; for alpha = 0, the least squares solution of minimum norm."""
-    if moments.weight <= 0:
-        return [np.zeros(len(moments.x)) for _ in strengths]
-    mean = moments.x / moments.weight
-    covariance = moments.xx / moments.weight - np.outer(mean, mean)
-    covariance_with_y = moments.xy / moments.weight - mean * (moments.y / moments.weight)
+    weight = moments[0, 0]
+    if weight <= 0:
+        return [np.zeros(len(moments) - 1) for _ in strengths]
+    mean_y, mean_x = moments[0, 1] / weight, moments[0, 2:] / weight
+    covariance = moments[1:, 2:] / weight - np.outer(mean_x, mean_x)
+    covariance_with_y = moments[1:, 1] / weight - mean_x * mean_y
     eigenvalues, vectors = eigenvectors(covariance)
     rotated = (vectors * covariance_with_y).sum(axis=1)  # sums instead of `@`, whose last bits depend on the CPU
     # Along the other eigenvectors the rows differ by rounding errors only, which must not be divided by.
