@@ -187,7 +187,7 @@ comparing.randomization_test = slow
 def test_a_reader_that_leaves_early_is_no_error(folder: Path) -> None:
     command = f"{sys.executable} -c 'from swaprank.cli import main; main()' info train.txt --json | head -1"
     shown = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=folder, check=True)
-    assert shown.err == ""
+    assert shown.stderr == ""
 
 
 def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:

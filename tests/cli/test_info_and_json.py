@@ -61,7 +61,7 @@ def test_info_of_rankers_and_their_parameters(folder: Path) -> None:
     for arguments in ((), ("train.txt", "--rankers"), ("--ranker", "mart", "--rankers")):
         failed = here("info", *arguments, folder=folder)
         assert failed.code == 2
-        assert "give exactly one of FILE, --ranker NAME and --rankers" in failed.err
+        assert "give exactly one of FILE, --ranker NAME, --rankers and --environment" in failed.err
     assert "did you mean 'mart'?" in here("info", "--ranker", "marrt", folder=folder).err
 
 

@@ -79,9 +79,11 @@ def test_truncation_has_a_row_for_every_k(folder: Path, monkeypatch: pytest.Monk
     assert [list(series.y) for series in published] == np.array(list(smoothrank_truncation.PAPER.values())).T.tolist()
 
 
-def test_the_published_figures_are_those_of_the_paper() -> None:
-    assert smoothrank_ohsumed.PAPER["SmoothRank"] == (0.457, 0.448)
-    assert smoothrank_ohsumed.PAPER["regression"] == (0.444, 0.444)
+def test_two_tables_of_the_paper_agree_where_they_overlap() -> None:
+    """Table 2 has SmoothRank trained for NDCG@50, to three digits, and so has Table 3, to four."""
+    for_ndcg50 = dict(zip(smoothrank_truncation.TESTED, smoothrank_truncation.PAPER[50], strict=True))
+    assert smoothrank_ohsumed.PAPER["SmoothRank"][0] == round(for_ndcg50[10], 3)
+    assert max(ndcg for ndcg, _ in smoothrank_ohsumed.PAPER.values()) == smoothrank_ohsumed.PAPER["SmoothRank"][0]
 
 
 def test_small_sigmas_are_close_to_the_metric_along_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
