@@ -17,6 +17,12 @@ with suppress(RuntimeError):  # There is no home.
     os.environ.setdefault("NUMBA_CACHE_DIR", str(Path.home() / ".cache" / "swaprank-tests"))
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """No workers on one core, or for the tests of one file. None: as many as there are cores."""
+    one_file = len(config.args) == 1 and ".py" in config.args[0]
+    return 0 if one_file or os.cpu_count() == 1 else None
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
