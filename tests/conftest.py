@@ -16,6 +16,10 @@ SHARED_DATA = PROJECT.parent / "shared" / "data"
 with suppress(RuntimeError):  # There is no home.
     os.environ.setdefault("NUMBA_CACHE_DIR", str(Path.home() / ".cache" / "swaprank-tests"))
 
+# The processes of pytest already use all cores: threads of BLAS and of LightGBM would only wait for each other.
+for _name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """No workers on one core, or for the tests of one file. None: as many as there are cores."""
