@@ -27,6 +27,12 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     return 0 if one_file or os.cpu_count() == 1 else None
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take longest come first, so that no process waits for another in the end."""
+    longest = ("test_same_everywhere.py", "test_demo.py", "test_examples.py")
+    items.sort(key=lambda item: item.path.name not in longest)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
