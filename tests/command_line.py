@@ -42,7 +42,7 @@ def here(*arguments: object, folder: Path | None = None, encoding: str = "utf-8"
         pytest.raises(SystemExit) as end,
     ):
         copy_context().run(main, [str(argument) for argument in arguments])
-    printed = (stream.buffer.getvalue().decode(encoding) for stream in (out, err))  # type: ignore[attr-defined]
+    printed = (stream.buffer.getvalue().decode(encoding) for stream in (out, err))
     return Ended(int(end.value.code or 0), *printed)
 
 

@@ -146,7 +146,7 @@ class AtRanks(NamedTuple):
 
 
 def exp2_gain(label: float) -> float:
-    return 2.0**label - 1
+    return float(2.0**label - 1)
 
 
 def relevance(label: float) -> float:

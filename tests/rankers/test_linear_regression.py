@@ -138,8 +138,8 @@ def test_nothing_is_chosen_by_a_metric_that_is_the_same_for_every_order(ranker: 
 
 
 def test_strengths_may_be_an_array() -> None:
-    several = sr.LinearRegressionRanker(regularization=np.logspace(-1, 1, 3)).fit(TRAIN)
+    strengths: Any = np.logspace(-1, 1, 3), np.array(2.0)
+    several, one = (sr.LinearRegressionRanker(regularization=each).fit(TRAIN) for each in strengths)
     assert list(several.candidates_) == pytest.approx([10.0, 1.0, 0.1])
     assert several.regularization_ == max(several.candidates_, key=several.candidates_.__getitem__)
-    one = sr.LinearRegressionRanker(regularization=np.array(2.0)).fit(TRAIN)
     assert (one.regularization_, one.candidates_) == (2.0, {})

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 import swaprank as sr
 from swaprank.nets import net_training
+from swaprank.nets.epochs import train_epoch
 from tests.interruption import pressed_after_the_first_round, pressed_at_call
 from tests.rankers.small_nets import KINDS, QID, TEST, TRAIN, VALI, measured, small
 
@@ -165,7 +166,7 @@ def test_ctrl_c_at_any_moment_leaves_the_net_of_the_best_epoch(seconds: float) -
 
 
 def test_ctrl_c_during_an_epoch_keeps_the_epochs_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(net_training, "train_epoch", pressed_at_call(4, net_training.train_epoch))
+    monkeypatch.setattr(net_training, "train_epoch", pressed_at_call(4, train_epoch))
     ranker = small().fit(TRAIN)
     assert ranker.interrupted_
     assert ranker.n_rounds_ == 3

@@ -14,6 +14,8 @@ from sklearn.exceptions import NotFittedError
 
 import swaprank as sr
 from swaprank.trees import boosting
+from swaprank.trees.binning import make_bins
+from swaprank.trees.document_sampling import draw_sample
 from tests.interruption import pressed_after_the_first_round, pressed_at_call
 
 TRAIN, VALI, TEST = sr.datasets.random_net((120, 40, 40), n_features=8, n_documents=25, levels=5, random_state=0)
@@ -273,7 +275,7 @@ def test_ctrl_c_at_any_moment_neither_hangs_nor_loses_the_trees(seconds: float) 
 
 @pytest.mark.parametrize("rounds", [0, 3])
 def test_ctrl_c_during_a_round_keeps_the_rounds_before(monkeypatch: pytest.MonkeyPatch, rounds: int) -> None:
-    monkeypatch.setattr(boosting, "draw_sample", pressed_at_call(rounds + 1, boosting.draw_sample))
+    monkeypatch.setattr(boosting, "draw_sample", pressed_at_call(rounds + 1, draw_sample))
     ranker = small().fit(TRAIN)
     assert ranker.interrupted_
     assert ranker.n_trees_ == rounds
@@ -284,7 +286,7 @@ def test_ctrl_c_during_a_round_keeps_the_rounds_before(monkeypatch: pytest.Monke
 def test_ctrl_c_before_the_first_round_leaves_the_model_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     ranker = small(n_trees=2).fit(TRAIN)
     expected = ranker.predict(TEST)
-    monkeypatch.setattr(boosting, "make_bins", pressed_at_call(1, boosting.make_bins))
+    monkeypatch.setattr(boosting, "make_bins", pressed_at_call(1, make_bins))
     with pytest.raises(KeyboardInterrupt):
         ranker.fit(VALI)
     np.testing.assert_array_equal(ranker.predict(TEST), expected)
