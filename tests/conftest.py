@@ -1,17 +1,9 @@
-"""Kernels compiled for one state of the sources must not serve another.
+"""What all tests share: the cache of compiled kernels, the real data sets, and Ctrl-C."""
 
-Numba keys its cache on the file of the outermost kernel and misses edits of the kernels it calls, so the tests keep a
-cache of their own for every state of the code that kernels are made of; docstrings and comments are not part of it. Set
-before anything imports Numba.
-"""
-
-import ast
-import hashlib
 import os
 import signal
-import tempfile
 from collections.abc import Iterator
-from importlib.util import find_spec
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,34 +11,26 @@ import pytest
 PROJECT = Path(__file__).parent.parent
 SHARED_DATA = PROJECT.parent / "shared" / "data"
 
+# One cache for any state of the sources: its files are named by what they were compiled from. In the home folder, which
+# belongs to the user alone. Set before anything imports Numba.
+with suppress(RuntimeError):  # There is no home.
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(Path.home() / ".cache" / "swaprank-tests"))
 
-def _kernel_code(path: Path) -> str:
-    """The code of a module that kernels are compiled from, without docstrings and comments; empty for any other."""
-    text = path.read_text("utf-8")
-    if "swaprank.kernels" not in text and "@intrinsic" not in text:
-        return ""
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
-            node.body[0] = ast.Pass()
-    return ast.unparse(tree)
+# The processes of pytest already use all cores: threads of BLAS and of LightGBM would only wait for each other.
+for _name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
 
 
-def _sources_digest() -> str:
-    spec = find_spec("swaprank")
-    assert spec is not None
-    assert spec.origin is not None
-    package = Path(spec.origin).parent
-    digest = hashlib.sha256(str(package).encode())
-    for path in sorted(package.rglob("*.py")):
-        digest.update(_kernel_code(path).encode())
-    return digest.hexdigest()[:16]
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """No workers on one core, or for the tests of one file. None: as many as there are cores."""
+    one_file = len(config.args) == 1 and ".py" in config.args[0]
+    return 0 if one_file or os.cpu_count() == 1 else None
 
 
-_user = os.getuid() if hasattr(os, "getuid") else "user"
-os.environ.setdefault(
-    "NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"swaprank-kernels-{_user}" / _sources_digest())
-)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take longest come first, so that no process waits for another in the end."""
+    longest = ("test_same_everywhere.py", "test_demo.py", "test_examples.py")
+    items.sort(key=lambda item: item.path.name not in longest)
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import Counter
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -12,7 +13,11 @@ import swaprank as sr
 from tests.conftest import PROJECT
 
 SOURCE = Path(sr.__path__[0])
-MODULES = {path: ast.parse(path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+
+
+@cache
+def modules() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
 
 
 def room(module: str) -> str:
@@ -50,11 +55,11 @@ def imported(path: Path, tree: ast.Module) -> set[str]:
 
 
 def package_graph() -> dict[str, set[str]]:
-    rooms = {path.stem if path.parent == SOURCE else path.relative_to(SOURCE).parts[0] for path in MODULES} - {
+    rooms = {path.stem if path.parent == SOURCE else path.relative_to(SOURCE).parts[0] for path in modules()} - {
         "__init__"
     }
     graph: dict[str, set[str]] = {name: set() for name in rooms}
-    for path, tree in MODULES.items():
+    for path, tree in modules().items():
         here = path.stem if path.parent == SOURCE else path.relative_to(SOURCE).parts[0]
         if here in rooms:
             graph[here] |= {room(name) for name in imported(path, tree)} & rooms - {here}
@@ -89,19 +94,19 @@ def test_imports_between_packages_point_one_way() -> None:
 
 
 def test_no_file_name_occurs_twice() -> None:
-    counts = Counter(path.stem for path in MODULES if path.stem != "__init__")
+    counts = Counter(path.stem for path in modules() if path.stem != "__init__")
     assert [name for name, n in counts.items() if n > 1] == []
 
 
 def test_nobody_outside_asks_which_class_a_ranker_or_model_is() -> None:
     classes = {
         node.name
-        for path, tree in MODULES.items()
+        for path, tree in modules().items()
         if path.parent.name in ("rankers", "ensembles", "models")
         for node in tree.body
         if isinstance(node, ast.ClassDef) and node.name != "Ranker"
     }
-    for path, tree in MODULES.items():
+    for path, tree in modules().items():
         if path.parent.name in ("rankers", "ensembles", "models", "smoothrank"):
             continue
         for node in ast.walk(tree):

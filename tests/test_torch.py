@@ -63,7 +63,7 @@ def test_lambdas_are_the_gradient_of_the_cost_with_swap_gains_held(metric: str) 
     weights = np.zeros((10, 10))
     for a, b in zip(INDPTR[:-1], INDPTR[1:], strict=True):
         here = theirs.detach().numpy()[a:b]
-        weights[a:b, a:b] = weights_of(sr.metric(metric), LABELS[a:b].astype(np.float64), here, normalize=False)
+        weights[a:b, a:b] = weights_of(metric, LABELS[a:b].astype(np.float64), here, normalize=False)
     loss = ranking_loss(ours, LABELS, INDPTR, metric, sigma=0.7)
     loss.backward()
     (pair_cost(theirs, 0.7, weights) / 4).backward()

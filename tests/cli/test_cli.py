@@ -1,5 +1,4 @@
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,32 +7,16 @@ import numpy as np
 import pytest
 
 import swaprank as sr
-from tests.cli.conftest import Here
-
-
-def swaprank(
-    *arguments: object, folder: Path | None = None, before: str = "", **environment: str
-) -> subprocess.CompletedProcess[str]:
-    """Run the command line in its own process, with real exit codes and streams.
-
-    Args:
-        arguments: The command-line arguments.
-        folder: The working directory.
-        before: Python code to run first, which breaks something.
-        environment: Environment variables to set.
-    """
-    command = [sys.executable, "-c", f"{before}\nfrom swaprank.cli import main; main()", *map(str, arguments)]
-    variables = {**os.environ, "COLUMNS": "200", **environment}
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=variables)
+from tests.command_line import here, swaprank
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Generated data, scores of two features, and a TREC run."""
     folder = tmp_path_factory.mktemp("cli")
-    made = swaprank("generate", "net", folder, "--queries", "30,20,10", "--features", 5, "--documents", 8, "--seed", 3)
-    assert made.returncode == 0, made.stderr
-    assert made.stdout.splitlines()[0].endswith("train.txt: 240 documents, 30 queries")
+    made = here("generate", "net", folder, "--queries", "30,20,10", "--features", 5, "--documents", 8, "--seed", 3)
+    assert made.code == 0, made.err
+    assert made.out.splitlines()[0].endswith("train.txt: 240 documents, 30 queries")
     test = sr.read(folder / "test.txt")
     for feature in (0, 1):
         np.savetxt(folder / f"f{feature}.txt", test.column(feature))
@@ -57,73 +40,73 @@ def test_generated_files_are_the_generators(folder: Path) -> None:
 def test_evaluate_prints_what_python_computes(folder: Path) -> None:
     test = sr.read(folder / "test.txt")
     shown = swaprank("evaluate", "test.txt", "f0.txt", "-m", "ndcg@5", "-m", "err(max_label=5)", folder=folder)
-    assert shown.returncode == 0, shown.stderr
-    assert shown.stdout == f"{sr.evaluate(test, test.column(0), ['ndcg@5', 'err(max_label=5)'])}\n"
+    assert shown.code == 0, shown.err
+    assert shown.out == f"{sr.evaluate(test, test.column(0), ['ndcg@5', 'err(max_label=5)'])}\n"
 
 
 def test_evaluate_as_json_with_every_query(folder: Path) -> None:
     arguments = ("evaluate", "test.txt", "f0.txt", "f1.txt", "-m", "map", "--json", "--per-query")
-    shown = json.loads(swaprank(*arguments, folder=folder).stdout)
+    shown = json.loads(here(*arguments, folder=folder).out)
     assert list(shown) == ["f0.txt", "f1.txt"]
     assert len(shown["f0.txt"]["results"][0]["per_query"]) == 10
 
 
 def test_evaluate_prints_every_query(folder: Path) -> None:
     test = sr.read(folder / "test.txt")
-    shown = swaprank("evaluate", "test.txt", "f0.txt", "-m", "map", "--per-query", folder=folder)
-    assert shown.stdout == f"{sr.evaluate(test, test.column(0), 'map').to_text(per_query=True)}\n"
+    shown = here("evaluate", "test.txt", "f0.txt", "-m", "map", "--per-query", folder=folder)
+    assert shown.out == f"{sr.evaluate(test, test.column(0), 'map').to_text(per_query=True)}\n"
 
 
 def test_evaluate_a_run_on_data_and_on_judgements(folder: Path) -> None:
-    by_scores = swaprank("evaluate", "test.txt", "f0.txt", "--convention", "trec", folder=folder)
-    on_data = swaprank("evaluate", "ids.txt", "f0.run", "--convention", "trec", folder=folder)
-    on_qrels = swaprank("evaluate", "judged.qrels", "f0.run", "--convention", "trec", folder=folder)
-    assert on_data.returncode == on_qrels.returncode == 0, on_data.stderr + on_qrels.stderr
-    assert by_scores.stdout == on_data.stdout == on_qrels.stdout
+    by_scores = here("evaluate", "test.txt", "f0.txt", "--convention", "trec", folder=folder)
+    on_data = here("evaluate", "ids.txt", "f0.run", "--convention", "trec", folder=folder)
+    on_qrels = here("evaluate", "judged.qrels", "f0.run", "--convention", "trec", folder=folder)
+    assert on_data.code == on_qrels.code == 0, on_data.err + on_qrels.err
+    assert by_scores.out == on_data.out == on_qrels.out
 
 
 def test_compare(folder: Path) -> None:
-    shown = swaprank("compare", "test.txt", "first=f0.txt", "f1.txt", "-m", "map", folder=folder)
-    assert shown.returncode == 0, shown.stderr
-    assert "map: f1.txt looks" in shown.stdout or "map: f1.txt is" in shown.stdout
-    as_json = swaprank("compare", "test.txt", "first=f0.txt", "f1.txt", "-m", "map", "--json", folder=folder)
-    assert json.loads(as_json.stdout)["differences"][0]["baseline"] == "first"
+    shown = here("compare", "test.txt", "first=f0.txt", "f1.txt", "-m", "map", folder=folder)
+    assert shown.code == 0, shown.err
+    assert "map: f1.txt looks" in shown.out or "map: f1.txt is" in shown.out
+    as_json = here("compare", "test.txt", "first=f0.txt", "f1.txt", "-m", "map", "--json", folder=folder)
+    assert json.loads(as_json.out)["differences"][0]["baseline"] == "first"
 
 
 def test_info(folder: Path) -> None:
-    shown = swaprank("info", folder / "train.txt")
-    assert shown.returncode == 0, shown.stderr
-    assert shown.stdout == f"{sr.summarize(sr.read(folder / 'train.txt'))}\n"
-    assert json.loads(swaprank("info", folder / "train.txt", "--json").stdout)["n_queries"] == 30
+    shown = here("info", folder / "train.txt")
+    assert shown.code == 0, shown.err
+    assert shown.out == f"{sr.summarize(sr.read(folder / 'train.txt'))}\n"
+    assert json.loads(here("info", folder / "train.txt", "--json").out)["n_queries"] == 30
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
 def test_every_terminal_will_do(folder: Path, encoding: str) -> None:
     shown = swaprank("info", "train.txt", folder=folder, PYTHONIOENCODING=encoding)
-    assert shown.returncode == 0, shown.stderr
+    assert shown.code == 0, shown.err
     expected = sr.summarize(sr.read(folder / "train.txt")).to_text(bar="█" if encoding == "utf-8" else "#")
-    assert shown.stdout == f"{expected}\n"
+    assert shown.out == f"{expected}\n"
     for arguments in (["--help"], ["generate", "--help"], ["info"]):
-        assert "Traceback" not in swaprank(*arguments, PYTHONIOENCODING=encoding).stderr
+        assert "Traceback" not in here(*arguments, encoding=encoding).err
     (folder / "☃.txt").write_bytes((folder / "f0.txt").read_bytes())
-    named = swaprank("evaluate", "test.txt", "☃.txt", "f1.txt", folder=folder, PYTHONIOENCODING=encoding)
-    assert named.returncode == 0, named.stderr
-    assert named.stdout.startswith("☃.txt" if encoding == "utf-8" else "\\u2603.txt")
+    named = here("evaluate", "test.txt", "☃.txt", "f1.txt", folder=folder, encoding=encoding)
+    assert named.code == 0, named.err
+    assert named.out.startswith("☃.txt" if encoding == "utf-8" else "\\u2603.txt")
 
 
 @pytest.mark.parametrize("ending", [".txt", ".txt.gz", ".txt.xz", ".txt.zst"])
 def test_generated_files_can_be_read_with_every_ending(tmp_path: Path, ending: str) -> None:
-    made = swaprank("generate", "polynomial", tmp_path, "--queries", 4, "--documents", 6, "--ending", ending)
-    assert made.returncode == 0, made.stderr
+    made = here("generate", "polynomial", tmp_path, "--queries", 4, "--documents", 6, "--ending", ending)
+    assert made.code == 0, made.err
     assert len(sr.read(tmp_path / f"data{ending}")) == 24
 
 
 def test_version() -> None:
-    assert swaprank("--version").stdout == f"swaprank {sr.__version__}\n"
+    assert swaprank("--version").out == f"swaprank {sr.__version__}\n"
 
 
 @pytest.mark.parametrize("command", ["info", "evaluate", "compare"])
-def test_help_names_the_file_formats(here: Here, folder: Path, command: str) -> None:
+def test_help_names_the_file_formats(folder: Path, command: str) -> None:
     shown = here(command, "--help", folder=folder).out
     for ending in (".txt", ".letor", ".svm", ".dat", ".gz", ".xz", ".zst", ".csv", ".tsv", ".parquet"):
         assert ending in shown
@@ -161,7 +144,7 @@ def test_help_names_the_file_formats(here: Here, folder: Path, command: str) -> 
     ],
 )
 def test_bad_usage_and_bad_input_end_with_2_and_no_traceback(
-    here: Here, folder: Path, arguments: tuple[str, ...], message: str
+    folder: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     (folder / "bad.txt").write_text("0 qid:1 1:0.5\nx qid:1 1:0.5\n")
     (folder / "bad.scores").write_text("1\none\n")
@@ -176,10 +159,10 @@ def test_bad_usage_and_bad_input_end_with_2_and_no_traceback(
 def test_an_internal_error_is_one_line(folder: Path) -> None:
     before = "import swaprank.data.summary\nswaprank.data.summary.summarize = lambda data: 1 / 0"
     failed = swaprank("info", "test.txt", folder=folder, before=before)
-    assert failed.returncode == 1
+    assert failed.code == 1
     reason = "ZeroDivisionError: division by zero"
-    assert failed.stderr == f"internal error: {reason}; run with SWAPRANK_DEBUG=1 for the traceback.\n"
-    assert "Traceback" in swaprank("info", "test.txt", folder=folder, before=before, SWAPRANK_DEBUG="1").stderr
+    assert failed.err == f"internal error: {reason}; run with SWAPRANK_DEBUG=1 for the traceback.\n"
+    assert "Traceback" in swaprank("info", "test.txt", folder=folder, before=before, SWAPRANK_DEBUG="1").err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are another matter there")
@@ -198,7 +181,7 @@ comparing.randomization_test = slow
     for feature in (0, 1):
         np.savetxt(folder / f"wide{feature}.txt", wide.column(feature))
     ended = swaprank("compare", "wide.txt", "wide0.txt", "wide1.txt", "-m", "ndcg", folder=folder, before=before)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "interrupted\n")
+    assert (ended.code, ended.out, ended.err) == (130, "", "interrupted\n")
 
 
 def test_a_reader_that_leaves_early_is_no_error(folder: Path) -> None:
@@ -208,11 +191,11 @@ def test_a_reader_that_leaves_early_is_no_error(folder: Path) -> None:
 
 
 def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
-    made = swaprank("generate", "net", tmp_path, "--queries", "9,5", "--features", 3, "--documents", 6, "--levels", 3)
-    assert made.returncode == 0, made.stderr
+    made = here("generate", "net", tmp_path, "--queries", "9,5", "--features", 3, "--documents", 6, "--levels", 3)
+    assert made.code == 0, made.err
     data, model = tmp_path / "train.txt", tmp_path / "model.swaprank"
-    trained = swaprank("train", data, "--ranker", "linear_regression", "--set", "regularization=0.1", "-o", model)
-    assert trained.returncode == 0, trained.stderr
+    trained = here("train", data, "--ranker", "linear_regression", "--set", "regularization=0.1", "-o", model)
+    assert trained.code == 0, trained.err
     before = data.read_bytes(), model.read_bytes()
     for command in (
         ("train", data, "-o", data),
@@ -221,18 +204,18 @@ def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
         ("combine", model, model, data, "-o", model),
         ("generate", "net", tmp_path, "--queries", "9,5"),
     ):
-        ended = swaprank(*command)
-        assert ended.returncode == 2, command
-        assert "overwritten" in ended.stderr or "already exists" in ended.stderr
+        ended = here(*command)
+        assert ended.code == 2, command
+        assert "overwritten" in ended.err or "already exists" in ended.err
     assert (data.read_bytes(), model.read_bytes()) == before
 
 
 def test_figures_that_cannot_be_drawn_are_refused_before_the_work() -> None:
-    ended = swaprank("reproduce", "ranknet-table1", "--figure", "table.bmp")
-    assert ended.returncode == 2
-    assert "must end in .svg, .png or .pdf" in ended.stderr
+    ended = here("reproduce", "ranknet-table1", "--figure", "table.bmp")
+    assert ended.code == 2
+    assert "must end in .svg, .png or .pdf" in ended.err
 
 
 def test_experiments_are_listed_as_json() -> None:
-    names = [known["name"] for known in json.loads(swaprank("reproduce", "--json").stdout)["experiments"]]
+    names = [known["name"] for known in json.loads(here("reproduce", "--json").out)["experiments"]]
     assert "ranknet-table1" in names

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Here
+from tests.command_line import here
 from tests.conftest import PROJECT
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -19,7 +19,7 @@ def rounded(text: str) -> str:
     return re.sub(r"-?\d+\.\d{11,}", lambda found: f"{float(found[0]):.10f}", text)
 
 
-def test_commands_run_and_print_what_the_page_says(here: Here, tmp_path: Path) -> None:
+def test_commands_run_and_print_what_the_page_says(tmp_path: Path) -> None:
     pytest.importorskip("optuna", reason="Optuna is not installed")
     blocks = BLOCK.findall((PROJECT / "docs" / "command_line.md").read_text(encoding="utf-8"))
     commands = set()

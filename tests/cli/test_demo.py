@@ -1,31 +1,23 @@
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import swaprank as sr
 from swaprank.reproduction import demonstration
-
-
-def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "swaprank", *map(str, arguments)]
-    environment = {**os.environ, "COLUMNS": "200"}
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, env=environment)
+from tests.command_line import here
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The working directory and the output of the demo."""
+    """The working directory and the output of the demo. It trains every model in a process of its own."""
     home = tmp_path_factory.mktemp("demo")
-    shown = run("demo", cwd=home)
-    assert shown.returncode == 0, shown.stderr
-    return home, shown.stdout
+    shown = here("demo", folder=home)
+    assert shown.code == 0, shown.err
+    return home, shown.out
 
 
 def test_all_files_are_written(demo: tuple[Path, str]) -> None:
@@ -53,28 +45,29 @@ def test_the_printed_commands_train_the_same_models(demo: tuple[Path, str]) -> N
     model = home / "swaprank-demo" / "linear_regression.swaprank"
     before = model.read_bytes()
     model.unlink()
-    assert run(*command[1:], cwd=home).returncode == 0
+    assert here(*command[1:], folder=home).code == 0
     assert model.read_bytes() == before
 
 
 def test_the_suggested_next_steps_work(demo: tuple[Path, str]) -> None:
     home, shown = demo
     explain = next(line for line in shown.splitlines() if line.startswith("  swaprank explain"))
-    ended = run(*shlex.split(explain)[1:], cwd=home)
-    assert ended.returncode == 0, ended.stderr
-    assert "label" in ended.stdout
+    ended = here(*shlex.split(explain)[1:], folder=home)
+    assert ended.code == 0, ended.err
+    assert "label" in ended.out
 
 
 def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("mine\n")
-    shown = run("demo", "-o", tmp_path, cwd=tmp_path)
-    assert shown.returncode == 2
-    assert "has files that the demo did not create" in shown.stderr
+    shown = here("demo", "-o", tmp_path, folder=tmp_path)
+    assert shown.code == 2
+    assert "has files that the demo did not create" in shown.err
     assert (tmp_path / "train.txt").read_text() == "mine\n"
 
 
-def test_a_training_that_fails_is_reported(tmp_path: Path) -> None:
+def test_a_training_that_fails_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demonstration, "TRAININGS", {"linear_regression": ()})
     demonstration.make_data(tmp_path)
     (tmp_path / "train.txt").write_text("nonsense\n")
-    with pytest.raises(sr.SwaprankError, match=r"training \w+ failed: error: "):
+    with pytest.raises(sr.SwaprankError, match=r"training linear_regression failed: error: "):
         list(demonstration.train_all(tmp_path))

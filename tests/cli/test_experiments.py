@@ -9,8 +9,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.experiments.folds import make_folds
-from tests.cli.conftest import Here
-from tests.cli.test_cli import swaprank
+from tests.command_line import here, swaprank
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +28,7 @@ RANKERS = ("--ranker", "small=lambdamart", "--ranker", "mart", "--set", "n_trees
 GRID = ("--grid", "small.n_leaves=3,6")
 
 
-def test_cv_prints_what_python_computes(here: Here, folder: Path) -> None:
+def test_cv_prints_what_python_computes(folder: Path) -> None:
     rankers = {
         "small": sr.LambdaMART("map", n_trees=4, min_docs_in_leaf=3),
         "mart": sr.MART(metric="map", n_trees=4, min_docs_in_leaf=3),
@@ -53,7 +52,7 @@ def test_cv_prints_what_python_computes(here: Here, folder: Path) -> None:
     assert quiet.err == ""
 
 
-def test_cv_of_one_file(here: Here, folder: Path) -> None:
+def test_cv_of_one_file(folder: Path) -> None:
     shown = here("cv", "whole.txt", "--folds", 3, *RANKERS, folder=folder)
     assert shown.code == 0, shown.err
     same = here("cv", "letor", *RANKERS, folder=folder)
@@ -76,23 +75,23 @@ TreeRanker._boost = interrupted
 """
     arguments = ("cv", "letor", *RANKERS, *GRID, "-o", "results")
     stopped = swaprank(*arguments, folder=folder, before=before)
-    assert (stopped.returncode, stopped.stdout) == (130, "")
-    assert stopped.stderr.splitlines()[-2:] == [
+    assert (stopped.code, stopped.out) == (130, "")
+    assert stopped.err.splitlines()[-2:] == [
         "finished trainings are saved in results: run the same command again to resume.",
         "interrupted",
     ]
     assert not (folder / "results" / "results.txt").exists()
-    resumed = swaprank(*arguments, folder=folder)
-    assert resumed.returncode == 0, resumed.stderr
-    lines = resumed.stderr.splitlines()
+    resumed = here(*arguments, folder=folder)
+    assert resumed.code == 0, resumed.err
+    lines = resumed.err.splitlines()
     assert lines[:3] == [
         "Fold1  small  already trained",
         "Fold1  mart  already trained",
         "Fold2  small  1 of 2 already trained",
     ]
     assert sum("already trained" not in line for line in lines) == 5
-    whole = swaprank("cv", "letor", *RANKERS, *GRID, folder=folder)
-    assert resumed.stdout.startswith(whole.stdout)
+    whole = here("cv", "letor", *RANKERS, *GRID, folder=folder)
+    assert resumed.out.startswith(whole.out)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +110,7 @@ TreeRanker._boost = interrupted
         (("cv", "letor", "-o", "whole.txt"), "whole.txt is a file: choose a folder for the results."),
     ],
 )  # fmt: skip
-def test_bad_usage_of_cv_ends_with_2(here: Here, folder: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_bad_usage_of_cv_ends_with_2(folder: Path, arguments: tuple[str, ...], message: str) -> None:
     failed = here(*arguments, folder=folder)
     assert failed.code == 2
     assert message in failed.err
@@ -122,7 +121,7 @@ TUNE = ("tune", "letor/Fold1/train.txt", "--valid", "letor/Fold1/vali.txt")
 SETTINGS = ("--set", "n_trees=5", "--set", "min_docs_in_leaf=3", "--set", "early_stopping_rounds=none")
 
 
-def test_tune_saves_the_best_model_and_resumes(here: Here, folder: Path) -> None:
+def test_tune_saves_the_best_model_and_resumes(folder: Path) -> None:
     pytest.importorskip("optuna", reason="Optuna is not installed")
     arguments = (*TUNE, *SETTINGS, "-m", "map", "-o", "best.swaprank")
     tuned = here(*arguments, "--trials", 3, folder=folder)
@@ -144,7 +143,7 @@ def test_tune_saves_the_best_model_and_resumes(here: Here, folder: Path) -> None
     assert (folder / "best.swaprank").read_bytes() == before
 
 
-def test_tune_within_given_ranges(here: Here, folder: Path) -> None:
+def test_tune_within_given_ranges(folder: Path) -> None:
     pytest.importorskip("optuna", reason="Optuna is not installed")
     ranges = ("--range", "n_leaves=3..9", "--range", "normalize=true,false")
     tuned = here(*TUNE, *SETTINGS, *ranges, "--trials", 3, "-o", "ranged.swaprank", "--json", folder=folder)
@@ -165,7 +164,7 @@ def test_tune_within_given_ranges(here: Here, folder: Path) -> None:
         (("--trials", "0"), "--trials"),
     ],
 )
-def test_bad_usage_of_tune_ends_with_2(here: Here, folder: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_bad_usage_of_tune_ends_with_2(folder: Path, arguments: tuple[str, ...], message: str) -> None:
     pytest.importorskip("optuna", reason="Optuna is not installed")
     failed = here(*TUNE, *arguments, "-o", "bad.swaprank", folder=folder)
     assert failed.code == 2
@@ -173,7 +172,7 @@ def test_bad_usage_of_tune_ends_with_2(here: Here, folder: Path, arguments: tupl
     assert not list(folder.glob("bad.*"))
 
 
-def test_tune_without_optuna(here: Here, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tune_without_optuna(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     failed = here(*TUNE, "-o", "none.swaprank", folder=folder)
     assert failed.code == 2

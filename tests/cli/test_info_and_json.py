@@ -9,7 +9,7 @@ import swaprank as sr
 from swaprank.cli import COMMANDS
 from swaprank.experiments.model_summary import summarize_model
 from swaprank.experiments.ranker_parameters import trainable_rankers
-from tests.cli.conftest import Here
+from tests.command_line import here
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_info_of_a_model(here: Here, folder: Path) -> None:
+def test_info_of_a_model(folder: Path) -> None:
     shown = here("info", "trees.swaprank", folder=folder)
     assert shown.code == 0, shown.err
     assert shown.out.startswith("ranker                   mart\nsize                     4 trees\n")
@@ -48,7 +48,7 @@ def test_a_round_that_was_not_measured_has_no_value(folder: Path) -> None:
     assert "; the model is that of round 3\n" in summary.to_text()
 
 
-def test_info_of_rankers_and_their_parameters(here: Here, folder: Path) -> None:
+def test_info_of_rankers_and_their_parameters(folder: Path) -> None:
     shown = here("info", "--rankers", folder=folder).out
     assert all(f"\n{name} " in shown for name in trainable_rankers())
     listed = json.loads(here("info", "--rankers", "--json", folder=folder).out)["rankers"]
@@ -65,19 +65,19 @@ def test_info_of_rankers_and_their_parameters(here: Here, folder: Path) -> None:
     assert "did you mean 'mart'?" in here("info", "--ranker", "marrt", folder=folder).err
 
 
-def test_explain_without_a_query_takes_the_worst(here: Here, folder: Path) -> None:
+def test_explain_without_a_query_takes_the_worst(folder: Path) -> None:
     shown = here("explain", "trees.swaprank", "vali.txt", "--json", folder=folder)
     vali, ranker = sr.read(folder / "vali.txt"), sr.load(folder / "trees.swaprank")
     values = sr.evaluate(vali, ranker.predict(vali), "ndcg@10")["ndcg@10"].per_query
     assert json.loads(shown.out)["qid"] == str(vali.qids[values.argmin()])
 
 
-def test_scores_without_a_file_are_printed(here: Here, folder: Path) -> None:
+def test_scores_without_a_file_are_printed(folder: Path) -> None:
     shown = here("predict", "trees.swaprank", "vali.txt", folder=folder)
     assert shown.out == (folder / "trees.scores").read_text()
 
 
-def test_a_model_is_a_ranking(here: Here, folder: Path) -> None:
+def test_a_model_is_a_ranking(folder: Path) -> None:
     by_model = here("evaluate", "vali.txt", "trees.swaprank", folder=folder)
     assert by_model.code == 0, by_model.err
     assert by_model.out == here("evaluate", "vali.txt", "trees.scores", folder=folder).out
@@ -107,14 +107,14 @@ KEYS = {
 
 
 @pytest.mark.parametrize("arguments", KEYS, ids=lambda arguments: arguments[0])
-def test_instruments_as_json(here: Here, folder: Path, arguments: tuple[str, ...]) -> None:
+def test_instruments_as_json(folder: Path, arguments: tuple[str, ...]) -> None:
     shown = here(*arguments, "--json", folder=folder)
     assert shown.code in (0, 1), shown.err
     plain = json.loads(shown.out, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
     assert set(plain) == KEYS[arguments]
 
 
-def test_a_query_without_a_value_is_null(here: Here, folder: Path) -> None:
+def test_a_query_without_a_value_is_null(folder: Path) -> None:
     (folder / "no_relevant.txt").write_text("0 qid:1 1:1 4:2\n0 qid:1 1:2\n")
     skip = ("-m", "ndcg@5(empty=skip)", "--json")
     measured = here("evaluate", "no_relevant.txt", "trees.swaprank", *skip, "--per-query", folder=folder)
@@ -125,7 +125,7 @@ def test_a_query_without_a_value_is_null(here: Here, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [command.__name__ for commands in COMMANDS.values() for command in commands])
-def test_every_command_has_help_and_verbosity(here: Here, folder: Path, command: str) -> None:
+def test_every_command_has_help_and_verbosity(folder: Path, command: str) -> None:
     shown = here(command, "--help", folder=folder)
     assert shown.code == 0
     assert "Usage: " in shown.out
@@ -133,7 +133,7 @@ def test_every_command_has_help_and_verbosity(here: Here, folder: Path, command:
         assert option in shown.out
 
 
-def test_threads_change_nothing(here: Here, folder: Path) -> None:
+def test_threads_change_nothing(folder: Path) -> None:
     for n_threads in (1, 3):
         done = here("predict", "trees.swaprank", "vali.txt", "-o", f"{n_threads}.scores", "--threads", n_threads, "-q",
                     folder=folder)  # fmt: skip

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import swaprank as sr
-from tests.cli.conftest import Here
-from tests.cli.test_cli import swaprank
+from tests.command_line import here, swaprank
 
 
 @pytest.fixture(scope="module")
@@ -30,41 +29,41 @@ def test_train_and_predict_are_fit_and_predict(folder: Path) -> None:
         "train", "train.txt", "--valid", "vali.txt", "--ranker", "lambdamart", "--metric", "map", *SETTINGS, "-o",
         "model.swaprank", folder=folder,
     )  # fmt: skip
-    assert trained.returncode == 0, trained.stderr
-    assert trained.stderr == ""
+    assert trained.code == 0, trained.err
+    assert trained.err == ""
     train, vali, test = (sr.read(folder / f"{name}.txt") for name in ("train", "vali", "test"))
     ranker = sr.LambdaMART("map", n_trees=12, n_leaves=7, min_docs_in_leaf=5).fit(train, valid=vali)
     written = (
         f"model.swaprank: {ranker.n_trees_} trees, trained on 600 documents\nvalid map: {ranker.score(vali):.4f}\n"
     )
-    assert trained.stdout.startswith(written)
+    assert trained.out.startswith(written)
     ranker.save(folder / "twin.swaprank")
     assert (folder / "model.swaprank").read_bytes() == (folder / "twin.swaprank").read_bytes()
 
-    scored = swaprank("predict", "model.swaprank", "test.txt", "-o", "scores.txt", folder=folder)
-    assert scored.returncode == 0, scored.stderr
-    assert scored.stdout == "scores.txt: 300 scores\n"
+    scored = here("predict", "model.swaprank", "test.txt", "-o", "scores.txt", folder=folder)
+    assert scored.code == 0, scored.err
+    assert scored.out == "scores.txt: 300 scores\n"
     np.testing.assert_array_equal(sr.read_scores(folder / "scores.txt"), ranker.predict(test))
-    fewer = swaprank("predict", "model.swaprank", "test.txt", "--trees", 3, "-o", "three.txt", folder=folder)
-    assert fewer.returncode == 0, fewer.stderr
+    fewer = here("predict", "model.swaprank", "test.txt", "--trees", 3, "-o", "three.txt", folder=folder)
+    assert fewer.code == 0, fewer.err
     np.testing.assert_array_equal(sr.read_scores(folder / "three.txt"), ranker.predict(test, n_trees=3))
 
 
 def test_training_continues_from_a_model(folder: Path) -> None:
     for name, base in (("first", ()), ("second", ("--base", "first.swaprank"))):
-        trained = swaprank("train", "train.txt", *SETTINGS, *base, "-o", f"{name}.swaprank", folder=folder)
-        assert trained.returncode == 0, trained.stderr
+        trained = here("train", "train.txt", *SETTINGS, *base, "-o", f"{name}.swaprank", folder=folder)
+        assert trained.code == 0, trained.err
     assert sr.load(folder / "second.swaprank").model_.n_stages == 24
 
 
 def test_a_sparse_file_gets_the_features_of_the_model(folder: Path) -> None:
-    assert swaprank("train", "train.txt", *SETTINGS, "-o", "sparse.swaprank", folder=folder).returncode == 0
+    assert here("train", "train.txt", *SETTINGS, "-o", "sparse.swaprank", folder=folder).code == 0
     (folder / "narrow.txt").write_text("0 qid:1 2:0.5\n1 qid:1 1:0.25\n")
-    scored = swaprank("predict", "sparse.swaprank", "narrow.txt", "-o", "narrow.scores", folder=folder)
-    assert scored.returncode == 0, scored.stderr
+    scored = here("predict", "sparse.swaprank", "narrow.txt", "-o", "narrow.scores", folder=folder)
+    assert scored.code == 0, scored.err
 
 
-def test_a_run_is_repeated_exactly_from_its_training_record(here: Here, folder: Path) -> None:
+def test_a_run_is_repeated_exactly_from_its_training_record(folder: Path) -> None:
     (folder / "models").mkdir()
     arguments = ("train", "train.txt", "--valid", "vali.txt", "-m", "map", *SETTINGS, "--set", "feature_fraction=0.5")
     trained = here(*arguments, "--seed", 7, "-o", "models/first.swaprank", folder=folder)
@@ -74,10 +73,10 @@ def test_a_run_is_repeated_exactly_from_its_training_record(here: Here, folder: 
     record = (folder / "models" / "first.toml").read_text()
     (folder / "models" / "first.swaprank").unlink()
 
-    again = swaprank("train", "--config", folder / "models" / "first.toml", folder=folder.parent)
-    assert again.returncode == 0, again.stderr
-    assert "identical, byte for byte" in again.stdout
-    assert again.stderr == ""
+    again = here("train", "--config", folder / "models" / "first.toml", folder=folder.parent)
+    assert again.code == 0, again.err
+    assert "identical, byte for byte" in again.out
+    assert again.err == ""
     assert (folder / "models" / "first.swaprank").read_bytes() == before
     tables, tables_again = tomllib.loads(record), tomllib.loads((folder / "models" / "first.toml").read_text())
     assert Path(tables_again.pop("output")).name == tables.pop("output")
@@ -96,7 +95,7 @@ def test_a_run_is_repeated_exactly_from_its_training_record(here: Here, folder: 
 
 
 @pytest.mark.parametrize("ending", ["toml", "yaml"])
-def test_a_hand_written_configuration(here: Here, folder: Path, ending: str) -> None:
+def test_a_hand_written_configuration(folder: Path, ending: str) -> None:
     if ending == "yaml":
         pytest.importorskip("yaml", reason="PyYAML is not installed")
     equals, table = (" =", "[parameters]\n") if ending == "toml" else (":", "parameters:\n")
@@ -116,7 +115,7 @@ CONFIG = {
 }  # fmt: skip
 
 
-def test_yaml_without_pyyaml_is_reported(here: Here, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_yaml_without_pyyaml_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "some.yaml").write_text("train: train.txt\n")
     monkeypatch.setitem(sys.modules, "yaml", None)
     failed = here("train", "--config", "some.yaml", folder=folder)
@@ -141,9 +140,7 @@ def test_yaml_without_pyyaml_is_reported(here: Here, folder: Path, monkeypatch: 
         ),
     ],
 )
-def test_a_bad_configuration_ends_with_2_and_leaves_nothing_behind(
-    here: Here, folder: Path, text: str, message: str
-) -> None:
+def test_a_bad_configuration_ends_with_2_and_leaves_nothing_behind(folder: Path, text: str, message: str) -> None:
     (folder / "bad.toml").write_text(text)
     failed = here("train", "--config", "bad.toml", folder=folder)
     assert failed.code == 2
@@ -152,7 +149,7 @@ def test_a_bad_configuration_ends_with_2_and_leaves_nothing_behind(
     assert not any((folder / name).exists() for name in ("x", "x.swaprank", "x.toml", "bad.swaprank"))
 
 
-def test_quiet_prints_nothing_and_verbose_prints_rounds(here: Here, folder: Path) -> None:
+def test_quiet_prints_nothing_and_verbose_prints_rounds(folder: Path) -> None:
     arguments = ("train", "train.txt", "--valid", "vali.txt", *SETTINGS, "-o", "quiet.swaprank")
     assert here(*arguments, "-q", folder=folder) == (0, "", "")
     verbose = here(*arguments, "--verbose", folder=folder)
@@ -162,9 +159,7 @@ def test_quiet_prints_nothing_and_verbose_prints_rounds(here: Here, folder: Path
     assert "--verbose and --quiet exclude each other" in both.err
 
 
-def test_an_interrupted_training_is_saved_and_reported(
-    here: Here, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_training_is_saved_and_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(unit: str, done: int, total: int, title: str, details: str) -> None:
         if done == 3:
             raise KeyboardInterrupt
@@ -181,14 +176,14 @@ def test_an_interrupted_training_is_saved_and_reported(
     assert "identical" not in whole.out
 
 
-def test_verbose_prints_what_is_read_and_scored(here: Here, folder: Path) -> None:
+def test_verbose_prints_what_is_read_and_scored(folder: Path) -> None:
     assert here("train", "train.txt", *SETTINGS, "-o", "verbose.swaprank", folder=folder).code == 0
     shown = here("evaluate", "test.txt", "verbose.swaprank", "-v", folder=folder)
     assert shown.err == "reading test.txt\nscoring with verbose.swaprank: 12 trees\n"
     assert shown.out == here("evaluate", "test.txt", "verbose.swaprank", folder=folder).out
 
 
-def test_training_result_as_json(here: Here, folder: Path) -> None:
+def test_training_result_as_json(folder: Path) -> None:
     arguments = ("train", "train.txt", "--valid", "vali.txt", *SETTINGS, "-o", "json.swaprank", "--json")
     shown = json.loads(here(*arguments, folder=folder).out)
     ranker, vali = sr.load(folder / "json.swaprank"), sr.read(folder / "vali.txt")
@@ -217,7 +212,7 @@ def test_training_result_as_json(here: Here, folder: Path) -> None:
     ],
 )  # fmt: skip
 def test_bad_usage_ends_with_2_and_leaves_nothing_behind(
-    here: Here, folder: Path, arguments: tuple[str, ...], message: str
+    folder: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     failed = here(*arguments, folder=folder)
     assert failed.code == 2

@@ -1,12 +1,15 @@
 """Compiled kernels on disk: found again if nothing changed that matters, and compiled if anything did."""
 
+import json
 import os
 import shutil
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -44,8 +47,33 @@ print(difference(Pair(5.0, 1.0)), STORAGE.n_compiled)
 """
 
 
+FORKING = """
+import json, os, sys
+import numba
+numba.njit(lambda x: x)(1)  # imports what compiling needs
+for line in sys.stdin:
+    folder, environment, code = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        for number, name in enumerate(("stdin", "stdout", "stderr")):
+            os.dup2(os.open(os.path.join(folder, name), os.O_RDWR | os.O_CREAT | os.O_TRUNC), number)
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(environment)
+        break
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+else:
+    sys.exit()
+sys.dont_write_bytecode = True
+exec(code, {"__name__": "__main__"})
+"""
+"""A process that has imported Numba, and forks for every program: they begin where they import swaprank."""
+
+
 class Kernels:
     """A folder with a kernel that calls a kernel in another file, run in processes that share a cache."""
+
+    forking: ClassVar[subprocess.Popen[str] | None] = None
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -61,10 +89,32 @@ class Kernels:
     def run(self, before: str = "", **variables: str) -> str:
         """What the caller prints: the result, and how many kernels were compiled."""
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(self.folder / "cache"), **variables}
-        command = [sys.executable, "-B", "-c", f"{before}\nimport caller"]
-        ended = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
-        assert ended.returncode == 0, ended.stderr
-        return ended.stdout.strip()
+        code = f"{before}\nimport caller"
+        if Kernels.forking is None:
+            command = [sys.executable, "-B", "-c", code]
+            ended = subprocess.run(
+                command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False
+            )
+            assert ended.returncode == 0, ended.stderr
+            return ended.stdout.strip()
+        assert Kernels.forking.stdin is not None
+        assert Kernels.forking.stdout is not None
+        print(json.dumps([str(self.folder), environment, code]), file=Kernels.forking.stdin, flush=True)
+        assert Kernels.forking.stdout.readline() == "0\n", (self.folder / "stderr").read_text()
+        return (self.folder / "stdout").read_text().strip()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forking() -> Iterator[None]:
+    if not hasattr(os, "fork"):
+        yield
+        return
+    command = [sys.executable, "-c", FORKING]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as Kernels.forking:
+        yield
+        assert Kernels.forking.stdin is not None
+        Kernels.forking.stdin.close()
+    Kernels.forking = None
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +132,8 @@ def kernels(compiled: Path, tmp_path: Path) -> Kernels:
     return Kernels(tmp_path)
 
 
-def test_another_process_in_another_folder_compiles_nothing(kernels: Kernels) -> None:
+def test_another_process_in_another_folder_compiles_nothing(kernels: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Kernels, "forking", None)
     assert kernels.run() == "9.0 0"
 
 
@@ -212,7 +263,8 @@ def test_this_process_uses_the_cache() -> None:
     assert STORAGE.saved_to in STORAGE.folders() or STORAGE.n_compiled == 0
 
 
-def test_processes_that_start_together_compile_once(tmp_path: Path) -> None:
+def test_processes_that_start_together_compile_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Kernels, "forking", None)
     kernels = Kernels(tmp_path)
     with ThreadPoolExecutor(3) as pool:
         printed = sorted(pool.map(lambda _: kernels.run(), range(3)))

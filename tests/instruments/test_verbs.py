@@ -1,4 +1,4 @@
-"""`swaprank certify`, `combine` and `explain`, and the experiments, as a shell runs them."""
+"""`swaprank certify`, `combine` and `explain`, and the experiments."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import swaprank as sr
 from swaprank.reproduction import construction_comparison, local_optimality, matching_metrics
 from swaprank.reproduction.experiment import Settings
 from swaprank.reproduction.experiment_names import experiment
-from tests.cli.test_cli import swaprank
+from tests.command_line import here
 
 
 @pytest.fixture(scope="module")
@@ -23,45 +23,45 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_combine_saves_what_python_combines(folder: Path) -> None:
-    done = swaprank(
+    done = here(
         "combine", "mart.swaprank", "linear.swaprank", "vali.txt", "-m", "map", "-o", "both.swaprank", folder=folder
     )
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     both = sr.combine(sr.load(folder / "mart.swaprank"), sr.load(folder / "linear.swaprank"),
                       sr.read(folder / "vali.txt"), "map")  # fmt: skip
-    assert done.stdout == f"both.swaprank: {both.size_}\n{both.summary()}\n"
+    assert done.out == f"both.swaprank: {both.size_}\n{both.summary()}\n"
     both.save(folder / "twin.swaprank")
     assert (folder / "both.swaprank").read_bytes() == (folder / "twin.swaprank").read_bytes()
 
 
 def test_certify_ends_with_1_where_a_direction_rises_and_polishes(folder: Path) -> None:
     options = ("linear.swaprank", "train.txt", "-m", "ndcg", "--epsilon", "0.1")
-    failed = swaprank("certify", *options, folder=folder)
-    assert failed.returncode == 1, failed.stderr
-    assert "Not a local optimum" in failed.stdout
-    polished = swaprank("certify", *options, "--polish", "-o", "better.swaprank", folder=folder)
-    assert polished.returncode == 0, polished.stderr
-    assert "A local optimum, with 99% confidence" in polished.stdout
+    failed = here("certify", *options, folder=folder)
+    assert failed.code == 1, failed.err
+    assert "Not a local optimum" in failed.out
+    polished = here("certify", *options, "--polish", "-o", "better.swaprank", folder=folder)
+    assert polished.code == 0, polished.err
+    assert "A local optimum, with 99% confidence" in polished.out
     train = sr.read(folder / "train.txt")
     ndcg = sr.metric("ndcg").bind(train.labels, train.indptr)
     before, after = (ndcg.mean(sr.load(folder / f"{name}.swaprank").predict(train)) for name in ("linear", "better"))
     assert after > before
-    both = swaprank("certify", *options, "--steps", "both", "--weights", "2", folder=folder)
-    assert "by steps of 0.001 to 1" in both.stdout
-    assert "of 2 raise it" in both.stdout
-    wrong = swaprank("certify", *options, "-o", "better.swaprank", folder=folder)
-    assert wrong.returncode == 2
-    assert "-o requires --polish" in wrong.stderr
+    both = here("certify", *options, "--steps", "both", "--weights", "2", folder=folder)
+    assert "by steps of 0.001 to 1" in both.out
+    assert "of 2 raise it" in both.out
+    wrong = here("certify", *options, "-o", "better.swaprank", folder=folder)
+    assert wrong.code == 2
+    assert "-o requires --polish" in wrong.err
 
 
 def test_explain_prints_the_list(folder: Path) -> None:
-    done = swaprank("explain", "mart.swaprank", "vali.txt", "--qid", "61", "--documents", "3", folder=folder)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("query 61: ndcg@10 0.")
-    assert "and 7 more" in done.stdout
-    unknown = swaprank("explain", "mart.swaprank", "vali.txt", "--qid", "1", folder=folder)
-    assert unknown.returncode == 2
-    assert "there is no query" in unknown.stderr
+    done = here("explain", "mart.swaprank", "vali.txt", "--qid", "61", "--documents", "3", folder=folder)
+    assert done.code == 0, done.err
+    assert done.out.startswith("query 61: ndcg@10 0.")
+    assert "and 7 more" in done.out
+    unknown = here("explain", "mart.swaprank", "vali.txt", "--qid", "1", folder=folder)
+    assert unknown.code == 2
+    assert "there is no query" in unknown.err
 
 
 @pytest.mark.parametrize("name", ["local-optimality", "matching-measures", "constructions"])

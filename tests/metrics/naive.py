@@ -5,8 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import permutations
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from swaprank.arrays import Floats
 
 Labels = Sequence[float]
+Value = Callable[[Labels], float]
 
 
 def dcg(labels: Labels, k: int | None = None, gain: str = "exp2", discount: str = "log2") -> float:
@@ -88,7 +94,7 @@ def rbp(labels: Labels, p: float = 0.8) -> float:
     return (1 - p) * sum(p**r for r, label in enumerate(labels) if label >= 1)
 
 
-TWINS: dict[str, Callable[[Labels], float]] = {
+TWINS: dict[str, Value] = {
     "ndcg": ndcg,
     "ndcg@1": lambda x: ndcg(x, 1),
     "ndcg@3": lambda x: ndcg(x, 3),
@@ -115,4 +121,58 @@ TWINS: dict[str, Callable[[Labels], float]] = {
     "bpref(rel=2)": lambda x: bpref(x, rel=2),
     "rbp": rbp,
     "rbp(p=0.5)": lambda x: rbp(x, 0.5),
+}
+
+
+def swap_gains(value: Value, labels: Labels) -> Floats:
+    """value(labels with i and j swapped) - value(labels), for all pairs of ranks."""
+    gains, now = np.zeros((len(labels), len(labels))), value(labels)
+    for i in range(len(labels)):
+        for j in range(i):
+            other = list(labels)
+            other[i], other[j] = other[j], other[i]
+            gains[i, j] = gains[j, i] = value(other) - now
+    return gains
+
+
+class AtRanks(NamedTuple):
+    """A metric that is made of gains at ranks: what a label and a rank count, and what divides their sum."""
+
+    family: Literal["sum", "precisions", "cascade"]
+    gain: Callable[[float], float]
+    discount: Callable[[int], float]
+    k: int | None = None
+    divisor: Literal["one", "best", "relevant"] = "one"
+
+
+def exp2_gain(label: float) -> float:
+    return float(2.0**label - 1)
+
+
+def relevance(label: float) -> float:
+    return float(label >= 1)
+
+
+def log2_discount(rank: int) -> float:
+    return 1 / math.log2(1 + rank)
+
+
+def reciprocal(rank: int) -> float:
+    return 1 / rank
+
+
+AT_RANKS = {
+    "ndcg": AtRanks("sum", exp2_gain, log2_discount, divisor="best"),
+    "ndcg@3": AtRanks("sum", exp2_gain, log2_discount, 3, "best"),
+    "ndcg@50": AtRanks("sum", exp2_gain, log2_discount, 50, "best"),
+    "dcg@5": AtRanks("sum", exp2_gain, log2_discount, 5),
+    "p@2": AtRanks("sum", relevance, lambda r: 1 / 2, 2),
+    "recall@4": AtRanks("sum", relevance, lambda r: 1.0, 4, "relevant"),
+    "rbp": AtRanks("sum", relevance, lambda r: 0.2 * 0.8 ** (r - 1)),
+    "wta": AtRanks("sum", relevance, lambda r: 1.0, 1),
+    "map": AtRanks("precisions", relevance, reciprocal, divisor="relevant"),
+    "map@4": AtRanks("precisions", relevance, reciprocal, 4, "relevant"),
+    "mrr": AtRanks("cascade", relevance, reciprocal),
+    "err": AtRanks("cascade", lambda label: exp2_gain(label) / 16, reciprocal),
+    "success@2": AtRanks("cascade", relevance, lambda r: 1.0, 2),
 }

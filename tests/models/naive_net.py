@@ -7,22 +7,26 @@ from collections.abc import Callable
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.models.activations import ACTIVATIONS
-from swaprank.models.layers import Layers, layer_weights
+from swaprank.models.layers import Layers
 
 FUNCTIONS: dict[str, Callable[[Floats], Floats]] = {
     "tanh": np.tanh,
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "relu": lambda x: np.maximum(x, 0.0),
 }
+"""In the order of their numbers."""
 
 
 def naive_scores(layers: Layers, weights: Floats, X: Floats) -> Floats:
-    values = X
-    *inner, (output, _) = layer_weights(layers, weights)
-    for matrix, biases in inner:
-        values = FUNCTIONS[ACTIVATIONS[layers.activation]](values @ matrix.T + biases)
-    scores: Floats = (values @ output.T)[:, 0]
+    """The weights are, layer by layer, a row of inputs for each unit, then the biases; the score has no bias."""
+    values, at = X, 0
+    activation = list(FUNCTIONS.values())[layers.activation]
+    for below, units in zip(layers.sizes[:-2], layers.sizes[1:-1], strict=True):
+        matrix = weights[at : at + units * below].reshape(units, below)
+        at += units * below
+        values = activation(values @ matrix.T + weights[at : at + units])
+        at += units
+    scores: Floats = values @ weights[at:]
     return scores
 
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-import swaprank as sr
 from swaprank.arrays import Floats
+from tests.metrics.naive import swap_gains
+from tests.objectives.naive_lambdas import VALUES
+
+BINARY = ("map", "mrr", "p@2", "bpref", "rbp", "success@2")
+"""Metrics for which a document is relevant or not."""
 
 
-def gains_of(metric: sr.Metric, labels: Floats) -> Floats:
-    """What the metric takes the labels for."""
-    return metric.bind(labels, [0, len(labels)]).terms.gains
+def gains_of(metric: str, labels: Floats) -> Floats:
+    """What the metric takes the labels for, up to a factor. All others tell all labels apart."""
+    return (labels >= 1).astype(float) if metric in BINARY else labels
 
 
 def forces(
-    name: str, metric: sr.Metric, labels: Floats, scores: Floats, sigma: float, normalize: bool
+    name: str, metric: str, labels: Floats, scores: Floats, sigma: float, normalize: bool
 ) -> tuple[Floats, Floats]:
     """grad and hess of one query whose scores all differ."""
     order = np.argsort(-scores)
@@ -23,9 +27,8 @@ def forces(
     if name == "discrete_bounded":
         grad, hess, total = _alone(metric, ranked, gains, sigma)
     else:
-        grad, hess, total = _pairs(name, np.abs(metric.swap_gains(ranked)), gains, s, sigma, normalize)
-    if not metric.bind(labels, [0, len(labels)]).terms.divisors[0] < np.inf:
-        grad, hess, total = 0 * grad, 0 * hess, 0.0
+        swap = np.abs(swap_gains(VALUES[metric], ranked.tolist()))
+        grad, hess, total = _pairs(name, swap, gains, s, sigma, normalize)
     factor = np.log2(1 + 2 * total) / (2 * total) if normalize and total > 0 else 1.0
     out = np.empty_like(grad), np.empty_like(hess)
     out[0][order] = factor * grad
@@ -68,18 +71,15 @@ def _pairs(
     return grad, hess, total
 
 
-def _alone(metric: sr.Metric, ranked: Floats, gains: Floats, sigma: float) -> tuple[Floats, Floats, float]:
+def _alone(metric: str, ranked: Floats, gains: Floats, sigma: float) -> tuple[Floats, Floats, float]:
     n = len(gains)
-    bound = metric.bind(ranked, [0, n])
-    now = bound.mean(-np.arange(n))
+    now = VALUES[metric](ranked.tolist())
     ideal = np.sort(gains)[::-1]
     force = np.zeros(n)
     for r in range(n):
         places = np.flatnonzero(ideal == gains[r])
         to = int(np.clip(r, places[0], places[-1]))
-        # The same documents, scored as if r had been taken out and put in again.
-        new_order = np.insert(np.delete(np.arange(n), r), to, r)
-        scores = np.empty(n)
-        scores[new_order] = -np.arange(n)
-        force[r] = np.sign(r - to) * np.clip(bound.mean(scores) - now, 0, 1)
+        # The same documents, with r taken out and put in again.
+        moved = np.insert(np.delete(ranked, r), to, ranked[r])
+        force[r] = np.sign(r - to) * np.clip(VALUES[metric](moved.tolist()) - now, 0, 1)
     return -(force - force.mean()), sigma * np.abs(force), float(np.abs(force).sum())

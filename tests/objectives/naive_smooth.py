@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.metrics.terms import AVERAGE_PRECISION, CUMULATIVE
+from tests.metrics.naive import AtRanks
 
 
 def indicators(scores: Floats, sigma: float) -> Floats:
@@ -44,21 +43,21 @@ def appendix_gradient(gains: Floats, discounts: Floats, scores: Floats, sigma: f
     return 2 / sigma * total
 
 
-def smooth_value(metric: sr.Metric, labels: Floats, scores: Floats, sigma: float) -> float:
-    """The metric of the soft gains at each rank, for one query."""
-    terms = metric.bind(labels, [0, len(labels)]).terms
-    if terms.divisors[0] == np.inf:
+def smooth_value(metric: AtRanks, labels: Floats, scores: Floats, sigma: float) -> float:
+    """The metric of the soft gains at each rank, for one query; 0 if no document has a gain."""
+    gains = np.array([metric.gain(label) for label in labels])
+    discounts = np.array([metric.discount(rank) for rank in range(1, min(len(labels), metric.k or len(labels)) + 1)])
+    if not gains.any():
         return 0.0
-    soft = terms.gains @ indicators(scores, sigma)
-    deep = min(len(soft), len(terms.discounts))
-    soft, discounts = soft[:deep], terms.discounts[:deep]
-    if terms.family == CUMULATIVE:
+    soft = (gains @ indicators(scores, sigma))[: len(discounts)]
+    if metric.family == "sum":
         raw = discounts @ soft
-    elif terms.family == AVERAGE_PRECISION:
+    elif metric.family == "precisions":
         raw = discounts @ (soft * np.cumsum(soft))
     else:
         raw = discounts @ (soft * np.concatenate(([1.0], np.cumprod(1 - soft)[:-1])))
-    return float(raw / terms.divisors[0])
+    best = np.sort(discounts)[::-1] @ np.sort(gains)[::-1][: len(discounts)]
+    return float(raw / {"one": 1.0, "best": best, "relevant": gains.sum()}[metric.divisor])
 
 
 def smooth_ranks_value(labels: Floats, scores: Floats, sigma: float) -> float:

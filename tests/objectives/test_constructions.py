@@ -25,7 +25,7 @@ def test_kernel_equals_the_definition(name: str, metric: str, normalize: bool) -
     scores = np.random.default_rng(1).normal(size=len(data))
     grad, hess = gradients(data, scores, metric=METRICS[metric], sigma=1.7, normalize=normalize, construction=name)
     for a, b in zip(data.indptr[:-1], data.indptr[1:], strict=True):
-        expected = forces(name, METRICS[metric], data.labels[a:b], scores[a:b], 1.7, normalize)
+        expected = forces(name, metric, data.labels[a:b], scores[a:b], 1.7, normalize)
         np.testing.assert_allclose(grad[a:b], expected[0], atol=1e-12)
         np.testing.assert_allclose(hess[a:b], expected[1], atol=1e-12)
 

@@ -15,8 +15,6 @@ from swaprank.arrays import Floats, Ints
 
 TRAIN, TEST = sr.datasets.random_net((30, 15), n_features=5, n_documents=20, random_state=0)
 QID = np.repeat(TRAIN.qids, np.diff(TRAIN.indptr))
-MARKED = sr.Dataset(TRAIN.features, np.where(np.arange(len(TRAIN)) == TRAIN.indptr[7], 9, TRAIN.labels), qid=QID)
-"""The first document of query 7 has the label 9, which no other has."""
 WEIGHTED = sr.Dataset(TRAIN.features, TRAIN.labels, qid=QID, sample_weight=np.linspace(0.5, 2, len(TRAIN)))
 
 
@@ -53,28 +51,41 @@ OWN = {
 }
 
 
-def failing(kind: str, values: tuple[float, float] | None) -> sr.CustomObjective:
-    """Zero gradients, except for the marked query: these values there, or an exception if there are none."""
-    raises, grad, hess = values is None, *(values or (0.0, 0.0))
+def failing_kernel(labels: Floats, scores: Floats, grad: Floats, hess: Floats) -> None:
+    """Zero gradients, except for the query whose first label is 9: its second label says how it fails."""
+    grad[:] = 0.0
+    hess[:] = 1.0
+    if labels[0] == 9:
+        if labels[1] == 10:
+            raise ValueError("no good")
+        if labels[1] == 11:
+            grad[3] = np.nan
+        if labels[1] == 12:
+            grad[3] = np.inf
+        if labels[1] == 13:
+            hess[3] = -0.5
+        if labels[1] == 14:
+            hess[3] = np.nan
 
-    def kernel(labels: Floats, scores: Floats, g: Floats, h: Floats) -> None:
-        g[:] = 0.0
-        h[:] = 1.0
-        if labels[0] == 9:
-            if raises:
-                raise ValueError("no good")
-            g[3] = grad
-            h[3] = hess
 
-    def gradients(labels: Floats, scores: Floats, indptr: Ints) -> tuple[Floats, Floats]:
-        g, h = np.zeros(len(labels)), np.ones(len(labels))
-        for a, b in zip(indptr[:-1], indptr[1:], strict=True):
-            kernel(labels[a:b], scores[a:b], g[a:b], h[a:b])
-        return g, h
+def failing_gradients(labels: Floats, scores: Floats, indptr: Ints) -> tuple[Floats, Floats]:
+    grad, hess = np.zeros(len(labels)), np.ones(len(labels))
+    for a, b in zip(indptr[:-1], indptr[1:], strict=True):
+        failing_kernel(labels[a:b], scores[a:b], grad[a:b], hess[a:b])
+    return grad, hess
 
-    if kind == "kernel":
-        return sr.CustomObjective(query_kernel=kernel, name="mine")
-    return sr.CustomObjective(gradients=gradients, name="mine")
+
+FAILING = {
+    "kernel": sr.CustomObjective(query_kernel=failing_kernel, name="mine"),
+    "python": sr.CustomObjective(gradients=failing_gradients, name="mine"),
+}
+
+
+def marked(failure: int) -> sr.Dataset:
+    """The training data; query 7 fails."""
+    labels = np.array(TRAIN.labels)
+    labels[TRAIN.indptr[7] : TRAIN.indptr[7] + 2] = 9, failure
+    return sr.Dataset(TRAIN.features, labels, qid=QID)
 
 
 @pytest.mark.parametrize("kind", OWN)
@@ -129,22 +140,21 @@ def test_model_is_identical_for_any_thread_count(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["python", "kernel"])
 @pytest.mark.parametrize(
-    ("values", "words"),
+    ("failure", "words"),
     [
-        (None, "it raised ValueError: no good"),
-        ((np.nan, 1.0), "a gradient is nan; it must be a finite number"),
-        ((np.inf, 1.0), "a gradient is inf"),
-        ((0.0, -0.5), "a hessian is -0.5; it must be a finite number of 0 or more"),
-        ((0.0, np.nan), "a hessian is nan"),
+        (10, "it raised ValueError: no good"),
+        (11, "a gradient is nan; it must be a finite number"),
+        (12, "a gradient is inf"),
+        (13, "a hessian is -0.5; it must be a finite number of 0 or more"),
+        (14, "a hessian is nan"),
     ],
 )
-def test_a_failure_is_named_with_its_query(kind: str, values: tuple[float, float] | None, words: str) -> None:
-    objective = failing(kind, values)
-    where = "" if values is None and kind == "python" else f" in query {TRAIN.qids[7]}"
+def test_a_failure_is_named_with_its_query(kind: str, failure: int, words: str) -> None:
+    where = "" if failure == 10 and kind == "python" else f" in query {TRAIN.qids[7]}"
     with pytest.raises(sr.ParameterError, match=f"the objective 'mine' failed{where}: {words}"):
-        sr.LambdaMART(objective=objective, n_trees=2).fit(MARKED)
+        sr.LambdaMART(objective=FAILING[kind], n_trees=2).fit(marked(failure))
     with pytest.raises(sr.ParameterError, match=f"the objective 'mine' failed in query {TRAIN.qids[7]}: {words}"):
-        sr.LambdaRank(objective=objective, n_epochs=1).fit(MARKED)
+        sr.LambdaRank(objective=FAILING[kind], n_epochs=1).fit(marked(failure))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import swaprank as sr
 from swaprank.arrays import Floats
 from swaprank.objectives.smooth import BoundSmooth, SmoothObjective, all_equal
+from tests.metrics.naive import AT_RANKS, AtRanks, exp2_gain, log2_discount, reciprocal
 from tests.objectives.naive_smooth import (
     appendix_gradient,
     indicator_slopes,
@@ -26,6 +27,11 @@ METRICS: dict[str, sr.Metric] = {
         gain=lambda label: label - 1, discount=lambda r: np.exp(-r / 3), normalize=False, name="losses"
     ),
     "own cascade": sr.CascadeMetric(stop=lambda label: label / 5),
+}
+DEFINITIONS = AT_RANKS | {
+    "own": AtRanks("sum", lambda label: label**2, reciprocal, 4, "best"),
+    "own losses": AtRanks("sum", lambda label: label - 1, lambda r: np.exp(-r / 3)),
+    "own cascade": AtRanks("cascade", lambda label: label / 5, reciprocal),
 }
 
 
@@ -54,7 +60,7 @@ def test_kernel_equals_the_definition(name: str, sigma: float) -> None:
     scores = np.random.default_rng(1).normal(size=len(data))
     values, _ = gradient(bind(data, METRICS[name]), scores, sigma)
     for query, (a, b) in enumerate(zip(data.indptr[:-1], data.indptr[1:], strict=True)):
-        expected = smooth_value(METRICS[name], data.labels[a:b], scores[a:b], sigma)
+        expected = smooth_value(DEFINITIONS[name], data.labels[a:b], scores[a:b], sigma)
         assert values[query] == pytest.approx(expected, abs=1e-12)
 
 
@@ -79,7 +85,9 @@ def test_gradient_equals_equation_ten_and_appendix_two() -> None:
     X = data.features.astype(np.float64)
     scores, sigma = X @ w, 0.7
     bound = bind(data, METRICS["ndcg"])
-    gains, discounts = bound.terms.gains, bound.terms.discounts / bound.terms.divisors[0]
+    gains = np.array([exp2_gain(label) for label in data.labels])
+    discounts = np.array([log2_discount(rank) for rank in range(1, 10)])
+    discounts /= np.sort(gains)[::-1] @ discounts
     _, grad = gradient(bound, scores, sigma)
     by_equation = np.einsum("i,j,ijp->p", gains, discounts, indicator_slopes(scores, sigma))
     np.testing.assert_allclose(grad, by_equation, atol=1e-13)
@@ -173,7 +181,7 @@ def test_any_list_follows_the_definition(seed: int, name: str, sigma: float, wid
     data = sr.Dataset(np.zeros((n, 1)), rng.integers(0, 5, n), qid=np.ones(n))
     scores = width * np.round(rng.normal(size=n), 1)  # with ties
     values, grad = gradient(bind(data, METRICS[name]), scores, sigma)
-    assert values[0] == pytest.approx(smooth_value(METRICS[name], data.labels, scores, sigma), abs=1e-11)
+    assert values[0] == pytest.approx(smooth_value(DEFINITIONS[name], data.labels, scores, sigma), abs=1e-11)
     assert np.isfinite(grad).all()
 
 
@@ -185,9 +193,9 @@ def test_long_lists(name: str) -> None:
     metric, scores = sr.metric(name), rng.normal(size=800)
     bound = bind(data, metric)
     values, grad = gradient(bound, scores, 3.0)
-    assert values[0] == pytest.approx(smooth_value(metric, data.labels, scores, 3.0), abs=1e-12)
+    assert values[0] == pytest.approx(smooth_value(DEFINITIONS[name], data.labels, scores, 3.0), abs=1e-12)
     way = rng.normal(size=800)
-    up, down = (smooth_value(metric, data.labels, scores + s * 1e-6 * way, 3.0) for s in (1, -1))
+    up, down = (smooth_value(DEFINITIONS[name], data.labels, scores + s * 1e-6 * way, 3.0) for s in (1, -1))
     assert grad @ way == pytest.approx((up - down) / 2e-6, abs=1e-8)
 
 

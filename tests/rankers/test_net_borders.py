@@ -76,7 +76,7 @@ def test_a_list_of_a_hundred_thousand_documents() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100_000, 3)).astype(np.float32)
     data = sr.Dataset(X, np.clip(np.round(X[:, 0] + 1), 0, 4), qid=np.zeros(100_000, int))
-    assert measured(sr.RankNet((), n_epochs=60, learning_rate=0.1).fit(data), "pairwise", data) > 0.99
+    assert measured(sr.RankNet((), n_epochs=15, learning_rate=0.3).fit(data), "pairwise", data) > 0.99
 
 
 def test_fit_and_predict_from_several_threads_at_once() -> None:

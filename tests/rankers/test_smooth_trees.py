@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 import swaprank as sr
-from tests.cli.test_cli import swaprank
+from tests.command_line import here
 
 TRAIN, TEST = sr.datasets.random_polynomial((120, 120), n_features=6, n_documents=20, levels=5, random_state=0)
 
@@ -72,10 +72,10 @@ def test_saved_and_cloned(tmp_path: Path) -> None:
 def test_from_the_command_line(tmp_path: Path) -> None:
     sr.write_letor(TRAIN, tmp_path / "train.txt")
     settings = ("objective=smooth", "n_trees=4")
-    done = swaprank(
+    done = here(
         "train", tmp_path / "train.txt", "-o", tmp_path / "m.swaprank", *(a for s in settings for a in ("--set", s))
     )
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     assert sr.load(tmp_path / "m.swaprank").get_params()["objective"] == "smooth"
 
 

@@ -64,8 +64,9 @@ def test_units_of_gains_and_features_change_no_order() -> None:
     expected = small(metric=linear, annealing=SMOOTH).fit(TRAIN).predict(TEST)
     by_gain = small(metric=thousand, annealing=SMOOTH).fit(TRAIN).predict(TEST)
     by_feature = small(metric=linear, annealing=SMOOTH).fit(scaled).predict(TEST.features * factor)
-    for scores in (by_gain, by_feature):
-        assert np.corrcoef(scores, expected)[0, 1] > 0.999
+    np.testing.assert_allclose(by_gain, expected, atol=1e-4 * np.ptp(expected))
+    # Features are in single precision.
+    assert np.corrcoef(by_feature, expected)[0, 1] > 0.999
 
 
 @pytest.mark.parametrize(
@@ -155,7 +156,7 @@ def test_the_level_of_base_scores_does_not_matter(parameters: dict[str, Any], st
     for level in (0.0, 50.0):
         data = sr.Dataset(TRAIN.features, TRAIN.labels, qid=qid_of(TRAIN), base_score=np.full(len(TRAIN), level))
         found.append(small(start=start, regularization=1e9, **parameters).fit(data).predict(TEST))
-    np.testing.assert_allclose(found[0] - found[0].mean(), found[1] - found[1].mean(), atol=0.02 * np.ptp(found[0]))
+    np.testing.assert_allclose(found[0] - found[0].mean(), found[1] - found[1].mean(), atol=1e-3 * np.ptp(found[0]))
 
 
 @pytest.mark.parametrize(
@@ -194,12 +195,14 @@ def test_a_kernel_that_overflows_is_an_error(size: float) -> None:
 
 
 def test_rows_in_any_order_learn_and_score_the_same() -> None:
-    order = np.random.default_rng(0).permutation(len(TRAIN))
+    # The first document of every query, then the second, and so on: queries still appear in the same order.
+    order = np.arange(len(TRAIN)).reshape(60, 20).T.ravel()
     missing = TRAIN.features.copy()
     missing[::7, 2] = np.nan
     grouped = small(annealing=SMOOTH).fit(missing, TRAIN.labels, qid=qid_of(TRAIN))
     scattered = small(annealing=SMOOTH).fit(missing[order], TRAIN.labels[order], qid=qid_of(TRAIN)[order])
-    assert np.corrcoef(grouped.coef_, scattered.coef_)[0, 1] > 0.99
+    # Means and deviations of features are sums over the rows, and differ in their last digits.
+    np.testing.assert_allclose(scattered.coef_, grouped.coef_, atol=1e-5 * np.abs(grouped.coef_).max())
     np.testing.assert_array_equal(grouped.predict(missing[order]), grouped.predict(missing)[order])
     assert np.isfinite(grouped.predict(missing)).all()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-import threading
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,9 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import Floats
+from swaprank.smoothrank.annealing import Ascent
 from swaprank.smoothrank.candidates import query_folds
+from tests.interruption import pressed_at_call
 from tests.rankers.smoothrank_data import SHORT, TEST, TRAIN, VALI, ndcg, small
 
 
@@ -131,17 +133,34 @@ def test_ctrl_c_keeps_the_best_weights_so_far(regularization: Any) -> None:
     assert ndcg(ranker, VALI) == ranker.history_["valid"]["ndcg"][ranker.best_round_ - 1]
 
 
-def test_ctrl_c_at_any_moment_neither_hangs_nor_loses_the_start() -> None:
-    for moment in (0.01, 0.05, 0.2):
-        timer = threading.Timer(moment, signal.raise_signal, [signal.SIGINT])
-        try:
-            timer.start()
-            ranker = small(regularization="auto", max_iterations=10**6, n_threads=3).fit(TRAIN)
-        except KeyboardInterrupt:
-            continue  # Before the first round there is nothing to keep.
-        finally:
-            timer.join()
-        assert np.isfinite(ranker.predict(TEST)).all()
+@pytest.mark.parametrize("share", [0.0, 0.4, 0.9])
+def test_ctrl_c_during_a_step_keeps_the_steps_before(monkeypatch: pytest.MonkeyPatch, share: float) -> None:
+    strengths = (1.0, 0.01)
+    counted = count(1)
+    monkeypatch.setattr(Ascent, "cost", lambda *arguments, real=Ascent.cost: (next(counted), real(*arguments))[1])
+    small(regularization=strengths).fit(TRAIN, valid=VALI)
+    monkeypatch.undo()
+    number = 1 + int(share * next(counted))
+    monkeypatch.setattr(Ascent, "cost", pressed_at_call(number, Ascent.cost))
+    ranker = small(regularization=strengths, n_threads=3).fit(TRAIN, valid=VALI)
+    monkeypatch.undo()
+    assert ranker.interrupted_
+    assert ranker.n_rounds_ < len(SHORT)
+    if ranker.n_rounds_ == 0:
+        assert ranker.smoothing_factor_ == np.inf
+        start = small(regularization=1e300).fit(TRAIN)  # to all queries; here, it is the mean over the folds
+        assert np.corrcoef(ranker.predict(TEST), start.predict(TEST))[0, 1] > 0.999
+    else:
+        shorter = small(regularization=strengths, annealing=SHORT[: ranker.n_rounds_], best_step=True)
+        np.testing.assert_array_equal(ranker.predict(TEST), shorter.fit(TRAIN, valid=VALI).predict(TEST))
+
+
+def test_ctrl_c_during_cross_validation_keeps_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Ascent, "cost", pressed_at_call(50, Ascent.cost))
+    ranker = small(regularization="auto", n_threads=3).fit(TRAIN)
+    assert ranker.interrupted_
+    assert ranker.smoothing_factor_ == np.inf
+    assert ndcg(ranker) > 0.6
 
 
 def test_the_last_set_is_watched_also_if_it_is_the_training_set() -> None:

@@ -1,4 +1,4 @@
-"""`swaprank report`, as a shell runs it."""
+"""`swaprank report`."""
 
 import hashlib
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import swaprank as sr
-from tests.cli.test_cli import swaprank
+from tests.command_line import here
 from tests.reporting.pages import read_page
 
 
@@ -22,12 +22,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_report_is_that_of_python(folder: Path) -> None:
-    ran = swaprank(
+    ran = here(
         "report", "forest.swaprank", "test.txt", "--baseline", "linear.swaprank", "--train", "train.txt",
         "--no-certify", "-m", "map", "-m", "ndcg@5", "--qid", 31, "--qid", 33, "-o", "page.html", folder=folder,
     )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stderr == ""
+    assert ran.code == 0, ran.err
+    assert ran.err == ""
     made = sr.report(
         folder / "forest.swaprank",
         folder / "test.txt",
@@ -42,7 +42,7 @@ def test_report_is_that_of_python(folder: Path) -> None:
     assert before_the_time[0] == before_the_time[1]
     assert len(before_the_time[0]) > 1000
     assert html.count("<article") == 2
-    first, second, third = ran.stdout.splitlines()
+    first, second, third = ran.out.splitlines()
     assert first.startswith("page.html: ")
     assert second.startswith(f"map {made.evaluation['map'].mean:.4f} (95% interval ")
     assert third == made.comparison.differences[0].sentence()
@@ -52,10 +52,8 @@ def test_report_is_that_of_python(folder: Path) -> None:
 
 
 def test_report_has_a_usual_place(folder: Path) -> None:
-    ran = swaprank(
-        "report", "linear.swaprank", "test.txt", "--baseline-feature=-2", "--title", "A <title>", folder=folder
-    )
-    assert ran.returncode == 0, ran.stderr
+    ran = here("report", "linear.swaprank", "test.txt", "--baseline-feature=-2", "--title", "A <title>", folder=folder)
+    assert ran.code == 0, ran.err
     text = read_page((folder / "report.html").read_text("utf-8")).text
     assert "A <title>" in text
     assert "feature 2, smallest first" in text
@@ -96,7 +94,7 @@ def test_the_record_of_the_training_is_told_if_it_is_of_this_model(folder: Path)
 )
 def test_mistakes_are_named_and_nothing_is_written(folder: Path, arguments: tuple[str, ...], message: str) -> None:
     target = () if "-o" in arguments else ("-o", "never.html")
-    ran = swaprank("report", "forest.swaprank", "test.txt", *arguments, *target, folder=folder)
-    assert ran.returncode == 2
-    assert message in ran.stderr
+    ran = here("report", "forest.swaprank", "test.txt", *arguments, *target, folder=folder)
+    assert ran.code == 2
+    assert message in ran.err
     assert not (folder / "never.html").exists()

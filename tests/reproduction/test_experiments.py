@@ -9,7 +9,7 @@ import swaprank as sr
 from swaprank.reproduction import ranknet_tables
 from swaprank.reproduction.experiment import Outcome, Settings
 from swaprank.reproduction.experiment_names import EXPERIMENTS, experiment
-from tests.cli.test_cli import swaprank
+from tests.command_line import here
 
 
 def test_share_of_ties_is_that_of_all_pairs() -> None:
@@ -32,12 +32,12 @@ def test_two_layers_learn_the_random_net_and_a_line_does_not() -> None:
 
 
 def test_experiments_are_listed_and_unknown_ones_refused() -> None:
-    listed = swaprank("reproduce")
-    assert listed.returncode == 0
-    assert [line.split()[0] for line in listed.stdout.splitlines()] == list(EXPERIMENTS)
-    wrong = swaprank("reproduce", "ranknet-table")
-    assert wrong.returncode == 2
-    assert "there is no experiment 'ranknet-table'; did you mean" in wrong.stderr
+    listed = here("reproduce")
+    assert listed.code == 0
+    assert [line.split()[0] for line in listed.out.splitlines()] == list(EXPERIMENTS)
+    wrong = here("reproduce", "ranknet-table")
+    assert wrong.code == 2
+    assert "there is no experiment 'ranknet-table'; did you mean" in wrong.err
 
 
 @pytest.mark.parametrize("name", ["ranknet-table2"])

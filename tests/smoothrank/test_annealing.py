@@ -1,7 +1,5 @@
 """Properties that the paper proves: limits of the smoothing factor, and Lemma 1."""
 
-import signal
-import threading
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +12,7 @@ from swaprank.objectives.smooth import SmoothObjective
 from swaprank.smoothrank.annealing import Ascent, Stopped
 from swaprank.smoothrank.candidates import Candidate, annealing_step, exclude_queries
 from swaprank.smoothrank.scorers import LinearScorer
+from tests.interruption import pressed_at_call
 
 DATA, OTHER = sr.datasets.random_polynomial((40, 20), n_features=6, n_documents=20, levels=4, random_state=0)
 
@@ -100,18 +99,14 @@ def test_the_stop_event_ends_a_step() -> None:
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
-def test_ctrl_c_leaves_all_candidates_at_the_same_step(n_threads: int) -> None:
+def test_ctrl_c_leaves_all_candidates_at_the_same_step(monkeypatch: pytest.MonkeyPatch, n_threads: int) -> None:
     start = np.full(6, 0.1)
-    candidates = [Candidate(ascent(start, strength, max_iterations=10**6), start) for strength in (1e-9, 1e-12)]
-    annealing_step(
-        [replace(each, ascent=replace(each.ascent, max_iterations=1)) for each in candidates], 1.0, n_threads
-    )
-    timer = threading.Timer(0.05, signal.raise_signal, [signal.SIGINT])
-    try:
-        timer.start()
-        for _ in range(10_000):
-            annealing_step(candidates, 1e-4, n_threads)
-    except KeyboardInterrupt:
-        pass
-    timer.join()
-    assert len({len(candidate.path) for candidate in candidates}) == 1
+    candidates = [Candidate(ascent(start, strength), start) for strength in (1e-9, 1e-12)]
+    annealing_step(candidates, 1.0, n_threads)
+    before = [candidate.path[0].copy() for candidate in candidates]
+    monkeypatch.setattr(Ascent, "cost", pressed_at_call(5, Ascent.cost))
+    with pytest.raises(KeyboardInterrupt):
+        annealing_step(candidates, 1e-2, n_threads)
+    for candidate, parameters in zip(candidates, before, strict=True):
+        assert len(candidate.path) == 1
+        np.testing.assert_array_equal(candidate.path[0], parameters)

@@ -20,7 +20,7 @@ from swaprank.smoothrank.architectures import rows_by_query
 from swaprank.smoothrank.candidates import query_folds
 from swaprank.smoothrank.conjugate_gradients import conjugate_gradients
 from swaprank.smoothrank.ranking_svm import fit_ranking_svm, hinge_queries
-from swaprank.smoothrank.ridge import STRENGTHS, moments_of, overweighted, ridge
+from swaprank.smoothrank.ridge import moments_of, overweighted, ridge
 from swaprank.smoothrank.scorers import LinearScorer, NetScorer
 from swaprank.smoothrank.start import FitProblem, calibrated, ridge_fit
 
@@ -260,4 +260,3 @@ def test_every_query_is_held_out_once() -> None:
     folds = query_folds(13, 5, random_state=3)
     assert np.sum(folds, axis=0).tolist() == [1] * 13
     assert len(query_folds(2, 5, random_state=3)) == 2
-    assert 1.0 in STRENGTHS

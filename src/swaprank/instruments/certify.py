@@ -68,7 +68,7 @@ def certify(
         progress: Called with the number of finished blocks of documents and the number of all blocks.
 
     >>> import swaprank as sr
-    >>> (train,) = sr.datasets.random_net((100,), n_features=5, random_state=0)
+    >>> (train,) = sr.datasets.random_net((40,), n_features=5, n_documents=20, random_state=0)
     >>> guess = sr.LambdaRank("ndcg", hidden=(), n_epochs=0).fit(train)
     >>> certificate = sr.certify(guess, train)
     >>> certificate.passed, certificate.n_directions

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
+from swaprank.data.features import read_only
 from swaprank.errors import DataError
 from swaprank.kernels import kernel
 from swaprank.threads import row_chunks, run_in_threads, thread_count
@@ -41,7 +42,7 @@ def contributions(forest: Forest, X: Features, n_threads: int | None = None) -> 
     chunks = row_chunks(len(X), thread_count(n_threads))
     run_in_threads(
         explain_documents,
-        [(forest.tree_nodes, forest.tree_leaves, trees, depth, X[a:b], result[a:b]) for a, b in chunks],
+        [(forest.tree_nodes, forest.tree_leaves, trees, depth, read_only(X[a:b]), result[a:b]) for a, b in chunks],
     )
     return result
 

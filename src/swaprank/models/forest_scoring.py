@@ -23,6 +23,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
+from swaprank.data.features import read_only
 from swaprank.errors import DataError, SwaprankError
 from swaprank.kernels import kernel
 from swaprank.threads import row_chunks, run_in_threads, thread_count
@@ -119,7 +120,8 @@ def _scores(forest: Forest, X: Features, tree_counts: Ints, n_trees: int, n_thre
         layout = _layouts[forest] = make_layout(forest)
     scores = np.empty((len(tree_counts), len(X)))
     chunks = row_chunks(len(X), min(thread_count(n_threads), len(X) * n_trees // _MIN_VISITS_PER_THREAD))
-    run_in_threads(score_documents, [(*layout, X, a, b, forest.base_score, tree_counts, scores) for a, b in chunks])
+    common = (*layout, read_only(X))
+    run_in_threads(score_documents, [(*common, a, b, forest.base_score, tree_counts, scores) for a, b in chunks])
     return scores
 
 

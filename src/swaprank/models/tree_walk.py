@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swaprank.arrays import AnyArray, Features
+from swaprank.data.features import read_only
 from swaprank.kernels import kernel
 from swaprank.threads import row_chunks, run_in_threads, thread_count
 
@@ -47,7 +48,7 @@ def find_leaves(forest: Forest, X: Features, n_threads: int | None = None) -> ND
         n_nodes = len(left) // 2
         feature[:n_nodes], threshold[:n_nodes] = forest.feature[nodes], forest.threshold[nodes]
         missing_left[:n_nodes] = forest.missing_left[nodes]
-        walk = (feature, threshold, missing_left, left, right, depth, X)
+        walk = (feature, threshold, missing_left, left, right, depth, read_only(X))
         run_in_threads(walk_documents, [(*walk, a, b, tree, first_leaf, leaves) for a, b in chunks])
     return leaves
 

@@ -26,7 +26,7 @@ def conjugate_gradients(cost: Cost, start: Floats, max_iterations: int, least_sl
     for _ in range(max_iterations):
         if not np.abs(gradient).max(initial=0.0) > least_slope:
             break
-        found = line_search(cost, at, direction, Point(0.0, value, slope, gradient), step)
+        found = line_search(cost, at, direction, Point(0.0, value, slope, gradient), step, 0.4)
         steepest = -dot(gradient, gradient)
         if found.step == 0.0:
             if slope == steepest:

@@ -23,8 +23,10 @@ class Step(NamedTuple):
     product: float
 
 
-def limited_memory_bfgs(cost: Cost, start: Floats, max_iterations: int, least_slope: float) -> Floats:
-    """The parameters with the lowest cost, or those after `max_iterations`.
+def limited_memory_bfgs(
+    cost: Cost, start: Floats, max_iterations: int, least_slope: float, min_decrease: float = MIN_DECREASE
+) -> Floats:
+    """The parameters with the lowest cost, or those after `max_iterations` or a relative decrease below `min_decrease`.
 
     >>> import numpy as np
     >>> from swaprank.smoothrank.limited_memory_bfgs import limited_memory_bfgs
@@ -40,22 +42,21 @@ def limited_memory_bfgs(cost: Cost, start: Floats, max_iterations: int, least_sl
             break
         direction = -_times_inverse_hessian(gradient, steps)
         slope = dot(gradient, direction)
-        found = line_search(
-            cost, at, direction, Point(0.0, value, slope, gradient), 1.0 if steps else first_step(slope)
-        )
+        step = 1.0 if steps else first_step(slope)
+        found = line_search(cost, at, direction, Point(0.0, value, slope, gradient), step, 0.9)
         if found.step == 0.0:
             if not steps:
                 break
             steps.clear()
             continue
-        step = Step(found.step * direction, found.gradient - gradient, 0.0)
+        move, change = found.step * direction, found.gradient - gradient
         decrease, value, gradient = value - found.cost, found.cost, found.gradient
-        at = at + step.move
-        if decrease <= MIN_DECREASE * max(abs(value), 1.0):
+        at = at + move
+        if decrease <= min_decrease * max(abs(value), 1.0):
             break
-        product = dot(step.move, step.change)
+        product = dot(move, change)
         if product > 0.0:
-            steps.append(step._replace(product=product))
+            steps.append(Step(move, change, product))
     return at
 
 

@@ -19,8 +19,8 @@ Cost = Callable[[Floats], tuple[float, Floats]]
 
 MIN_DECREASE = 1e-13
 """Relative; a smaller decrease of the cost is rounding error, and ends the search."""
-_DECREASE, _CURVATURE = 1e-4, 0.4
-"""The constants c1 and c2 of the strong Wolfe conditions."""
+_DECREASE = 1e-4
+"""The constant c1 of the strong Wolfe conditions."""
 _MAX_TRIALS = 20
 """Of a line search, which then returns the best point so far."""
 _EXTENSION = 3.0
@@ -41,8 +41,11 @@ def first_step(slope: float) -> float:
     return 1.0 / max(float(np.sqrt(-slope)), 1.0)
 
 
-def line_search(cost: Cost, at: Floats, direction: Floats, here: Point, step: float) -> Point:
-    """A point that satisfies the strong Wolfe conditions, or else the best point found; `here` if none is better."""
+def line_search(cost: Cost, at: Floats, direction: Floats, here: Point, step: float, curvature: float) -> Point:
+    """A point that satisfies the strong Wolfe conditions, or else the best point found; `here` if none is better.
+
+    curvature: c2. A search along a conjugate direction should be exact (0.4), a quasi-Newton step need not be (0.9).
+    """
 
     def point_at(step: float) -> Point:
         value, gradient = cost(at + step * direction)
@@ -56,7 +59,7 @@ def line_search(cost: Cost, at: Floats, direction: Floats, here: Point, step: fl
         decreased = trial.cost <= here.cost + _DECREASE * trial.step * here.slope
         if not decreased or (low is not here and trial.cost >= low.cost):
             high = trial
-        elif abs(trial.slope) <= -_CURVATURE * here.slope:
+        elif abs(trial.slope) <= -curvature * here.slope:
             return trial
         else:
             # The minimum is in the direction in which the cost falls: beyond the trial, or back towards `low`.

@@ -110,7 +110,8 @@ def fit_least_squares(problem: FitProblem, start: Floats, strength: float) -> Fl
         back = problem.scorer.pull_back(parameters, 2.0 * shares * errors, problem.n_threads)
         return dot(shares, errors**2) + strength * dot(parameters, parameters), back + 2.0 * strength * parameters
 
-    return limited_memory_bfgs(cost, start, max_iterations=200, least_slope=1e-6)
+    # More steps along the flat valleys of a net would only amplify rounding errors.
+    return limited_memory_bfgs(cost, start, max_iterations=200, least_slope=1e-6, min_decrease=1e-8)
 
 
 def start_fit(
