@@ -29,7 +29,8 @@ def inlined_kernel(function: Function) -> Function:
 
 
 def _compiled(function: Function, **options: Any) -> Function:
-    options |= {"nopython": True, "nogil": True, "error_model": "numpy"}
+    # Numba passes options that a callee does not set from caller to callee: fastmath would break `elementary`.
+    options |= {"nopython": True, "nogil": True, "error_model": "numpy", "fastmath": False}
     compiled: Any = Kernel(function, targetoptions=options)
     compiled._cache = KernelCache(compiled.py_func, options)
     return cast(Function, compiled)
