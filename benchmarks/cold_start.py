@@ -93,7 +93,10 @@ def main() -> None:
             fitted = run(options.empty, name, model)
             found = run(options.empty, model)
             compiled = int(fitted["compiled"] + found["compiled"])
-            print(f"| {name} | {fitted['fit']:.2f} | {found['predict']:.2f} | {compiled} | {fitted['cpu']:.1f} |", flush=True)
+            print(
+                f"| {name} | {fitted['fit']:.2f} | {found['predict']:.2f} | {compiled} | {fitted['cpu']:.1f} |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -208,7 +207,7 @@ def test_a_cache_that_root_made_helps_a_user_who_cannot_write_to_it(kernels: Ker
     if os.getuid() != 0:
         pytest.skip("only root can become another user")
     for path in (kernels.folder, *kernels.folder.parents):
-        if not path.stat().st_mode & stat.S_IXOTH:
+        if not path.stat().st_mode & 0o005:
             path.chmod(0o755)  # pytest's folders are private
     # Numba imports most of itself for the first compilation, and the other user may not read this Python.
     compile_one = "from swaprank.kernels import kernel\nkernel(lambda x: x)(1)"

@@ -11,6 +11,8 @@ from swaprank.arrays import Floats, Ints
 from tests.metrics.naive import err
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
+# By ir_measures, from Python 3.12.
+pytestmark = pytest.mark.filterwarnings(r"ignore:.* is deprecated and will be removed in Python:DeprecationWarning")
 
 
 def random_lists(
