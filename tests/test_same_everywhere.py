@@ -30,7 +30,7 @@ rankers = {
     "mart": sr.MART(n_trees=8),
     "mart_logistic": sr.MART("logistic", n_trees=8),
     "lambdarank": sr.LambdaRank("ndcg@10", **nets),
-    "lambdarank_relu": sr.LambdaRank("mrr", **nets | {"hidden": (4, 3), "activation": "relu"}),
+    "lambdarank_relu": sr.LambdaRank("ndcg@10", **nets | {"hidden": (4, 3), "activation": "relu"}),
     "ranknet": sr.RankNet(**nets),
     "ranknet_pairs": sr.RankNet(**nets, training="pairs"),
     "smoothrank": sr.SmoothRank("ndcg", regularization=(1.0, 0.01), max_iterations=5),
