@@ -9,7 +9,7 @@ from typing import Any
 
 from swaprank.compilation.cache import STORAGE
 from swaprank.compilation.levels import LEVEL, VARIABLE, cpu_levels
-from swaprank.compilation.places import PACKAGED, is_trusted
+from swaprank.compilation.places import PACKAGED, is_trusted, is_writable
 from swaprank.threads import thread_count
 from swaprank.version import __version__
 
@@ -21,6 +21,9 @@ def environment() -> dict[str, Any]:
     >>> sorted(environment())
     ['cpu', 'kernels', 'packages', 'platform', 'python', 'swaprank', 'threads']
     """
+    problem = STORAGE.problem
+    if STORAGE.saved_to and not problem and not is_writable(STORAGE.saved_to):
+        problem = f"{STORAGE.saved_to} is not writable"
     return {
         "swaprank": __version__,
         "python": platform.python_version(),
@@ -30,8 +33,8 @@ def environment() -> dict[str, Any]:
         "packages": _package_versions(),
         "kernels": {
             "loaded_from": {str(folder): len(list(folder.glob("*.kernel"))) for folder in STORAGE.folders()},
-            "saved_to": None if STORAGE.problem else str(STORAGE.saved_to),
-            "problem": STORAGE.problem,
+            "saved_to": None if problem else str(STORAGE.saved_to),
+            "problem": problem,
         },
     }
 

@@ -15,7 +15,7 @@ SHORT = (8.0, 1.0, 0.125)
 
 
 def small(**parameters: Any) -> sr.SmoothRank:
-    chosen: dict[str, Any] = {"metric": "ndcg", "regularization": 0.01, "annealing": SHORT} | parameters
+    chosen: dict[str, Any] = {"metric": "ndcg", "regularization": 0.01, "annealing": SHORT, "n_folds": 3} | parameters
     return sr.SmoothRank(**chosen)
 
 

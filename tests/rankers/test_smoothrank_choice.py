@@ -86,10 +86,12 @@ def test_last_bits_hardly_change_the_model() -> None:
 
 
 def test_best_step_keeps_the_best_annealing_step() -> None:
-    ranker = small(best_step=True, annealing=(8.0, 1.0, 1e-3), hidden=(3,), max_iterations=3).fit(TRAIN, valid=VALI)
+    steps = (8.0, 1.0, 1e-3)
+    net = small(best_step=True, annealing=steps, hidden=(3,), max_iterations=3, n_folds=None)
+    ranker = net.fit(TRAIN, valid=VALI)
     values = ranker.history_["valid"]["ndcg"]
     assert len(values) == 3
-    assert ranker.smoothing_factor_ == (8.0, 1.0, 1e-3)[int(np.argmax(values))]
+    assert ranker.smoothing_factor_ == steps[int(np.argmax(values))]
     assert ndcg(ranker, VALI) == pytest.approx(max(values))
     by_folds = small(best_step=True, n_folds=3).fit(TRAIN)
     assert by_folds.smoothing_factor_ == SHORT[by_folds.best_round_ - 1]
@@ -97,13 +99,13 @@ def test_best_step_keeps_the_best_annealing_step() -> None:
 
 
 def test_a_net_is_one_fit_of_all_queries() -> None:
-    strengths, options = (1e6, 0.01), {"hidden": (3,), "max_iterations": 3}
+    strengths, options = (1e6, 0.01), {"hidden": (3,), "max_iterations": 3, "n_folds": None}
     ranker = small(regularization=strengths, **options).fit(TRAIN, valid=VALI)
     for strength, value in ranker.candidates_.items():
         assert small(regularization=strength, **options).fit(TRAIN, valid=VALI).history_["valid"]["ndcg"][-1] == value
     assert ranker.history_["valid"]["ndcg"][-1] == max(ranker.candidates_.values())
     assert sorted(ranker.shares_.values()) == [0.0, 1.0]
-    by_folds = small(regularization=strengths, n_folds=2, **options).fit(TRAIN)
+    by_folds = small(regularization=strengths, **options | {"n_folds": 2}).fit(TRAIN)
     alone = small(regularization=by_folds.regularization_, **options).fit(TRAIN)
     np.testing.assert_array_equal(by_folds.predict(TEST), alone.predict(TEST))
 

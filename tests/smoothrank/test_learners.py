@@ -1,3 +1,7 @@
+from collections.abc import Callable
+from itertools import count
+from typing import TypeAlias
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize, rosen, rosen_der
@@ -8,8 +12,12 @@ from swaprank.models.layers import make_layers
 from swaprank.models.scaling import fit_scaling
 from swaprank.smoothrank.architectures import NetArchitecture
 from swaprank.smoothrank.conjugate_gradients import conjugate_gradients
+from swaprank.smoothrank.limited_memory_bfgs import limited_memory_bfgs
+from swaprank.smoothrank.line_search import Cost
 from swaprank.smoothrank.ranking_svm import fit_ranking_svm
 from swaprank.smoothrank.scorers import LinearScorer, Scorer
+
+Optimize: TypeAlias = Callable[[Cost, Floats, int, float], Floats]
 
 (DATA,) = sr.datasets.random_net((20,), n_features=4, n_documents=10, levels=3, random_state=0)
 
@@ -18,22 +26,41 @@ def rosenbrock(x: Floats) -> tuple[float, Floats]:
     return float(rosen(x)), np.asarray(rosen_der(x))
 
 
-def test_conjugate_gradients_find_the_end_of_a_curved_valley() -> None:
-    found = conjugate_gradients(rosenbrock, np.array([-1.2, 1.0, 0.5]), max_iterations=500, least_slope=1e-8)
+OPTIMIZERS = [conjugate_gradients, limited_memory_bfgs]
+
+
+@pytest.mark.parametrize("optimize", OPTIMIZERS)
+def test_the_end_of_a_curved_valley_is_found(optimize: Optimize) -> None:
+    found = optimize(rosenbrock, np.array([-1.2, 1.0, 0.5]), 500, 1e-8)
     np.testing.assert_allclose(found, 1.0, atol=1e-5)
 
 
-def test_conjugate_gradients_never_increase_the_cost_and_accept_infinite_costs() -> None:
+def test_quasi_newton_steps_take_as_few_evaluations_as_those_of_scipy() -> None:
+    counted = count()
+
+    def cost(x: Floats) -> tuple[float, Floats]:
+        next(counted)
+        return rosenbrock(x)
+
+    start = np.full(20, -1.0)
+    found = limited_memory_bfgs(cost, start, 1000, 1e-6)
+    theirs = minimize(rosenbrock, start, jac=True, method="L-BFGS-B", options={"maxiter": 1000, "gtol": 1e-6})
+    assert rosen(found) <= max(theirs.fun, 1e-12)
+    assert next(counted) < 2 * theirs.nfev
+
+
+@pytest.mark.parametrize("optimize", OPTIMIZERS)
+def test_the_cost_never_increases_and_may_be_infinite(optimize: Optimize) -> None:
     def cliff(x: Floats) -> tuple[float, Floats]:
         if x[0] <= 0:
             return np.nan, np.full(1, np.nan)
         return float(x[0] - np.log(x[0])), np.array([1 - 1 / x[0]])
 
     start = np.array([50.0])
-    assert conjugate_gradients(cliff, start, 100, 1e-9)[0] == pytest.approx(1.0, abs=1e-6)
-    flat = conjugate_gradients(lambda x: (0.0, np.zeros(1)), start, 100, 1e-9)
+    assert optimize(cliff, start, 100, 1e-9)[0] == pytest.approx(1.0, abs=1e-6)
+    flat = optimize(lambda x: (0.0, np.zeros(1)), start, 100, 1e-9)
     np.testing.assert_array_equal(flat, start)
-    costs = [rosenbrock(conjugate_gradients(rosenbrock, np.array([-1.2, 1.0]), n, 0.0))[0] for n in range(12)]
+    costs = [rosenbrock(optimize(rosenbrock, np.array([-1.2, 1.0]), n, 0.0))[0] for n in range(12)]
     assert (np.diff(costs) <= 0).all()
 
 

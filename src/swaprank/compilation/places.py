@@ -51,6 +51,11 @@ def is_trusted(path: Path) -> bool:
     return found.st_uid in {0, os.getuid(), package.st_uid} and not found.st_mode & others
 
 
+def is_writable(folder: Path) -> bool:
+    """Whether files can be saved to the folder, which need not exist yet."""
+    return os.access(next(path for path in (folder, *folder.parents) if path.exists()), os.W_OK)
+
+
 def make_private(folder: Path) -> None:
     """Make the folder if there is none, writable by its owner only; raises OSError if it exists and others can write.
 

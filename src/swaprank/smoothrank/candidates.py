@@ -107,12 +107,14 @@ def held_out_values(
     NaN. The queries of a validation set, if there is one, follow: they are evaluated with all fits, and their values
     averaged.
     """
-    values, of_validation = np.full(len(folds[0]), np.nan), []
+    lengths, of_validation = np.diff(training.metric.indptr), []
+    scores, in_a_fold = np.zeros(training.metric.indptr[-1]), np.any(folds, axis=0)
     for fitted, held_out in zip(parameters, folds, strict=True):
-        if held_out.any():
-            values[held_out] = training.per_query(fitted, n_threads)[held_out]
+        rows = np.flatnonzero(np.repeat(held_out, lengths))
+        scores[rows] = training.scorer.of_rows(rows).scores(fitted, n_threads)
         if validation:
             of_validation.append(validation.per_query(fitted, n_threads))
+    values = np.where(in_a_fold, training.metric.per_query(scores, n_threads=n_threads), np.nan)
     return np.concatenate((values, np.mean(of_validation, axis=0) if validation else []))
 
 

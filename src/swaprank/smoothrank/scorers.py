@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -27,8 +27,16 @@ class Scorer(ABC):
         """One score per document."""
 
     @abstractmethod
+    def of_rows(self, rows: Ints) -> Scorer:
+        """The scorer of some of the documents."""
+
+    @abstractmethod
     def pull_back(self, parameters: Floats, grad: Floats, n_threads: int | None = None) -> Floats:
         """Backpropagation: the gradient with respect to the parameters, from the one with respect to the scores."""
+
+
+def _at(base: Floats | float, rows: Ints) -> Floats | float:
+    return base if isinstance(base, float) else base[rows]
 
 
 @final
@@ -52,6 +60,10 @@ class LinearScorer(Scorer):
     def scores(self, parameters: Floats, n_threads: int | None = None) -> Floats:
         """See `Scorer`."""
         return project(self.features, parameters * self.factor, n_threads) + self.base
+
+    def of_rows(self, rows: Ints) -> LinearScorer:
+        """See `Scorer`."""
+        return replace(self, features=self.features[rows], base=_at(self.base, rows))
 
     def pull_back(self, parameters: Floats, grad: Floats, n_threads: int | None = None) -> Floats:
         """See `Scorer`."""
@@ -101,6 +113,10 @@ class NetScorer(Scorer):
     def scores(self, parameters: Floats, n_threads: int | None = None) -> Floats:
         """See `Scorer`."""
         return score_matrix(self.features, self.rows, self.scaling, self.layers, parameters, n_threads) + self.base
+
+    def of_rows(self, rows: Ints) -> NetScorer:
+        """See `Scorer`."""
+        return replace(self, rows=self.rows[rows], base=_at(self.base, rows))
 
     def pull_back(self, parameters: Floats, grad: Floats, n_threads: int | None = None) -> Floats:
         """See `Scorer`."""
