@@ -38,12 +38,21 @@ def _tanh(factor: float, values: Reals) -> None:
     x / 128 and double it seven times.
     """
     for i in range(len(values)):
-        a = min(max(factor * values[i], -20.0), 20.0) / 64.0  # From 20 on, tanh is 1 in double precision.
+        x = factor * values[i]
+        # From 20 on, tanh is 1 in double precision.
+        a = (20.0 if x > 20.0 else (-20.0 if x < -20.0 else x)) / 64.0
         e = 1 / 720 + a * (1 / 5040 + a * (1 / 40320 + a * (1 / 362880 + a * (1 / 3628800))))
         e = a * (1.0 + a * (1 / 2 + a * (1 / 6 + a * (1 / 24 + a * (1 / 120 + a * e)))))
-        for _ in range(7):
-            e *= e + 2.0
+        e = _doubled(
+            _doubled(_doubled(_doubled(_doubled(_doubled(_doubled(e))))))
+        )  # An inner loop would not vectorize.
         values[i] = e / (e + 2.0)
+
+
+@kernel
+def _doubled(e: float) -> float:
+    """exp(4a) - 1 from e = exp(2a) - 1."""
+    return e * (e + 2.0)
 
 
 @kernel
