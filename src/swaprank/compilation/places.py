@@ -16,6 +16,8 @@ from pathlib import Path
 
 PACKAGED = Path(__file__).parent / "compiled"
 """The folder in the package."""
+_PACKAGE = PACKAGED.parent.stat()
+"""Owner and mode of the package, as imported: a process that changes its user may not see it later."""
 
 
 def cache_folder() -> Path | None:
@@ -46,9 +48,8 @@ def is_trusted(path: Path) -> bool:
         return False
     if not hasattr(os, "getuid"):
         return True
-    package = PACKAGED.parent.stat()
-    others = stat.S_IWOTH | (stat.S_IWGRP & ~package.st_mode if PACKAGED in (path, path.parent) else stat.S_IWGRP)
-    return found.st_uid in {0, os.getuid(), package.st_uid} and not found.st_mode & others
+    others = stat.S_IWOTH | (stat.S_IWGRP & ~_PACKAGE.st_mode if PACKAGED in (path, path.parent) else stat.S_IWGRP)
+    return found.st_uid in {0, os.getuid(), _PACKAGE.st_uid} and not found.st_mode & others
 
 
 def is_writable(folder: Path) -> bool:
