@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
+import pytest
+
 import swaprank as sr
 from swaprank.rankers.rounds import Callback
 
@@ -43,3 +45,11 @@ def pressed_at_call(number: int, function: Callable[..., Any]) -> Callable[..., 
         return function(*arguments, **options)
 
     return called
+
+
+def interrupted_fit(ranker: sr.Ranker, *arguments: Any, **options: Any) -> Any:
+    """The ranker after a `fit` that Ctrl-C has ended, which must raise KeyboardInterrupt."""
+    with pytest.raises(KeyboardInterrupt):
+        ranker.fit(*arguments, **options)
+    assert ranker.interrupted_
+    return ranker

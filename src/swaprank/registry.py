@@ -135,6 +135,8 @@ def _restored(content: ModelContent) -> Ranker:
         for name, of_set in meta["history"].items()
     }
     ranker.n_rounds_, ranker.best_round_ = int(meta["rounds"]["trained"]), int(meta["rounds"]["kept"])
+    if "random_state" in parameters:
+        ranker.random_state_ = int(meta["parameters"]["random_state"])
     ranker.interrupted_, ranker.sigma_ = bool(meta["interrupted"]), float(meta["sigma"])
     ranker._restore_values(meta["fitted"])
     return ranker

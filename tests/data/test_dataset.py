@@ -176,7 +176,7 @@ X2, Y2, Q2 = [[1.0], [2.0]], [0, 1], [1, 1]
     [
         (dict(X=X2, y=[0], qid=Q2), "y has 1 values, but X has 2 rows."),
         (dict(X=X2, y=Y2, qid=[1]), "qid has 1 values, but X has 2 rows."),
-        (dict(X=X2, y=Y2, qid=None), "qid is needed: one query id per row of X."),
+        (dict(X=X2, y=Y2, qid=None), "give qid, one query id per row, or group, the number of rows"),
         (dict(X=X2, y=[0, np.nan], qid=Q2), "y, row 1: nan is not a finite number."),
         (dict(X=X2, y=["a", "b"], qid=Q2), "y must hold numbers: "),
         (dict(X=[[1.0], [np.inf]], y=Y2, qid=Q2), "X, row 1, column 0: inf is not finite in single precision; use NaN"),

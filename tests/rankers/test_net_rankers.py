@@ -13,7 +13,7 @@ from sklearn.base import clone
 import swaprank as sr
 from swaprank.nets import net_training
 from swaprank.nets.epochs import train_epoch
-from tests.interruption import pressed_after_the_first_round, pressed_at_call
+from tests.interruption import interrupted_fit, pressed_after_the_first_round, pressed_at_call
 from tests.rankers.small_nets import KINDS, QID, TEST, TRAIN, VALI, measured, small
 
 
@@ -145,8 +145,7 @@ def test_ctrl_c_keeps_the_best_epoch_so_far() -> None:
         if progress.round == 6:
             signal.raise_signal(signal.SIGINT)
 
-    ranker = small(n_epochs=1000).fit(TRAIN, valid=VALI, callbacks=[interrupt])
-    assert ranker.interrupted_
+    ranker = interrupted_fit(small(n_epochs=1000), TRAIN, valid=VALI, callbacks=[interrupt])
     assert ranker.n_rounds_ == len(ranker.history_["valid"]["ndcg@10"]) == 6
     assert measured(ranker, data=VALI) == max(ranker.history_["valid"]["ndcg@10"])
 
@@ -155,8 +154,7 @@ def test_ctrl_c_keeps_the_best_epoch_so_far() -> None:
 def test_ctrl_c_at_any_moment_leaves_the_net_of_the_best_epoch(seconds: float) -> None:
     sets = {"a": VALI, "b": TEST}
     with pressed_after_the_first_round(seconds) as press:
-        ranker = small(n_epochs=10**6).fit(TRAIN, valid=sets, callbacks=[press])
-    assert ranker.interrupted_
+        ranker = interrupted_fit(small(n_epochs=10**6), TRAIN, valid=sets, callbacks=[press])
     n_measured = len(ranker.history_["b"]["ndcg@10"])
     assert n_measured >= 1
     assert ranker.n_rounds_ - n_measured in (0, 1)  # The last epoch may not have been measured yet.
@@ -167,8 +165,7 @@ def test_ctrl_c_at_any_moment_leaves_the_net_of_the_best_epoch(seconds: float) -
 
 def test_ctrl_c_during_an_epoch_keeps_the_epochs_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(net_training, "train_epoch", pressed_at_call(4, train_epoch))
-    ranker = small().fit(TRAIN)
-    assert ranker.interrupted_
+    ranker = interrupted_fit(small(), TRAIN)
     assert ranker.n_rounds_ == 3
     monkeypatch.undo()
     np.testing.assert_array_equal(ranker.predict(TEST), small(n_epochs=3).fit(TRAIN).predict(TEST))

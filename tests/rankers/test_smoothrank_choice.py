@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import swaprank as sr
 from swaprank.arrays import Floats
 from swaprank.smoothrank.annealing import Ascent
 from swaprank.smoothrank.candidates import query_folds
-from tests.interruption import pressed_at_call
+from tests.interruption import interrupted_fit, pressed_at_call
 from tests.rankers.smoothrank_data import SHORT, TEST, TRAIN, VALI, ndcg, small
+
+STRENGTHS = (1.0, 0.01)
 
 
 class Linear:
@@ -129,40 +132,37 @@ def test_ctrl_c_keeps_the_best_weights_so_far(regularization: Any) -> None:
         if progress.round == 2:
             signal.raise_signal(signal.SIGINT)
 
-    ranker = small(regularization=regularization).fit(TRAIN, valid=VALI, callbacks=[interrupt])
-    assert ranker.interrupted_
+    ranker = interrupted_fit(small(regularization=regularization), TRAIN, valid=VALI, callbacks=[interrupt])
     assert ranker.smoothing_factor_ in SHORT[:2]
     assert ndcg(ranker, VALI) == ranker.history_["valid"]["ndcg"][ranker.best_round_ - 1]
 
 
-@pytest.mark.parametrize("share", [0.0, 0.4, 0.9])
-def test_ctrl_c_during_a_step_keeps_the_steps_before(monkeypatch: pytest.MonkeyPatch, share: float) -> None:
-    strengths = (1.0, 0.01)
+def costs_of(n_steps: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How often the cost is computed in the first annealing steps."""
     counted = count(1)
     monkeypatch.setattr(Ascent, "cost", lambda *arguments, real=Ascent.cost: (next(counted), real(*arguments))[1])
-    small(regularization=strengths).fit(TRAIN, valid=VALI)
+    small(regularization=STRENGTHS, annealing=SHORT[:n_steps]).fit(TRAIN, valid=VALI)
     monkeypatch.undo()
-    number = 1 + int(share * next(counted))
-    monkeypatch.setattr(Ascent, "cost", pressed_at_call(number, Ascent.cost))
-    ranker = small(regularization=strengths, n_threads=3).fit(TRAIN, valid=VALI)
-    monkeypatch.undo()
-    assert ranker.interrupted_
-    assert ranker.n_rounds_ < len(SHORT)
-    if ranker.n_rounds_ == 0:
-        assert ranker.smoothing_factor_ == np.inf
-        start = small(regularization=1e300).fit(TRAIN)  # to all queries; here, it is the mean over the folds
-        assert np.corrcoef(ranker.predict(TEST), start.predict(TEST))[0, 1] > 0.999
-    else:
-        shorter = small(regularization=strengths, annealing=SHORT[: ranker.n_rounds_], best_step=True)
-        np.testing.assert_array_equal(ranker.predict(TEST), shorter.fit(TRAIN, valid=VALI).predict(TEST))
+    return next(counted) - 1
 
 
-def test_ctrl_c_during_cross_validation_keeps_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("n_steps", [1, 2])
+def test_ctrl_c_during_a_step_keeps_the_steps_before(monkeypatch: pytest.MonkeyPatch, n_steps: int) -> None:
+    monkeypatch.setattr(Ascent, "cost", pressed_at_call(costs_of(n_steps, monkeypatch) + 5, Ascent.cost))
+    ranker = interrupted_fit(small(regularization=STRENGTHS, n_threads=3), TRAIN, valid=VALI)
+    monkeypatch.undo()
+    assert ranker.n_rounds_ == n_steps
+    shorter = small(regularization=STRENGTHS, annealing=SHORT[:n_steps], best_step=True)
+    np.testing.assert_array_equal(ranker.predict(TEST), shorter.fit(TRAIN, valid=VALI).predict(TEST))
+
+
+def test_ctrl_c_during_the_first_step_leaves_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Ascent, "cost", pressed_at_call(50, Ascent.cost))
-    ranker = small(regularization="auto", n_threads=3).fit(TRAIN)
-    assert ranker.interrupted_
-    assert ranker.smoothing_factor_ == np.inf
-    assert ndcg(ranker) > 0.6
+    ranker = small(regularization="auto", n_threads=3)
+    with pytest.raises(KeyboardInterrupt):
+        ranker.fit(TRAIN)
+    with pytest.raises(NotFittedError):
+        ranker.predict(TEST)
 
 
 def test_the_last_set_is_watched_also_if_it_is_the_training_set() -> None:

@@ -16,7 +16,7 @@ import swaprank as sr
 from swaprank.trees import boosting
 from swaprank.trees.binning import make_bins
 from swaprank.trees.document_sampling import draw_sample
-from tests.interruption import pressed_after_the_first_round, pressed_at_call
+from tests.interruption import interrupted_fit, pressed_after_the_first_round, pressed_at_call
 
 TRAIN, VALI, TEST = sr.datasets.random_net((120, 40, 40), n_features=8, n_documents=25, levels=5, random_state=0)
 
@@ -111,8 +111,7 @@ def test_ctrl_c_keeps_the_best_forest_so_far() -> None:
         if progress.round == 6:
             signal.raise_signal(signal.SIGINT)
 
-    ranker = small(n_trees=1000).fit(TRAIN, valid=VALI, callbacks=[interrupt])
-    assert ranker.interrupted_
+    ranker = interrupted_fit(small(n_trees=1000), TRAIN, valid=VALI, callbacks=[interrupt])
     assert 1 <= ranker.n_trees_ <= 6
     assert ranker.n_trees_ == ranker.best_round_
     assert ndcg(ranker) > 0.5
@@ -254,7 +253,7 @@ def test_bad_requests_get_a_clear_error() -> None:
     ranker = small(n_trees=2).fit(TRAIN)
     with pytest.raises(sr.DataError, match="the model has 8 features, but X has 3"):
         ranker.predict(np.zeros((2, 3)))
-    with pytest.raises(sr.DataError, match="fit takes a Dataset, or X with y and qid"):
+    with pytest.raises(sr.DataError, match="given as a Dataset, or as X with y and qid"):
         small().fit(TRAIN.features)
     with pytest.raises(sr.DataError, match="a Dataset has its own"):
         small().fit(TRAIN, TRAIN.labels)
@@ -267,26 +266,26 @@ def test_bad_requests_get_a_clear_error() -> None:
 @pytest.mark.parametrize("seconds", [0.0, 0.02, 0.1])
 def test_ctrl_c_at_any_moment_neither_hangs_nor_loses_the_trees(seconds: float) -> None:
     with pressed_after_the_first_round(seconds) as press:
-        ranker = small(n_trees=10**6, n_threads=4).fit(TRAIN, callbacks=[press])
-    assert ranker.interrupted_
+        ranker = interrupted_fit(small(n_trees=10**6, n_threads=4), TRAIN, callbacks=[press])
     assert ranker.n_trees_ >= 1
     np.testing.assert_array_equal(ranker.predict(TEST), small(n_trees=ranker.n_trees_).fit(TRAIN).predict(TEST))
 
 
-@pytest.mark.parametrize("rounds", [0, 3])
-def test_ctrl_c_during_a_round_keeps_the_rounds_before(monkeypatch: pytest.MonkeyPatch, rounds: int) -> None:
-    monkeypatch.setattr(boosting, "draw_sample", pressed_at_call(rounds + 1, draw_sample))
-    ranker = small().fit(TRAIN)
-    assert ranker.interrupted_
-    assert ranker.n_trees_ == rounds
+def test_ctrl_c_during_a_round_keeps_the_rounds_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boosting, "draw_sample", pressed_at_call(4, draw_sample))
+    ranker = interrupted_fit(small(), TRAIN)
+    assert ranker.n_trees_ == 3
     monkeypatch.undo()
-    np.testing.assert_array_equal(ranker.predict(TEST), small(n_trees=rounds).fit(TRAIN).predict(TEST))
+    np.testing.assert_array_equal(ranker.predict(TEST), small(n_trees=3).fit(TRAIN).predict(TEST))
 
 
-def test_ctrl_c_before_the_first_round_leaves_the_model_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("name", "function"), [("make_bins", make_bins), ("draw_sample", draw_sample)])
+def test_ctrl_c_before_the_end_of_the_first_round_leaves_the_model_as_it_was(
+    monkeypatch: pytest.MonkeyPatch, name: str, function: Any
+) -> None:
     ranker = small(n_trees=2).fit(TRAIN)
     expected = ranker.predict(TEST)
-    monkeypatch.setattr(boosting, "make_bins", pressed_at_call(1, make_bins))
+    monkeypatch.setattr(boosting, name, pressed_at_call(1, function))
     with pytest.raises(KeyboardInterrupt):
         ranker.fit(VALI)
     np.testing.assert_array_equal(ranker.predict(TEST), expected)

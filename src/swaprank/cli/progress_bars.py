@@ -5,19 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from swaprank.cli.output import Verbosity, print_detail, verbosity
+from swaprank.rendering.progress_bars import UpdateBar, line_bar, terminal_bar
 
 if TYPE_CHECKING:
     from swaprank.rankers.rounds import Callback, Progress
-
-MAX_LINES = 20
-"""Largest number of lines per training when there is no terminal."""
-
-UpdateBar: TypeAlias = Callable[[int, int, str, str], None]
-"""Called with the finished steps, all steps, a title and details. A new title starts a new bar."""
 
 
 @contextmanager
@@ -26,9 +20,10 @@ def progress_bar(unit: str = "step") -> Iterator[UpdateBar]:
     if verbosity.get() is Verbosity.QUIET:
         yield lambda done, total, title, details: None
     elif sys.stderr.isatty():
-        yield from _terminal_bar()
+        with terminal_bar() as update:
+            yield update
     else:
-        yield partial(_print_line, unit)
+        yield line_bar(unit, print_detail)
 
 
 @contextmanager
@@ -38,12 +33,7 @@ def training_bar() -> Iterator[Callable[[str], list[Callback]]]:
 
         def callbacks(title: str) -> list[Callback]:
             def show(progress: Progress) -> None:
-                details = "  ".join(
-                    f"{name} {metric} {value:.4f}"
-                    for name, of_set in progress.measured.items()
-                    for metric, value in of_set.items()
-                )
-                update(progress.round, progress.n_rounds, title, details)
+                update(progress.round, progress.n_rounds, title, progress.measured_text())
 
             return [show]
 
@@ -60,32 +50,3 @@ def spinner(text: str) -> Iterator[None]:
 
     with Console().status(text):
         yield
-
-
-def _terminal_bar() -> Iterator[UpdateBar]:
-    from rich import progress as rich_progress
-    from rich.console import Console
-
-    columns = (
-        rich_progress.BarColumn(),
-        rich_progress.MofNCompleteColumn(),
-        rich_progress.TimeRemainingColumn(),
-        rich_progress.TextColumn("{task.description}"),
-    )
-    with rich_progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task, current_title = bar.add_task("", total=None), ""
-
-        def update(done: int, total: int, title: str, details: str) -> None:
-            nonlocal task, current_title
-            if title != current_title:
-                # A new task has its own remaining time.
-                bar.remove_task(task)
-                task, current_title = bar.add_task("", total=None), title
-            bar.update(task, total=total, completed=done, description=f"{title}  {details}".strip())
-
-        yield update
-
-
-def _print_line(unit: str, done: int, total: int, title: str, details: str) -> None:
-    if done % max(1, total // MAX_LINES) == 0 or done == total:
-        print_detail(f"{title}  {unit} {done:,} of {total:,}  {details}".strip())

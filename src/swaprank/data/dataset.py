@@ -10,12 +10,15 @@ from typing import Any, final
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
+from swaprank.data.columns import number_column
 from swaprank.data.features import features_and_names, read_only
 from swaprank.data.frames import columns_of
-from swaprank.data.grouping import group_rows, query_of_row
+from swaprank.data.grouping import group_rows, ids_of_groups, query_of_row
 from swaprank.data.ids import document_ids
+from swaprank.data.matching import matching_columns, numbered_names
 from swaprank.data.pairs import Pairs as Pairs
 from swaprank.data.pairs import check_pairs, pairs_within
+from swaprank.data.weights import row_weights
 from swaprank.errors import DataError, did_you_mean
 from swaprank.seeds import random_generator
 
@@ -34,7 +37,10 @@ class Dataset:
             which all columns are features. NaN, null and masked values are missing values.
         y: Labels, one per row: any finite numbers, larger is better.
         qid: Query ids, one per row: integers of any size, or text.
+        group: Instead of qid: the number of rows of each query, if the rows are grouped, as for LightGBM and XGBoost.
         sample_weight: Training weights, one per row, 0 or more.
+        query_weight: Training weights, one per query in the order in which the queries first appear, or by query id.
+            They multiply sample_weight.
         base_score: Initial scores for training, one per row.
         docid: Document ids, one per row: integers or text, empty text for none. They may repeat.
         pairs: Preferences (i, j) or (i, j, p): row i ranks above row j with probability p. The default is p = 1.
@@ -68,8 +74,10 @@ class Dataset:
         X: Any,
         y: Any,
         *,
-        qid: Any,
+        qid: Any = None,
+        group: Any = None,
         sample_weight: Any = None,
+        query_weight: Any = None,
         base_score: Any = None,
         docid: Any = None,
         pairs: Any = None,
@@ -77,12 +85,11 @@ class Dataset:
     ) -> None:
         features, names = features_and_names(X)
         n_rows, n_features = features.shape
-        labels = _column("y", y, n_rows)
-        grouping = group_rows(qid, n_rows)
-        weights = _optional_column("sample_weight", sample_weight, n_rows)
-        if weights is not None and weights.min() < 0:
-            row = int(weights.argmin())
-            raise DataError(f"sample_weight, row {row}: {weights[row]} is negative.")
+        labels = number_column("y", y, n_rows)
+        if (qid is None) == (group is None):
+            raise DataError("give qid, one query id per row, or group, the number of rows of each query.")
+        grouping = group_rows(ids_of_groups(group, n_rows) if qid is None else qid, n_rows)
+        weights = row_weights(sample_weight, query_weight, grouping, n_rows)
         _fill(
             self,
             features=features,
@@ -91,7 +98,7 @@ class Dataset:
             indptr=grouping.indptr,
             order=grouping.order,
             sample_weight=weights,
-            base_score=_optional_column("base_score", base_score, n_rows),
+            base_score=None if base_score is None else number_column("base_score", base_score, n_rows),
             docid=None if docid is None else document_ids(docid, n_rows),
             pairs=None if pairs is None else check_pairs(pairs, grouping.indptr, grouping.order),
             feature_names=_feature_names(names if feature_names is None else feature_names, n_features),
@@ -183,6 +190,24 @@ class Dataset:
             feature = self.feature_names.index(feature)
         return self.features[:, _position("feature", feature, self.n_features)]
 
+    def with_features(self, names: Sequence[str], *, whose: str = "the model", where: str = "the data") -> Dataset:
+        """The same documents with the features of a model, matched by name; itself if it has just these.
+
+        Other features are dropped. If one of the two has no names but numbers, the features must be as many, and are
+        taken in their order. `whose` and `where` are for error messages: whose features are wanted, and where.
+
+        >>> import swaprank as sr
+        >>> data = sr.Dataset([[1, 9], [2, 8]], [0, 1], qid=[1, 1], feature_names=["age", "bm25"])
+        >>> data.with_features(["bm25"]).features.tolist()
+        [[9.0], [8.0]]
+        """
+        chosen = matching_columns(names, self.feature_names, whose, where)
+        if chosen is None:
+            return self
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        features = np.ascontiguousarray(self.features[:, chosen])
+        return _restored({**state, "features": features, "feature_names": tuple(names)})
+
     def by_query(self, values: AnyArray) -> AnyArray:
         """Reorder one value per row so that they are grouped by query, as `indptr` expects."""
         return values if self.order is None else values[self.order]
@@ -261,33 +286,9 @@ def _read_only(value: Any) -> Any:
     return value
 
 
-def _column(name: str, values: Any, n_rows: int) -> Floats:
-    try:
-        masked = isinstance(values, np.ma.MaskedArray)
-        given: AnyArray = np.ma.filled(values.astype(np.float64), np.nan) if masked else np.asarray(values)
-        if given.dtype.kind in "mMc":
-            # NumPy would convert dates to numbers and drop imaginary parts.
-            raise TypeError(f"found {given.dtype}")
-        column = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{name} must hold numbers: {error}.") from None
-    if column.ndim != 1:
-        raise DataError(f"{name} must have one value per row, found an array of shape {column.shape}.")
-    if len(column) != n_rows:
-        raise DataError(f"{name} has {len(column):,} values, but X has {n_rows:,} rows.")
-    bad = np.flatnonzero(~np.isfinite(column))
-    if len(bad):
-        raise DataError(f"{name}, row {bad[0]}: {column[bad[0]]} is not a finite number.")
-    return column
-
-
-def _optional_column(name: str, values: Any, n_rows: int) -> Floats | None:
-    return None if values is None else _column(name, values, n_rows)
-
-
 def _feature_names(names: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
     if names is None:
-        return tuple(str(number) for number in range(1, n_features + 1))
+        return numbered_names(n_features)
     result = tuple(str(name) for name in names)
     if len(result) != n_features:
         raise DataError(f"feature_names has {len(result)} names, but X has {n_features} features.")

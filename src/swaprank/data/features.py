@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from swaprank.arrays import AnyArray, Features, row_blocks
 from swaprank.data.frames import feature_columns, is_frame
+from swaprank.data.matching import check_count
 from swaprank.errors import DataError
 
 
-def as_features(X: Any) -> Features:
-    """X as a checked, C-contiguous float32 matrix; not copied if it is one already."""
-    return features_and_names(X)[0]
+def as_features(X: Any, names: Sequence[str] | None = None) -> Features:
+    """X as a checked, C-contiguous float32 matrix; not copied if it is one already.
+
+    If the names of a model's features are given, these features, matched by name (data/matching.py).
+    """
+    return features_and_names(X, names)[0]
 
 
 def read_only(array: AnyArray) -> AnyArray:
@@ -23,15 +28,16 @@ def read_only(array: AnyArray) -> AnyArray:
     return view
 
 
-def features_and_names(X: Any) -> tuple[Features, tuple[str, ...] | None]:
+def features_and_names(X: Any, names: Sequence[str] | None = None) -> tuple[Features, tuple[str, ...] | None]:
     """X as in `as_features`, and its column names if it is a pandas, Polars or Arrow table."""
-    if hasattr(X, "tocsr"):
-        return _from_sparse(X), None
-    if not isinstance(X, np.ndarray | list | tuple) and is_frame(X):
-        features, names = feature_columns(X)
+    if not isinstance(X, np.ndarray | list | tuple) and not hasattr(X, "tocsr") and is_frame(X):
+        features, found = feature_columns(X, names)
         _check_finite(features, features)
-        return features, names
-    return _from_array(X), None
+        return features, found
+    features = _from_sparse(X) if hasattr(X, "tocsr") else _from_array(X)
+    if names is not None:
+        check_count(len(names), features.shape[1], "the model", "X")
+    return features, None
 
 
 def _check_numeric(dtype: np.dtype[Any]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from swaprank.arrays import AnyArray, Features, row_blocks
+from swaprank.data.matching import matching_columns
 from swaprank.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
@@ -64,12 +65,24 @@ def columns_of(
     )
 
 
-def feature_columns(frame: Any) -> tuple[Features, tuple[str, ...]]:
-    """All columns of a table as features, and their names."""
+def feature_columns(frame: Any, wanted: Sequence[str] | None = None) -> tuple[Features, tuple[str, ...]]:
+    """The columns of a table as features, and their names: all of them, or those that a model has."""
     table = _table(frame)
     if not table.columns:
         raise DataError("X has no features.")
-    return _features(table, table.columns, every=False, huge_is_missing=False), tuple(table.columns)
+    chosen = None if wanted is None else matching_columns(wanted, table.columns, "the model", "X")
+    names = table.columns if chosen is None else [table.columns[at] for at in chosen]
+    return _features(table, names, every=False, huge_is_missing=False), tuple(names)
+
+
+def split_column(frame: Any, name: str) -> tuple[Any, AnyArray]:
+    """A table without one of its columns, and that column as ids."""
+    if not is_frame(frame):
+        raise DataError(f"qid='{name}' names a column of a table, but X is of type {type(frame).__name__}.")
+    table = _table(frame)
+    if name not in table.columns:
+        raise DataError(f"there is no column '{name}'; {did_you_mean(name, table.columns)}")
+    return table.drop(name).to_native(), _ids(table[name], name)
 
 
 def is_frame(X: Any) -> bool:

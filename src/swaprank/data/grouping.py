@@ -26,6 +26,24 @@ class Grouping(NamedTuple):
     """None if the input rows are grouped already."""
 
 
+def ids_of_groups(group: Any, n_rows: int) -> Ints:
+    """The query number of every row, from 1, given the number of rows of each query, as LightGBM and XGBoost want it.
+
+    >>> from swaprank.data.grouping import ids_of_groups
+    >>> ids_of_groups([2, 1], 3).tolist()
+    [1, 1, 2]
+    """
+    sizes = np.asarray(group)
+    if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 0).any():
+        raise DataError(f"group must hold the number of rows of each query, whole numbers; found {group!r:.60}.")
+    total = int(sizes.sum())
+    if total != n_rows:
+        raise DataError(
+            f"the sizes in group sum to {total:,}, but X has {n_rows:,} rows. For one query id per row, give qid."
+        )
+    return np.repeat(np.arange(1, len(sizes) + 1), sizes)
+
+
 def group_rows(qid: Any, n_rows: int) -> Grouping:
     """Group rows by query id: queries in order of first appearance, rows within a query in input order."""
     ids = query_ids(qid, n_rows)

@@ -76,7 +76,7 @@ class Combination(EnsembleRanker):
         data = request.data
         if request.valid or request.callbacks:
             raise DataError("a combination has no training rounds: it takes no valid or callbacks.")
-        members = self._member_models(data, request.base)
+        members = self._member_models(data)
         if len(members) > 2:
             raise ParameterError(f"a combination takes two rankers, found {len(members)}; stack takes any number.")
         scores = member_scores(members, data.features, self.n_threads)

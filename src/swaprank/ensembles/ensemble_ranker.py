@@ -10,9 +10,11 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import deviation_within_lists
-from swaprank.errors import DataError, ParameterError
+from swaprank.data.matching import matching_columns, numbered_names
+from swaprank.errors import ParameterError
 from swaprank.models.ensemble import Ensemble, ScoreScale
 from swaprank.models.model import Model
+from swaprank.models.selection import Selection
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.saving import saved_parameters
 
@@ -25,25 +27,33 @@ class EnsembleRanker(Ranker):
     model_: Ensemble
     members_: Sequence[Mapping[str, Any]]
 
-    def _member_models(self, data: Dataset, base: Any) -> tuple[Model, ...]:
-        """The models of the members, which must be fitted on the same number of features as the data has."""
-        given = self.members
+    def _with_known_features(self, data: Dataset, base: Any) -> Dataset:
+        """The data with the features of the members: of those that have names, each name once."""
         if base is not None:
             raise ParameterError("an ensemble takes no base ranker; give the rankers as members.")
+        of_members = [[str(name) for name in ranker.feature_names_in_] for ranker in self._fitted_members()]
+        named = [names for names in of_members if tuple(names) != numbered_names(len(names))]
+        known = dict.fromkeys(name for names in named or of_members[:1] for name in names)
+        return data.with_features(list(known), whose="the ensemble's members")
+
+    def _fitted_members(self) -> Sequence[Ranker]:
+        given: Any = self.members
         if isinstance(given, str | Ranker) or not isinstance(given, Sequence) or len(given) < 2:
             raise ParameterError(f"members must be 2 or more fitted rankers; found {given!r}.")
         for ranker in given:
             if not isinstance(ranker, Ranker):
                 raise ParameterError(f"members must be rankers; found {type(ranker).__name__}.")
             ranker.check_fitted()
-            if ranker.n_features_in_ != data.n_features:
-                kind, n_features = type(ranker).__name__, ranker.n_features_in_
-                raise DataError(f"the member {kind} has {n_features} features, but the data has {data.n_features}.")
+        return given
+
+    def _member_models(self, data: Dataset) -> tuple[Model, ...]:
+        """The models of the members, each on its own features of the data."""
+        given = self._fitted_members()
         self.members_ = [
             {"ranker": ranker.kind, "parameters": saved_parameters(ranker), "members": list(ranker.members_)}
             for ranker in given
         ]
-        return tuple(ranker.model_ for ranker in given)
+        return tuple(_on_its_features(ranker, data) for ranker in given)
 
     def _fitted_values(self) -> dict[str, Any]:
         return {"members": self.members_}
@@ -53,6 +63,12 @@ class EnsembleRanker(Ranker):
             {"ranker": str(each["ranker"]), "parameters": dict(each["parameters"]), "members": list(each["members"])}
             for each in values["members"]
         ]
+
+
+def _on_its_features(ranker: Ranker, data: Dataset) -> Model:
+    whose = f"the member {type(ranker).__name__}"
+    columns = matching_columns(ranker.feature_names_in_.tolist(), data.feature_names, whose, "the data")
+    return ranker.model_ if columns is None else Selection(ranker.model_, columns, data.n_features)
 
 
 def fit_scale(scores: Floats, data: Dataset) -> ScoreScale:

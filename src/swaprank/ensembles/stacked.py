@@ -15,7 +15,9 @@ from swaprank.metrics.metric import Metric
 from swaprank.models.ensemble import Ensemble, ScoreScale, member_scores
 from swaprank.models.model import Model
 from swaprank.rankers.lambdarank import LambdaRank
+from swaprank.rankers.parameter_checks import check_parameters
 from swaprank.rankers.ranker import FitRequest, Ranker
+from swaprank.seeds import RandomState
 
 
 @final
@@ -32,7 +34,7 @@ class Stacked(EnsembleRanker):
         learning_rate: Step size of the optimizer.
         early_stopping_rounds: Stop if the watched metric has not improved for this many epochs. Needs a validation set.
         members: Two or more fitted rankers.
-        random_state: Seed of all random choices.
+        random_state: Seed of all random choices. None: a random one; a NumPy generator: drawn from it.
         n_threads: Number of threads for scoring and evaluation. If None, all cores.
 
     >>> import swaprank as sr
@@ -54,14 +56,14 @@ class Stacked(EnsembleRanker):
         learning_rate: float = 0.01,
         early_stopping_rounds: int | None = None,
         members: Any = None,
-        random_state: int = 0,
+        random_state: RandomState = 0,
         n_threads: int | None = None,
     ) -> None:
         self._set_parameters(locals())
 
     def _fit(self, request: FitRequest) -> None:
-        data, valid, metrics, base, callbacks = request
-        members = self._member_models(data, base)
+        data, valid, metrics, _, callbacks = request
+        members = self._member_models(data)
         scale = fit_scale(member_scores(members, data.features, self.n_threads), data)
         net = LambdaRank(
             self.metric,
@@ -70,11 +72,13 @@ class Stacked(EnsembleRanker):
             learning_rate=self.learning_rate,
             standardize=False,
             early_stopping_rounds=self.early_stopping_rounds,
-            random_state=self.random_state,
+            random_state=self.random_state_,
             n_threads=self.n_threads,
         )
         sets = {name: self._scored(members, scale, other) for name, other in valid.items()}
-        net.fit(self._scored(members, scale, data), valid=sets or None, metrics=metrics, callbacks=callbacks)
+        check_parameters(net)
+        net.random_state_ = self.random_state_
+        net._fit(FitRequest(self._scored(members, scale, data), sets, metrics, None, callbacks))
         self.model_ = Ensemble(members, scale, net.model_)
         self.history_, self.n_rounds_, self.best_round_ = net.history_, net.n_rounds_, net.best_round_
         self.interrupted_ = net.interrupted_

@@ -80,6 +80,7 @@ def certify(
     settings = _checked_settings(epsilon, delta, n_weights, polish, random_state)
     sizes = _checked_steps(steps)
     chosen = ranker.training_metric() if metric is None else parse_metric(metric)
+    data = ranker.matched(data)
     bound = bind_metric(chosen, data, refuse_constant=True)
     rows = np.arange(len(data)) if data.order is None else np.array(data.order)
     base = np.zeros(len(data)) if data.base_score is None else np.array(data.by_query(data.base_score))

@@ -13,8 +13,11 @@ from swaprank.models.kernel_machine import KernelMachine
 from swaprank.models.linear import LinearModel
 from swaprank.models.model import Model
 from swaprank.models.net import Net
+from swaprank.models.selection import Selection
 
-MODELS: dict[str, type[Model]] = {model.kind: model for model in (LinearModel, KernelMachine, Net, Forest, Ensemble)}
+MODELS: dict[str, type[Model]] = {
+    model.kind: model for model in (LinearModel, KernelMachine, Net, Forest, Ensemble, Selection)
+}
 
 
 def model_from_parts(meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Model:

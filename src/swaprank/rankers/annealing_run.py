@@ -74,17 +74,13 @@ class AnnealingRun:
         return interrupted
 
     def kept(self, measured: Measured, smooth_name: str, any_step: bool) -> Kept:
-        """The last step, or the one with the best value of any regularization; the start if there is no step.
+        """The last step, or the one with the best value of any regularization.
 
         The history has the smooth metric under `smooth_name`.
         """
         n_measured = min(len(values) for of_set in measured.history.values() for values in of_set.values())
         steps, history = self.steps[:n_measured], {name: dict(of_set) for name, of_set in measured.history.items()}
         history["train"][smooth_name] = [step.smooth for step in steps]
-        if not steps:
-            shares = np.eye(len(self.rows))[0]
-            parameters = self._mixed([[each.start for each in row] for row in self.rows], shares)
-            return Kept(0, Step([-np.inf] * len(self.rows), shares, parameters, np.nan), history)
         best = [max(step.values) for step in steps]
         at = int(np.argmax(best)) if any_step and max(best) > -np.inf else len(steps) - 1
         return Kept(at + 1, steps[at], history)

@@ -12,6 +12,7 @@ from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
 from swaprank.objectives.smooth_boosting import SmoothBoostingObjective
 from swaprank.rankers.tree_ranker import TREE_RANGES, TreeRanker
+from swaprank.seeds import RandomState
 
 TreeObjective = Literal["lambda", "smooth"]
 OBJECTIVES: tuple[TreeObjective, ...] = ("lambda", "smooth")
@@ -56,7 +57,7 @@ class LambdaMART(TreeRanker):
         early_stopping_rounds: Stop if the watched metric has not improved for this many rounds. Needs a validation set,
             whose best round is kept in any case.
         base_ranker: A fitted LambdaMART or MART. Training continues with its trees.
-        random_state: Seed of all random choices.
+        random_state: Seed of all random choices. None: a random one; a NumPy generator: drawn from it.
         n_threads: Number of threads. If None, all cores.
 
     >>> import swaprank as sr
@@ -93,7 +94,7 @@ class LambdaMART(TreeRanker):
         document_fraction: float | None = None,
         early_stopping_rounds: int | None = None,
         base_ranker: Any = None,
-        random_state: int = 0,
+        random_state: RandomState = 0,
         n_threads: int | None = None,
     ) -> None:
         self._set_parameters(locals())

@@ -15,6 +15,7 @@ from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
 from swaprank.rankers.net_ranker import NET_RANGES, NetRanker
+from swaprank.seeds import RandomState
 
 
 @final
@@ -50,7 +51,7 @@ class LambdaRank(NetRanker):
         truncation: Use only pairs with at least one document ranked within this depth. Default: as deep as the metric
             looks.
         base_ranker: A fitted RankNet or LambdaRank with the same layers, whose weights training starts from.
-        random_state: Seed of all random choices.
+        random_state: Seed of all random choices. None: a random one; a NumPy generator: drawn from it.
         n_threads: Number of threads for scoring and evaluation. If None, all cores. Training itself uses one thread.
 
     With a validation set, the net of its best epoch is kept; without one, the net of the last epoch, or of the best
@@ -90,7 +91,7 @@ class LambdaRank(NetRanker):
         normalize: bool = True,
         truncation: int | None = None,
         base_ranker: Any = None,
-        random_state: int = 0,
+        random_state: RandomState = 0,
         n_threads: int | None = None,
     ) -> None:
         self._set_parameters(locals())

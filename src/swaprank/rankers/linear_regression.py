@@ -16,6 +16,7 @@ from swaprank.rankers.linear_fitting import center_weights, fit_problem, needs_f
 from swaprank.rankers.parameter_checks import check_word
 from swaprank.rankers.ranker import FitRequest, Ranker
 from swaprank.rankers.rounds import Measured, run_rounds
+from swaprank.seeds import RandomState
 from swaprank.smoothrank.architectures import LinearArchitecture
 from swaprank.smoothrank.candidates import Evaluator, mean_ignoring_nan, query_folds
 from swaprank.smoothrank.ridge import STRENGTHS
@@ -76,7 +77,7 @@ class LinearRegressionRanker(Ranker):
         standardize: bool = True,
         n_folds: int | None = None,
         base_ranker: Any = None,
-        random_state: int = 0,
+        random_state: RandomState = 0,
         n_threads: int | None = None,
     ) -> None:
         self._set_parameters(locals())
@@ -104,7 +105,7 @@ class LinearRegressionRanker(Ranker):
         def one_round(number: int) -> None:
             fits, values = fit(problem.all_queries), []
             if by_folds:
-                folds = query_folds(data.n_queries, self.n_folds or FOLDS, int(self.random_state))
+                folds = query_folds(data.n_queries, self.n_folds or FOLDS, self.random_state_)
                 training = Evaluator(problem.scorer, bind_metric(metrics[0], data, refuse_constant=True))
                 by_query = cross_validate(fit, folds, training, watched, self.n_threads)
                 values = [mean_ignoring_nan(of_strength) for of_strength in by_query]

@@ -10,6 +10,7 @@ from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
 from swaprank.objectives.pointwise import LOSSES, Loss, PointwiseObjective
 from swaprank.rankers.tree_ranker import TREE_RANGES, TreeRanker
+from swaprank.seeds import RandomState
 
 
 @final
@@ -54,7 +55,7 @@ class MART(TreeRanker):
         document_fraction: float | None = None,
         early_stopping_rounds: int | None = None,
         base_ranker: Any = None,
-        random_state: int = 0,
+        random_state: RandomState = 0,
         n_threads: int | None = None,
     ) -> None:
         self._set_parameters(locals())

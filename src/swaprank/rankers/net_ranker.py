@@ -22,9 +22,11 @@ from swaprank.nets.net_training import Trainer, Training, TrainingRules
 from swaprank.nets.optimizers import OPTIMIZERS, Optimizer, Stepper
 from swaprank.objectives.objective import Objective
 from swaprank.rankers.base_model import base_model
+from swaprank.rankers.given_data import as_dataset
 from swaprank.rankers.parameter_checks import check_net_shape, check_parameters, check_word
-from swaprank.rankers.ranker import FitRequest, Ranker, as_dataset
+from swaprank.rankers.ranker import FitRequest, Ranker
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
+from swaprank.seeds import seed_of
 
 NET_RANGES = {
     "hidden": [(), (5,), (10,), (20,), (50,), (20, 10)],
@@ -55,7 +57,6 @@ class NetRanker(Ranker):
     restart_rounds: int | None
     early_stopping_rounds: int | None
     sigma: float
-    random_state: int
 
     @abstractmethod
     def _objective(self) -> Objective:
@@ -109,20 +110,24 @@ class NetRanker(Ranker):
     def _scores(self, net: Net, data: Dataset) -> Floats:
         return self._plus_base_score(net.score(data.features, self.n_threads), data)
 
-    def partial_fit(self, X: Any, y: Any = None, *, qid: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, *, qid: Any = None, group: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Train one more epoch on this data. The first call makes a new net and fits its feature scaling.
 
-        X, y, qid and sample_weight are those of `fit`. The learning rate is `learning_rate`, without decay.
+        X, y, qid, group and sample_weight are those of `fit`. The learning rate is `learning_rate`, without decay.
         """
-        data = as_dataset(X, y, qid, sample_weight)
+        begun = hasattr(self, "n_features_in_")
+        names = self._feature_names() if begun else None
+        data = as_dataset(X, y, names, qid=qid, group=group, sample_weight=sample_weight)
         check_parameters(self)
         self._check_words()
-        begun = hasattr(self, "n_features_in_")
         if begun:
-            self._features_of(data)
             net = self.model_
             check_net_shape(net, self, "the net so far")
         else:
+            self.random_state_ = seed_of(self.random_state)
+            data = self._with_known_features(data, self.base_ranker)
             net = self._new_net(data) if self.base_ranker is None else self._start_net(self.base_ranker, data)
         stepper: Stepper | None = getattr(self, "_stepper", None)
         if stepper is not None:
@@ -165,13 +170,13 @@ class NetRanker(Ranker):
             training=self._training(),
         )
         needed = self.decay < 1 or self.restart_rounds is not None
-        bound = self._objective().bind(data, random_state=int(self.random_state), n_threads=self.n_threads)
-        return Trainer(data, bound, net, rules, measure if needed else None, int(self.random_state), stepper)
+        bound = self._objective().bind(data, random_state=self.random_state_, n_threads=self.n_threads)
+        return Trainer(data, bound, net, rules, measure if needed else None, self.random_state_, stepper)
 
     def _new_net(self, data: Dataset) -> Net:
         layers = make_layers(data.n_features, self.hidden, ACTIVATIONS.index(self.activation))
         scaling = fit_scaling(data.features, self._logged(data), self.standardize, n_threads=self.n_threads)
-        return Net(layers, scaling, random_weights(layers, weight_generator(int(self.random_state))))
+        return Net(layers, scaling, random_weights(layers, weight_generator(self.random_state_)))
 
     def _start_net(self, base: Any, data: Dataset) -> Net:
         expected = "a fitted net (for other scores to start from: Dataset(…, base_score=scores))"

@@ -9,6 +9,7 @@ import numpy as np
 
 from swaprank.errors import ParameterError, did_you_mean
 from swaprank.models.net import Net
+from swaprank.seeds import LARGEST_SEED
 
 
 class Bounds(NamedTuple):
@@ -45,7 +46,7 @@ BOUNDS = {
     "degree": Bounds(True, 1, 100),
     "n_landmarks": Bounds(True, 1, 10**7),
     "early_stopping_rounds": Bounds(True, 1, 2**62, optional=True),
-    "random_state": Bounds(True, 0, 2**63 - 1),
+    "random_state": Bounds(True, 0, LARGEST_SEED, optional=True),
     "n_threads": Bounds(True, 1, 4096, optional=True),
 }
 
@@ -58,6 +59,8 @@ FLAGS = ("best_step", "normalize", "overweight", "standardize", "ties", "whole_l
 def check_parameters(ranker: Any) -> None:
     """Check the type and the bounds of a ranker's parameters; an error names the parameter and its value."""
     for name, value in ranker.get_params(deep=False).items():
+        if name == "random_state" and isinstance(value, np.random.RandomState | np.random.Generator):
+            continue
         if name in BOUNDS:
             check_parameter(name, value, BOUNDS[name])
         elif name in BOUNDS_OF_EACH:

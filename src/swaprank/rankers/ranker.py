@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from typing import Any, ClassVar, NamedTuple, Self
+from warnings import warn
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -20,9 +22,13 @@ from swaprank.metrics.metric import OWN_SUFFIX, Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.model import Model
+from swaprank.rankers.given_data import as_dataset, validation_sets
 from swaprank.rankers.parameter_checks import check_parameters
+from swaprank.rankers.peer_names import check_arguments
 from swaprank.rankers.rounds import Callback, History
 from swaprank.rankers.saving import save
+from swaprank.rankers.shown_progress import shown_progress
+from swaprank.seeds import RandomState, seed_of
 
 
 class FitRequest(NamedTuple):
@@ -66,6 +72,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     metric: str | Metric
     base_ranker: Any = None
     """A fitted ranker that training starts from."""
+    random_state: RandomState
     n_threads: int | None
     model_: Model
     """What has been learned."""
@@ -79,10 +86,18 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     """The round whose model was kept, see rankers/rounds.py; 0 is the start of training."""
     interrupted_: bool
     """Whether Ctrl-C ended training."""
+    random_state_: int
+    """The seed that was used: `random_state`, or one drawn from it."""
     sigma_: float
     """The steepness (sigma) of the objective that the scores were trained with; 1 if it has none."""
     members_: Sequence[Mapping[str, Any]] = ()
     """Of an ensemble: the kind ("ranker") and the "parameters" of each member, and the "members" of nested ones."""
+
+    def __new__(cls, *arguments: Any, **parameters: Any) -> Self:
+        """Explain parameters that other libraries have; `__init__` stores the arguments."""
+        check_arguments(parameters, cls._get_param_names(), cls.__name__)
+        ranker: Self = super().__new__(cls)
+        return ranker
 
     def fit(
         self,
@@ -90,41 +105,79 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         y: Any = None,
         *,
         qid: Any = None,
+        group: Any = None,
         sample_weight: Any = None,
-        valid: Dataset | Mapping[str, Dataset] | None = None,
+        query_weight: Any = None,
+        base_score: Any = None,
+        valid: Any = None,
+        eval_set: Any = None,
+        eval_group: Any = None,
+        eval_qid: Any = None,
         metrics: str | Metric | Sequence[str | Metric] | None = None,
-        base: Ranker | None = None,
+        base: Any = None,
         callbacks: Sequence[Callback] = (),
+        verbose: bool | int = False,
+        **unknown: Any,
     ) -> Self:
         """Learn from judged documents.
 
+        Features are matched by name wherever both sides have names: those of validation sets and of a base ranker may
+        be in another order. Ctrl-C keeps the best model so far, sets `interrupted_`, and raises KeyboardInterrupt.
+
         Args:
-            X: A Dataset, or a feature matrix together with y and qid.
+            X: A Dataset, or a feature matrix or table together with y and qid.
             y: Labels, one per row.
-            qid: Query ids, one per row.
+            qid: Query ids, one per row; or the name of a column of X.
+            group: Instead of qid: the number of rows of each query.
             sample_weight: How much each row counts.
-            valid: A data set, or several by name, measured after every round. The last one is watched: its best
-                round is kept, and early stopping goes by it.
+            query_weight: How much each query counts, in the order in which the queries first appear, or by query id.
+            base_score: Scores to start from, one per row.
+            valid: A data set, as a Dataset or a tuple (X, y, qid), or several by name, measured after every round. The
+                last one is watched: its best round is kept, and early stopping goes by it.
+            eval_set: Instead of valid: a list of tuples (X, y), as for LightGBM and XGBoost. They are named "valid_0",
+                "valid_1", …
+            eval_group: The group sizes of each set of eval_set.
+            eval_qid: Instead of eval_group: the query ids of each set of eval_set.
             metrics: What is measured there; the first is watched. By default the ranker's own metric.
             base: A fitted ranker to start from; overrides the parameter base_ranker.
-            callbacks: Called after every round with its Progress; training stops when one returns True.
+            callbacks: Called after every round with its Progress; training stops when one returns something true.
+            verbose: True shows progress: a bar on a terminal or in a notebook, lines elsewhere. A number above 1 prints
+                a line after every so many rounds.
+            unknown: None; arguments of other libraries raise an ArgumentError that says what they are called here.
         """
+        check_arguments(unknown, _names_of_arguments(self.fit), "fit")
         check_parameters(self)
-        data = as_dataset(X, y, qid, sample_weight)
-        sets = {} if valid is None else {"valid": valid} if isinstance(valid, Dataset) else dict(valid)
-        for name, other in sets.items():
-            if other.n_features != data.n_features:
-                raise DataError(
-                    f"the set '{name}' has {other.n_features} features, but the training data has {data.n_features}."
-                )
+        start = self.base_ranker if base is None else base
+        data = as_dataset(
+            X, y, qid=qid, group=group, sample_weight=sample_weight, query_weight=query_weight, base_score=base_score
+        )
+        data = self._with_known_features(data, start)
+        sets = validation_sets(valid, eval_set, eval_group, eval_qid, data.feature_names)
         chosen = [self.training_metric()] if metrics is None else parse_metrics(metrics)
-        self._fit(FitRequest(data, sets, chosen, self.base_ranker if base is None else base, callbacks))
+        if "random_state" in self._get_param_names():
+            self.random_state_ = seed_of(self.random_state)
+        with shown_progress(verbose, self.round_name) as shown:
+            self._fit(FitRequest(data, sets, chosen, start, [*shown, *callbacks]))
         self._set_fitted(data)
+        if self.interrupted_:
+            raise KeyboardInterrupt
         return self
 
     @abstractmethod
     def _fit(self, request: FitRequest) -> None:
         """Learn from checked data; set model_, history_, n_rounds_, best_round_ and interrupted_."""
+
+    def _with_known_features(self, data: Dataset, base: Any) -> Dataset:
+        """The training data with the features of what training starts from, in their order."""
+        names = getattr(base, "feature_names_in_", None)
+        if names is None:
+            return data
+        matched = data.with_features([str(name) for name in names], whose="the base ranker")
+        new = [name for name in data.feature_names if name not in matched.feature_names]
+        if new:
+            listed = ", ".join(f"'{name}'" for name in new[:5]) + (f" and {len(new) - 5} more" if len(new) > 5 else "")
+            warn(f"the base ranker does not know {listed}: training continues without.", stacklevel=3)
+        return matched
 
     def predict(self, X: Any) -> Floats:
         """Scores of the rows of a data set or matrix, in the order in which they were given; larger is better.
@@ -158,9 +211,10 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         self.check_fitted()
         save(self, path)
 
-    def score(self, X: Any, y: Any = None, *, qid: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, *, qid: Any = None, group: Any = None) -> float:
         """The mean of the ranker's metric on judged documents: a Dataset, or a feature matrix with y and qid."""
-        data = as_dataset(X, y, qid, None)
+        self.check_fitted()
+        data = as_dataset(X, y, self._feature_names(), qid=qid, group=group)
         bound = bind_metric(self.training_metric(), data)
         return bound.mean(data.by_query(self.predict(data)), n_threads=self.n_threads)
 
@@ -171,11 +225,22 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         from swaprank.rankers.permutation import permutation_importances
 
         chosen = self.training_metric() if metric is None else parse_metric(metric)
-        return permutation_importances(self, data, chosen, n_repeats, random_state)
+        return permutation_importances(self, self.matched(data), chosen, n_repeats, random_state)
+
+    def matched(self, data: Dataset) -> Dataset:
+        """The data set with the features of this ranker, matched by name; itself if it has just these."""
+        self.check_fitted()
+        return data.with_features(self._feature_names())
 
     def __sklearn_clone__(self) -> Any:
         """A copy without what was learned; the base ranker keeps what it learned, because training starts from it."""
         return type(self)(**self.get_params(deep=False))
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters, as scikit-learn does it."""
+        own = [name for name in parameters if "__" not in name]
+        check_arguments(own, self._get_param_names(), type(self).__name__)
+        return super().set_params(**parameters)  # type: ignore[no-any-return]
 
     def _set_parameters(self, arguments: Mapping[str, Any]) -> None:
         """Store the arguments of `__init__` as attributes of the same names, as scikit-learn wants it."""
@@ -210,25 +275,28 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         self.feature_names_in_ = np.array(data.feature_names, dtype=object)
 
     def _features_of(self, X: Any) -> Features:
-        """The feature matrix to score, checked to have the right number of features."""
+        """The feature matrix to score: the features of this ranker, matched by name if X has names."""
         self.check_fitted()
-        features = X.features if isinstance(X, Dataset) else as_features(X)
-        if features.shape[1] != self.n_features_in_:
-            raise DataError(f"the model has {self.n_features_in_} features, but X has {features.shape[1]}.")
+        features = self.matched(X).features if isinstance(X, Dataset) else as_features(X, self._feature_names())
         return read_only(features)
+
+    def _feature_names(self) -> list[str]:
+        names: list[str] = self.feature_names_in_.tolist()
+        return names
 
     @staticmethod
     def _plus_base_score(scores: Floats, X: Any) -> Floats:
-        """Scores plus those that the data set brings along."""
-        return scores + X.base_score if isinstance(X, Dataset) and X.base_score is not None else scores
+        """Scores plus those that the data set brings along; DataError if one is not finite."""
+        total = scores + X.base_score if isinstance(X, Dataset) and X.base_score is not None else scores
+        if not np.isfinite(total).all():
+            row = int(np.argmin(np.isfinite(total)))
+            raise DataError(
+                f"the score of row {row} is {total[row]}: its features or its base score are too large for the model. "
+                "Scale them, or remove the row."
+            )
+        return total
 
 
-def as_dataset(X: Any, y: Any, qid: Any, sample_weight: Any) -> Dataset:
-    """A Dataset as it is, or one made of X, y and qid."""
-    if isinstance(X, Dataset):
-        if not (y is None and qid is None and sample_weight is None):
-            raise DataError("y, qid and sample_weight belong to a feature matrix; a Dataset has its own.")
-        return X
-    if y is None or qid is None:
-        raise DataError("fit takes a Dataset, or X with y and qid: one label and one query id for every row.")
-    return Dataset(X, y, qid=qid, sample_weight=sample_weight)
+def _names_of_arguments(function: Any) -> list[str]:
+    """The arguments of fit, without those that it does not know."""
+    return [name for name in signature(function).parameters if name != "unknown"]

@@ -21,6 +21,7 @@ from swaprank.objectives.ranknet_cost import given_pair_costs
 from swaprank.objectives.ranknet_objective import RankNetObjective
 from swaprank.rankers.net_ranker import NET_RANGES, NetRanker
 from swaprank.rankers.parameter_checks import check_word
+from swaprank.seeds import RandomState
 
 
 @final
@@ -77,7 +78,7 @@ class RankNet(NetRanker):
         early_stopping_rounds: int | None = None,
         sigma: float = 1.0,
         base_ranker: Any = None,
-        random_state: int = 0,
+        random_state: RandomState = 0,
         n_threads: int | None = None,
     ) -> None:
         self._set_parameters(locals())

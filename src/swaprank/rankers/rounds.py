@@ -44,9 +44,15 @@ class Progress(NamedTuple):
     best_round: int
     """The best round so far; 0 is the start. If nothing is watched, this round."""
 
+    def measured_text(self) -> str:
+        """This round's metrics on one line."""
+        return "  ".join(
+            f"{name} {metric} {value:.4f}" for name, of_set in self.measured.items() for metric, value in of_set.items()
+        )
+
 
 Callback = Callable[[Progress], object]
-"""Called after every round; training stops when it returns True."""
+"""Called after every round; training stops when it returns something true."""
 
 
 class Watched(NamedTuple):
@@ -137,7 +143,7 @@ def run_rounds(
     patience: int | None,
     keep: Callable[[], None] | None = None,
 ) -> bool:
-    """Run rounds until there are enough, nothing improves, a callback returns True, or the user presses Ctrl-C.
+    """Run rounds until there are enough, nothing improves, a callback says so, or the user presses Ctrl-C.
 
     Args:
         n_rounds: How many at most.
@@ -148,7 +154,8 @@ def run_rounds(
         keep: Called after every round that is the best so far (every round if nothing is watched).
 
     Returns:
-        Whether the user interrupted it.
+        Whether the user interrupted it. Before the first round is finished there is nothing to keep, and
+        KeyboardInterrupt is raised.
     """
     if patience is not None and not measured.sets:
         raise DataError("early_stopping_rounds needs a data set to watch: fit(train, valid=…).")
@@ -157,6 +164,7 @@ def run_rounds(
             f"early_stopping_rounds watches {measured.unusable}, which is the same for every order: none of its "
             "queries has documents that it would tell apart."
         )
+    finished = 0
     try:
         for number in range(1, n_rounds + 1):
             one_round(number)
@@ -164,12 +172,15 @@ def run_rounds(
             best = number if measured.best_round is None else measured.best_round
             if keep is not None and best == number:
                 keep()
+            finished = number
             progress = Progress(number, n_rounds, now, best)
             answers = [callback(progress) for callback in callbacks]
-            if any(answer is True for answer in answers):
+            if any(answers):
                 break
             if patience is not None and number - best >= patience:
                 break
     except KeyboardInterrupt:
+        if not finished:
+            raise
         return True
     return False

@@ -55,6 +55,8 @@ def content_of(ranker: Ranker) -> ModelContent:
 def saved_parameters(ranker: Ranker) -> dict[str, Any]:
     """The parameters of a ranker as plain values."""
     given = ranker.get_params(deep=False)
+    if "random_state" in given:
+        given["random_state"] = ranker.random_state_
     return {name: _saved(value) for name, value in given.items() if name not in _NOT_SAVED}
 
 

@@ -24,6 +24,7 @@ from swaprank.rankers.linear_fitting import center_weights, fit_problem, needs_f
 from swaprank.rankers.parameter_checks import check_net_shape, check_word
 from swaprank.rankers.ranker import FitRequest, Ranker
 from swaprank.rankers.rounds import Measured
+from swaprank.seeds import RandomState
 from swaprank.smoothrank.annealing import OPTIMIZERS, Ascent, Optimizer
 from swaprank.smoothrank.architectures import Architecture, KernelArchitecture, LinearArchitecture, NetArchitecture
 from swaprank.smoothrank.candidates import REGULARIZATIONS, Candidate, Evaluator, exclude_queries, query_folds
@@ -127,7 +128,7 @@ class SmoothRank(Ranker):
         hidden: Sequence[int] = (),
         activation: Activation = "tanh",
         base_ranker: Any = None,
-        random_state: int = 0,
+        random_state: RandomState = 0,
         n_threads: int | None = None,
     ) -> None:
         self._set_parameters(locals())
@@ -147,7 +148,7 @@ class SmoothRank(Ranker):
         if not valid:
             measured.watched = measured.unusable = None
         smooth = SmoothObjective(self.training_metric(), smoothing=self.smoothing).bind(
-            data, random_state=int(self.random_state), n_threads=self.n_threads
+            data, random_state=self.random_state_, n_threads=self.n_threads
         )
         architecture = self._architecture(data, base)
         # Gains in standard deviations. This is then also the unit of scores and smoothing factors.
@@ -166,7 +167,7 @@ class SmoothRank(Ranker):
             smooth,
             Evaluator(problem.scorer, bind_metric(metrics[0], data, refuse_constant=is_only_judge)),
             watched_evaluator(measured, scorers),
-            int(self.random_state),
+            self.random_state_,
             thread_count(self.n_threads),
         )
         self.interrupted_ = run.anneal(self._steps, measured, scorers, callbacks)
@@ -175,7 +176,7 @@ class SmoothRank(Ranker):
         self.regularization_ = strengths[int(np.argmax(kept.step.values))]
         self.shares_ = dict(zip(strengths, kept.step.shares.tolist(), strict=True))
         self.candidates_ = dict(zip(strengths, kept.step.values, strict=True)) if len(strengths) > 1 else {}
-        self.smoothing_factor_ = self._steps[kept.n_steps - 1] if kept.n_steps else float("inf")
+        self.smoothing_factor_ = self._steps[kept.n_steps - 1]
         self.history_, self.best_round_ = kept.history, kept.n_steps
         self.n_rounds_ = len(kept.history["train"][str(metrics[0])])
 
@@ -204,7 +205,7 @@ class SmoothRank(Ranker):
         is_net, none = isinstance(architecture, NetArchitecture), np.zeros(data.n_queries, np.bool_)
         if not needs_folds(data, measured, self.n_folds) and (is_net or data.n_queries < 2):
             return [none]
-        folds = query_folds(data.n_queries, self.n_folds or FOLDS, int(self.random_state))
+        folds = query_folds(data.n_queries, self.n_folds or FOLDS, self.random_state_)
         return [*folds, none] if is_net else folds
 
     def _candidates(
@@ -250,7 +251,7 @@ class SmoothRank(Ranker):
             gamma=self.gamma,
             degree=int(self.degree),
             n_landmarks=int(self.n_landmarks),
-            random_state=int(self.random_state),
+            random_state=self.random_state_,
         )
         return KernelArchitecture(mapping)
 
@@ -271,7 +272,7 @@ class SmoothRank(Ranker):
             given = center_weights(base, architecture, data)
         elif base is not None:
             raise ParameterError("features='kernel_pca' takes no base ranker.")
-        seed = int(self.random_state)
+        seed = self.random_state_
         fit = start_fit(
             self.start,
             problem,

@@ -49,7 +49,6 @@ class TreeRanker(Ranker):
     query_fraction: float | None
     document_fraction: float | None
     early_stopping_rounds: int | None
-    random_state: int
 
     @abstractmethod
     def _objective(self) -> Objective:
@@ -70,7 +69,7 @@ class TreeRanker(Ranker):
 
         measured = Measured(valid, metrics, start_scores, self.n_threads)
         scores = np.array(data.by_query(start_scores(data)))
-        booster = Booster(data, scores, self._rules(len(data)), int(self.random_state), self.n_threads)
+        booster = Booster(data, scores, self._rules(len(data)), self.random_state_, self.n_threads)
         n_start = 0 if start is None else start.n_trees
         if n_start or data.base_score is not None:
             measured.measure_start()
@@ -95,7 +94,7 @@ class TreeRanker(Ranker):
         self, data: Dataset, booster: Booster, measured: Measured, callbacks: Sequence[Callback], n_start: int
     ) -> tuple[list[Forest], bool]:
         """Grow the trees; returns them, and whether Ctrl-C ended training."""
-        objective = self._objective().bind(data, random_state=int(self.random_state), n_threads=self.n_threads)
+        objective = self._objective().bind(data, random_state=self.random_state_, n_threads=self.n_threads)
         trees: list[Forest] = []
 
         def add_tree(number: int) -> None:

@@ -69,9 +69,7 @@ def data_from(given: Dataset | AnyPath, ranker: Ranker) -> tuple[Dataset, FileIn
     True
     """
     if isinstance(given, Dataset):
-        if given.n_features != ranker.n_features_in_:
-            raise DataError(f"the model has {ranker.n_features_in_} features, but the data has {given.n_features}.")
-        return given, None
+        return ranker.matched(given), None
     if not isinstance(given, str | os.PathLike):
         raise DataError(f"expected a Dataset or a file, found {type(given).__name__}.")
     return read_matching(given, [str(name) for name in ranker.feature_names_in_]), file_info(given)

@@ -1,0 +1,60 @@
+"""Match features by name: which columns of other data are the features of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from swaprank.arrays import Ints
+from swaprank.errors import DataError, did_you_mean
+
+
+def numbered_names(n_features: int) -> tuple[str, ...]:
+    """The names of features that have none: their numbers from 1, as in LETOR files."""
+    return tuple(str(number) for number in range(1, n_features + 1))
+
+
+def matching_columns(wanted: Sequence[str], found: Sequence[str], whose: str, where: str) -> Ints | None:
+    """The position in `found` of each wanted feature, or None if the columns are the wanted ones as they are.
+
+    Names are matched in any order, and other columns are ignored. Where one side has only numbers, as an array has, the
+    columns must be as many, and are taken in their order.
+
+    Args:
+        wanted: Names of the features that a model or the training data has.
+        found: Names of the columns that were given.
+        whose: Whose features are wanted, for error messages: "the model".
+        where: Where the columns were found, for error messages: "X".
+
+    >>> from swaprank.data.matching import matching_columns
+    >>> matching_columns(["bm25", "age"], ["label", "age", "bm25"], "the model", "X").tolist()
+    [2, 1]
+    >>> matching_columns(["bm25", "age"], ["1", "2"], "the model", "X") is None
+    True
+    >>> matching_columns(["bm25", "age"], ["bm25", "ages"], "the model", "X")
+    Traceback (most recent call last):
+    ...
+    swaprank.errors.DataError: X has no feature 'age', which the model has; did you mean 'ages'?
+    """
+    wanted, found = tuple(wanted), tuple(found)
+    if found == wanted:
+        return None
+    numbers = wanted == numbered_names(len(wanted)), found == numbered_names(len(found))
+    position = {name: at for at, name in enumerate(found)}
+    missing = [name for name in wanted if name not in position]
+    if not missing and not all(numbers):
+        return np.array([position[name] for name in wanted], dtype=np.int64)
+    if not any(numbers):
+        more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise DataError(
+            f"{where} has no feature '{missing[0]}'{more}, which {whose} has; {did_you_mean(missing[0], found)}"
+        )
+    check_count(len(wanted), len(found), whose, where)
+    return None
+
+
+def check_count(n_wanted: int, n_found: int, whose: str, where: str) -> None:
+    """Raise DataError unless there are as many columns as features."""
+    if n_found != n_wanted:
+        raise DataError(f"{whose} has {n_wanted} features, but {where} has {n_found}.")

@@ -1,0 +1,50 @@
+"""Training weights: of rows, of queries, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from swaprank.arrays import AnyArray, Floats
+from swaprank.data.columns import number_column
+from swaprank.data.grouping import Grouping, query_of_row
+from swaprank.errors import DataError
+
+
+def row_weights(sample_weight: Any, query_weight: Any, grouping: Grouping, n_rows: int) -> Floats | None:
+    """The weight of every row; None if there are none."""
+    if sample_weight is None and query_weight is None:
+        return None
+    n_queries = len(grouping.qids)
+    weights = np.ones(n_rows)
+    if sample_weight is not None:
+        if n_queries != n_rows and np.shape(sample_weight) == (n_queries,):
+            raise DataError(
+                f"sample_weight has {n_queries:,} values, one per query, but X has {n_rows:,} rows: give them as "
+                "query_weight."
+            )
+        weights *= _not_negative("sample_weight", "row", number_column("sample_weight", sample_weight, n_rows))
+    if query_weight is not None:
+        weights *= _query_weights(query_weight, grouping.qids)[query_of_row(grouping.indptr, grouping.order)]
+    return weights
+
+
+def _query_weights(given: Any, qids: AnyArray) -> Floats:
+    """The weight of every query, from one value per query or a mapping of query ids."""
+    if isinstance(given, Mapping):
+        missing = [qid for qid in qids.tolist() if qid not in given]
+        if missing:
+            raise DataError(f"query_weight has no weight of the query {missing[0]!r}.")
+        given = [given[qid] for qid in qids.tolist()]
+    if np.shape(given) != (len(qids),):
+        raise DataError(f"query_weight must have one value per query: {len(qids):,}, found shape {np.shape(given)}.")
+    return _not_negative("query_weight", "query", number_column("query_weight", given, len(qids)))
+
+
+def _not_negative(name: str, each: str, weights: Floats) -> Floats:
+    if len(weights) and weights.min() < 0:
+        at = int(weights.argmin())
+        raise DataError(f"{name}, {each} {at}: {weights[at]} is negative.")
+    return weights

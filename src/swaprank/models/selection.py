@@ -1,0 +1,63 @@
+"""A model of some of the features: members of an ensemble may have other features, or the same in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+
+from swaprank.arrays import AnyArray, Features, Floats, Ints
+from swaprank.data.features import read_only
+from swaprank.errors import ModelFileError
+from swaprank.models.model import Model, ModelParts
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Selection(Model):
+    """A model whose features are some columns of a larger matrix.
+
+    >>> import numpy as np
+    >>> from swaprank.models.linear import LinearModel
+    >>> from swaprank.models.selection import Selection
+    >>> model = LinearModel(np.array([1.0]), np.zeros(1, np.float32))
+    >>> Selection(model, np.array([1]), n_features=2).score(np.array([[3.0, 5.0]], dtype=np.float32)).tolist()
+    [5.0]
+    """
+
+    kind: ClassVar[str] = "selection"
+    model: Model
+    columns: Ints
+    """The column of each feature of the model."""
+    n_features: int
+
+    def score(self, features: Features, n_threads: int | None = None) -> Floats:
+        """See `Model`."""
+        return self.model.score(read_only(np.ascontiguousarray(features[:, self.columns])), n_threads)
+
+    def describe(self) -> str:
+        """See `Model`."""
+        return self.model.describe()
+
+    def to_parts(self) -> ModelParts:
+        """See `Model`."""
+        meta, arrays = self.model.to_parts()
+        return ModelParts(
+            {"kind": self.kind, "n_features": self.n_features, "model": meta},
+            {"columns": self.columns, **{f"model/{name}": array for name, array in arrays.items()}},
+        )
+
+    @classmethod
+    def from_parts(cls, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
+        """See `Model`."""
+        from swaprank.models.restoring import model_from_parts
+
+        own = {name.removeprefix("model/"): each for name, each in arrays.items() if name.startswith("model/")}
+        model, columns, n_features = model_from_parts(meta["model"], own), arrays["columns"], int(meta["n_features"])
+        if columns.shape != (model.n_features,) or columns.dtype.kind not in "iu":
+            raise ModelFileError(f"its selection needs a column for each of the {model.n_features} features.")
+        if columns.min() < 0 or columns.max() >= n_features:
+            raise ModelFileError(f"its selection has a column that is not among its {n_features} features.")
+        return cls(model, columns.astype(np.int64), n_features)

@@ -1,0 +1,82 @@
+"""What users hand to `fit` and `score`, as data sets: our own arguments, and those of LightGBM and XGBoost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from swaprank.data.dataset import Dataset
+from swaprank.data.features import features_and_names
+from swaprank.data.frames import split_column
+from swaprank.errors import DataError
+
+
+def as_dataset(X: Any, y: Any, names: Sequence[str] | None = None, **others: Any) -> Dataset:
+    """A Dataset as it is, or one made of X, y and the other arguments of `Dataset` that are not None.
+
+    qid may be the name of a column of X. If names are given, only these features are taken, see data/matching.py.
+    """
+    given = {name: value for name, value in others.items() if value is not None}
+    if isinstance(X, Dataset):
+        if y is not None or given:
+            found = ", ".join(["y"] * (y is not None) + list(given))
+            raise DataError(f"a Dataset has its own labels, query ids and weights: give it without {found}.")
+        return X if names is None else X.with_features(names)
+    if y is None or not ("qid" in given or "group" in given):
+        raise DataError(
+            "documents are given as a Dataset, or as X with y and qid: one label and one query id for every row "
+            "(or group: the number of rows of each query)."
+        )
+    if isinstance(given.get("qid"), str):
+        X, given["qid"] = split_column(X, given["qid"])
+    if names is not None:
+        X, found_names = features_and_names(X, names)
+        given["feature_names"] = found_names
+    return Dataset(X, y, **given)
+
+
+def validation_sets(
+    valid: Any, eval_set: Any, eval_group: Any, eval_qid: Any, names: Sequence[str]
+) -> dict[str, Dataset]:
+    """The validation sets by name, with the features of the training data.
+
+    Args:
+        valid: A Dataset, a tuple (X, y, qid), or a mapping of such.
+        eval_set: Pairs (X, y), as LightGBM and XGBoost want them, with `eval_group` or `eval_qid`.
+        eval_group: The group sizes of each pair.
+        eval_qid: The query ids of each pair.
+        names: The names of the features.
+    """
+    if eval_set is None:
+        if eval_group is not None or eval_qid is not None:
+            raise DataError("eval_group and eval_qid belong to eval_set, which is missing.")
+        named = {} if valid is None else dict(valid) if isinstance(valid, Mapping) else {"valid": valid}
+    elif valid is not None:
+        raise DataError("give the validation data as valid or as eval_set, not as both.")
+    else:
+        named = _named_pairs(eval_set, eval_group, eval_qid)
+    return {str(name): _validation_set(str(name), each, names) for name, each in named.items()}
+
+
+def _named_pairs(eval_set: Any, eval_group: Any, eval_qid: Any) -> dict[str, Any]:
+    """The arguments of `as_dataset` for each set, under LightGBM's names: valid_0, valid_1 and so on."""
+    pairs = [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
+    queries, by = (eval_group, "group") if eval_qid is None else (eval_qid, "qid")
+    if queries is None or len(queries) != len(pairs):
+        found = "none" if queries is None else str(len(queries))
+        raise DataError(f"eval_set has {len(pairs)} sets: eval_group must have the group sizes of each, found {found}.")
+    return {
+        f"valid_{number}": {"X": X, "y": y, by: each}
+        for number, ((X, y), each) in enumerate(zip(pairs, queries, strict=True))
+    }
+
+
+def _validation_set(name: str, given: Any, names: Sequence[str]) -> Dataset:
+    where = f"the set '{name}'"
+    if isinstance(given, Dataset):
+        return given.with_features(names, whose="the training data", where=where)
+    if isinstance(given, tuple) and len(given) == len(("X", "y", "qid")):
+        given = dict(zip(("X", "y", "qid"), given, strict=True))
+    if not isinstance(given, Mapping):
+        raise DataError(f"{where} must be a Dataset or a tuple (X, y, qid); found {type(given).__name__}.")
+    return as_dataset(**given, names=names)

@@ -1,0 +1,99 @@
+"""Progress of long work: a bar on a terminal or in a notebook, lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+MAX_LINES = 20
+"""Largest number of lines of one bar when there is no terminal."""
+
+UpdateBar: TypeAlias = Callable[[int, int, str, str], None]
+"""Called with the finished steps, all steps, a title and details. A new title starts a new bar."""
+PrintLine: TypeAlias = Callable[[str], None]
+
+
+@contextmanager
+def best_bar(unit: str) -> Iterator[UpdateBar]:
+    """The bar that fits where standard error goes; yields a function that updates it."""
+    if _in_notebook():
+        yield _notebook_bar()
+    elif sys.stderr.isatty():
+        with terminal_bar() as update:
+            yield update
+    else:
+        yield line_bar(unit, print_to_stderr)
+
+
+@contextmanager
+def terminal_bar() -> Iterator[UpdateBar]:
+    """A bar of rich on standard error, which is gone at the end."""
+    from rich import progress as rich_progress
+    from rich.console import Console
+
+    columns = (
+        rich_progress.BarColumn(),
+        rich_progress.MofNCompleteColumn(),
+        rich_progress.TimeRemainingColumn(),
+        rich_progress.TextColumn("{task.description}"),
+    )
+    with rich_progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task, current_title = bar.add_task("", total=None), ""
+
+        def update(done: int, total: int, title: str, details: str) -> None:
+            nonlocal task, current_title
+            if title != current_title:
+                # A new task has its own remaining time.
+                bar.remove_task(task)
+                task, current_title = bar.add_task("", total=None), title
+            bar.update(task, total=total, completed=done, description=f"{title}  {details}".strip())
+
+        yield update
+
+
+def line_bar(unit: str, print_line: PrintLine, every: int | None = None) -> UpdateBar:
+    """A line after every so many steps, and after the last; by default, at most MAX_LINES lines."""
+
+    def update(done: int, total: int, title: str, details: str) -> None:
+        if done % (every or max(1, total // MAX_LINES)) == 0 or done == total:
+            print_line(f"{title}  {unit} {done:,} of {total:,}  {details}".strip())
+
+    return update
+
+
+def print_to_stderr(line: str) -> None:
+    """Print a line at once."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+def _in_notebook() -> bool:
+    """Whether this runs in a Jupyter kernel, whose output is a web page."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def _notebook_bar() -> UpdateBar:
+    """One line of output with a bar, which is replaced after every step."""
+    from html import escape
+
+    from IPython.display import display
+
+    shown: Any = None
+
+    def update(done: int, total: int, title: str, details: str) -> None:
+        nonlocal shown
+        text = f"{title}  {done:,} of {total:,}  {details}".strip()
+        content = {
+            "text/plain": text,
+            "text/html": f'<progress value="{done}" max="{total}"></progress> <code>{escape(text)}</code>',
+        }
+        if shown is None:
+            shown = display(content, raw=True, display_id=True)
+        else:
+            shown.update(content, raw=True)
+
+    return update
