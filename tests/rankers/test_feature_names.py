@@ -129,10 +129,8 @@ def test_a_feature_that_the_base_ranker_does_not_know_is_ignored_with_a_warning(
 def test_members_of_an_ensemble_may_have_other_features(tmp_path: Path) -> None:
     few = ["clicks", "age"]
     shuffled, small = mart().fit(named(TRAIN, OTHER_ORDER)), sr.MART(n_trees=5).fit(named(TRAIN, few))
-    for ensemble in (
-        sr.combine(shuffled, small, named(TEST)),
-        sr.stack([fitted(), shuffled, small], named(TEST), n_epochs=2),
-    ):
+    both = sr.combine(shuffled, small, named(TEST))
+    for ensemble in (both, sr.stack([fitted(), shuffled, small], named(TEST), n_epochs=2)):
         scores = ensemble.predict(named(TEST))
         np.testing.assert_array_equal(ensemble.predict(frame(TEST, OTHER_ORDER).assign(title="text")), scores)
         ensemble.save(tmp_path / "model.swaprank")
