@@ -18,6 +18,7 @@ from swaprank.data.ids import document_ids
 from swaprank.data.matching import matching_columns, numbered_names
 from swaprank.data.pairs import Pairs as Pairs
 from swaprank.data.pairs import check_pairs, pairs_within
+from swaprank.data.scores import LARGEST_SCORE
 from swaprank.data.weights import row_weights
 from swaprank.errors import DataError, did_you_mean
 from swaprank.seeds import random_generator
@@ -98,7 +99,7 @@ class Dataset:
             indptr=grouping.indptr,
             order=grouping.order,
             sample_weight=weights,
-            base_score=None if base_score is None else number_column("base_score", base_score, n_rows),
+            base_score=None if base_score is None else _base_score(base_score, n_rows),
             docid=None if docid is None else document_ids(docid, n_rows),
             pairs=None if pairs is None else check_pairs(pairs, grouping.indptr, grouping.order),
             feature_names=_feature_names(names if feature_names is None else feature_names, n_features),
@@ -284,6 +285,14 @@ def _read_only(value: Any) -> Any:
     if isinstance(value, Pairs):
         return Pairs(*(_read_only(array) for array in value))
     return value
+
+
+def _base_score(values: Any, n_rows: int) -> Floats:
+    scores = number_column("base_score", values, n_rows)
+    row = int(np.abs(scores).argmax())
+    if abs(scores[row]) > LARGEST_SCORE:
+        raise DataError(f"base_score, row {row}: {scores[row]} is too large; the largest score is {LARGEST_SCORE:g}.")
+    return scores
 
 
 def _feature_names(names: Sequence[str] | None, n_features: int) -> tuple[str, ...]:

@@ -9,6 +9,9 @@ import numpy as np
 from swaprank.arrays import Floats, contiguous_floats
 from swaprank.errors import DataError
 
+LARGEST_SCORE = 1e100
+"""No base score and no leaf value may be larger: sums and squares of scores then stay finite."""
+
 
 def check_scores(scores: Any, n_documents: int) -> Floats:
     """Scores as float64, one per document; raises DataError for NaN."""

@@ -10,12 +10,13 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Bytes, Floats, Ints
 from swaprank.data.dataset import Dataset
+from swaprank.data.scores import LARGEST_SCORE
 from swaprank.errors import DataError
 from swaprank.models.forest import ARRAYS, Forest
 from swaprank.objectives.objective import BoundObjective
 from swaprank.threads import run_together, thread_count
 from swaprank.trees.binning import Bins, make_bins
-from swaprank.trees.document_sampling import draw_sample, gather_bins
+from swaprank.trees.document_sampling import DIVERGED, draw_sample, gather_bins
 from swaprank.trees.growing import Columns, Limits, Workspace, grow, make_workspace
 from swaprank.trees.histogram import BLOCK
 from swaprank.trees.routing import fit_leaves
@@ -81,7 +82,7 @@ class Booster:
         with np.errstate(over="ignore", under="ignore"):
             unit = float(np.float64(sample.grad_scale) ** 2 / sample.hess_scale)
         if not (np.isfinite(unit) and unit > 0):
-            raise DataError("the gradients are too large or too small to be summed: rescale the labels or the weights.")
+            raise DataError(DIVERGED)
         limits = Limits(
             min_docs=max(1, round(rules.min_docs_in_leaf * share)),
             max_depth=np.iinfo(np.int64).max if rules.max_depth is None else rules.max_depth,
@@ -94,10 +95,13 @@ class Booster:
         if sample.n_rows > 0:
             blocks = self._copy_sample(sample.n_rows) if copy else self.bins.blocks
             n_leaves = self._grow(blocks, columns, sample.n_rows, limits, tree)
-        values, counts = fit_leaves(
-            self.bins.blocks, tree, n_leaves, self.grad, self.hess, self.taken, rules.l2, rules.learning_rate,
-            self.n_threads, self.leaf_of, self.scores,
-        )  # fmt: skip
+        with np.errstate(over="ignore", invalid="ignore"):
+            values, counts = fit_leaves(
+                self.bins.blocks, tree, n_leaves, self.grad, self.hess, self.taken, rules.l2, rules.learning_rate,
+                self.n_threads, self.leaf_of, self.scores,
+            )  # fmt: skip
+        if not (np.abs(values) <= LARGEST_SCORE).all():
+            raise DataError(DIVERGED)
         return self._as_forest(tree, n_leaves, values, counts, unit)
 
     def _choose_queries(self, number: int) -> Bools | None:

@@ -17,12 +17,17 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Floats, Ints
+from swaprank.errors import DataError
 from swaprank.kernels import kernel
 from swaprank.threads import row_chunks, run_in_threads, run_strided
 
 CHUNK = 32_768
 """Rows are processed in chunks of this size for any number of threads: float sums depend on where they are cut."""
 
+DIVERGED = (
+    "the gradients or leaf values are too large or too small to be summed: choose a smaller learning_rate or sigma, or "
+    "rescale the labels, the weights or the base scores."
+)
 _MAX_SUM = 2.0**31 - 2.0
 _MAX_INTEGER = 2.0**24
 """No single gradient is scaled beyond this, even if there are few gradients."""
@@ -65,6 +70,8 @@ def draw_sample(
     n_rows = int(sums[:, 0].sum())
     if n_rows == 0:
         return Sample(0, 1.0, 1.0, 1)
+    if not np.isfinite(sums).all():
+        raise DataError(DIVERGED)
     # Rounding adds at most 1 per document.
     grad_scale = min((_MAX_SUM - n_rows) / max(sums[:, 1].sum(), 1e-300), _MAX_INTEGER / max(sums[:, 2].max(), 1e-300))
     hess_scale = min((_MAX_SUM - n_rows) / max(sums[:, 3].sum(), 1e-300), _MAX_INTEGER / max(sums[:, 4].max(), 1e-300))
