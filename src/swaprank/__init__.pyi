@@ -25,6 +25,7 @@ from .evaluation.compare import compare as compare
 from .evaluation.evaluate import Evaluation as Evaluation
 from .evaluation.evaluate import MetricResult as MetricResult
 from .evaluation.evaluate import evaluate as evaluate
+from .evaluation.scorer import RankingScorer as RankingScorer
 from .experiments.cross_validation import cross_validate as cross_validate
 from .experiments.cross_validation_result import CrossValidation as CrossValidation
 from .experiments.tuning import tune as tune

@@ -319,7 +319,7 @@ def test_rankers_that_cannot_be_combined_are_errors(
         sr.Combination().fit(vali)
     with pytest.raises(ValueError, match="has not been fitted"):
         sr.combine(mart, sr.MART(), vali)
-    with pytest.raises(sr.DataError, match="6 features, but the data has 1"):
+    with pytest.raises(sr.DataError, match="the data has 1 features, but the ensemble is expecting 6"):
         sr.combine(mart, linear, sr.Dataset([[1.0], [2.0]], [0, 1], qid=[1, 1]))
     with pytest.raises(sr.DataError, match="no query has a relevant document"):
         sr.combine(mart, linear, sr.Dataset(vali.features[:3], [0, 0, 0], qid=[1, 1, 1]))

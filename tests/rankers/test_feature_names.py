@@ -75,8 +75,8 @@ def test_a_data_set_in_another_order_has_the_same_scores() -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"clicks": "click"}, "X has no feature 'clicks', which the model has; did you mean 'click'?"),
-        ({"clicks": "zzz", "age": "yyy"}, "X has no feature 'age', and 1 more, which the model has; known are bm25, "),
+        ({"clicks": "click"}, "X has no feature 'clicks', which LambdaMART has; did you mean 'click'?"),
+        ({"clicks": "zzz", "age": "yyy"}, "X has no feature 'age', and 1 more, which LambdaMART has; known are bm25, "),
     ],
 )
 def test_a_missing_column_is_named(columns: dict[str, str], message: str) -> None:
@@ -87,9 +87,9 @@ def test_a_missing_column_is_named(columns: dict[str, str], message: str) -> Non
 def test_arrays_have_no_names_and_are_taken_in_order() -> None:
     np.testing.assert_array_equal(fitted().predict(TEST.features), scores_of_test())
     np.testing.assert_array_equal(fitted().predict(TEST), scores_of_test())
-    with pytest.raises(sr.DataError, match="the model has 5 features, but X has 4"):
+    with pytest.raises(sr.DataError, match="X has 4 features, but LambdaMART is expecting 5 features as input"):
         fitted().predict(TEST.features[:, :4])
-    with pytest.raises(sr.DataError, match="the model has 5 features, but the data has 4"):
+    with pytest.raises(sr.DataError, match="the data has 4 features, but LambdaMART is expecting 5"):
         fitted().predict(sr.Dataset(TEST.features[:, :4], TEST.labels, qid=qids(TEST)))
     by_numbers = mart().fit(TRAIN)
     np.testing.assert_array_equal(by_numbers.predict(frame(TEST)), by_numbers.predict(TEST))

@@ -145,7 +145,7 @@ def test_bad_requests_get_a_clear_error() -> None:
         small(hidden=(6,)).fit(TRAIN, base=base)
     with pytest.raises(sr.ParameterError, match="found LambdaRank that is not fitted"):
         small().fit(TRAIN, base=small())
-    with pytest.raises(sr.DataError, match="the base ranker has 8 features, but the data has 2"):
+    with pytest.raises(sr.DataError, match="the data has 2 features, but the base ranker is expecting 8"):
         small().fit(TRAIN.features[:, :2], TRAIN.labels, qid=QID, base=base)
     with pytest.raises(sr.ParameterError, match="the weights diverged in epoch"):
         small(hidden=(), optimizer="sgd", learning_rate=1e38).fit(TRAIN)

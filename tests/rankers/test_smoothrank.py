@@ -133,7 +133,7 @@ def test_a_net_starts_from_a_base_net() -> None:
         small(hidden=(5,)).fit(TRAIN, base=first)
     with pytest.raises(sr.ParameterError, match=found + r"\(4,\) and activation='relu'"):
         small(hidden=(4,), activation="relu").fit(TRAIN, base=first)
-    with pytest.raises(sr.DataError, match="the base ranker has 6 features, but the data has 2"):
+    with pytest.raises(sr.DataError, match="the data has 2 features, but the base ranker is expecting 6"):
         small(hidden=(4,)).fit(TRAIN.features[:, :2], TRAIN.labels, qid=qid_of(TRAIN), base=first)
     with pytest.raises(AttributeError, match="a net has no coef_"):
         _ = ranker.coef_
@@ -292,7 +292,7 @@ def test_scikit_learn_conventions() -> None:
         ({"base_ranker": 3}, "base_ranker must be a fitted linear ranker, with coef_; found int."),
         (
             {"base_ranker": LinearRegression().fit(np.eye(2), [0, 1])},
-            "the base ranker has 2 features, but the data has 6.",
+            "the data has 6 features, but the base ranker is expecting 2 features as input.",
         ),
         (
             {"base_ranker": LinearRegression().fit(np.eye(6), np.arange(6)), "features": "kernel_pca"},

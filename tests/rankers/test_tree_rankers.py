@@ -251,9 +251,11 @@ def test_bad_requests_get_a_clear_error() -> None:
     with pytest.raises(NotFittedError, match="this LambdaMART has not been fitted"):
         small().predict(TEST)
     ranker = small(n_trees=2).fit(TRAIN)
-    with pytest.raises(sr.DataError, match="the model has 8 features, but X has 3"):
+    with pytest.raises(sr.DataError, match="X has 3 features, but LambdaMART is expecting 8 features as input"):
         ranker.predict(np.zeros((2, 3)))
-    with pytest.raises(sr.DataError, match="given as a Dataset, or as X with y and qid"):
+    with pytest.raises(
+        sr.DataError, match="y to be passed, but the target y is None: documents are given as a Dataset"
+    ):
         small().fit(TRAIN.features)
     with pytest.raises(sr.DataError, match="a Dataset has its own"):
         small().fit(TRAIN, TRAIN.labels)

@@ -316,7 +316,7 @@ def test_progress_tells_every_step(forest: sr.LambdaMART) -> None:
 
 def test_bad_input_is_named(forest: sr.LambdaMART) -> None:
     (narrow,) = sr.datasets.random_net((5,), n_features=2, random_state=0)
-    with pytest.raises(sr.DataError, match="the model has 6 features, but the data has 2"):
+    with pytest.raises(sr.DataError, match="the data has 2 features, but LambdaMART is expecting 6 features as input"):
         sr.report(forest, narrow)
     with pytest.raises(sr.DataError, match="expected a Dataset or a file, found list"):
         sr.report(forest, [[1.0]])  # type: ignore[arg-type]

@@ -13,12 +13,12 @@ from swaprank.data.matching import check_count
 from swaprank.errors import DataError
 
 
-def as_features(X: Any, names: Sequence[str] | None = None) -> Features:
+def as_features(X: Any, names: Sequence[str] | None = None, whose: str = "the model") -> Features:
     """X as a checked, C-contiguous float32 matrix; not copied if it is one already.
 
     If the names of a model's features are given, these features, matched by name (data/matching.py).
     """
-    return features_and_names(X, names)[0]
+    return features_and_names(X, names, whose)[0]
 
 
 def read_only(array: AnyArray) -> AnyArray:
@@ -28,20 +28,29 @@ def read_only(array: AnyArray) -> AnyArray:
     return view
 
 
-def features_and_names(X: Any, names: Sequence[str] | None = None) -> tuple[Features, tuple[str, ...] | None]:
+def features_and_names(
+    X: Any, names: Sequence[str] | None = None, whose: str = "the model"
+) -> tuple[Features, tuple[str, ...] | None]:
     """X as in `as_features`, and its column names if it is a pandas, Polars or Arrow table."""
     if not isinstance(X, np.ndarray | list | tuple) and not hasattr(X, "tocsr") and is_frame(X):
-        features, found = feature_columns(X, names)
+        features, found = feature_columns(X, names, whose)
         _check_finite(features, features)
         return features, found
     features = _from_sparse(X) if hasattr(X, "tocsr") else _from_array(X)
     if names is not None:
-        check_count(len(names), features.shape[1], "the model", "X")
+        check_count(len(names), features.shape[1], whose, "X")
     return features, None
+
+
+def _check_columns(shape: tuple[int, ...]) -> None:
+    if shape[1] == 0:
+        raise DataError(f"X has 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
 
 
 def _check_numeric(dtype: np.dtype[Any]) -> None:
     """Raise DataError for dates, complex numbers and text, which NumPy would silently convert to floats."""
+    if dtype.kind == "c":
+        raise DataError(f"Complex data not supported: X must hold real numbers, found {dtype}.")
     if dtype.kind not in "biufO":
         raise DataError(f"X must hold numbers (NaN where a value is missing): found {dtype}.")
 
@@ -52,9 +61,11 @@ def _from_array(X: Any) -> Features:
     except ValueError:
         raise DataError("X must be a table of numbers with rows of equal length.") from None
     if given.ndim != 2:
-        raise DataError(f"X must have two dimensions, documents x features; found shape {given.shape}.")
-    if given.shape[1] == 0:
-        raise DataError("X has no features.")
+        raise DataError(
+            f"X must have two dimensions, documents x features; found shape {given.shape}. Reshape your data: one "
+            "document is X.reshape(1, -1)."
+        )
+    _check_columns(given.shape)
     _check_numeric(given.dtype)
     if isinstance(given, np.ma.MaskedArray):
         features: Features = _as_float32(given.data).copy()
@@ -78,8 +89,7 @@ def _from_sparse(X: Any) -> Features:
     """A dense float32 matrix from a scipy.sparse matrix; values that are not stored are 0."""
     if len(X.shape) != 2:
         raise DataError(f"X must have two dimensions, documents x features; found shape {X.shape}.")
-    if X.shape[1] == 0:
-        raise DataError("X has no features.")
+    _check_columns(X.shape)
     _check_numeric(X.dtype)
     with np.errstate(over="ignore"):
         matrix = X.tocsr().astype(np.float32)

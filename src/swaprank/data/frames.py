@@ -65,12 +65,14 @@ def columns_of(
     )
 
 
-def feature_columns(frame: Any, wanted: Sequence[str] | None = None) -> tuple[Features, tuple[str, ...]]:
+def feature_columns(
+    frame: Any, wanted: Sequence[str] | None = None, whose: str = "the model"
+) -> tuple[Features, tuple[str, ...]]:
     """The columns of a table as features, and their names: all of them, or those that a model has."""
     table = _table(frame)
     if not table.columns:
         raise DataError("X has no features.")
-    chosen = None if wanted is None else matching_columns(wanted, table.columns, "the model", "X")
+    chosen = None if wanted is None else matching_columns(wanted, table.columns, whose, "X")
     names = table.columns if chosen is None else [table.columns[at] for at in chosen]
     return _features(table, names, every=False, huge_is_missing=False), tuple(names)
 

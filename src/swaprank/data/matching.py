@@ -24,18 +24,18 @@ def matching_columns(wanted: Sequence[str], found: Sequence[str], whose: str, wh
     Args:
         wanted: Names of the features that a model or the training data has.
         found: Names of the columns that were given.
-        whose: Whose features are wanted, for error messages: "the model".
+        whose: Whose features are wanted, for error messages: "LambdaMART".
         where: Where the columns were found, for error messages: "X".
 
     >>> from swaprank.data.matching import matching_columns
-    >>> matching_columns(["bm25", "age"], ["label", "age", "bm25"], "the model", "X").tolist()
+    >>> matching_columns(["bm25", "age"], ["label", "age", "bm25"], "MART", "X").tolist()
     [2, 1]
-    >>> matching_columns(["bm25", "age"], ["1", "2"], "the model", "X") is None
+    >>> matching_columns(["bm25", "age"], ["1", "2"], "MART", "X") is None
     True
-    >>> matching_columns(["bm25", "age"], ["bm25", "ages"], "the model", "X")
+    >>> matching_columns(["bm25", "age"], ["bm25", "ages"], "MART", "X")
     Traceback (most recent call last):
     ...
-    swaprank.errors.DataError: X has no feature 'age', which the model has; did you mean 'ages'?
+    swaprank.errors.DataError: X has no feature 'age', which MART has; did you mean 'ages'?
     """
     wanted, found = tuple(wanted), tuple(found)
     if found == wanted:
@@ -55,6 +55,6 @@ def matching_columns(wanted: Sequence[str], found: Sequence[str], whose: str, wh
 
 
 def check_count(n_wanted: int, n_found: int, whose: str, where: str) -> None:
-    """Raise DataError unless there are as many columns as features."""
+    """Raise DataError, in the words of scikit-learn, unless there are as many columns as features."""
     if n_found != n_wanted:
-        raise DataError(f"{whose} has {n_wanted} features, but {where} has {n_found}.")
+        raise DataError(f"{where} has {n_found} features, but {whose} is expecting {n_wanted} features as input.")

@@ -20,7 +20,7 @@ def row_weights(sample_weight: Any, query_weight: Any, grouping: Grouping, n_row
     n_queries = len(grouping.qids)
     weights = np.ones(n_rows)
     if sample_weight is not None:
-        if n_queries != n_rows and np.shape(sample_weight) == (n_queries,):
+        if n_queries != n_rows and np.asarray(sample_weight).shape == (n_queries,):
             raise DataError(
                 f"sample_weight has {n_queries:,} values, one per query, but X has {n_rows:,} rows: give them as "
                 "query_weight."
@@ -28,6 +28,8 @@ def row_weights(sample_weight: Any, query_weight: Any, grouping: Grouping, n_row
         weights *= _not_negative("sample_weight", "row", number_column("sample_weight", sample_weight, n_rows))
     if query_weight is not None:
         weights *= _query_weights(query_weight, grouping.qids)[query_of_row(grouping.indptr, grouping.order)]
+    if not weights.any():
+        raise DataError("all weights are zero: there is nothing to learn from.")
     return weights
 
 

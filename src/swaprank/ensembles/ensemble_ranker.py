@@ -34,7 +34,7 @@ class EnsembleRanker(Ranker):
         of_members = [[str(name) for name in ranker.feature_names_in_] for ranker in self._fitted_members()]
         named = [names for names in of_members if tuple(names) != numbered_names(len(names))]
         known = dict.fromkeys(name for names in named or of_members[:1] for name in names)
-        return data.with_features(list(known), whose="the ensemble's members")
+        return data.with_features(list(known), whose="the ensemble")
 
     def _fitted_members(self) -> Sequence[Ranker]:
         given: Any = self.members

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from swaprank.arrays import Floats
+from swaprank.data.matching import check_count
 from swaprank.errors import DataError, ParameterError
 from swaprank.models.model import Model
 from swaprank.rankers.ranker import Ranker
@@ -21,7 +22,7 @@ def base_model(base: Any, kind: type[AnyModel], expected: str, n_features: int) 
         unfitted = isinstance(base, Ranker) and model is None
         found = f"{type(base).__name__} that is not fitted" if unfitted else type(base).__name__
         raise ParameterError(f"base_ranker must be {expected}, found {found}.")
-    check_features(model.n_features, n_features)
+    check_count(model.n_features, n_features, "the base ranker", "the data")
     return model
 
 
@@ -39,11 +40,5 @@ def base_weights(base: Any, n_features: int) -> Floats:
         raise ParameterError(f"base_ranker must be a fitted linear ranker, with coef_; found {type(base).__name__}.")
     if not np.isfinite(weights).all():
         raise DataError("the base ranker has a weight that is not finite.")
-    check_features(len(weights), n_features)
+    check_count(len(weights), n_features, "the base ranker", "the data")
     return weights
-
-
-def check_features(found: int, n_features: int) -> None:
-    """Refuse a base ranker of other features."""
-    if found != n_features:
-        raise DataError(f"the base ranker has {found} features, but the data has {n_features}.")

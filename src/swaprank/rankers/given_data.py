@@ -11,7 +11,7 @@ from swaprank.data.frames import split_column
 from swaprank.errors import DataError
 
 
-def as_dataset(X: Any, y: Any, names: Sequence[str] | None = None, **others: Any) -> Dataset:
+def as_dataset(X: Any, y: Any, names: Sequence[str] | None = None, whose: str = "the model", **others: Any) -> Dataset:
     """A Dataset as it is, or one made of X, y and the other arguments of `Dataset` that are not None.
 
     qid may be the name of a column of X. If names are given, only these features are taken, see data/matching.py.
@@ -21,16 +21,17 @@ def as_dataset(X: Any, y: Any, names: Sequence[str] | None = None, **others: Any
         if y is not None or given:
             found = ", ".join(["y"] * (y is not None) + list(given))
             raise DataError(f"a Dataset has its own labels, query ids and weights: give it without {found}.")
-        return X if names is None else X.with_features(names)
-    if y is None or not ("qid" in given or "group" in given):
-        raise DataError(
-            "documents are given as a Dataset, or as X with y and qid: one label and one query id for every row "
-            "(or group: the number of rows of each query)."
-        )
+        return X if names is None else X.with_features(names, whose=whose)
+    needed = "documents are given as a Dataset, or as X with y and qid: one label and one query id for every row."
+    if y is None:
+        # The words that people search for, and that scikit-learn's checks want.
+        raise DataError(f"this requires y to be passed, but the target y is None: {needed}")
+    if "qid" not in given and "group" not in given:
+        raise DataError(f"query ids are missing: {needed}")
     if isinstance(given.get("qid"), str):
         X, given["qid"] = split_column(X, given["qid"])
     if names is not None:
-        X, found_names = features_and_names(X, names)
+        X, found_names = features_and_names(X, names, whose)
         given["feature_names"] = found_names
     return Dataset(X, y, **given)
 
@@ -79,4 +80,4 @@ def _validation_set(name: str, given: Any, names: Sequence[str]) -> Dataset:
         given = dict(zip(("X", "y", "qid"), given, strict=True))
     if not isinstance(given, Mapping):
         raise DataError(f"{where} must be a Dataset or a tuple (X, y, qid); found {type(given).__name__}.")
-    return as_dataset(**given, names=names)
+    return as_dataset(**given, names=names, whose="the training data")

@@ -119,7 +119,7 @@ class NetRanker(Ranker):
         """
         begun = hasattr(self, "n_features_in_")
         names = self._feature_names() if begun else None
-        data = as_dataset(X, y, names, qid=qid, group=group, sample_weight=sample_weight)
+        data = as_dataset(X, y, names, type(self).__name__, qid=qid, group=group, sample_weight=sample_weight)
         check_parameters(self)
         self._check_words()
         if begun:

@@ -53,6 +53,10 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     (True, '2 trees')
     """
 
+    __metadata_request__fit: ClassVar[Mapping[str, bool]] = {"qid": True}
+    __metadata_request__partial_fit: ClassVar[Mapping[str, bool]] = {"qid": True}
+    __metadata_request__score: ClassVar[Mapping[str, bool]] = {"qid": True}
+    # Above: pipelines and searches of scikit-learn pass qid on, if metadata routing is enabled.
     kind: ClassVar[str]
     """Its name in model files and on the command line."""
     round_name: ClassVar[str] = "round"
@@ -214,7 +218,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     def score(self, X: Any, y: Any = None, *, qid: Any = None, group: Any = None) -> float:
         """The mean of the ranker's metric on judged documents: a Dataset, or a feature matrix with y and qid."""
         self.check_fitted()
-        data = as_dataset(X, y, self._feature_names(), qid=qid, group=group)
+        data = as_dataset(X, y, self._feature_names(), type(self).__name__, qid=qid, group=group)
         bound = bind_metric(self.training_metric(), data)
         return bound.mean(data.by_query(self.predict(data)), n_threads=self.n_threads)
 
@@ -230,7 +234,14 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     def matched(self, data: Dataset) -> Dataset:
         """The data set with the features of this ranker, matched by name; itself if it has just these."""
         self.check_fitted()
-        return data.with_features(self._feature_names())
+        return data.with_features(self._feature_names(), whose=type(self).__name__)
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn should know of it: it takes sparse matrices and missing values, and needs labels."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags
 
     def __sklearn_clone__(self) -> Any:
         """A copy without what was learned; the base ranker keeps what it learned, because training starts from it."""
@@ -277,8 +288,9 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     def _features_of(self, X: Any) -> Features:
         """The feature matrix to score: the features of this ranker, matched by name if X has names."""
         self.check_fitted()
-        features = self.matched(X).features if isinstance(X, Dataset) else as_features(X, self._feature_names())
-        return read_only(features)
+        if isinstance(X, Dataset):
+            return self.matched(X).features
+        return read_only(as_features(X, self._feature_names(), type(self).__name__))
 
     def _feature_names(self) -> list[str]:
         names: list[str] = self.feature_names_in_.tolist()

@@ -133,6 +133,14 @@ class TreeRanker(Ranker):
         order = np.argsort(-values, kind="stable")
         return {str(self.feature_names_in_[f]): float(values[f]) for f in order}
 
+    @property
+    def feature_importances_(self) -> Floats:
+        """The gain of each feature as a share of all gains, in the order of the features, as scikit-learn has it."""
+        self.check_fitted()
+        gains = split_gains(self.model_)
+        total = gains.sum()
+        return gains / total if total > 0 else gains
+
     def to_text(self, tree: int = 0) -> str:
         """One tree as text."""
         self.check_fitted()
