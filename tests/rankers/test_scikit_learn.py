@@ -74,13 +74,15 @@ class WithQueries(sr.LambdaMART):  # type: ignore[misc]
 
     __init__ = sr.LambdaMART.__init__
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        return super().fit(
-            X, y, qid=None if y is None else np.arange(np.asarray(y).size) // 5, sample_weight=sample_weight
-        )
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:  # type: ignore[override]
+        return super().fit(X, y, qid=queries(y), sample_weight=sample_weight)
 
-    def score(self, X: Any, y: Any = None) -> float:
-        return super().score(X, y, qid=np.arange(np.asarray(y).size) // 5)
+    def score(self, X: Any, y: Any = None) -> float:  # type: ignore[override]
+        return super().score(X, y, qid=queries(y))
+
+
+def queries(y: Any) -> Any:
+    return None if y is None else np.arange(np.asarray(y).size) // 5
 
 
 def failing_checks(estimator: Any) -> set[str]:

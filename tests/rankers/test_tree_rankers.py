@@ -253,9 +253,7 @@ def test_bad_requests_get_a_clear_error() -> None:
     ranker = small(n_trees=2).fit(TRAIN)
     with pytest.raises(sr.DataError, match="X has 3 features, but LambdaMART is expecting 8 features as input"):
         ranker.predict(np.zeros((2, 3)))
-    with pytest.raises(
-        sr.DataError, match="y to be passed, but the target y is None: documents are given as a Dataset"
-    ):
+    with pytest.raises(sr.DataError, match="requires y to be passed, but the target y is None: documents are"):
         small().fit(TRAIN.features)
     with pytest.raises(sr.DataError, match="a Dataset has its own"):
         small().fit(TRAIN, TRAIN.labels)

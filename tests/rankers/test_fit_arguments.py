@@ -1,0 +1,158 @@
+"""Arguments of `fit`: our own, those of LightGBM and XGBoost, and what to do instead of others of theirs."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import swaprank as sr
+from swaprank.data.grouping import query_of_row
+
+TRAIN, VALI = sr.datasets.random_net((30, 20), n_features=4, n_documents=8, random_state=0)
+X, Y, QID = TRAIN.features, TRAIN.labels, np.repeat(TRAIN.qids, np.diff(TRAIN.indptr))
+VX, VY, VQID = VALI.features, VALI.labels, np.repeat(VALI.qids, np.diff(VALI.indptr))
+SIZES, VSIZES = np.diff(TRAIN.indptr), np.diff(VALI.indptr)
+
+
+def small(**parameters: Any) -> sr.LambdaMART:
+    return sr.LambdaMART(n_trees=6, n_leaves=5, **parameters)
+
+
+def same(ranker: sr.Ranker, expected: sr.Ranker) -> None:
+    np.testing.assert_array_equal(ranker.predict(VX), expected.predict(VX))
+
+
+def test_group_sizes_are_as_good_as_query_ids() -> None:
+    expected = small().fit(TRAIN)
+    for sizes in (SIZES, SIZES.tolist(), np.concatenate(([0], SIZES))):
+        same(small().fit(X, Y, group=sizes), expected)
+    assert expected.score(VX, VY, group=VSIZES) == expected.score(VALI)
+
+
+def test_the_call_of_lightgbm_and_pyterrier() -> None:
+    expected = small(early_stopping_rounds=2).fit(TRAIN, valid={"valid_0": TRAIN, "valid_1": VALI})
+    sets: dict[str, Any] = {"eval_set": [(X, Y), (VX, VY)]}
+    by_group = small(early_stopping_rounds=2).fit(X, Y, group=SIZES, eval_group=[SIZES, VSIZES], **sets)
+    by_qid = small(early_stopping_rounds=2).fit(X, Y, qid=QID, eval_qid=[QID, VQID], **sets)
+    assert by_group.history_ == by_qid.history_ == expected.history_
+    same(by_group, expected)
+    one = small().fit(X, Y, group=SIZES, eval_set=(VX, VY), eval_group=[VSIZES])
+    assert list(one.history_) == ["valid_0"]
+
+
+def test_validation_data_as_a_tuple() -> None:
+    expected = small().fit(TRAIN, valid=VALI).history_
+    assert small().fit(X, Y, qid=QID, valid=(VX, VY, VQID)).history_ == expected
+    by_name = small().fit(X, Y, qid=QID, valid={"a": (VX, VY, VQID), "b": VALI}).history_
+    assert by_name == {"a": expected["valid"], "b": expected["valid"]}
+
+
+def test_query_weights_are_weights_of_all_rows_of_a_query() -> None:
+    of_queries = np.linspace(0.5, 2, TRAIN.n_queries)
+    of_rows = of_queries[query_of_row(TRAIN.indptr)]
+    expected = small().fit(X, Y, qid=QID, sample_weight=of_rows)
+    same(small().fit(X, Y, qid=QID, query_weight=of_queries), expected)
+    same(small().fit(X, Y, qid=QID, query_weight=dict(zip(TRAIN.qids.tolist(), of_queries, strict=True))), expected)
+    same(small().fit(X, Y, qid=QID, query_weight=of_queries, sample_weight=np.full(len(Y), 1.0)), expected)
+    order = np.random.default_rng(0).permutation(len(Y))
+    shuffled = sr.Dataset(X[order], Y[order], qid=QID[order], query_weight=dict.fromkeys(TRAIN.qids.tolist(), 2.0))
+    assert shuffled.sample_weight is not None
+    assert set(shuffled.sample_weight.tolist()) == {2.0}
+
+
+def test_base_scores_of_fit_are_those_of_a_data_set() -> None:
+    base = X[:, 0].astype(np.float64)
+    expected = small().fit(sr.Dataset(X, Y, qid=QID, base_score=base))
+    same(small().fit(X, Y, qid=QID, base_score=base), expected)
+    assert (expected.predict(VX) != small().fit(TRAIN).predict(VX)).any()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (dict(X=X, y=Y), "query ids are missing"),
+        (dict(X=X, y=Y, qid=QID, group=SIZES), "give qid, one query id per row, or group"),
+        (dict(X=X, y=Y, group=SIZES[:-1]), "the sizes in group sum to 232, but X has 240 rows"),
+        (dict(X=X, y=Y, group=[1.5, 2]), "group must hold the number of rows of each query"),
+        (dict(X=TRAIN, group=SIZES, sample_weight=Y), "give it without group, sample_weight"),
+        (dict(X=X, y=Y, qid=QID, sample_weight=np.ones(30)), "one per query, but X has 240 rows: give them as query_w"),
+        (dict(X=X, y=Y, qid=QID, query_weight=np.ones(3)), "one value per query: 30, found shape"),
+        (dict(X=X, y=Y, qid=QID, query_weight={1: 1.0}), "query_weight has no weight of the query"),
+        (dict(X=X, y=Y, qid=QID, query_weight=-np.ones(30)), "query_weight, query 0: -1.0 is negative"),
+        (dict(X=X, y=Y, qid=QID, sample_weight=np.zeros(240)), "all weights are zero"),
+        (dict(X=TRAIN, valid=VALI, eval_set=[(VX, VY)]), "as valid or as eval_set, not as both"),
+        (dict(X=TRAIN, eval_set=[(VX, VY)]), "eval_set has 1 sets: eval_group must have the group sizes of each, fo"),
+        (dict(X=TRAIN, eval_group=[VSIZES]), "eval_group and eval_qid belong to eval_set, which is missing"),
+        (dict(X=TRAIN, valid=VX), "the set 'valid' must be a Dataset or a tuple"),
+    ],
+)  # fmt: skip
+def test_bad_arguments_are_explained(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(sr.DataError, match=message):
+        small().fit(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("keyword", "hint"),
+    [
+        ("num_leaves", "in swaprank: n_leaves."),
+        ("n_estimators", "in swaprank: n_trees."),
+        ("colsample_bytree", "in swaprank: feature_fraction."),
+        ("subsample", "in swaprank: query_fraction or document_fraction."),
+        ("monotone_constraints", "in swaprank: not available"),
+        ("eval_set", "in swaprank: fit"),
+        ("label_gain", r"in swaprank: metric=sr.NDCG\(10, gain="),
+        ("n_leafs", "did you mean 'n_leaves'"),
+    ],
+)
+def test_parameters_of_others_are_explained(keyword: str, hint: str) -> None:
+    with pytest.raises(sr.ArgumentError, match=f"LambdaMART has no argument '{keyword}'; {hint}"):
+        sr.LambdaMART(**dict[str, Any]({keyword: 1}))
+    with pytest.raises(TypeError, match=hint):
+        sr.LambdaMART().set_params(**{keyword: 1})
+
+
+def test_arguments_of_fit_of_others_are_explained() -> None:
+    with pytest.raises(sr.ArgumentError, match="fit has no argument 'init_score'; in swaprank: base_score"):
+        small().fit(TRAIN, init_score=Y)
+    with pytest.raises(sr.ArgumentError, match="fit has no argument 'metric'; did you mean 'metrics'"):
+        small().fit(TRAIN, metric="map")
+
+
+@pytest.mark.parametrize("answer", [True, 1, np.True_, "stop"])
+def test_callbacks_stop_on_anything_true(answer: Any) -> None:
+    assert small().fit(TRAIN, callbacks=[lambda progress: progress.round == 2 and answer]).n_trees_ == 2
+    assert small().fit(TRAIN, callbacks=[lambda progress: None, lambda progress: 0]).n_trees_ == 6
+
+
+def test_progress_is_silent_unless_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
+    small().fit(TRAIN, valid=VALI)
+    small().fit(TRAIN, valid=VALI, verbose=-1)
+    assert capfd.readouterr() == ("", "")
+    ranker = small().fit(TRAIN, valid=VALI, verbose=4)
+    out, err = capfd.readouterr()
+    values = ranker.history_["valid"]["ndcg@10"]
+    assert out == ""
+    assert err == f"tree 4 of 6  valid ndcg@10 {values[3]:.4f}\ntree 6 of 6  valid ndcg@10 {values[5]:.4f}\n"
+    small().fit(TRAIN, verbose=True)
+    assert capfd.readouterr().err.splitlines()[-1] == "tree 6 of 6"
+
+
+def test_progress_in_a_notebook_is_one_output_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[dict[str, str]] = []
+
+    def display(content: dict[str, str], **options: Any) -> Any:
+        assert options == {"raw": True, "display_id": True}
+        shown.append(content)
+        return SimpleNamespace(update=lambda content, raw: shown.append(content))
+
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+    ranker = small().fit(TRAIN, valid={"<b>": VALI}, verbose=True)
+    assert len(shown) == ranker.n_rounds_
+    assert shown[-1]["text/plain"].startswith("6 of 6  <b> ndcg@10 0.")
+    assert shown[-1]["text/html"].startswith('<progress value="6" max="6"></progress> <code>6 of 6  &lt;b&gt; ndcg@10')
