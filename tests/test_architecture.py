@@ -67,7 +67,7 @@ def package_graph() -> dict[str, set[str]]:
 
 
 ORDER = (
-    "version", "errors", "compilation", "arrays", "seeds", "threads", "kernels", "elementary", "lanes", "environment",
+    "version", "errors", "peer_names", "compilation", "arrays", "seeds", "threads", "kernels", "elementary", "lanes", "environment",
     "files", "data", "rendering", "reading", "metrics", "objectives", "models", "trees", "nets", "smoothrank",
     "model_files", "rankers", "ensembles", "registry", "evaluation", "instruments", "torch", "experiments",
     "reporting", "reproduction", "cli", "__main__",

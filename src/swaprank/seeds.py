@@ -21,6 +21,8 @@ def random_generator(random_state: Any) -> np.random.Generator:
     np.True_
     """
     try:
+        if isinstance(random_state, np.random.RandomState):
+            return np.random.default_rng(seed_of(random_state))
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
         raise DataError(f"random_state must be a whole number from 0, or None; found {random_state!r}.") from None

@@ -156,3 +156,18 @@ def test_progress_in_a_notebook_is_one_output_that_changes(monkeypatch: pytest.M
     assert len(shown) == ranker.n_rounds_
     assert shown[-1]["text/plain"].startswith("6 of 6  <b> ndcg@10 0.")
     assert shown[-1]["text/html"].startswith('<progress value="6" max="6"></progress> <code>6 of 6  &lt;b&gt; ndcg@10')
+
+
+def test_arguments_of_fit_that_belong_to_the_ranker_or_the_data() -> None:
+    with pytest.raises(sr.ArgumentError, match=r"in swaprank: LambdaMART\(early_stopping_rounds=…\)"):
+        small().fit(TRAIN, early_stopping_rounds=3)
+    with pytest.raises(sr.ArgumentError, match=r"in swaprank: LambdaMART\(n_leaves=…\)"):
+        small().fit(TRAIN, num_leaves=3)
+    with pytest.raises(sr.ArgumentError, match="Dataset has no argument 'label'; in swaprank: y"):
+        sr.Dataset(X, label=Y, group=SIZES)
+    with pytest.raises(
+        sr.ArgumentError, match="Dataset has no argument 'weight'; in swaprank: sample_weight or query_"
+    ):
+        sr.Dataset(X, Y, group=SIZES, weight=Y)
+    with pytest.raises(sr.DataError, match="y is missing"):
+        sr.Dataset(X, qid=QID)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from swaprank.cli.output import Verbosity, print_detail, verbosity
-from swaprank.rendering.progress_bars import UpdateBar, line_bar, terminal_bar
+from swaprank.rendering.bars import UpdateBar, line_bar, terminal_bar
 
 if TYPE_CHECKING:
     from swaprank.rankers.rounds import Callback, Progress

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from inspect import signature
 from typing import Any, final
 
 import numpy as np
@@ -21,6 +22,7 @@ from swaprank.data.pairs import check_pairs, pairs_within
 from swaprank.data.scores import LARGEST_SCORE
 from swaprank.data.weights import row_weights
 from swaprank.errors import DataError, did_you_mean
+from swaprank.peer_names import check_arguments
 from swaprank.seeds import random_generator
 
 
@@ -47,6 +49,7 @@ class Dataset:
         pairs: Preferences (i, j) or (i, j, p): row i ranks above row j with probability p. The default is p = 1.
         feature_names: One name per feature. The default is the column names of a table, or "1", "2", … as in LETOR
             files.
+        unknown: None; arguments of other libraries raise an ArgumentError that says what they are called here.
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[0.1], [0.7], [0.4]], [0, 2, 1], qid=["shoes", "shoes", "hats"])
@@ -73,7 +76,7 @@ class Dataset:
     def __init__(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         *,
         qid: Any = None,
         group: Any = None,
@@ -83,7 +86,11 @@ class Dataset:
         docid: Any = None,
         pairs: Any = None,
         feature_names: Sequence[str] | None = None,
+        **unknown: Any,
     ) -> None:
+        check_arguments(unknown, _ARGUMENTS, "Dataset")
+        if y is None:
+            raise DataError("y is missing: one label per row of X.")
         features, names = features_and_names(X)
         n_rows, n_features = features.shape
         labels = number_column("y", y, n_rows)
@@ -266,6 +273,9 @@ class Dataset:
             raise DataError(f"{self.n_queries} queries are too few to split into {tuple(fractions)}.")
         shuffled = random_generator(random_state).permutation(self.n_queries)
         return tuple(self.subset(np.sort(part)) for part in np.split(shuffled, cuts[:-1]))
+
+
+_ARGUMENTS = [name for name in signature(Dataset).parameters if name != "unknown"]
 
 
 def _restored(state: dict[str, Any]) -> Dataset:

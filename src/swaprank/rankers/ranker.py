@@ -22,9 +22,9 @@ from swaprank.metrics.metric import OWN_SUFFIX, Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.model import Model
+from swaprank.peer_names import check_arguments
 from swaprank.rankers.given_data import as_dataset, validation_sets
 from swaprank.rankers.parameter_checks import check_parameters
-from swaprank.rankers.peer_names import check_arguments
 from swaprank.rankers.rounds import Callback, History
 from swaprank.rankers.saving import save
 from swaprank.rankers.shown_progress import shown_progress
@@ -149,7 +149,8 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
                 a line after every so many rounds.
             unknown: None; arguments of other libraries raise an ArgumentError that says what they are called here.
         """
-        check_arguments(unknown, _names_of_arguments(self.fit), "fit")
+        names = self._get_param_names()
+        check_arguments(unknown, _names_of_arguments(self.fit), "fit", type(self).__name__, names)
         check_parameters(self)
         start = self.base_ranker if base is None else base
         data = as_dataset(
@@ -158,7 +159,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         data = self._with_known_features(data, start)
         sets = validation_sets(valid, eval_set, eval_group, eval_qid, data.feature_names)
         chosen = [self.training_metric()] if metrics is None else parse_metrics(metrics)
-        if "random_state" in self._get_param_names():
+        if "random_state" in names:
             self.random_state_ = seed_of(self.random_state)
         with shown_progress(verbose, self.round_name) as shown:
             self._fit(FitRequest(data, sets, chosen, start, [*shown, *callbacks]))

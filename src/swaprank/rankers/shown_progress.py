@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
 from swaprank.rankers.rounds import Callback, Progress
-from swaprank.rendering.progress_bars import best_bar, line_bar, print_to_stderr
+from swaprank.rendering.bars import best_bar, line_bar, print_to_stderr
 
 
 @contextmanager

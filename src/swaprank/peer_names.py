@@ -24,6 +24,10 @@ _PARAMETERS = {
     "truncation": "lambdarank_truncation_level lambdarank_num_pair_per_sample",
     "normalize": "lambdarank_norm lambdarank_normalization",
     "n_epochs": "max_iter epochs",
+    "y": "label",
+    "sample_weight or query_weight": "weight group_weight",
+    "base_score": "init_score base_margin baseline",
+    "qid": "group_id query",
 }
 """Our parameters, and their names elsewhere."""
 
@@ -34,14 +38,13 @@ _ADVICE = {
     "fit(verbose=True) shows progress": "verbose verbosity silent verbose_eval",
     "fit(…, valid=…)": "eval_set valid_sets evals",
     "fit(valid={'name': data})": "eval_names valid_names",
-    "valid=sr.Dataset(X, y, qid=qid, sample_weight=…, base_score=…)": (
+    "valid=Dataset(X, y, qid=qid, sample_weight=…, base_score=…)": (
         "eval_sample_weight eval_init_score sample_weight_eval_set base_margin_eval_set"
     ),
-    "base_score, in fit or in a Dataset": "init_score base_margin baseline",
+    "fit(base_score=…), or a Dataset with base_score": "init_score base_margin baseline",
     "base, a fitted ranker that training continues": "init_model xgb_model",
-    "qid, one query id per row, or group, the number of rows of each query": "group_id groups",
-    "query_weight, one per query, or sample_weight, one per row": "group_weight weight",
-    "sr.Dataset(…, feature_names=[…]), or a table with column names": "feature_name feature_names",
+    "qid, one query id per row, or group, the number of rows of each query": "groups",
+    "Dataset(…, feature_names=[…]), or a table with column names": "feature_name feature_names",
     "not available: trees have no constraints": "monotone_constraints monotonic_cst interaction_constraints",
     "not available: encode categories as numbers": (
         "categorical_feature categorical_features cat_features enable_categorical"
@@ -57,18 +60,30 @@ PARAMETERS = {theirs: ours for ours, names in _PARAMETERS.items() for theirs in 
 ADVICE = {theirs: advice for advice, names in _ADVICE.items() for theirs in names.split()}
 
 
-def check_arguments(given: Iterable[str], known: Iterable[str], of: str) -> None:
+def check_arguments(
+    given: Iterable[str], known: Iterable[str], of: str, made: str = "", made_with: Iterable[str] = ()
+) -> None:
     """Raise ArgumentError for an argument that is not known; it says what the argument is called here.
 
-    >>> from swaprank.rankers.peer_names import check_arguments
+    Args:
+        given: The names of the arguments that were given.
+        known: Those that there are.
+        of: The class or function that they were given to.
+        made: For a method, the class; its arguments are often given to the method instead.
+        made_with: The arguments of the class.
+
+    >>> from swaprank.peer_names import check_arguments
     >>> check_arguments(["num_leaves"], ["n_leaves", "n_trees"], "LambdaMART")
     Traceback (most recent call last):
     ...
     swaprank.errors.ArgumentError: LambdaMART has no argument 'num_leaves'; in swaprank: n_leaves.
     """
-    known = list(known)
+    known, made_with = list(known), list(made_with)
     for name in given:
         if name not in known:
+            here = PARAMETERS.get(name, name)
+            if here in made_with:
+                raise ArgumentError(f"{of} has no argument '{name}'; in swaprank: {made}({here}=…).")
             raise ArgumentError(f"{of} has no argument '{name}'; {_hint(name, known)}")
 
 
