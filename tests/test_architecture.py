@@ -67,8 +67,8 @@ def package_graph() -> dict[str, set[str]]:
 
 
 ORDER = (
-    "version", "errors", "peer_names", "compilation", "arrays", "seeds", "threads", "kernels", "elementary", "lanes", "environment",
-    "files", "data", "rendering", "reading", "metrics", "objectives", "models", "trees", "nets", "smoothrank",
+    "version", "errors", "peer_names", "compilation", "arrays", "seeds", "threads", "kernels", "elementary", "lanes",
+    "environment", "files", "data", "rendering", "reading", "metrics", "objectives", "models", "trees", "nets", "smoothrank",
     "model_files", "rankers", "ensembles", "registry", "evaluation", "instruments", "torch", "experiments",
     "reporting", "reproduction", "cli", "__main__",
 )  # fmt: skip

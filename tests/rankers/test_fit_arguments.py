@@ -118,8 +118,8 @@ def test_parameters_of_others_are_explained(keyword: str, hint: str) -> None:
 def test_arguments_of_fit_of_others_are_explained() -> None:
     with pytest.raises(sr.ArgumentError, match="fit has no argument 'init_score'; in swaprank: base_score"):
         small().fit(TRAIN, init_score=Y)
-    with pytest.raises(sr.ArgumentError, match="fit has no argument 'metric'; did you mean 'metrics'"):
-        small().fit(TRAIN, metric="map")
+    with pytest.raises(sr.ArgumentError, match="fit has no argument 'metrik'; did you mean 'metrics'"):
+        small().fit(TRAIN, metrik="map")
 
 
 @pytest.mark.parametrize("answer", [True, 1, np.True_, "stop"])
