@@ -13,9 +13,11 @@ from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError
 from swaprank.models.forest import Forest, join_forests, split_counts, split_gains
+from swaprank.models.forest_scoring import scores_by_stage
 from swaprank.models.tree_text import tree_text
 from swaprank.objectives.objective import Objective
 from swaprank.rankers.base_model import base_model
+from swaprank.rankers.parameter_checks import Bounds, check_parameter
 from swaprank.rankers.ranker import FitRequest, Ranker
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
 from swaprank.trees.boosting import Booster, TreeRules, make_forest
@@ -115,15 +117,13 @@ class TreeRanker(Ranker):
         return super().predict(X) if n_trees is None else self.predict_stage(X, n_trees)
 
     def staged_predict(self, X: Any, every: int = 1) -> Iterator[tuple[int, Floats]]:
-        """The number of trees and the scores after every `every` trees."""
+        """The number of trees and the scores after every `every` trees; each tree is visited once."""
+        check_parameter("every", every, Bounds(True, 1, 2**62))
         features = self._features_of(X)
         counts = range(every, self.n_trees_ + 1, every)
-        at_once = max(1, _STAGED_SCORES // max(1, len(features)))
-        for first in range(0, len(counts), at_once):
-            stages = counts[first : first + at_once]
-            scores = self.model_.staged_scores(features, stages, self.n_threads)
-            for count, stage in zip(stages, scores, strict=True):
-                yield count, self._plus_base_score(stage, X)
+        n_at_once = max(1, _STAGED_SCORES // max(1, len(features)))
+        for count, scores in scores_by_stage(self.model_, features, counts, n_at_once, self.n_threads):
+            yield count, self._plus_base_score(scores, X)
 
     def importances(self, kind: Literal["gain", "splits"] = "gain") -> dict[str, float]:
         """Total gain or number of splits of each feature, the most important first."""
