@@ -55,6 +55,8 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     """The parameter that limits the number of rounds."""
     objective_parameters: ClassVar[tuple[str, ...]] = ()
     """Parameters of the default objective; an objective that is given as an instance has its own."""
+    by_round: ClassVar[tuple[str, ...]] = ()
+    """Parameters that may also be a sequence of numbers, one per round; the last one is kept for all later rounds."""
     tuning_ranges: ClassVar[Mapping[str, Any]] = {}
     """What `tune` searches by default: (low, high), or a list of values. The defaults lie within."""
     tuning_fixed: ClassVar[Mapping[str, Any]] = {}

@@ -32,7 +32,6 @@ class TreeRules:
     """How trees are grown; see the rankers' parameters of the same names."""
 
     n_leaves: int
-    learning_rate: float
     min_docs_in_leaf: int
     l2: float
     min_gain: float
@@ -64,7 +63,7 @@ class Booster:
         self.sample_blocks = np.empty((len(self.bins.blocks), 0, BLOCK), np.uint8)
         """Bins of a small sample's documents."""
 
-    def add_tree(self, objective: BoundObjective, number: int) -> Forest:
+    def add_tree(self, objective: BoundObjective, number: int, learning_rate: float) -> Forest:
         """Grow a tree on the objective's gradients and add its leaf values to the scores."""
         rules = self.rules
         rng = np.random.default_rng((self.random_state, number))
@@ -95,7 +94,7 @@ class Booster:
             blocks = self._copy_sample(sample.n_rows) if copy else self.bins.blocks
             n_leaves = self._grow(blocks, columns, sample.n_rows, limits, tree)
         values, counts = fit_leaves(
-            self.bins.blocks, tree, n_leaves, self.grad, self.hess, self.taken, rules.l2, rules.learning_rate,
+            self.bins.blocks, tree, n_leaves, self.grad, self.hess, self.taken, rules.l2, learning_rate,
             self.n_threads, self.leaf_of, self.scores,
         )  # fmt: skip
         return self._as_forest(tree, n_leaves, values, counts, unit)
