@@ -79,6 +79,17 @@ class MissingExtraError(SwaprankError, ImportError):
     """
 
 
+class PrecisionWarning(UserWarning):
+    """A column of features that loses most of its values in single precision, in which features are stored.
+
+    >>> import warnings, swaprank as sr
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     data = sr.Dataset([[1.7e9], [1.7e9 + 1], [1.7e9 + 2]], [0, 1, 2], qid=[1, 1, 1])
+    >>> print(str(caught[0].message).partition(",")[2].partition(".")[0].strip())
+    column 0: 3 distinct values become 1 in single precision (float32), in which features are stored
+    """
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The end of an error message about an unknown word: the most similar known word, or all known words."""
     names = sorted(known)

@@ -31,7 +31,8 @@ class Dataset:
 
     Args:
         X: Documents x features: an array, nested lists, a scipy.sparse matrix, or a pandas, Polars or Arrow table, of
-            which all columns are features. NaN, null and masked values are missing values.
+            which all columns are features. NaN, null and masked values are missing values. Values are stored as
+            float32; a PrecisionWarning names columns that lose most of their distinct values, such as time stamps.
         y: Labels, one per row: any finite numbers, larger is better.
         qid: Query ids, one per row: integers of any size, or text.
         sample_weight: Training weights, one per row, 0 or more.
@@ -75,7 +76,7 @@ class Dataset:
         pairs: Any = None,
         feature_names: Sequence[str] | None = None,
     ) -> None:
-        features, names = features_and_names(X)
+        features, names = features_and_names(X, feature_names)
         n_rows, n_features = features.shape
         labels = _column("y", y, n_rows)
         grouping = group_rows(qid, n_rows)
