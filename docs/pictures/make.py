@@ -73,6 +73,14 @@ def draw_learning() -> None:
     draw_chart(Chart("NDCG@10 after every tree", "trees", "NDCG@10", lines), HERE / "learning.svg")
 
 
+def draw_contributions() -> None:
+    """The summary plot of docs/from_lightgbm.md."""
+    train, test = sr.datasets.random_search((300, 60), n_documents=25, random_state=0)
+    ranker = sr.LambdaMART("ndcg@20", n_trees=100, n_leaves=15).fit(train)
+    axes = ranker.plot_contributions(test, n_features=10)
+    axes.figure.savefig(HERE / "contributions.png", dpi=160)  # thousands of points would make a large SVG
+
+
 def draw_instruments() -> None:
     """The pictures of docs/instruments.md."""
     train, vali, test = sr.datasets.random_polynomial((1000, 200, 100), n_features=20, levels=5, random_state=0)
@@ -117,6 +125,7 @@ def draw_indicators() -> None:
 if __name__ == "__main__":
     draw_forces()
     draw_learning()
+    draw_contributions()
     draw_instruments()
     draw_indicators()
     draw_chart(smoothrank_line.run(Settings(), print).chart, HERE / "smoothing_line.svg")

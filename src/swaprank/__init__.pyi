@@ -18,6 +18,7 @@ from .errors import MetricError as MetricError
 from .errors import MissingExtraError as MissingExtraError
 from .errors import ModelFileError as ModelFileError
 from .errors import ParameterError as ParameterError
+from .errors import PrecisionWarning as PrecisionWarning
 from .errors import SwaprankError as SwaprankError
 from .evaluation.compare import Comparison as Comparison
 from .evaluation.compare import Difference as Difference

@@ -90,6 +90,17 @@ class MissingExtraError(SwaprankError, ImportError):
     """
 
 
+class PrecisionWarning(UserWarning):
+    """A column of features that loses most of its values in single precision, in which features are stored.
+
+    >>> import warnings, swaprank as sr
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     data = sr.Dataset([[1.7e9], [1.7e9 + 1], [1.7e9 + 2]], [0, 1, 2], qid=[1, 1, 1])
+    >>> print(str(caught[0].message).partition(",")[2].partition(".")[0].strip())
+    column 0: 3 distinct values become 1 in single precision (float32), in which features are stored
+    """
+
+
 _LISTED = 40
 """Names that an error message lists at most."""
 

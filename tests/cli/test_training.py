@@ -219,3 +219,18 @@ def test_bad_usage_ends_with_2_and_leaves_nothing_behind(
     assert message in failed.err
     assert "Traceback" not in failed.err
     assert not (folder / "x").exists()
+
+
+def test_a_column_that_single_precision_merges_is_noted(tmp_path: Path) -> None:
+    rows = [f"{at % 2} qid:{at // 10} 1:{at / 7:.3f} 2:{1_700_000_000 + at}\n" for at in range(60)]
+    (tmp_path / "train.txt").write_text("".join(rows))
+    arguments = ("train", "train.txt", "--ranker", "mart", "--set", "n_trees=1", "-o", "model.swaprank")
+    told = here(*arguments, folder=tmp_path)
+    assert told.code == 0
+    assert told.err.startswith(
+        "warning: train.txt, first 60 documents, column '2': 60 distinct values become 1 in single precision"
+    )
+    assert told.err.count("\n") == 1
+    assert here(*arguments, "--quiet", folder=tmp_path).err == ""
+    predicted = here("predict", "model.swaprank", "train.txt", "-o", "scores.txt", folder=tmp_path)
+    assert predicted.err == told.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +14,11 @@ from hypothesis import strategies as st
 from swaprank.errors import DataError, SwaprankError
 from swaprank.models import forest_scoring
 from swaprank.models.forest import single_leaf
-from swaprank.models.forest_scoring import score, staged_scores
+from swaprank.models.forest_scoring import Layout, score, score_documents, scores_by_stage, staged_scores
 from tests.models.random_forests import naive_scores, random_documents, random_forest
+
+_TREE_LEAVES = Layout._fields.index("tree_leaves")
+"""Where `score_documents` takes the leaves of its trees."""
 
 
 @settings(deadline=None)
@@ -79,6 +83,31 @@ def test_stages_are_scores_of_the_first_trees() -> None:
         assert stage.tolist() == naive_scores(forest, X, n_trees).tolist()
         assert score(forest, X, n_trees=n_trees).tolist() == stage.tolist()
         assert score(forest.truncated(n_trees), X).tolist() == stage.tolist()
+
+
+@pytest.mark.parametrize("n_at_once", [1, 3, 700])
+@pytest.mark.parametrize("every", [1, 7])
+def test_stages_in_several_passes_visit_every_tree_once(
+    monkeypatch: pytest.MonkeyPatch, n_at_once: int, every: int
+) -> None:
+    rng = np.random.default_rng(10)
+    forest, X = random_forest(rng, [5] * 600), random_documents(rng, 30)
+    counts = range(every, 601, every)
+    expected = staged_scores(forest, X, counts)
+    visited: list[int] = []
+
+    def counted(*arguments: Any) -> None:
+        visited.append(len(arguments[_TREE_LEAVES]) - 1)
+        score_documents(*arguments)
+
+    monkeypatch.setattr(forest_scoring, "score_documents", counted)
+    for (n_trees, scores), count, stage in zip(
+        scores_by_stage(forest, X, counts, n_at_once, 1), counts, expected, strict=True
+    ):
+        assert n_trees == count
+        assert scores.tolist() == stage.tolist()
+        scores[:] = np.nan
+    assert sum(visited) == counts[-1]
 
 
 @pytest.mark.parametrize("counts", [[], [-1], [4], [1, 1], [2, 1]])

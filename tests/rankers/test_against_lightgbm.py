@@ -49,3 +49,33 @@ def test_first_trees_are_lightgbms(metric: str) -> None:
         mine = sorted(zip(ours.model_.feature[nodes], np.floor(ours.model_.threshold[nodes]), strict=True))
         assert mine == theirs
     np.testing.assert_allclose(ours.predict(X), booster.predict(X), atol=1e-5)
+
+
+def test_leaves_refitted_values_and_rates_by_round_are_lightgbms() -> None:
+    old, new = sr.datasets.random_net((200, 100), n_features=4, n_documents=20, levels=5, random_state=2)
+    X, others = (np.round(made.features * 20).astype(np.float32) for made in (old, new))
+    data, more = (
+        sr.Dataset(rows, made.labels, qid=np.repeat(made.qids, np.diff(made.indptr)))
+        for rows, made in ((X, old), (others, new))
+    )
+    rates = [0.4, 0.3, 0.2, 0.1, 0.1]
+    ours = sr.MART(n_trees=5, n_leaves=7, learning_rate=rates[:4]).fit(data)
+    options = {"objective": "regression", "num_leaves": 7, "min_data_in_leaf": 20, "verbose": -1, "max_bin": 255,
+               "min_sum_hessian_in_leaf": 1e-9, "boost_from_average": False, "num_threads": 2}  # fmt: skip
+    theirs = lgb.train(
+        options,
+        lgb.Dataset(X, old.labels, params={"min_data_in_bin": 1}),
+        num_boost_round=5,
+        callbacks=[lgb.reset_parameter(learning_rate=rates)],
+    )
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=1e-6)
+
+    leaves, their_leaves = ours.apply(more), theirs.predict(others, pred_leaf=True)
+    assert leaves.shape == their_leaves.shape == (len(more), 5)
+    for tree in range(5):
+        pairs = set(zip(leaves[:, tree].tolist(), their_leaves[:, tree].tolist(), strict=True))
+        assert len(pairs) == len(set(leaves[:, tree].tolist())) == 7
+
+    for decay_rate in (0.0, 0.9):
+        refitted = theirs.refit(others, new.labels, decay_rate=decay_rate)
+        np.testing.assert_allclose(ours.refit(more, decay_rate=decay_rate).predict(X), refitted.predict(X), atol=1e-5)

@@ -13,10 +13,12 @@ from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.exceptions import NotFittedError
 
 import swaprank as sr
+from swaprank.registry import make_ranker
 from swaprank.trees import boosting
 from swaprank.trees.binning import make_bins
 from swaprank.trees.document_sampling import draw_sample
 from tests.interruption import interrupted_fit, pressed_after_the_first_round, pressed_at_call
+from tests.models.random_forests import walk
 
 TRAIN, VALI, TEST = sr.datasets.random_net((120, 40, 40), n_features=8, n_documents=25, levels=5, random_state=0)
 
@@ -91,6 +93,9 @@ def test_staged_scores_are_the_same_however_many_stages_are_computed_at_once(mon
     assert list(expected) == list(range(2, ranker.n_trees_ + 1, 2))
     monkeypatch.setattr("swaprank.rankers.tree_ranker._STAGED_SCORES", 3 * len(TEST))
     assert {count: scores.tolist() for count, scores in ranker.staged_predict(TEST, every=2)} == expected
+    assert expected == {count: ranker.predict(TEST, n_trees=count).tolist() for count in expected}
+    with pytest.raises(sr.ParameterError, match="every must be a whole number from 1; found 0"):
+        next(ranker.staged_predict(TEST, every=0))
 
 
 def test_a_callback_sees_every_round_and_can_stop() -> None:
@@ -348,3 +353,52 @@ def test_permutation_importances_start_from_the_base_scores() -> None:
     ranker = small().fit(TRAIN)
     assert set(ranker.permutation_importances(data, n_repeats=1).values()) == {0.0}
     assert max(ranker.permutation_importances(TEST, n_repeats=1).values()) > 0.01
+
+
+def test_learning_rates_by_round_equal_a_training_for_each_rate(tmp_path: Path) -> None:
+    by_round = small(n_trees=5, learning_rate=[0.4, 0.2, 0.05]).fit(TRAIN)
+    one = small(n_trees=1, learning_rate=0.4).fit(TRAIN)
+    two = small(n_trees=1, learning_rate=0.2).fit(TRAIN, base=one)
+    all_five = small(n_trees=3, learning_rate=0.05).fit(TRAIN, base=two)
+    np.testing.assert_array_equal(by_round.predict(TEST), all_five.predict(TEST))
+    assert not np.array_equal(by_round.predict(TEST), small(n_trees=5, learning_rate=0.4).fit(TRAIN).predict(TEST))
+    # A training that continues another one counts its own rounds.
+    continued = small(n_trees=2, learning_rate=np.array([0.2, 0.05])).fit(TRAIN, base=one)
+    np.testing.assert_array_equal(continued.predict(TEST), by_round.predict(TEST, n_trees=3))
+
+    by_round.save(tmp_path / "by_round.swaprank")
+    again: Any = sr.load(tmp_path / "by_round.swaprank")
+    assert again.learning_rate == (0.4, 0.2, 0.05)
+    for copied in (clone(by_round), clone(again), make_ranker("lambdamart", ["learning_rate=(0.4,0.2,0.05)"])):
+        copied.set_params(n_trees=5, n_leaves=8)
+        np.testing.assert_array_equal(copied.fit(TRAIN).predict(TEST), by_round.predict(TEST))
+
+
+@pytest.mark.parametrize(
+    ("rates", "message"),
+    [((), "one per round; found none"), ((0.1, 0.0), "above 0; found 0.0"), ((0.1, "x"), "above 0; found 'x'"),
+     (np.ones((2, 2)), "above 0; found array"), ("0.1", "above 0; found '0.1'")],
+    ids=str,
+)  # fmt: skip
+def test_wrong_learning_rates(rates: Any, message: str) -> None:
+    with pytest.raises(sr.ParameterError, match=f"learning_rate must be a number.*{message}"):
+        small(learning_rate=rates).fit(TRAIN)
+
+
+def test_nets_take_one_learning_rate() -> None:
+    with pytest.raises(sr.ParameterError, match=r"learning_rate must be a number above 0; found \(0\.1, 0\.2\)"):
+        sr.RankNet(learning_rate=(0.1, 0.2)).fit(TRAIN)  # type: ignore[arg-type]
+
+
+def test_leaves_are_those_of_a_walk_down_the_trees() -> None:
+    X = TEST.features.copy()
+    X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
+    ranker = small(max_depth=3).fit(TRAIN)
+    leaves = ranker.apply(X)
+    assert leaves.tolist() == [[walk(ranker.model_, tree, x) for tree in range(ranker.n_trees_)] for x in X]
+    values = ranker.model_.leaf_value[leaves + ranker.model_.tree_leaves[:-1]]
+    np.testing.assert_allclose(values.sum(axis=1), ranker.predict(X), rtol=1e-12)
+    np.testing.assert_array_equal(ranker.apply(sr.Dataset(X, TEST.labels, qid=np.arange(len(X)))), leaves)
+    assert small(n_trees=0).fit(TRAIN).apply(TEST).shape == (len(TEST), 0)
+    with pytest.raises(NotFittedError):
+        small().apply(TEST)

@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 from swaprank.reading.letor import read_letor
 from tests.reading.naive_letor import single
 
+# Numbers that are close together on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore::swaprank.errors.PrecisionWarning")
+
 NASTY = [
     "0", "-0", "+0", "1", "+1", "-1", "1.", ".5", "-.5", "+.5e1", "00012", "1e5", "1E5", "1e+5", "1e-5", "-1.5E-3",
     "0.1", "0.10000000000000001", "0.1000000000000000055511151231257827", "0.30000001192092896", "123456789",

@@ -28,15 +28,17 @@ class Fixed(BoundObjective):
 
 def rules(**changes: float | None) -> TreeRules:
     standard: dict[str, float | None] = {
-        "n_leaves": 8, "learning_rate": 1.0, "min_docs_in_leaf": 1, "l2": 0.0, "min_gain": 0.0, "max_depth": None,
+        "n_leaves": 8, "min_docs_in_leaf": 1, "l2": 0.0, "min_gain": 0.0, "max_depth": None,
         "max_bins": 255, "feature_fraction": 1.0, "query_fraction": 1.0, "document_fraction": 1.0,
     }  # fmt: skip
     return TreeRules(**(standard | changes))  # type: ignore[arg-type]
 
 
-def grown(X: AnyArray, grad: Floats, hess: Floats, n_threads: int = 2, **changes: float | None) -> Forest:
+def grown(
+    X: AnyArray, grad: Floats, hess: Floats, n_threads: int = 2, learning_rate: float = 1.0, **changes: float | None
+) -> Forest:
     data = sr.Dataset(X, np.zeros(len(X)), qid=np.arange(len(X)) // 4)
-    return Booster(data, np.zeros(len(X)), rules(**changes), 0, n_threads).add_tree(Fixed(grad, hess), 1)
+    return Booster(data, np.zeros(len(X)), rules(**changes), 0, n_threads).add_tree(Fixed(grad, hess), 1, learning_rate)
 
 
 def random_problem(seed: int, n: int = 300, d: int = 5, missing: float = 0.1) -> tuple[Features, Floats, Floats]:

@@ -37,7 +37,8 @@ class Dataset:
 
     Args:
         X: Documents x features: an array, nested lists, a scipy.sparse matrix, or a pandas, Polars or Arrow table, of
-            which all columns are features. NaN, null and masked values are missing values.
+            which all columns are features. NaN, null and masked values are missing values. Values are stored as
+            float32; a PrecisionWarning names columns that lose most of their distinct values, such as time stamps.
         y: Labels, one per row: any finite numbers, larger is better.
         qid: Query ids, one per row: integers of any size, or text.
         group: Instead of qid: the number of rows of each query, if the rows are grouped, as for LightGBM and XGBoost.
@@ -91,7 +92,7 @@ class Dataset:
         check_arguments(unknown, _ARGUMENTS, "Dataset")
         if y is None:
             raise DataError("y is missing: one label per row of X.")
-        features, names = features_and_names(X)
+        features, names = features_and_names(X, called=feature_names)
         n_rows, n_features = features.shape
         labels = number_column("y", y, n_rows)
         if (qid is None) == (group is None):

@@ -9,6 +9,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Features, row_blocks
 from swaprank.data.matching import matching_columns
+from swaprank.data.precision import Merged, count_merged, sampled_rows, suspicious_columns, warn_of_merged
 from swaprank.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
@@ -137,7 +138,10 @@ def _check_distinct(names: list[str]) -> None:
 
 def _features(table: nw.DataFrame[Any], names: list[str], *, every: bool, huge_is_missing: bool) -> Features:
     """Copy columns into one float32 matrix, in blocks of rows, so that no float64 copy of a column is made."""
-    X = np.empty((len(table), len(names)), np.float32)
+    import narwhals as nw
+
+    exact = (nw.Float32, nw.Boolean, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16)
+    X, found = np.empty((len(table), len(names)), np.float32), list[Merged]()
     for k, name in enumerate(names):
         column = table[name]
         if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
@@ -147,7 +151,21 @@ def _features(table: nw.DataFrame[Any], names: list[str], *, every: bool, huge_i
             )
         for rows in row_blocks(len(table), 65_536):
             X[rows, k] = _with_nan(column[rows], huge_is_missing)
+        lost = None if column.dtype in exact else _merged(column, X[:, k])
+        found += [] if lost is None else [lost]
+    warn_of_merged(found, "")
     return X
+
+
+def _merged(column: nw.Series[Any], kept: Features) -> Merged | None:
+    """What single precision loses of a column, if it is much."""
+    import narwhals as nw
+
+    rows = sampled_rows(len(kept))
+    name, sample = f"'{column.name}'", column.gather_every(rows.step).cast(nw.Float64).to_numpy()
+    if not suspicious_columns(sample, kept[rows]) or count_merged(name, sample, kept[rows]) is None:
+        return None
+    return count_merged(name, column.cast(nw.Float64).to_numpy(), kept)
 
 
 def _example(column: nw.Series[Any]) -> str:

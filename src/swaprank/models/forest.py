@@ -142,11 +142,23 @@ class Forest(Model):
         >>> single_leaf(0.5, n_features=3, n_documents=10).truncated(0).n_trees
         0
         """
-        if not 0 <= n_trees <= self.n_trees:
-            raise SwaprankError(f"n_trees must be from 0 to {self.n_trees}; found {n_trees}.")
-        nodes, leaves = int(self.tree_nodes[n_trees]), int(self.tree_leaves[n_trees])
-        ends = {"tree": n_trees + 1, "node": nodes, "leaf": leaves}
-        return replace(self, **{name: getattr(self, name)[: ends[whose]] for name, (_, whose) in ARRAYS.items()})
+        return self.part(0, n_trees)
+
+    def part(self, first: int, last: int) -> Forest:
+        """A forest of the trees from first to last, without the last; its arrays are views.
+
+        >>> from swaprank.models.forest import join_forests, single_leaf
+        >>> join_forests(single_leaf(0.5, 3, 10), single_leaf(-0.25, 3, 10)).part(1, 2).leaf_value.tolist()
+        [-0.25]
+        """
+        if not 0 <= first <= last <= self.n_trees:
+            raise SwaprankError(f"n_trees must be from {first} to {self.n_trees}; found {last}.")
+        if last - first == self.n_trees:
+            return self
+        nodes, leaves = self.tree_nodes[first : last + 1], self.tree_leaves[first : last + 1]
+        within = {"node": slice(nodes[0], nodes[-1]), "leaf": slice(leaves[0], leaves[-1])}
+        parts = {name: getattr(self, name)[within[whose]] for name, (_, whose) in ARRAYS.items() if whose in within}
+        return replace(self, tree_nodes=nodes - nodes[0], tree_leaves=leaves - leaves[0], **parts)
 
 
 ARRAYS: dict[str, tuple[type[np.generic], str]] = {

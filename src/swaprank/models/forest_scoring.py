@@ -12,7 +12,7 @@ has one step for every word in which it clears bits. For trees below about a hun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -91,13 +91,19 @@ def score(forest: Forest, X: Features, n_trees: int | None = None, n_threads: in
         n_trees = forest.n_trees
     elif not 0 <= n_trees <= forest.n_trees:
         raise SwaprankError(f"n_trees must be from 0 to {forest.n_trees}, found {n_trees}.")
-    return _scores(forest, X, np.array([n_trees]), n_trees, n_threads).reshape(-1)
+    return _scores(forest, X, np.array([n_trees]), n_threads, None).reshape(-1)
 
 
 def staged_scores(
-    forest: Forest, X: Features, tree_counts: Sequence[int] | Ints, n_threads: int | None = None
+    forest: Forest,
+    X: Features,
+    tree_counts: Sequence[int] | Ints,
+    n_threads: int | None = None,
+    start: Floats | None = None,
 ) -> Floats:
     """The scores after each of the given numbers of trees, in ascending order: one row per number, in one pass.
+
+    If `start` is given, the trees continue from these scores of the documents instead of the base score.
 
     >>> import numpy as np
     >>> from swaprank.models.forest import join_forests, single_leaf
@@ -109,19 +115,45 @@ def staged_scores(
     counts = np.asarray(tree_counts, np.int64)
     if len(counts) == 0 or counts[0] < 0 or counts[-1] > forest.n_trees or (counts[1:] <= counts[:-1]).any():
         raise SwaprankError(f"tree_counts must ascend from 0 to at most {forest.n_trees}, found {counts.tolist()}.")
-    return _scores(forest, X, counts, int(counts[-1]), n_threads)
+    return _scores(forest, X, counts, n_threads, start)
 
 
-def _scores(forest: Forest, X: Features, tree_counts: Ints, n_trees: int, n_threads: int | None) -> Floats:
+def scores_by_stage(
+    forest: Forest, X: Features, tree_counts: Sequence[int], n_at_once: int, n_threads: int | None = None
+) -> Iterator[tuple[int, Floats]]:
+    """Each number of trees with the scores after them, as `staged_scores`, but with few stages in memory at a time.
+
+    Every pass computes `n_at_once` stages and continues from the last scores of the pass before, so that each tree is
+    visited once.
+
+    >>> import numpy as np
+    >>> from swaprank.models.forest import join_forests, single_leaf
+    >>> from swaprank.models.forest_scoring import scores_by_stage
+    >>> forest = join_forests(single_leaf(0.5, 3, 10), single_leaf(-0.25, 3, 10))
+    >>> [(count, scores.tolist()) for count, scores in scores_by_stage(forest, np.zeros((1, 3), np.float32), [1, 2], 1)]
+    [(1, [0.5]), (2, [0.25])]
+    """
+    done, last = 0, None
+    for first in range(0, len(tree_counts), n_at_once):
+        counts = tree_counts[first : first + n_at_once]
+        stages = staged_scores(forest.part(done, counts[-1]), X, [count - done for count in counts], n_threads, last)
+        # A copy, because the caller may change what it is given.
+        done, last = counts[-1], stages[-1].copy()
+        yield from zip(counts, stages, strict=True)
+
+
+def _scores(forest: Forest, X: Features, tree_counts: Ints, n_threads: int | None, start: Floats | None) -> Floats:
     if X.ndim != 2 or X.shape[1] != forest.n_features:
         raise DataError(f"the trees have {forest.n_features} features, but X has the shape {X.shape}.")
     layout = _layouts.get(forest)
     if layout is None:
         layout = _layouts[forest] = make_layout(forest)
     scores = np.empty((len(tree_counts), len(X)))
-    chunks = row_chunks(len(X), min(thread_count(n_threads), len(X) * n_trees // _MIN_VISITS_PER_THREAD))
+    scores[-1] = forest.base_score if start is None else start
+    visits = len(X) * int(tree_counts[-1])
+    chunks = row_chunks(len(X), min(thread_count(n_threads), visits // _MIN_VISITS_PER_THREAD))
     common = (*layout, read_only(X))
-    run_in_threads(score_documents, [(*common, a, b, forest.base_score, tree_counts, scores) for a, b in chunks])
+    run_in_threads(score_documents, [(*common, a, b, tree_counts, scores) for a, b in chunks])
     return scores
 
 
@@ -313,12 +345,12 @@ def score_documents(
     X: Features,
     start: int,
     stop: int,
-    base_score: float,
     tree_counts: Ints,
     scores: Floats,
 ) -> None:
     """Score the documents from start to stop after each of the numbers of trees, which are ascending.
 
+    scores: One row per number of trees. The last row holds the scores to start from, until it is overwritten.
     The layout is passed as separate arrays: Numba takes several microseconds per call to unpack a tuple of arrays.
     """
     lists = (list_feature, list_missing_right, list_steps, threshold, word, mask)
@@ -331,10 +363,10 @@ def score_documents(
     values = np.empty(LANES, np.float32)
     totals = np.empty((_CHUNK_DOCUMENTS // LANES, LANES))
     for chunk in range(start, stop, _CHUNK_DOCUMENTS):
-        totals[:] = base_score
         chunk_stop = min(stop, chunk + _CHUNK_DOCUMENTS)
+        totals.reshape(-1)[: chunk_stop - chunk] = scores[-1, chunk:chunk_stop]
         if tree_counts[0] == 0:
-            scores[0, chunk:chunk_stop] = base_score
+            scores[0, chunk:chunk_stop] = scores[-1, chunk:chunk_stop]
         for block in range(len(layout.block_trees) - 1):
             first_tree = layout.block_trees[block]
             if first_tree >= tree_counts[-1]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, final
 
 from swaprank.errors import ParameterError
@@ -37,7 +37,8 @@ class LambdaMART(TreeRanker):
             instance, such as SmoothBoostingObjective(metric, smoothing_factor=0.3) or a CustomObjective.
         n_trees: Maximum number of trees.
         n_leaves: Maximum number of leaves per tree.
-        learning_rate: Shrinkage: each leaf value is multiplied by it.
+        learning_rate: Shrinkage: each leaf value is multiplied by it. A sequence has one for each round of this
+            training, and the last one is kept for all later rounds.
         min_docs_in_leaf: Minimum number of documents per leaf. It is reduced in proportion if splits are found on a
             fraction of the queries or documents.
         l2: L2 regularization: added to the hessian of each leaf.
@@ -80,7 +81,7 @@ class LambdaMART(TreeRanker):
         objective: TreeObjective | Objective = "lambda",
         n_trees: int = 300,
         n_leaves: int = 31,
-        learning_rate: float = 0.1,
+        learning_rate: float | Sequence[float] = 0.1,
         min_docs_in_leaf: int = 20,
         l2: float = 0.0,
         min_gain: float = 0.0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, cast, final
 
 from swaprank.metrics.metric import Metric
@@ -43,7 +43,7 @@ class MART(TreeRanker):
         metric: str | Metric = "ndcg@10",
         n_trees: int = 300,
         n_leaves: int = 31,
-        learning_rate: float = 0.1,
+        learning_rate: float | Sequence[float] = 0.1,
         min_docs_in_leaf: int = 20,
         l2: float = 0.0,
         min_gain: float = 0.0,

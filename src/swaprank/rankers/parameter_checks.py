@@ -61,15 +61,24 @@ def check_parameters(ranker: Any) -> None:
     for name, value in ranker.get_params(deep=False).items():
         if name == "random_state" and isinstance(value, np.random.RandomState | np.random.Generator):
             continue
-        if name in BOUNDS:
+        if name in ranker.by_round and _is_sequence(value):
+            if len(value) == 0:
+                raise ParameterError(f"{name} must be a number or a sequence of numbers, one per round; found none.")
+            for number in value:
+                check_parameter(name, number, BOUNDS[name])
+        elif name in BOUNDS:
             check_parameter(name, value, BOUNDS[name])
         elif name in BOUNDS_OF_EACH:
-            if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray) or np.ndim(value) == 0:
+            if not _is_sequence(value):
                 raise ParameterError(f"{name} must be a tuple of numbers, such as (10,); found {value!r}.")
             for number in value:
                 check_parameter(name, number, BOUNDS_OF_EACH[name])
         elif name in FLAGS and not isinstance(value, bool):
             raise ParameterError(f"{name} must be True or False; found {value!r}.")
+
+
+def _is_sequence(value: Any) -> bool:
+    return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) and np.ndim(value) > 0
 
 
 def check_parameter(name: str, value: Any, bounds: Bounds) -> None:

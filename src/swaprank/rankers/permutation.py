@@ -17,15 +17,19 @@ def permutation_importances(
     """The mean fall of the metric when one feature is shuffled over all rows, the most important feature first."""
     bound = bind_metric(metric, data)
     rng = np.random.default_rng(random_state)
-    X, base = data.features.copy(), 0.0 if data.base_score is None else data.base_score
-    unshuffled = bound.mean(data.by_query(ranker.predict(X) + base))
+    X, base = np.array(ranker._features_of(data)), 0.0 if data.base_score is None else data.base_score
+
+    def measured() -> float:
+        return bound.mean(data.by_query(ranker.predict(X) + base), n_threads=ranker.n_threads)
+
+    unshuffled = measured()
     falls = {}
-    for f, name in enumerate(data.feature_names):
+    for f, name in enumerate(ranker.feature_names_in_):
         original = X[:, f].copy()
         values = []
         for _ in range(n_repeats):
             X[:, f] = rng.permutation(original)
-            values.append(bound.mean(data.by_query(ranker.predict(X) + base)))
+            values.append(measured())
         X[:, f] = original
-        falls[name] = unshuffled - float(np.mean(values))
+        falls[str(name)] = unshuffled - float(np.mean(values))
     return dict(sorted(falls.items(), key=lambda item: -item[1]))

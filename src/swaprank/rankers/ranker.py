@@ -65,6 +65,8 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     """The parameter that limits the number of rounds."""
     objective_parameters: ClassVar[tuple[str, ...]] = ()
     """Parameters of the default objective; an objective that is given as an instance has its own."""
+    by_round: ClassVar[tuple[str, ...]] = ()
+    """Parameters that may also be a sequence of numbers, one per round; the last one is kept for all later rounds."""
     tuning_ranges: ClassVar[Mapping[str, Any]] = {}
     """What `tune` searches by default: (low, high), or a list of values. The defaults lie within."""
     tuning_fixed: ClassVar[Mapping[str, Any]] = {}
@@ -205,6 +207,33 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         shares = self.model_.contributions(features, self.n_threads)
         shares[:, -1] = self._plus_base_score(shares[:, -1], X)
         return shares
+
+    def plot_contributions(self, X: Any, *, n_features: int = 15, axes: Any = None) -> Any:
+        """A summary plot of `contributions`, as of SHAP values: one row per feature, one point per row of X.
+
+        The features with the largest mean absolute contributions are drawn. The color is the value of the feature: blue
+        is low, red is high, grey is missing. Needs Matplotlib.
+
+        Args:
+            X: A data set or matrix.
+            n_features: How many features are drawn at most.
+            axes: Matplotlib axes to draw on. If None, those of a new figure.
+
+        Returns:
+            The axes, whose `figure` can be saved.
+
+        >>> import swaprank as sr
+        >>> train, test = sr.datasets.random_search((50, 20), n_documents=10, random_state=0)
+        >>> axes = sr.LambdaMART(n_trees=20, n_leaves=7).fit(train).plot_contributions(test, n_features=3)
+        >>> [label.get_text() for label in axes.get_yticklabels()]
+        ['title_match', 'match', 'authority']
+        """
+        from swaprank.rankers.contribution_plot import plot_contributions
+        from swaprank.rendering.figures import check_drawing
+
+        check_drawing()
+        shares = self.contributions(X)[:, :-1]
+        return plot_contributions(shares, self._features_of(X), self.feature_names_in_, n_features, axes)
 
     @property
     def size_(self) -> str:

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError
 from swaprank.models.forest import Forest, join_forests, split_counts, split_gains
+from swaprank.models.forest_scoring import scores_by_stage
 from swaprank.models.tree_text import tree_text
+from swaprank.models.tree_walk import find_leaves
 from swaprank.objectives.objective import Objective
 from swaprank.rankers.base_model import base_model
+from swaprank.rankers.given_data import as_dataset
+from swaprank.rankers.parameter_checks import Bounds, check_parameter, check_parameters
 from swaprank.rankers.ranker import FitRequest, Ranker
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
 from swaprank.trees.boosting import Booster, TreeRules, make_forest
+from swaprank.trees.refitting import refitted_values
 from swaprank.trees.routing import add_tree_scores
 
 ALL_UP_TO, DOCUMENTS_BEYOND, QUERIES_BEYOND = 100_000, 0.3, 0.5
@@ -44,8 +51,11 @@ class TreeRanker(Ranker):
     round_name: ClassVar[str] = "tree"
     rounds_parameter: ClassVar[str | None] = "n_trees"
     tuning_fixed: ClassVar[Mapping[str, Any]] = {"n_trees": 2000, "early_stopping_rounds": 50}
+    by_round: ClassVar[tuple[str, ...]] = ("learning_rate",)
     model_: Forest
     n_trees: int
+    learning_rate: float | Sequence[float]
+    l2: float
     query_fraction: float | None
     document_fraction: float | None
     early_stopping_rounds: int | None
@@ -81,6 +91,11 @@ class TreeRanker(Ranker):
         self.model_ = forest if start is None else join_forests(start, forest)
         self.history_ = measured.history
 
+    def _learning_rate(self, number: int) -> float:
+        """The learning rate of a round of this training, from 1; the last one of a sequence is kept for all later."""
+        rates = np.atleast_1d(np.asarray(self.learning_rate, np.float64))
+        return float(rates[min(number, len(rates)) - 1])
+
     def _rules(self, n_documents: int) -> TreeRules:
         rules = TreeRules(**{name: getattr(self, name) for name in TreeRules.__dataclass_fields__})
         beyond = n_documents > ALL_UP_TO
@@ -98,7 +113,7 @@ class TreeRanker(Ranker):
         trees: list[Forest] = []
 
         def add_tree(number: int) -> None:
-            tree = booster.add_tree(objective, n_start + number)
+            tree = booster.add_tree(objective, n_start + number, self._learning_rate(number))
             trees.append(tree)
             for name, other in measured.sets.items():
                 add_tree_scores(tree, other.features, booster.n_threads, measured.scores[name])
@@ -114,15 +129,85 @@ class TreeRanker(Ranker):
         return super().predict(X) if n_trees is None else self.predict_stage(X, n_trees)
 
     def staged_predict(self, X: Any, every: int = 1) -> Iterator[tuple[int, Floats]]:
-        """The number of trees and the scores after every `every` trees."""
+        """The number of trees and the scores after every `every` trees; each tree is visited once."""
+        check_parameter("every", every, Bounds(True, 1, 2**62))
         features = self._features_of(X)
         counts = range(every, self.n_trees_ + 1, every)
-        at_once = max(1, _STAGED_SCORES // max(1, len(features)))
-        for first in range(0, len(counts), at_once):
-            stages = counts[first : first + at_once]
-            scores = self.model_.staged_scores(features, stages, self.n_threads)
-            for count, stage in zip(stages, scores, strict=True):
-                yield count, self._plus_base_score(stage, X)
+        n_at_once = max(1, _STAGED_SCORES // max(1, len(features)))
+        for count, scores in scores_by_stage(self.model_, features, counts, n_at_once, self.n_threads):
+            yield count, self._plus_base_score(scores, X)
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """The leaf that each row falls into in each tree (rows x trees), numbered from 0 within its tree.
+
+        >>> import swaprank as sr
+        >>> train, test = sr.datasets.random_net((20, 10), n_features=3, random_state=0)
+        >>> ranker = sr.MART(n_trees=2, n_leaves=4).fit(train)
+        >>> leaves = ranker.apply(test)
+        >>> leaves.shape, leaves.max()
+        ((500, 2), np.int32(3))
+        >>> first = ranker.model_.part(0, 1)
+        >>> (first.leaf_value[leaves[:, 0]] == ranker.predict(test, n_trees=1)).all()
+        np.True_
+        """
+        features = self._features_of(X)
+        leaves: NDArray[np.int32] = find_leaves(self.model_, features, self.n_threads)
+        leaves -= self.model_.tree_leaves[:-1].astype(np.int32)
+        return leaves
+
+    def refit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        sample_weight: Any = None,
+        decay_rate: float = 0.9,
+    ) -> Self:
+        """A new ranker with the same trees, and leaf values for other data.
+
+        The splits stay. Tree by tree, the value of a leaf becomes `decay_rate` x the old value + (1 - `decay_rate`) x
+        the Newton step of the documents of this data in the leaf, all of them, as in training. A leaf without documents
+        keeps its value, and so do the trees of a base ranker. This ranker does not change.
+
+        Args:
+            X: A Dataset, or a feature matrix together with y and qid.
+            y: Labels, one per row.
+            qid: Query ids, one per row.
+            group: Instead of qid: the number of rows of each query.
+            sample_weight: How much each row counts.
+            decay_rate: The share of the old values, from 0 to 1.
+
+        >>> import swaprank as sr
+        >>> last_year, this_year = sr.datasets.random_net((50, 20), n_features=5, random_state=0)
+        >>> ranker = sr.LambdaMART(n_trees=10).fit(last_year)
+        >>> again = ranker.refit(this_year, decay_rate=0.5)
+        >>> (again.model_.threshold == ranker.model_.threshold).all(), again.score(this_year) > ranker.score(this_year)
+        (np.True_, True)
+        """
+        self.check_fitted()
+        check_parameters(self)
+        check_parameter("decay_rate", decay_rate, Bounds(False, 0, 1))
+        data = as_dataset(
+            X, y, self._feature_names(), type(self).__name__, qid=qid, group=group, sample_weight=sample_weight
+        )
+        n_base = self.n_trees_ - self.best_round_
+        base, trees = self.model_.part(0, n_base), self.model_.part(n_base, self.n_trees_)
+        fitted = refitted_values(
+            trees,
+            [self._learning_rate(number) for number in range(1, trees.n_trees + 1)],
+            data,
+            np.array(data.by_query(self._plus_base_score(base.score(data.features, self.n_threads), data))),
+            self._objective().bind(data, random_state=self.random_state_, n_threads=self.n_threads),
+            float(self.l2),
+            float(decay_rate),
+            self.n_threads,
+        )
+        refitted = copy(self)
+        refitted.model_ = replace(self.model_, leaf_value=np.concatenate((base.leaf_value, fitted)))
+        refitted.history_ = {}
+        return refitted
 
     def importances(self, kind: Literal["gain", "splits"] = "gain") -> dict[str, float]:
         """Total gain or number of splits of each feature, the most important first."""

@@ -33,7 +33,6 @@ class TreeRules:
     """How trees are grown; see the rankers' parameters of the same names."""
 
     n_leaves: int
-    learning_rate: float
     min_docs_in_leaf: int
     l2: float
     min_gain: float
@@ -65,7 +64,7 @@ class Booster:
         self.sample_blocks = np.empty((len(self.bins.blocks), 0, BLOCK), np.uint8)
         """Bins of a small sample's documents."""
 
-    def add_tree(self, objective: BoundObjective, number: int) -> Forest:
+    def add_tree(self, objective: BoundObjective, number: int, learning_rate: float) -> Forest:
         """Grow a tree on the objective's gradients and add its leaf values to the scores."""
         rules = self.rules
         rng = np.random.default_rng((self.random_state, number))
@@ -97,7 +96,7 @@ class Booster:
             n_leaves = self._grow(blocks, columns, sample.n_rows, limits, tree)
         with np.errstate(over="ignore", invalid="ignore"):
             values, counts = fit_leaves(
-                self.bins.blocks, tree, n_leaves, self.grad, self.hess, self.taken, rules.l2, rules.learning_rate,
+                self.bins.blocks, tree, n_leaves, self.grad, self.hess, self.taken, rules.l2, learning_rate,
                 self.n_threads, self.leaf_of, self.scores,
             )  # fmt: skip
         if not (np.abs(values) <= LARGEST_SCORE).all():

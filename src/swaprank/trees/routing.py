@@ -40,11 +40,17 @@ def fit_leaves(
     run_strided(
         lambda c: route_rows(bins, nodes, grad, hess, taken, starts[c], leaf_of, sums[c]), len(starts), n_threads
     )
+    values, counts = newton_steps(sums, l2, learning_rate)
+    add_leaf_values(leaf_of, values, n_threads, scores)
+    return values, counts
+
+
+def newton_steps(sums: Floats, l2: float, learning_rate: float) -> tuple[Floats, Ints]:
+    """Leaf values and the number of documents per leaf, from the sums of `route_rows` for each chunk."""
     # Chunks are summed in order: the same sums for any number of threads.
     gradient, hessian, count = sums.sum(axis=0).T
     curved = hessian + l2 > 0
     values = np.where(curved, -learning_rate * gradient / np.where(curved, hessian + l2, 1.0), 0.0)
-    add_leaf_values(leaf_of, values, n_threads, scores)
     return values, count.astype(np.int64)
 
 
