@@ -73,14 +73,6 @@ def draw_learning() -> None:
     draw_chart(Chart("NDCG@10 after every tree", "trees", "NDCG@10", lines), HERE / "learning.svg")
 
 
-def draw_contributions() -> None:
-    """The summary plot of docs/from_lightgbm.md."""
-    train, test = sr.datasets.random_search((300, 60), n_documents=25, random_state=0)
-    ranker = sr.LambdaMART("ndcg@20", n_trees=100, n_leaves=15).fit(train)
-    axes = ranker.plot_contributions(test, n_features=10)
-    axes.figure.savefig(HERE / "contributions.png", dpi=160)  # thousands of points would make a large SVG
-
-
 def draw_instruments() -> None:
     """The pictures of docs/instruments.md."""
     train, vali, test = sr.datasets.random_polynomial((1000, 200, 100), n_features=20, levels=5, random_state=0)
@@ -122,12 +114,20 @@ def draw_indicators() -> None:
     write_svg("soft_ranks.svg", 640, 306, parts)
 
 
+def draw_contributions() -> None:
+    """The summary plot of docs/from_lightgbm.md."""
+    train, test = sr.datasets.random_search((300, 60), n_documents=25, random_state=0)
+    ranker = sr.LambdaMART("ndcg@20", n_trees=100, n_leaves=15).fit(train)
+    axes = ranker.plot_contributions(test, n_features=10)
+    axes.figure.savefig(HERE / "contributions.png", dpi=160)  # thousands of points would make a large SVG
+
+
 if __name__ == "__main__":
     draw_forces()
     draw_learning()
-    draw_contributions()
     draw_instruments()
     draw_indicators()
+    draw_contributions()
     draw_chart(smoothrank_line.run(Settings(), print).chart, HERE / "smoothing_line.svg")
     for folder in sys.argv[1:2]:
         draw_chart(smoothrank_annealing.run(Settings(data=Path(folder)), print).chart, HERE / "annealing.svg")

@@ -81,15 +81,6 @@ class ModelFileError(SwaprankError, ValueError):
     """
 
 
-class MissingExtraError(SwaprankError, ImportError):
-    """An optional package that is needed but not installed.
-
-    >>> import swaprank as sr
-    >>> issubclass(sr.MissingExtraError, ImportError)
-    True
-    """
-
-
 class PrecisionWarning(UserWarning):
     """A column of features that loses most of its values in single precision, in which features are stored.
 
@@ -98,6 +89,15 @@ class PrecisionWarning(UserWarning):
     ...     data = sr.Dataset([[1.7e9], [1.7e9 + 1], [1.7e9 + 2]], [0, 1, 2], qid=[1, 1, 1])
     >>> print(str(caught[0].message).partition(",")[2].partition(".")[0].strip())
     column 0: 3 distinct values become 1 in single precision (float32), in which features are stored
+    """
+
+
+class MissingExtraError(SwaprankError, ImportError):
+    """An optional package that is needed but not installed.
+
+    >>> import swaprank as sr
+    >>> issubclass(sr.MissingExtraError, ImportError)
+    True
     """
 
 

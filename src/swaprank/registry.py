@@ -67,7 +67,7 @@ def make_ranker(name: str, settings: Iterable[str] = ()) -> Ranker:
 
 
 def _value(text: str) -> Any:
-    """Numbers, tuples of numbers, true, false and none as what they mean; anything else is text."""
+    """Numbers, tuples and lists of numbers, true, false and none as what they mean; anything else is text."""
     constants = {"true": True, "false": False, "none": None}
     if text.lower() in constants:
         return constants[text.lower()]
@@ -75,6 +75,8 @@ def _value(text: str) -> Any:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
+    if isinstance(value, list):
+        return tuple(value)
     return value if isinstance(value, int | float | tuple) else text
 
 

@@ -26,16 +26,16 @@ def test_a_tree_reads_as_nested_conditions() -> None:
     assert tree_text(two_trees(), 1, NAMES).splitlines() == [
         "if bm25 ≤ 0.1:  (1,500 documents, gain 12.5)",
         "    if clicks ≤ 3.0 or missing:  (61 documents, gain 1)",
-        "        +0.25  (60 documents)",
+        "        leaf 0: +0.25  (60 documents)",
         "    else:",
-        "        -0.333333  (1 document)",
+        "        leaf 1: -0.333333  (1 document)",
         "else, or missing:",
-        "    +0  (1,439 documents)",
+        "    leaf 2: +0  (1,439 documents)",
     ]
 
 
 def test_a_tree_that_is_one_leaf() -> None:
-    assert tree_text(two_trees(), 0, NAMES) == "-0.5  (1,500 documents)"
+    assert tree_text(two_trees(), 0, NAMES) == "leaf 0: -0.5  (1,500 documents)"
 
 
 @pytest.mark.parametrize("tree", [-1, 2])

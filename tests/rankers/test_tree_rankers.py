@@ -369,7 +369,8 @@ def test_learning_rates_by_round_equal_a_training_for_each_rate(tmp_path: Path) 
     by_round.save(tmp_path / "by_round.swaprank")
     again: Any = sr.load(tmp_path / "by_round.swaprank")
     assert again.learning_rate == (0.4, 0.2, 0.05)
-    for copied in (clone(by_round), clone(again), make_ranker("lambdamart", ["learning_rate=(0.4,0.2,0.05)"])):
+    settings = [f"learning_rate={text}" for text in ("(0.4,0.2,0.05)", "[0.4, 0.2, 0.05]", "0.4,0.2,0.05")]
+    for copied in (clone(by_round), clone(again), *(make_ranker("lambdamart", [setting]) for setting in settings)):
         copied.set_params(n_trees=5, n_leaves=8)
         np.testing.assert_array_equal(copied.fit(TRAIN).predict(TEST), by_round.predict(TEST))
 

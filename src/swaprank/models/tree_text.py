@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def tree_text(forest: Forest, tree: int, feature_names: Sequence[str]) -> str:
-    """One tree as nested conditions, with the documents and the gain of every split and the value of every leaf.
+    """One tree as nested conditions, with the documents and gain of every split and the number and value of every leaf.
 
     >>> import numpy as np
     >>> from swaprank.models.forest import Forest
@@ -24,9 +24,9 @@ def tree_text(forest: Forest, tree: int, feature_names: Sequence[str]) -> str:
     ...     node_count=np.array([100]), leaf_value=np.array([-0.25, 0.5]), leaf_count=np.array([60, 40]))
     >>> print(tree_text(stump, 0, ["bm25"]))
     if bm25 ≤ 3.5 or missing:  (100 documents, gain 12.5)
-        -0.25  (60 documents)
+        leaf 0: -0.25  (60 documents)
     else:
-        +0.5  (40 documents)
+        leaf 1: +0.5  (40 documents)
     """
     if not 0 <= tree < forest.n_trees:
         raise SwaprankError(f"there is no tree {tree}: there are {forest.n_trees}, numbered from 0.")
@@ -44,7 +44,8 @@ def tree_text(forest: Forest, tree: int, feature_names: Sequence[str]) -> str:
         indent = "    " * depth
         if child < 0:
             leaf = leaves + ~child
-            lines.append(f"{indent}{forest.leaf_value[leaf]:+.6g}  ({_documents(forest.leaf_count[leaf])})")
+            value, count = forest.leaf_value[leaf], forest.leaf_count[leaf]
+            lines.append(f"{indent}leaf {~child}: {value:+.6g}  ({_documents(count)})")
             continue
         node = nodes + child
         missing_left = forest.missing_left[node]

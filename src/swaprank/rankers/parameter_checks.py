@@ -61,13 +61,9 @@ def check_parameters(ranker: Any) -> None:
     for name, value in ranker.get_params(deep=False).items():
         if name == "random_state" and isinstance(value, np.random.RandomState | np.random.Generator):
             continue
-        if name in ranker.by_round and _is_sequence(value):
-            if len(value) == 0:
-                raise ParameterError(f"{name} must be a number or a sequence of numbers, one per round; found none.")
-            for number in value:
+        if name in BOUNDS:
+            for number in _by_round(name, value) if name in ranker.by_round else (value,):
                 check_parameter(name, number, BOUNDS[name])
-        elif name in BOUNDS:
-            check_parameter(name, value, BOUNDS[name])
         elif name in BOUNDS_OF_EACH:
             if not _is_sequence(value):
                 raise ParameterError(f"{name} must be a tuple of numbers, such as (10,); found {value!r}.")
@@ -75,6 +71,16 @@ def check_parameters(ranker: Any) -> None:
                 check_parameter(name, number, BOUNDS_OF_EACH[name])
         elif name in FLAGS and not isinstance(value, bool):
             raise ParameterError(f"{name} must be True or False; found {value!r}.")
+
+
+def _by_round(name: str, value: Any) -> Sequence[Any]:
+    """One value per round, or the one value of all rounds."""
+    if not _is_sequence(value):
+        return (value,)
+    if len(value) == 0:
+        raise ParameterError(f"{name} must be a number or a sequence of numbers, one per round; found none.")
+    values: Sequence[Any] = value
+    return values
 
 
 def _is_sequence(value: Any) -> bool:

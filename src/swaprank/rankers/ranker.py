@@ -208,7 +208,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         shares[:, -1] = self._plus_base_score(shares[:, -1], X)
         return shares
 
-    def plot_contributions(self, X: Any, *, n_features: int = 15, axes: Any = None) -> Any:
+    def plot_contributions(self, X: Any, axes: Any = None, *, n_features: int = 15) -> Any:
         """A summary plot of `contributions`, as of SHAP values: one row per feature, one point per row of X.
 
         The features with the largest mean absolute contributions are drawn. The color is the value of the feature: blue
@@ -216,8 +216,8 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
 
         Args:
             X: A data set or matrix.
-            n_features: How many features are drawn at most.
             axes: Matplotlib axes to draw on. If None, those of a new figure.
+            n_features: How many features are drawn at most.
 
         Returns:
             The axes, whose `figure` can be saved.

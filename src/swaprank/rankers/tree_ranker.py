@@ -138,7 +138,7 @@ class TreeRanker(Ranker):
             yield count, self._plus_base_score(scores, X)
 
     def apply(self, X: Any) -> NDArray[np.int32]:
-        """The leaf that each row falls into in each tree (rows x trees), numbered from 0 within its tree.
+        """The leaf that each row falls into in each tree (rows x trees), numbered from 0 as in `to_text`.
 
         >>> import swaprank as sr
         >>> train, test = sr.datasets.random_net((20, 10), n_features=3, random_state=0)
@@ -169,7 +169,8 @@ class TreeRanker(Ranker):
 
         The splits stay. Tree by tree, the value of a leaf becomes `decay_rate` x the old value + (1 - `decay_rate`) x
         the Newton step of the documents of this data in the leaf, all of them, as in training. A leaf without documents
-        keeps its value, and so do the trees of a base ranker. This ranker does not change.
+        keeps its value, and so do the trees of a base ranker. The numbers of documents in the trees stay those of
+        training. This ranker does not change.
 
         Args:
             X: A Dataset, or a feature matrix together with y and qid.
