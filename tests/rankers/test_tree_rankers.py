@@ -324,8 +324,24 @@ def test_a_base_ranker_survives_cloning() -> None:
         small(base_ranker=small()).fit(TRAIN)
 
 
-def test_an_own_metric_is_not_read_back_as_another(tmp_path: Path) -> None:
-    own = sr.CumulativeMetric(10, gain=lambda label: label**3, name="ndcg")
+def test_a_list_of_gains_is_saved_with_the_model(tmp_path: Path) -> None:
+    metric = sr.NDCG(10, gain=[0, 1, 2, 4, 9, 20])
+    ranker = small(n_trees=2, metric=metric).fit(TRAIN)
+    ranker.save(tmp_path / "graded.swaprank")
+    again = sr.load(tmp_path / "graded.swaprank")
+    assert again.training_metric() == metric
+    assert again.score(TEST) == ranker.score(TEST)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        sr.CumulativeMetric(10, gain=lambda label: label**3, name="ndcg"),
+        sr.NDCG(10, gain=lambda label: label**3),
+        sr.NDCG(10, discount=lambda rank: 1 / rank),
+    ],
+)
+def test_an_own_metric_is_not_read_back_as_another(own: sr.Metric, tmp_path: Path) -> None:
     small(n_trees=2, metric=own).fit(TRAIN).save(tmp_path / "own.swaprank")
     again = sr.load(tmp_path / "own.swaprank")
     assert np.isfinite(again.predict(TEST)).all()
