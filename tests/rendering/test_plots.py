@@ -227,12 +227,15 @@ def test_lines_of_the_learning_curve() -> None:
     for metric, name in ((None, "ndcg@10"), ("AP", "map"), (sr.metric("map"), "map")):
         axes = mart().plot_learning_curve(new_axes(), metric=metric)
         drawn(axes)
-        train, vali, kept = axes.lines
-        assert list(train.get_ydata()) == history["train"][name]
-        assert list(vali.get_ydata()) == history["vali"][name]
-        assert list(vali.get_xdata()) == [1, 2, 3, 4, 5, 6]
+        on_train, on_vali, kept = axes.lines
+        assert list(on_train.get_ydata()) == history["train"][name]
+        assert list(on_vali.get_ydata()) == history["vali"][name]
+        assert list(on_vali.get_xdata()) == [1, 2, 3, 4, 5, 6]
         assert list(kept.get_xdata()) == [mart().best_round_] * 2
         assert axes.get_ylabel() == name
+    train, vali = parts()
+    other_name = sr.LambdaMART("nDCG@3", n_trees=2).fit(train, valid=vali, metrics=["map", "ndcg@3"])
+    assert other_name.plot_learning_curve(new_axes()).get_ylabel() == "ndcg@3"
     with pytest.raises(sr.MetricError, match=r"'ndcg@1' was not measured; did you mean 'ndcg@10'\?"):
         mart().plot_learning_curve(metric="ndcg@1")
     with pytest.raises(sr.DataError, match="no round was measured: give a data set to watch"):

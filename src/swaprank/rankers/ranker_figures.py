@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, MetricError, ParameterError, did_you_mean
-from swaprank.metrics.metric import Metric
+from swaprank.metrics.metric import OWN_SUFFIX, Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.rankers.ranker import Ranker
 from swaprank.rendering.charts import chart_height, name_rows, shortened, write_right
@@ -90,14 +91,14 @@ def _measured_metric(ranker: Ranker, metric: str | Metric | None) -> str:
     )
     if not known:
         raise DataError("no round was measured: give a data set to watch, fit(train, valid=…).")
+    wanted = ranker.metric if metric is None else metric
+    name = str(wanted).removesuffix(OWN_SUFFIX)
+    if name in known:
+        return name
+    with suppress(MetricError):
+        name = str(parse_metric(wanted))
+    if name in known:
+        return name
     if metric is None:
-        return str(ranker.metric) if str(ranker.metric) in known else known[0]
-    if str(metric) in known:
-        return str(metric)
-    try:
-        name = str(parse_metric(metric))
-    except MetricError:
-        name = str(metric)
-    if name not in known:
-        raise MetricError(f"'{metric}' was not measured; {did_you_mean(name, known)}")
-    return name
+        return known[0]
+    raise MetricError(f"'{metric}' was not measured; {did_you_mean(name, known)}")

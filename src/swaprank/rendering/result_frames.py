@@ -15,10 +15,10 @@ def make_frame(columns: Mapping[str, Iterable[Any]], backend: Backend) -> Any:
     """A pandas or Polars data frame, or an Arrow table.
 
     >>> from swaprank.rendering.result_frames import make_frame
-    >>> make_frame({"n_leaves": [7, 31], "hidden": [(10,), None]}, "pandas")
-       n_leaves hidden
-    0         7  (10,)
-    1        31   None
+    >>> make_frame({"n_leaves": [7, 31], "hidden": [(10,), (5, 5)]}, "pandas")
+       n_leaves  hidden
+    0         7   (10,)
+    1        31  (5, 5)
     """
     if backend not in BACKENDS:
         raise SwaprankError(f"there is no frame backend '{backend}'; {did_you_mean(backend, BACKENDS)}")
