@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swaprank.errors import ParameterError, did_you_mean
-from swaprank.rendering.charts import shortened
+from swaprank.rendering.charts import shortened, whole_numbers
 from swaprank.rendering.figures import axes_for, finish_chart
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def plot_tuning(tuning: Tuning, ax: Any, parameter: str | None = None) -> Any:
 def _places(axes: Any, trials: Sequence[Trial], parameter: str | None) -> dict[int, float]:
     """Where each trial is on the x axis, by its number."""
     if parameter is None:
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        whole_numbers(axes)
         return {trial.number: trial.number for trial in trials}
     values = {trial.number: trial.parameters[parameter] for trial in trials}
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values.values()):

@@ -13,7 +13,7 @@ from swaprank.errors import DataError, MetricError, ParameterError, did_you_mean
 from swaprank.metrics.metric import OWN_SUFFIX, Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.rankers.ranker import Ranker
-from swaprank.rendering.charts import chart_height, name_rows, shortened, write_right
+from swaprank.rendering.charts import chart_height, name_rows, shortened, whole_numbers, write_right
 from swaprank.rendering.figures import axes_for, finish_chart
 
 _KINDS = {"gain": "total gain of the splits", "splits": "number of splits"}
@@ -62,7 +62,7 @@ def feature_values(ranker: Ranker, kind: str | None, data: Dataset | None) -> Fe
         return FeatureValues(ranker.importances(kind or "gain"), _KINDS[kind or "gain"])
     if data is None:
         raise ParameterError(f"importances of {type(ranker).__name__} are measured on data: give data=….")
-    found = None if kind else ranker.model_.importances(data.features)
+    found = None if kind else ranker.model_.importances(ranker._features_of(data))
     if found is None:
         return FeatureValues(ranker.permutation_importances(data), f"fall of {ranker.training_metric()} when shuffled")
     order = np.argsort(-np.abs(found.values), kind="stable").tolist()
@@ -80,7 +80,7 @@ def plot_learning_curve(ranker: Ranker, ax: Any, metric: str | Metric | None) ->
         axes.plot(range(1, len(values) + 1), values, marker=marker, color=f"C{at % 10}", label=shortened(set_name))
     kept = f"kept: {ranker.round_name} {ranker.best_round_:,}"
     axes.axvline(ranker.best_round_, color="0.5", linestyle="--", linewidth=1, label=kept)
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    whole_numbers(axes)
     return finish_chart(axes, "", ranker.round_name, name)
 
 

@@ -44,6 +44,13 @@ def write_right(axes: Any, places: Floats, texts: Iterable[str]) -> None:
         )
 
 
+def whole_numbers(axes: Any) -> None:
+    """Only whole numbers on the x axis, as for rounds and trials."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(nbins="auto", integer=True, steps=[1, 2, 5, 10]))
+
+
 def shortened(name: str) -> str:
     """A name that fits next to a chart.
 
