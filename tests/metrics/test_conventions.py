@@ -130,7 +130,7 @@ def test_every_metric_describes_itself(name: str) -> None:
         ("ndcg_ctu_5", "there is no metric 'ndcg_ctu_5'; did you mean 'ndcg_cut_5'?"),
         ("ndcg_cut", "there is no metric 'ndcg_cut'; did you mean 'ndcg_cut_10'?"),
         ("P_0", "p: k must be a whole number from 1, found 0."),
-        ("Rprec", "there is no metric 'Rprec'; swaprank does not have this one of trec_eval. Known are ap, bpref, "),
+        ("set_P", "there is no metric 'set_P'; swaprank does not have this one of trec_eval. Known are ap, bpref, "),
         ("ndcg(gain=0/x)", "ndcg: gain cannot be '0/x'; "),
         ("ndcg(gain=own)", "ndcg: gain cannot be 'own'; known are exp2, linear."),
         ("", "'' is not the name of a metric"),
@@ -320,6 +320,7 @@ def test_terms_say_which_queries_have_nothing_to_gain() -> None:
             ("err", [True, False, True, False]),
             ("pairwise", [True, False, True, True]),
             ("bpref", [True, False, True, False]),
+            ("rprec", [True, False, True, False]),
         ):
             terms = replace(sr.metric(name), empty=empty).bind(labels, indptr).terms
             assert terms.is_empty.tolist() == expected, (name, empty)

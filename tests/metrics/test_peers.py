@@ -46,6 +46,7 @@ def trec_eval(labels: Floats, scores: Floats, indptr: Ints, docid: list[str], me
         ("recall@10", "recall_10"),
         ("success@5", "success_5"),
         ("bpref", "bpref"),
+        ("rprec", "Rprec"),
     ],
 )
 def test_trec_convention_equals_trec_eval(ours: str, theirs: str, levels: int | None) -> None:
@@ -55,7 +56,7 @@ def test_trec_convention_equals_trec_eval(ours: str, theirs: str, levels: int | 
     values = sr.metric(ours, convention="trec").per_query(labels, scores, indptr, docid=docid)
     expected = trec_eval(labels, scores, indptr, docid, theirs)
     np.testing.assert_allclose(values, expected, atol=1e-12)
-    if theirs not in BY_NAME:
+    if theirs.lower() not in BY_NAME:
         by_their_name = sr.metric(theirs).per_query(labels, scores, indptr, docid=docid)
         np.testing.assert_allclose(by_their_name, expected, atol=1e-12)
 
@@ -153,7 +154,8 @@ def by_ir_measures(name: str, labels: Floats, scores: Floats, indptr: Ints, doci
 
 @pytest.mark.parametrize(
     "name", ["nDCG@10", "nDCG", "AP", "AP@5", "AP(rel=2)", "AP(rel=2)@5", "RR", "RR(rel=2)", "RR@3", "RR(rel=2)@3",
-             "P@5", "P(rel=2)@5", "R@10", "R(rel=3)@10", "Success@1", "Success(rel=3)@5", "Bpref", "Bpref(rel=2)"],
+             "P@5", "P(rel=2)@5", "R@10", "R(rel=3)@10", "Success@1", "Success(rel=3)@5", "Bpref", "Bpref(rel=2)",
+             "Rprec"],
 )  # fmt: skip
 def test_names_of_ir_measures_mean_its_values(name: str) -> None:
     labels, scores, indptr = random_lists(10)

@@ -31,7 +31,7 @@ def ndcg(ranker: Any, data: sr.Dataset = TEST) -> float:
 
 @pytest.mark.parametrize(
     "metric",
-    ["ndcg", "ndcg@5", "dcg@10", "map", "mrr", "err", "p@10", "pairwise", "bpref", "rbp",
+    ["ndcg", "ndcg@5", "dcg@10", "map", "mrr", "err", "p@10", "pairwise", "bpref", "rprec", "rbp",
      sr.CumulativeMetric(gain=lambda label: label, discount=lambda r: 1 / r),
      sr.CascadeMetric(stop=lambda label: label / 8),
      sr.CustomMetric(evaluate=lambda labels: labels[:3].sum())],

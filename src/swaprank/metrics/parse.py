@@ -16,6 +16,7 @@ from swaprank.metrics.cumulative import DCG, NDCG, RBP, WTA, Precision, Recall
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.metric_options import OPTIONS, parse_option
 from swaprank.metrics.pairwise_correct import PairwiseCorrect
+from swaprank.metrics.r_precision import RPrecision
 
 NAMED: tuple[type[Metric], ...] = (
     NDCG,
@@ -29,6 +30,7 @@ NAMED: tuple[type[Metric], ...] = (
     WTA,
     PairwiseCorrect,
     Bpref,
+    RPrecision,
     RBP,
 )
 BY_NAME: dict[str, type[Metric]] = {name: kind for kind in NAMED for name in kind.names}
@@ -42,7 +44,7 @@ BY_TREC_NAME: dict[str, type[Metric]] = {
     "recip_rank": ReciprocalRank,
 }
 """What only trec_eval writes, as `P_10` or `P.10`: its conventions are meant, too."""
-_TREC_ONLY = ("rprec", "rndcg", "infap", "gm_map", "gm_bpref", "set_p", "set_recall", "set_f", "set_map", "relative_p")
+_TREC_ONLY = ("rndcg", "infap", "gm_map", "gm_bpref", "set_p", "set_recall", "set_f", "set_map", "relative_p")
 
 _WRITTEN = re.compile(
     r"\s*(?P<name>[A-Za-z_]+?)(?:[_.](?P<cut>[0-9]+))?\s*(?P<before>\([^()]*\))?"
@@ -55,10 +57,10 @@ def metric(name: str | Metric, convention: str = "standard") -> Metric:
     """A metric from its name. Options in the name override those of the convention.
 
     Args:
-        name: `ndcg@10`, `map`, `mrr`, `err@20`, `p@5`, `recall@100`, `success@1`, `wta`, `pairwise`, `bpref`, `dcg`,
-            `rbp(p=0.8)`, with options in brackets: `map(rel=2)`, `ndcg@10(gain=linear, empty=skip)`. The spellings of
-            ir_measures (`nDCG@10`, `AP`, `RR`) mean the same metrics. Those of trec_eval (`ndcg_cut_10`, `P_5`,
-            `recip_rank`) also mean its convention. A metric object is returned unchanged.
+        name: `ndcg@10`, `map`, `mrr`, `err@20`, `p@5`, `recall@100`, `success@1`, `wta`, `pairwise`, `bpref`, `rprec`,
+            `dcg`, `rbp(p=0.8)`, with options in brackets: `map(rel=2)`, `ndcg@10(gain=linear, empty=skip)`. The
+            spellings of ir_measures (`nDCG@10`, `AP`, `RR`) mean the same metrics. Those of trec_eval
+            (`ndcg_cut_10`, `P_5`, `recip_rank`) also mean its convention. A metric object is returned unchanged.
         convention: The tool whose definitions to use: "standard", "trec", "letor", "mslr" or "lightgbm".
 
     >>> import swaprank as sr
