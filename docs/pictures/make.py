@@ -13,6 +13,7 @@ import numpy as np
 import swaprank as sr
 from swaprank.arrays import Floats
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective
+from swaprank.rendering.figures import new_axes, save_figure
 from swaprank.reproduction import smoothrank_annealing, smoothrank_line
 from swaprank.reproduction.experiment import Chart, Series, Settings
 from swaprank.reproduction.experiment_figures import draw_chart
@@ -73,6 +74,17 @@ def draw_learning() -> None:
     draw_chart(Chart("NDCG@10 after every tree", "trees", "NDCG@10", lines), HERE / "learning.svg")
 
 
+def draw_results() -> None:
+    """The pictures of docs/results.md."""
+    train, vali, test = sr.datasets.random_net((200, 100, 100), n_features=20, random_state=0)
+    mart = sr.LambdaMART(n_trees=30).fit(train, valid={"train": train, "vali": vali})
+    linear = sr.LinearRegressionRanker(regularization=0.1).fit(train)
+    systems = {"linear": linear.predict(test), "mart": mart.predict(test)}
+    comparison = sr.compare(test, systems, ["ndcg@10", "map", "mrr"])
+    save_figure(comparison.plot(new_axes(7, 2.6)), HERE / "comparison.svg")
+    save_figure(mart.plot_importances(new_axes(7, 3.6), n_features=10), HERE / "importances.svg")
+
+
 def draw_instruments() -> None:
     """The pictures of docs/instruments.md."""
     train, vali, test = sr.datasets.random_polynomial((1000, 200, 100), n_features=20, levels=5, random_state=0)
@@ -125,6 +137,7 @@ def draw_contributions() -> None:
 if __name__ == "__main__":
     draw_forces()
     draw_learning()
+    draw_results()
     draw_instruments()
     draw_indicators()
     draw_contributions()

@@ -57,6 +57,7 @@ from .metrics.metric import BoundMetric as BoundMetric
 from .metrics.metric import Metric as Metric
 from .metrics.pairwise_correct import PairwiseCorrect as PairwiseCorrect
 from .metrics.parse import metric as metric
+from .metrics.r_precision import RPrecision as RPrecision
 from .objectives.custom_objective import CustomObjective as CustomObjective
 from .objectives.lambdarank_objective import LambdaRankObjective as LambdaRankObjective
 from .objectives.objective import BoundObjective as BoundObjective

@@ -183,8 +183,9 @@ def test_verbose_prints_what_is_read_and_scored(folder: Path) -> None:
     assert shown.out == here("evaluate", "test.txt", "verbose.swaprank", folder=folder).out
 
 
-def test_training_result_as_json(folder: Path) -> None:
-    arguments = ("train", "train.txt", "--valid", "vali.txt", *SETTINGS, "-o", "json.swaprank", "--json")
+@pytest.mark.parametrize("metric", ["ndcg@10", "nDCG@10"])
+def test_training_result_as_json(folder: Path, metric: str) -> None:
+    arguments = ("train", "train.txt", "--valid", "vali.txt", *SETTINGS, "-m", metric, "-o", "json.swaprank", "--json")
     shown = json.loads(here(*arguments, folder=folder).out)
     ranker, vali = sr.load(folder / "json.swaprank"), sr.read(folder / "vali.txt")
     assert shown["valid"]["value"] == pytest.approx(ranker.score(vali))

@@ -21,7 +21,7 @@ from swaprank.registry import ranker_of
 
 METRICS = [
     "ndcg", "ndcg@2", "ndcg@2(ties=input)", "ndcg(empty=skip)", "p@2", "rbp", "map", "map@2", "mrr", "err",
-    "pairwise", "pairwise(ties=input)", "bpref",
+    "pairwise", "pairwise(ties=input)", "bpref", "rprec",
 ]  # fmt: skip
 
 

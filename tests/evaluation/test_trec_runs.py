@@ -41,6 +41,7 @@ def judgements_and_run(seed: int) -> tuple[sr.Qrels, sr.Run]:
         ("recall@10", "recall_10"),
         ("success@1", "success_1"),
         ("bpref", "bpref"),
+        ("rprec", "Rprec"),
     ],
 )
 def test_a_run_is_measured_as_trec_eval_does(ours: str, theirs: str) -> None:

@@ -1,6 +1,7 @@
 """Moved parameters give the same scores as models with those parameters; certificates state the right result."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -177,7 +178,7 @@ def test_a_weight_that_rises_alone_is_told_where_no_direction_does() -> None:
     data = mixed_up()
     found = sr.certify(RANKERS["regression"].fit(data), data, "ndcg", epsilon=0.3, n_weights=2)
     below, above = np.full_like(found.curves, found.value - 1), np.full_like(found.weight_curves, found.value + 1)
-    seen = found._replace(curves=below, weight_curves=above)
+    seen = replace(found, curves=below, weight_curves=above)
     assert seen.passed
     assert seen.n_weights_rising == 2
     assert "some parameters raise it alone" in seen.verdict()

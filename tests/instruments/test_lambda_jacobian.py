@@ -58,7 +58,7 @@ def test_ranknets_is_analytic_symmetric_and_positive_semidefinite(ties: bool) ->
     assert not found.order_held
 
 
-@pytest.mark.parametrize("metric", ["ndcg", "ndcg@2", "map", "mrr", "err", "pairwise", "bpref"])
+@pytest.mark.parametrize("metric", ["ndcg", "ndcg@2", "map", "mrr", "err", "pairwise", "bpref", "rprec"])
 def test_lambdaranks_is_both_inside_one_order(metric: str) -> None:
     for truncation in (None, 2):
         objective = LambdaRankObjective(sr.metric(metric), 1.3, normalize=False, truncation=truncation)

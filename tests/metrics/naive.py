@@ -90,6 +90,11 @@ def bpref(labels: Labels, rel: float = 1) -> float:
     return value / relevant if relevant else 0.0
 
 
+def r_precision(labels: Labels, rel: float = 1) -> float:
+    relevant = sum(label >= rel for label in labels)
+    return precision(labels, relevant, rel) if relevant else 0.0
+
+
 def rbp(labels: Labels, p: float = 0.8) -> float:
     return (1 - p) * sum(p**r for r, label in enumerate(labels) if label >= 1)
 
@@ -119,6 +124,8 @@ TWINS: dict[str, Value] = {
     "pairwise": pairwise,
     "bpref": bpref,
     "bpref(rel=2)": lambda x: bpref(x, rel=2),
+    "rprec": r_precision,
+    "rprec(rel=2)": lambda x: r_precision(x, rel=2),
     "rbp": rbp,
     "rbp(p=0.5)": lambda x: rbp(x, 0.5),
 }

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import swaprank as sr
 from swaprank.metrics.conventions import CONVENTIONS
-from swaprank.metrics.metric_options import OPTIONS, Choice
+from swaprank.metrics.metric_options import OPTIONS, Choice, GainChoice
 from swaprank.metrics.parse import BY_NAME, NAMED
 
 DESCENDING = [3.0, 2.0, 1.0]
@@ -77,6 +77,9 @@ def written_metrics(draw: st.DrawFn) -> sr.Metric:
         if name in own and draw(st.booleans()):
             if isinstance(option, Choice):
                 options[name] = draw(st.sampled_from(list(option.words)))
+            elif isinstance(option, GainChoice):
+                gains = st.lists(st.floats(0, 1e300), min_size=2).map(sorted)
+                options[name] = draw(st.sampled_from(list(option.named.words)) | gains)
             else:
                 options[name] = draw(
                     st.floats(max(option.low, -50), min(option.high, 50), exclude_min=True, exclude_max=True)
@@ -123,6 +126,13 @@ def test_every_metric_describes_itself(name: str) -> None:
         ("map(rel)", "map: write rel=value, found 'rel'."),
         ("map(rel=1, rel=2)", "map: rel is given twice."),
         ("ndcg@@10", "'ndcg@@10' is not the name of a metric; write for example 'ndcg@10' or 'map(rel=2)'."),
+        ("ndcg_10", "there is no metric 'ndcg_10'; did you mean 'ndcg@10'?"),
+        ("ndcg_ctu_5", "there is no metric 'ndcg_ctu_5'; did you mean 'ndcg_cut_5'?"),
+        ("ndcg_cut", "there is no metric 'ndcg_cut'; did you mean 'ndcg_cut_10'?"),
+        ("P_0", "p: k must be a whole number from 1, found 0."),
+        ("set_P", "there is no metric 'set_P'; swaprank does not have this one of trec_eval. Known are ap, bpref, "),
+        ("ndcg(gain=0/x)", "ndcg: gain cannot be '0/x'; "),
+        ("ndcg(gain=own)", "ndcg: gain cannot be 'own'; known are exp2, linear."),
         ("", "'' is not the name of a metric"),
     ],
 )
@@ -130,6 +140,80 @@ def test_a_bad_name_gets_a_clear_error(name: str, message: str) -> None:
     with pytest.raises(sr.MetricError) as caught:
         sr.metric(name)
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("ndcg_cut_10", "ndcg@10"),
+        ("ndcg_cut.10", "ndcg@10"),
+        ("map_cut_5", "map@5"),
+        ("P_10", "p@10"),
+        ("P.10", "p@10"),
+        ("recall_100", "recall@100"),
+        ("success_1", "success@1"),
+        ("recip_rank", "mrr"),
+        ("P_10(rel=2)", "p@10(rel=2)"),
+        ("ndcg_cut_10(ties=expected)", "ndcg@10(ties=expected)"),
+    ],
+)
+def test_names_that_only_trec_eval_has_mean_its_convention(name: str, ours: str) -> None:
+    for convention in CONVENTIONS:
+        assert sr.metric(name, convention=convention) == sr.metric(ours, convention="trec")
+
+
+def test_names_of_xgboost() -> None:
+    assert sr.metric("pre@5") == sr.Precision(5)
+    assert sr.metric("ndcg@10-", convention="lightgbm") == sr.metric("ndcg@10(empty=0)", convention="lightgbm")
+    assert sr.metric("map-") == sr.metric("map")
+
+
+def test_a_list_of_gains() -> None:
+    # Labels 2, 0, 1 in rank order: gains 5, 0, 1; the best order has 5, 1, 0. A negative label has gain 0.
+    metric = sr.NDCG(gain=[0, 1, 5])
+    assert metric.mean([2, 0, 1], DESCENDING, [0, 3]) == pytest.approx((5 + 1 / 2) / (5 + 1 / math.log2(3)))
+    assert sr.DCG(gain=(3, 4)).mean([-1, 0, 1], DESCENDING, [0, 3]) == pytest.approx(3 / math.log2(3) + 4 / 2)
+    assert metric == sr.metric("ndcg(gain=0/1/5)") == sr.NDCG(gain=np.array([0.0, 1.0, 5.0]).tolist())
+    assert str(metric) == "ndcg(gain=0/1/5)"
+    assert "gains 0, 1, 5 of the labels 0 to 2" in metric.describe()
+
+
+def test_the_usual_gains_as_a_list_or_a_function_change_nothing() -> None:
+    labels, scores, indptr = [0, 3, 1, 2, 4, 0, 1], [1, 2, 3, 3, 4, 5, 6], [0, 5, 7]
+    for name in ("ndcg@3", "dcg"):
+        kind: Any = sr.NDCG if name == "ndcg@3" else sr.DCG
+        k = sr.metric(name).k
+        expected = sr.metric(name).per_query(labels, scores, indptr)
+        np.testing.assert_array_equal(kind(k, gain=[0, 1, 3, 7, 15]).per_query(labels, scores, indptr), expected)
+        np.testing.assert_array_equal(kind(k, gain=lambda x: 2**x - 1).per_query(labels, scores, indptr), expected)
+    by_function = sr.NDCG(discount=lambda rank: 1 / rank)
+    expected = sr.NDCG(discount="reciprocal").per_query(labels, scores, indptr)
+    np.testing.assert_array_equal(by_function.per_query(labels, scores, indptr), expected)
+
+
+@pytest.mark.parametrize(
+    ("gain", "labels", "message"),
+    [
+        ([0, 1, 3], [0, 3], r"label 3 has no gain; the list has those of the labels 0 to 2\."),
+        ([0, 1, 3], [0, 0.5], r"label 0.5 has no gain, because a list has those of whole labels"),
+        ([0, 1, math.nan], None, "it must be a finite number"),
+        ([0, 1, math.inf], None, "it must be a finite number"),
+        ([-1, 0], None, "must be 0 or more"),
+        ([0, 3, 1], None, "must not fall"),
+        ([0], None, "two labels or more"),
+        (["a", "b"], None, "it must be a number"),
+        ({0: 1}, None, r"known are exp2, linear\. Or list the gains of the labels from 0"),
+        (lambda label: label - 1, [0, 1], r"gain\(0.0\) returned -1; a sum with losses|gain\(0\) returned -1; a sum"),
+        (lambda label: math.nan, [0, 1], r"gain\(0.0\) returned nan"),
+    ],
+)
+def test_bad_gains_get_a_clear_error(gain: Any, labels: list[float] | None, message: str) -> None:
+    with pytest.raises(sr.MetricError, match=message):
+        sr.NDCG(gain=gain).mean(labels or [0, 1], [2, 1], [0, 2])
+
+
+def test_losses_may_be_summed_but_not_divided() -> None:
+    assert sr.DCG(k=1, gain=lambda label: label - 1).mean([0, 1], [2, 1], [0, 2]) == -1
 
 
 def test_a_bad_convention_gets_a_clear_error() -> None:
@@ -236,6 +320,7 @@ def test_terms_say_which_queries_have_nothing_to_gain() -> None:
             ("err", [True, False, True, False]),
             ("pairwise", [True, False, True, True]),
             ("bpref", [True, False, True, False]),
+            ("rprec", [True, False, True, False]),
         ):
             terms = replace(sr.metric(name), empty=empty).bind(labels, indptr).terms
             assert terms.is_empty.tolist() == expected, (name, empty)

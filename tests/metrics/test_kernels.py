@@ -27,7 +27,7 @@ def test_kernels_are_compiled_once_whatever_the_arrays() -> None:
         sr.CascadeMetric(stop=lambda label: label / 4),
         sr.CustomMetric(evaluate=lambda ranked: ranked[0]),
     ]
-    named = [sr.metric(name) for name in ("ndcg@2", "ndcg", "map", "err", "pairwise", "bpref", "p@3", "wta")]
+    named = [sr.metric(name) for name in ("ndcg@2", "ndcg", "map", "err", "pairwise", "bpref", "rprec", "p@3", "wta")]
     for metric in (*own, *named):
         metric.per_query(labels, scores, indptr)
         metric.per_query(*frozen)

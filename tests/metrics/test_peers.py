@@ -8,6 +8,7 @@ from sklearn.metrics import average_precision_score, dcg_score, ndcg_score, roc_
 
 import swaprank as sr
 from swaprank.arrays import Floats, Ints
+from swaprank.metrics.parse import BY_NAME
 from tests.metrics.naive import err
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
@@ -45,6 +46,7 @@ def trec_eval(labels: Floats, scores: Floats, indptr: Ints, docid: list[str], me
         ("recall@10", "recall_10"),
         ("success@5", "success_5"),
         ("bpref", "bpref"),
+        ("rprec", "Rprec"),
     ],
 )
 def test_trec_convention_equals_trec_eval(ours: str, theirs: str, levels: int | None) -> None:
@@ -52,7 +54,11 @@ def test_trec_convention_equals_trec_eval(ours: str, theirs: str, levels: int | 
     # Ids whose order as text differs from their order as numbers, and from that of the rows.
     docid = [f"doc{(d * 7919) % 1000}é" if d % 3 else f"d{d}" for d in range(len(labels))]
     values = sr.metric(ours, convention="trec").per_query(labels, scores, indptr, docid=docid)
-    np.testing.assert_allclose(values, trec_eval(labels, scores, indptr, docid, theirs), atol=1e-12)
+    expected = trec_eval(labels, scores, indptr, docid, theirs)
+    np.testing.assert_allclose(values, expected, atol=1e-12)
+    if theirs.lower() not in BY_NAME:
+        by_their_name = sr.metric(theirs).per_query(labels, scores, indptr, docid=docid)
+        np.testing.assert_allclose(by_their_name, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [("ndcg", "ndcg"), ("map", "map"), ("bpref", "bpref")])
@@ -117,6 +123,19 @@ def test_lightgbm_convention_equals_lightgbm(levels: int | None, name: str) -> N
         assert ours == pytest.approx(history["training"][f"{name}@{k}"][0], abs=1e-9)
 
 
+def test_a_list_of_gains_is_label_gain_of_lightgbm() -> None:
+    lgb = pytest.importorskip("lightgbm")
+    labels, scores, indptr = random_lists(12)
+    gains = [0, 2, 3, 10]
+    data = lgb.Dataset(np.zeros((len(labels), 1)), labels, group=np.diff(indptr), init_score=scores)
+    history: dict[str, dict[str, list[float]]] = {}
+    parameters = {"objective": "lambdarank", "metric": "ndcg", "eval_at": [5], "label_gain": gains, "verbose": -1}
+    watch = lgb.record_evaluation(history)
+    lgb.train(parameters, data, num_boost_round=1, valid_sets=[data], callbacks=[watch])
+    ours = sr.metric("ndcg@5(gain=0/2/3/10)", convention="lightgbm").mean(labels, scores, indptr)
+    assert ours == pytest.approx(history["training"]["ndcg@5"][0], abs=1e-9)
+
+
 def test_err_equals_gdeval_on_five_grades() -> None:
     labels, scores, indptr = random_lists(9, labels=(0, 1, 2, 3, 4))
     values = sr.metric("err@20").per_query(labels, scores, indptr)
@@ -135,7 +154,8 @@ def by_ir_measures(name: str, labels: Floats, scores: Floats, indptr: Ints, doci
 
 @pytest.mark.parametrize(
     "name", ["nDCG@10", "nDCG", "AP", "AP@5", "AP(rel=2)", "AP(rel=2)@5", "RR", "RR(rel=2)", "RR@3", "RR(rel=2)@3",
-             "P@5", "P(rel=2)@5", "R@10", "R(rel=3)@10", "Success@1", "Success(rel=3)@5", "Bpref", "Bpref(rel=2)"],
+             "P@5", "P(rel=2)@5", "R@10", "R(rel=3)@10", "Success@1", "Success(rel=3)@5", "Bpref", "Bpref(rel=2)",
+             "Rprec"],
 )  # fmt: skip
 def test_names_of_ir_measures_mean_its_values(name: str) -> None:
     labels, scores, indptr = random_lists(10)

@@ -21,6 +21,7 @@ METRICS: dict[str, sr.Metric] = {
         "p@2",
         "pairwise",
         "bpref",
+        "rprec",
         "rbp",
         "success@2",
     )

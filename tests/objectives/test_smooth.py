@@ -261,7 +261,7 @@ def test_indicators_are_shares() -> None:
 
 
 @pytest.mark.parametrize(
-    "metric", ["pairwise", "bpref", sr.CustomMetric(evaluate=lambda labels: labels[0], name="mine")], ids=str
+    "metric", ["pairwise", "bpref", "rprec", sr.CustomMetric(evaluate=lambda labels: labels[0], name="mine")], ids=str
 )
 def test_metrics_that_are_not_made_of_gains_at_ranks_are_refused(metric: str | sr.Metric) -> None:
     with pytest.raises(sr.MetricError, match="cannot be smoothed: it is not made of gains at ranks"):

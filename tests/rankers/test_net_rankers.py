@@ -19,7 +19,7 @@ from tests.rankers.small_nets import KINDS, QID, TEST, TRAIN, VALI, measured, sm
 
 @pytest.mark.parametrize(
     "metric",
-    ["ndcg", "ndcg@5", "map", "mrr", "err", "p@10", "pairwise", "bpref", "rbp",
+    ["ndcg", "ndcg@5", "map", "mrr", "err", "p@10", "pairwise", "bpref", "rprec", "rbp",
      sr.CumulativeMetric(gain=lambda label: label, discount=lambda r: 1 / r),
      sr.CustomMetric(evaluate=lambda labels: labels[:3].sum())],
     ids=str,

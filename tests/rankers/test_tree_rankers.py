@@ -33,7 +33,7 @@ def ndcg(ranker: Any, data: sr.Dataset = TEST) -> float:
 
 @pytest.mark.parametrize(
     "metric",
-    ["ndcg", "ndcg@5", "dcg@10", "map", "mrr", "err", "p@10", "pairwise", "bpref", "rbp",
+    ["ndcg", "ndcg@5", "dcg@10", "map", "mrr", "err", "p@10", "pairwise", "bpref", "rprec", "rbp",
      sr.CumulativeMetric(gain=lambda label: label, discount=lambda r: 1 / r),
      sr.CascadeMetric(stop=lambda label: label / 8),
      sr.CustomMetric(evaluate=lambda labels: labels[:3].sum())],
@@ -328,8 +328,24 @@ def test_a_base_ranker_survives_cloning() -> None:
         small(base_ranker=small()).fit(TRAIN)
 
 
-def test_an_own_metric_is_not_read_back_as_another(tmp_path: Path) -> None:
-    own = sr.CumulativeMetric(10, gain=lambda label: label**3, name="ndcg")
+def test_a_list_of_gains_is_saved_with_the_model(tmp_path: Path) -> None:
+    metric = sr.NDCG(10, gain=[0, 1, 2, 4, 9, 20])
+    ranker = small(n_trees=2, metric=metric).fit(TRAIN)
+    ranker.save(tmp_path / "graded.swaprank")
+    again = sr.load(tmp_path / "graded.swaprank")
+    assert again.training_metric() == metric
+    assert again.score(TEST) == ranker.score(TEST)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        sr.CumulativeMetric(10, gain=lambda label: label**3, name="ndcg"),
+        sr.NDCG(10, gain=lambda label: label**3),
+        sr.NDCG(10, discount=lambda rank: 1 / rank),
+    ],
+)
+def test_an_own_metric_is_not_read_back_as_another(own: sr.Metric, tmp_path: Path) -> None:
     small(n_trees=2, metric=own).fit(TRAIN).save(tmp_path / "own.swaprank")
     again = sr.load(tmp_path / "own.swaprank")
     assert np.isfinite(again.predict(TEST)).all()

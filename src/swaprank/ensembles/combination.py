@@ -18,6 +18,7 @@ from swaprank.metrics.metric import BoundMetric, Metric
 from swaprank.models.ensemble import Ensemble, member_scores
 from swaprank.models.linear import LinearModel
 from swaprank.rankers.ranker import FitRequest, Ranker
+from swaprank.rendering.figures import new_axes, save_figure
 
 _BETTER = 1e-11
 
@@ -138,12 +139,23 @@ class Combination(EnsembleRanker):
             "whole_line_value": self.line_.value,
         }
 
-    def draw(self, path: str | Path) -> None:
-        """Draw the metric at every alpha to a file (.svg, .png, .pdf); not for a combination loaded from a file."""
-        from swaprank.ensembles.combination_figure import draw_combination
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the metric at every alpha; not for a combination loaded from a file.
+
+        Args:
+            ax: The Matplotlib axes to draw on; new ones if None.
+
+        Returns:
+            The axes.
+        """
+        from swaprank.ensembles.combination_figure import plot_combination
 
         self.check_fitted()
-        draw_combination(self, Path(path))
+        return plot_combination(self, ax)
+
+    def draw(self, path: str | Path) -> None:
+        """Draw this picture into a file (.svg, .png, .pdf)."""
+        save_figure(self.plot(new_axes()), Path(path))
 
     def _fitted_values(self) -> dict[str, Any]:
         return {

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from swaprank.arrays import Floats
 from swaprank.errors import DataError
-from swaprank.rendering.figures import new_axes, save_chart
+from swaprank.rendering.figures import axes_for, finish_chart
 
 if TYPE_CHECKING:
     from swaprank.ensembles.combination import Combination
@@ -18,17 +17,17 @@ _COLUMNS = 500
 """Horizontal resolution of the step function."""
 
 
-def draw_combination(combination: Combination, path: Path) -> None:
+def plot_combination(combination: Combination, ax: Any = None) -> Any:
     """Plot the metric against alpha, from 0 to 1 or around the best alpha of the whole line."""
     if combination.steps_ is None:
         raise DataError("a loaded combination has no step function to draw: call combine again, and draw the result.")
-    axes = new_axes()
+    axes = axes_for(ax)
     half_width = max(1.0, 2 * abs(combination.alpha_ - 0.5)) if combination.whole_line else 0.5
     axes.plot(*_outline(*combination.steps_.between(0.5 - half_width, 0.5 + half_width)), linewidth=1)
     axes.plot([0.0, 1.0], combination.alone_[::-1], "s", color="C1", label="either ranker alone")
     axes.plot([combination.alpha_], [combination.value_], "o", color="C3", label=f"best: {combination.alpha_:.4g}")
     title = "alpha times the first ranker plus 1 - alpha times the second"
-    save_chart(axes, path, title, "alpha", str(combination.metric))
+    return finish_chart(axes, title, "alpha", str(combination.metric))
 
 
 def _outline(x: Floats, y: Floats) -> tuple[Floats, Floats]:

@@ -17,9 +17,9 @@ from swaprank.evaluation.means import mean, mean_interval
 from swaprank.evaluation.paired_tests import holm, randomization_test, t_test, wilcoxon_test
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.rendering.json_values import json_rows, json_text
-from swaprank.rendering.result_frames import Backend, make_frame
-from swaprank.rendering.text_tables import decimals, probability, text_table
+from swaprank.rendering.result import Result
+from swaprank.rendering.result_frames import rows_as_columns
+from swaprank.rendering.text_tables import Parts, Table, decimals, probability
 
 LEVEL = 0.05
 
@@ -52,6 +52,10 @@ class Difference:
     p_wilcoxon: float
     p_randomization: float
 
+    def is_significant(self) -> bool:
+        """Whether the difference is unlikely to be luck: by the randomisation test and by the interval."""
+        return self.p_randomization < LEVEL and (self.low > 0 or self.high < 0)
+
     def sentence(self) -> str:
         """The result in words."""
         if np.isnan(self.p_randomization):
@@ -63,7 +67,7 @@ class Difference:
         size = f"by {abs(self.difference):.4f} (95% interval {least:.4f} to {most:.4f})"
         p = probability(self.p_randomization)
         chance = f"randomisation test, corrected p {p if p.startswith('<') else f'= {p}'}"
-        if self.p_randomization < LEVEL and least > 0:
+        if self.is_significant():
             return f"{self.metric}: {self.system} is {direction} than {self.baseline} {size}; {chance}."
         return (
             f"{self.metric}: {self.system} looks {direction} than {self.baseline} {size}, "
@@ -72,8 +76,8 @@ class Difference:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Result):
     """Rankings against a baseline; prints as a table with the results in words.
 
     >>> import swaprank as sr
@@ -88,7 +92,7 @@ class Comparison:
     def __iter__(self) -> Iterator[Difference]:
         return iter(self.differences)
 
-    def __str__(self) -> str:
+    def _parts(self) -> Parts:
         header = ["metric", "ranking", "mean", "against", "mean", "difference", "95% interval", "wins/ties/losses"]
         header += ["p t", "p Wilcoxon", "p random."]
         rows = [
@@ -111,17 +115,26 @@ class Comparison:
         corrected = ""
         if len(rows) > 1:
             corrected = f"\np-values are corrected for {len(rows)} comparisons (Holm)."
-        return f"{text_table(header, rows, left=2)}\n\n{words}{corrected}"
+        return [Table(header, rows, left=2), f"{words}{corrected}"]
 
-    def to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """A data frame with one row per comparison."""
-        rows = [asdict(row) for row in self.differences]
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+    def _values(self) -> dict[str, Any]:
+        return {"differences": [{**asdict(row), "sentence": row.sentence()} for row in self.differences]}
 
-    def to_json(self) -> str:
-        """The differences and their sentences as JSON; NaN becomes null."""
-        rows = [{**asdict(row), "sentence": row.sentence()} for row in self.differences]
-        return json_text({"differences": json_rows(rows)})
+    def _columns(self) -> dict[str, list[Any]]:
+        return rows_as_columns([asdict(row) for row in self.differences])
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the difference of each ranking and metric with its 95% interval, and the wins, ties and losses.
+
+        Args:
+            ax: The Matplotlib axes to draw on; new ones if None.
+
+        Returns:
+            The axes.
+        """
+        from swaprank.evaluation.evaluation_figures import plot_comparison
+
+        return plot_comparison(self, ax)
 
 
 def compare(

@@ -17,9 +17,10 @@ from swaprank.evaluation.ranked_lists import RankedLists, ranked_lists
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.rendering.json_values import json_number, json_rows, json_text
-from swaprank.rendering.result_frames import Backend, make_frame
-from swaprank.rendering.text_tables import decimals, text_table
+from swaprank.rendering.json_values import json_text, plain
+from swaprank.rendering.result import Result
+from swaprank.rendering.result_frames import Backend, make_frame, rows_as_columns
+from swaprank.rendering.text_tables import Parts, Table, decimals, parts_text
 
 
 @final
@@ -64,8 +65,8 @@ class MetricResult:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Evaluation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Result):
     """The metrics of one ranking; prints as a table. Look up a metric by any of its names: `evaluation["ndcg@10"]`.
 
     >>> import swaprank as sr
@@ -99,9 +100,6 @@ class Evaluation:
     def __iter__(self) -> Iterator[MetricResult]:
         return iter(self.results)
 
-    def __str__(self) -> str:
-        return self.to_text()
-
     def to_text(self, *, per_query: bool = False) -> str:
         """The table that `print` shows, with the conventions in words, and optionally one row per query.
 
@@ -113,6 +111,9 @@ class Evaluation:
         ---  ------  ------
         a    1.0000  1.0000
         """
+        return parts_text([*self._parts(), self._per_query_table()] if per_query else self._parts())
+
+    def _parts(self) -> Parts:
         rows = [
             [
                 str(result.metric),
@@ -126,13 +127,12 @@ class Evaluation:
         ]
         header = ["metric", "mean", "95% interval", "queries", "no relevant", "left out"]
         conventions = "\n".join(f"{result.metric}: {result.metric.describe()}." for result in self.results)
-        text = f"{text_table(header, rows)}\n\n{conventions}"
-        return f"{text}\n\n{self._per_query_table()}" if per_query else text
+        return [Table(header, rows), conventions]
 
-    def _per_query_table(self) -> str:
+    def _per_query_table(self) -> Table:
         columns = [map(decimals, result.per_query.tolist()) for result in self.results]
         header = ["qid", *(str(result.metric) for result in self.results)]
-        return text_table(header, list(zip(map(str, self.qids.tolist()), *columns, strict=True)))
+        return Table(header, list(zip(map(str, self.qids.tolist()), *columns, strict=True)))
 
     def to_frame(self, *, per_query: bool = False, backend: Backend = "pandas") -> Any:
         """A data frame with one row per metric; or with one row per query and one column per metric.
@@ -143,11 +143,13 @@ class Evaluation:
           qid  map  p@1
         0   a  1.0  1.0
         """
-        if per_query:
-            values = {str(result.metric): result.per_query.tolist() for result in self.results}
-            return make_frame({"qid": self.qids.tolist(), **values}, backend)
-        rows = self._rows()
-        return make_frame({name: [row[name] for row in rows] for name in rows[0]}, backend)
+        if not per_query:
+            return super().to_frame(backend=backend)
+        values = {str(result.metric): result.per_query.tolist() for result in self.results}
+        return make_frame({"qid": self.qids.tolist(), **values}, backend)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return rows_as_columns(self._rows())
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
         """The content of `to_json` as Python values; NaN becomes None.
@@ -157,12 +159,8 @@ class Evaluation:
         >>> sr.evaluate(data, [0.1, 0.9], "map").to_dict(per_query=True)["results"][0]["per_query"]
         {'7': 1.0}
         """
-        rows = json_rows(self._rows())
-        if per_query:
-            qids = [str(qid) for qid in self.qids.tolist()]
-            for row, result in zip(rows, self.results, strict=True):
-                row["per_query"] = dict(zip(qids, map(json_number, result.per_query.tolist()), strict=True))
-        return {"results": rows}
+        values: dict[str, Any] = plain(self._values(per_query=per_query))
+        return values
 
     def to_json(self, *, per_query: bool = False) -> str:
         """The results as JSON; NaN becomes null. With `per_query`, all of it is on one line.
@@ -172,7 +170,27 @@ class Evaluation:
         >>> '"mean": 1.0' in sr.evaluate(data, [0.1, 0.9], "map").to_json()
         True
         """
-        return json_text(self.to_dict(per_query=per_query), large=per_query)
+        return json_text(self._values(per_query=per_query), large=per_query)
+
+    def _values(self, *, per_query: bool = False) -> dict[str, Any]:
+        rows = self._rows()
+        if per_query:
+            for row, result in zip(rows, self.results, strict=True):
+                row["per_query"] = dict(zip(self.qids.tolist(), result.per_query.tolist(), strict=True))
+        return {"results": rows}
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the mean of each metric with its 95% interval, over a histogram of its values per query.
+
+        Args:
+            ax: The Matplotlib axes to draw on; new ones if None.
+
+        Returns:
+            The axes.
+        """
+        from swaprank.evaluation.evaluation_figures import plot_evaluation
+
+        return plot_evaluation(self, ax)
 
     def _rows(self) -> list[dict[str, Any]]:
         return [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self, final
 
 import numpy as np
@@ -13,9 +13,9 @@ from swaprank.evaluation.compare import Comparison, compare_evaluations
 from swaprank.evaluation.evaluate import Evaluation, MetricResult
 from swaprank.experiments.grid_search import GridTrial
 from swaprank.experiments.search_checkpoints import format_parameters
-from swaprank.rendering.json_values import json_number, json_rows, json_text
-from swaprank.rendering.result_frames import Backend, make_frame
-from swaprank.rendering.text_tables import decimals, text_table
+from swaprank.rendering.result import Result
+from swaprank.rendering.result_frames import Backend
+from swaprank.rendering.text_tables import Parts, Table, decimals, parts_text
 
 
 class FoldResult(NamedTuple):
@@ -32,8 +32,8 @@ class FoldResult(NamedTuple):
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class CrossValidation:
+@dataclass(frozen=True, eq=False, repr=False)
+class CrossValidation(Result):
     """Results of every ranker and fold, and the comparison over all test queries; printable.
 
     >>> import swaprank as sr
@@ -81,40 +81,40 @@ class CrossValidation:
 
     def table(self, metric: str) -> str:
         """A table of one metric: rankers by folds."""
+        return parts_text([self._table(metric)])
+
+    def _table(self, metric: str) -> Table:
         rows = [
             [name, *map(decimals, self.per_fold(name, metric)), decimals(self.mean(name, metric))]
             for name in self.folds
         ]
-        return text_table([metric, *self.fold_names, "mean of folds"], rows)
+        return Table([metric, *self.fold_names, "mean of folds"], rows)
 
-    def __str__(self) -> str:
-        parts = [self.table(metric) for metric in self.metrics]
+    def _parts(self) -> Parts:
+        parts: list[Table | str] = [self._table(metric) for metric in self.metrics]
         if any(fold.chosen for folds in self.folds.values() for fold in folds):
             rows = [
                 [name, fold.fold, format_parameters(fold.chosen) or "-", decimals(fold.vali)]
                 for name, folds in self.folds.items()
                 for fold in folds
             ]
-            parts.append(text_table(["ranker", "fold", "chosen on vali", f"vali {self.metrics[0]}"], rows, left=3))
+            parts.append(Table(["ranker", "fold", "chosen on vali", f"vali {self.metrics[0]}"], rows, left=3))
         n_queries = len(next(iter(self.evaluations.values())).qids)
         if self.comparison is not None:
-            parts.append(f"Query by query, over all {n_queries:,} test queries:\n\n{self.comparison}")
-        else:
-            name, evaluation = next(iter(self.evaluations.items()))
-            parts.append(f"{name} over all {n_queries:,} test queries:\n\n{evaluation}")
-        return "\n\n".join(parts)
+            return [*parts, f"Query by query, over all {n_queries:,} test queries:", *self.comparison._parts()]
+        name, evaluation = next(iter(self.evaluations.items()))
+        return [*parts, f"{name} over all {n_queries:,} test queries:", *evaluation._parts()]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The results as plain Python values; undefined numbers are None."""
+    def _values(self) -> dict[str, Any]:
         results = [
             {
                 "ranker": name,
                 "metric": metric,
-                "mean_of_folds": json_number(self.mean(name, metric)),
-                "per_fold": dict(zip(self.fold_names, map(json_number, self.per_fold(name, metric)), strict=True)),
-                "mean_of_queries": json_number(evaluation[metric].mean),
-                "low": json_number(evaluation[metric].interval[0]),
-                "high": json_number(evaluation[metric].interval[1]),
+                "mean_of_folds": self.mean(name, metric),
+                "per_fold": dict(zip(self.fold_names, self.per_fold(name, metric), strict=True)),
+                "mean_of_queries": evaluation[metric].mean,
+                "low": evaluation[metric].interval[0],
+                "high": evaluation[metric].interval[1],
                 "n_queries": evaluation[metric].n_queries,
             }
             for name, evaluation in self.evaluations.items()
@@ -125,25 +125,19 @@ class CrossValidation:
                 "ranker": name,
                 "fold": fold.fold,
                 "parameters": fold.chosen,
-                "vali": json_number(fold.vali),
+                "vali": fold.vali,
                 "tried": [each._asdict() for each in fold.tried],
             }
             for name, folds in self.folds.items()
             for fold in folds
         ]
-        differences = [] if self.comparison is None else self.comparison.differences
-        rows = json_rows([{**asdict(row), "sentence": row.sentence()} for row in differences])
         return {
             "folds": self.fold_names,
             "metrics": self.metrics,
             "results": results,
             "chosen": chosen,
-            "differences": rows,
+            "differences": [] if self.comparison is None else self.comparison._values()["differences"],
         }
-
-    def to_json(self) -> str:
-        """The results as JSON; undefined numbers are null."""
-        return json_text(self.to_dict())
 
     def to_frame(self, *, backend: Backend = "pandas") -> Any:
         """A data frame with one row per ranker, metric and fold.
@@ -153,14 +147,30 @@ class CrossValidation:
         >>> sr.cross_validate(data, "linear_regression", "map", n_folds=3).to_frame()["fold"].tolist()
         ['Fold1', 'Fold2', 'Fold3']
         """
+        return super().to_frame(backend=backend)
+
+    def _columns(self) -> dict[str, Any]:
         rows = [
             (name, metric, fold, mean)
             for name in self.folds
             for metric in self.metrics
             for fold, mean in zip(self.fold_names, self.per_fold(name, metric), strict=True)
         ]
-        columns = list(zip(*rows, strict=True))
-        return make_frame(dict(zip(("ranker", "metric", "fold", "mean"), columns, strict=True)), backend)
+        return dict(zip(("ranker", "metric", "fold", "mean"), zip(*rows, strict=True), strict=True))
+
+    def plot(self, ax: Any = None, *, metric: str | None = None) -> Any:
+        """Draw a metric of every ranker in every fold, and its mean.
+
+        Args:
+            ax: The Matplotlib axes to draw on; new ones if None.
+            metric: The metric to draw; the first one if None.
+
+        Returns:
+            The axes.
+        """
+        from swaprank.experiments.search_figures import plot_cross_validation
+
+        return plot_cross_validation(self, ax, metric or self.metrics[0])
 
 
 def _pool(evaluations: Sequence[Evaluation]) -> Evaluation:

@@ -84,7 +84,7 @@ class TrainingResult(NamedTuple):
 
     def valid_values(self) -> dict[str, Any] | None:
         """The metric on the validation data, of the model and of the best round; None if no round was measured."""
-        ranker, metric = self.ranker, str(self.ranker.metric)
+        ranker, metric = self.ranker, str(self.ranker.training_metric())
         history = ranker.history_.get("valid", {}).get(metric)
         if self.valid is None or not history:
             return None

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 from swaprank.rankers.ranker import Ranker
-from swaprank.rendering.json_values import json_text
-from swaprank.rendering.result_frames import Backend, make_frame
-from swaprank.rendering.text_tables import decimals, text_table
+from swaprank.rendering.result import Result
+from swaprank.rendering.text_tables import Parts, Table, decimals, parts_text
 
 
 class Trial(NamedTuple):
@@ -28,8 +27,8 @@ class Trial(NamedTuple):
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Tuning:
+@dataclass(frozen=True, eq=False, repr=False)
+class Tuning(Result):
     """The best ranker, fitted, and all trials; printable.
 
     >>> import swaprank as sr
@@ -51,11 +50,11 @@ class Tuning:
     interrupted: bool = False
     """Whether Ctrl-C stopped the search."""
 
-    def __str__(self) -> str:
-        return self.to_text()
-
     def to_text(self, n_trials: int = 20) -> str:
         """A table of the best trials, best first."""
+        return parts_text(self._parts(n_trials))
+
+    def _parts(self, n_trials: int = 20) -> Parts:
         names = list(self.best.parameters)
         ordered = sorted(self.trials, key=lambda trial: (trial.value is None, -(trial.value or 0.0), trial.number))
         rows = [
@@ -68,17 +67,15 @@ class Tuning:
             ]
             for trial in ordered[:n_trials]
         ]
-        lines = [text_table(["trial", self.metric, "size", "seconds", *names], rows, left=0)]
-        if len(ordered) > n_trials:
-            lines.append(f"… and {len(ordered) - n_trials:,} more")
+        more = f"… and {len(ordered) - n_trials:,} more" if len(ordered) > n_trials else ""
+        table = Table(["trial", self.metric, "size", "seconds", *names], rows, left=0, note=more)
         count = "1 trial" if len(self.trials) == 1 else f"{len(self.trials):,} trials"
         n_given_up = sum(trial.value is None for trial in self.trials)
         given_up = f", {n_given_up} of them given up early," if n_given_up else ""
         best = f"The best of {count}{given_up} is trial {self.best.number}: {self.metric} {self.best.value:.4f}"
-        return "\n".join([*lines, "", f"{best} on the validation set."])
+        return [table, f"{best} on the validation set."]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The trials as plain Python values."""
+    def _values(self) -> dict[str, Any]:
         return {
             "metric": self.metric,
             "interrupted": self.interrupted,
@@ -86,22 +83,27 @@ class Tuning:
             "trials": [trial._asdict() for trial in self.trials],
         }
 
-    def to_json(self) -> str:
-        """The trials as JSON; the value of a trial that was given up is null."""
-        return json_text(self.to_dict())
-
-    def to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """A data frame with one row per trial and one column per parameter."""
+    def _columns(self) -> dict[str, list[Any]]:
+        """One row per trial, with one column per parameter."""
         columns: dict[str, list[Any]] = {
             name: [getattr(trial, name) for trial in self.trials] for name in ("number", "value", "seconds", "size")
         }
-        columns |= {name: [_plain(trial.parameters[name]) for trial in self.trials] for name in self.best.parameters}
-        return make_frame(columns, backend)
+        return columns | {name: [trial.parameters[name] for trial in self.trials] for name in self.best.parameters}
+
+    def plot(self, ax: Any = None, *, parameter: str | None = None) -> Any:
+        """Draw the metric of every trial: in their order, with the best so far; or against the values of a parameter.
+
+        Args:
+            ax: The Matplotlib axes to draw on; new ones if None.
+            parameter: The name of a parameter that was searched. If None, the order of the trials.
+
+        Returns:
+            The axes.
+        """
+        from swaprank.experiments.search_figures import plot_tuning
+
+        return plot_tuning(self, ax, parameter)
 
 
 def _cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value).replace(" ", "")
-
-
-def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, tuple) else value

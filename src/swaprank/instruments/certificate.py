@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, final
 
 import numpy as np
 
 from swaprank.arrays import Bools, Floats, Ints
 from swaprank.rankers.ranker import Ranker
+from swaprank.rendering.figures import new_axes, save_figure
+from swaprank.rendering.result import Result
+from swaprank.rendering.text_tables import Parts
 
 RISE = 1e-12
 """Smaller differences may come from rounding."""
 
 
-class Certificate(NamedTuple):
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate(Result):
     """How a metric changes when a ranker's parameters are moved; `str()` summarizes it.
 
     >>> import swaprank as sr
@@ -80,7 +86,7 @@ class Certificate(NamedTuple):
         start = np.full((self.n_directions, 1), self.value)
         return np.append(0.0, self.steps), np.hstack((start, self.curves))
 
-    def __str__(self) -> str:
+    def _parts(self) -> Parts:
         low, high = f"{self.steps.min():g}", f"{self.steps.max():g}"
         lines = [
             f"{self.metric} is {self.value:.6f} over {self.n_queries:,} queries. Moved: {self.parameters}, by steps of "
@@ -91,7 +97,7 @@ class Certificate(NamedTuple):
             lines.append(f"One parameter at a time: {self.n_weights_rising:,} of {len(self.weights):,} raise it.")
         if len(self.values) > 1:
             lines.append(f"Polished in {len(self.values) - 1} rounds, from {self.values[0]:.6f}.")
-        return "\n".join([*lines, self.verdict()])
+        return ["\n".join([*lines, self.verdict()])]
 
     def verdict(self) -> str:
         """The result of the test as text, with its confidence."""
@@ -117,8 +123,7 @@ class Certificate(NamedTuple):
             "it."
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """The verdict and the counts behind it, as plain Python values."""
+    def _values(self) -> dict[str, Any]:
         return {
             "passed": self.passed,
             "metric": self.metric,
@@ -127,20 +132,41 @@ class Certificate(NamedTuple):
             "parameters": self.parameters,
             "epsilon": self.epsilon,
             "delta": self.delta,
-            "steps": self.steps.tolist(),
+            "steps": self.steps,
             "n_directions": self.n_directions,
             "n_rising": self.n_rising,
             "n_weights": len(self.weights),
             "n_weights_rising": self.n_weights_rising,
-            "polishing": list(self.values),
+            "polishing": self.values,
             "verdict": self.verdict(),
         }
 
-    def draw(self, path: str | Path, n_directions: int = 4) -> None:
-        """Draw the metric along some directions into a file, as in [Donmez2009, Figures 1 to 4 and 6]."""
-        from swaprank.instruments.instrument_figures import draw_certificate
+    def _columns(self) -> dict[str, list[Any]]:
+        """One row per direction and step, with the value of the metric there."""
+        directions, steps = np.indices(self.curves.shape)
+        return {
+            "direction": directions.ravel().tolist(),
+            "step": self.steps[steps.ravel()].tolist(),
+            "value": self.curves.ravel().tolist(),
+        }
 
-        draw_certificate(self, Path(path), n_directions)
+    def plot(self, ax: Any = None, *, n_directions: int = 4) -> Any:
+        """Draw the metric along some directions and the highest one, as in [Donmez2009, Figures 1 to 4 and 6].
+
+        Args:
+            ax: The Matplotlib axes to draw on; new ones if None.
+            n_directions: The number of directions, beside the highest one.
+
+        Returns:
+            The axes.
+        """
+        from swaprank.instruments.instrument_figures import plot_certificate
+
+        return plot_certificate(self, ax, n_directions)
+
+    def draw(self, path: str | Path, n_directions: int = 4) -> None:
+        """Draw this picture into a file (.svg, .png, .pdf)."""
+        save_figure(self.plot(new_axes(), n_directions=n_directions), Path(path))
 
 
 def highest_curve(curves: Floats) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -164,7 +165,7 @@ def _polish(
         better_ranker.model_ = better
         certificate = _test(better_ranker, probe, settings)
         values.append(certificate.value)
-    return certificate._replace(values=tuple(values))
+    return replace(certificate, values=tuple(values))
 
 
 def _best_move(probe: MetricAlongDirections, found: Certificate, settings: _Settings) -> Model | None:

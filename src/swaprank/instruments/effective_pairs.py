@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,13 +33,15 @@ from swaprank.objectives.lambdas import LambdaArrays
 from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective
 from swaprank.objectives.query_gradients import longest_of
 from swaprank.objectives.ranknet_queries import GivenPairsArrays
-from swaprank.rendering.text_tables import text_table
+from swaprank.rendering.result import Result
+from swaprank.rendering.result_frames import Backend
+from swaprank.rendering.text_tables import Parts, Table
 from swaprank.threads import run_in_threads
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class EffectivePairs:
+@dataclass(frozen=True, eq=False, repr=False)
+class EffectivePairs(Result):
     """The number of pairs of each query; printable.
 
     >>> import swaprank as sr
@@ -68,7 +70,7 @@ class EffectivePairs:
         """Effective pairs of all queries."""
         return int(self.effective.sum())
 
-    def __str__(self) -> str:
+    def _parts(self) -> Parts:
         rows = [
             [words, f"{counts.sum():,.0f}", f"{counts.mean():,.1f}", _share(counts.sum(), self.pairs.sum())]
             for words, counts in (
@@ -77,7 +79,31 @@ class EffectivePairs:
                 ("with a lambda", self.effective),
             )
         ]
-        return text_table([self.name, "pairs", "per query", "share"], rows)
+        return [Table([self.name, "pairs", "per query", "share"], rows)]
+
+    def _values(self) -> dict[str, Any]:
+        return {
+            "objective": self.name,
+            "n_queries": len(self.qids),
+            "n_pairs": self.n_pairs,
+            "n_distinguished": int(self.distinguished.sum()),
+            "n_effective": self.n_effective,
+        }
+
+    def to_frame(self, *, backend: Backend = "pandas") -> Any:
+        """A data frame with one row per query.
+
+        >>> import swaprank as sr
+        >>> data = sr.Dataset([[1], [2], [3]], [0, 0, 1], qid=[7, 7, 7])
+        >>> sr.effective_pairs("map", data, [3, 2, 1]).to_frame()
+           qid  pairs  distinguished  effective
+        0    7      2              2          2
+        """
+        return super().to_frame(backend=backend)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        counts = {"pairs": self.pairs, "distinguished": self.distinguished, "effective": self.effective}
+        return {"qid": self.qids.tolist(), **{name: each.astype(np.int64).tolist() for name, each in counts.items()}}
 
 
 def effective_pairs(

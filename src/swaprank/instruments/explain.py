@@ -20,16 +20,19 @@ from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.terms import PAIRWISE
 from swaprank.rankers.parameter_checks import Bounds, check_parameter
 from swaprank.rankers.ranker import Ranker
-from swaprank.rendering.json_values import json_number
-from swaprank.rendering.text_tables import text_table
+from swaprank.rendering.figures import new_axes, save_figure
+from swaprank.rendering.json_values import plain
+from swaprank.rendering.result import Result
+from swaprank.rendering.result_frames import Backend, rows_as_columns
+from swaprank.rendering.text_tables import Parts, Table, parts_text
 
 _ARROW = 10
 """Length of the longest arrow, in characters."""
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class QueryExplanation:
+@dataclass(frozen=True, eq=False, repr=False)
+class QueryExplanation(Result):
     """The documents of one query in rank order with the forces on them; `print` shows the forces as arrows.
 
     >>> import swaprank as sr
@@ -66,11 +69,11 @@ class QueryExplanation:
         """The n swaps with the largest gains as (rank, lower rank, gain of the metric); ranks count from 1."""
         return _largest(np.triu(self.swap_gains), n)
 
-    def __str__(self) -> str:
-        return self.to_text()
-
     def to_text(self, n_documents: int = 20, n_pairs: int = 5) -> str:
         """A table of the first documents, the pairs with the largest forces and the best swaps."""
+        return parts_text(self._parts(n_documents, n_pairs))
+
+    def _parts(self, n_documents: int = 20, n_pairs: int = 5) -> Parts:
         forces, shown = self.forces, min(n_documents, len(self.rows))
         longest = max(float(np.abs(forces).max()), 1e-300)
         names = self.rows if self.docids is None else self.docids
@@ -86,48 +89,87 @@ class QueryExplanation:
             for r in range(shown)
         ]
         header = ["rank", "row" if self.docids is None else "document", "label", "score", "lambda", ""]
-        lines = [f"query {self.qid}: {self.metric} {self.value:.4f}", "", text_table(header, rows, left=0)]
-        if shown < len(self.rows):
-            lines.append(f"… and {len(self.rows) - shown:,} more")
+        more = f"… and {len(self.rows) - shown:,} more" if shown < len(self.rows) else ""
+        parts: list[Table | str] = [
+            f"query {self.qid}: {self.metric} {self.value:.4f}",
+            Table(header, rows, left=0, note=more),
+        ]
         pairs = [
             [f"{i} over {j}", f"{force:.4f}", f"{self.swap_gains[i - 1, j - 1]:+.4f}"]
             for i, j, force in self.hardest_pairs(n_pairs)
         ]
         swaps = [[f"{i} with {j}", f"{gain:+.4f}"] for i, j, gain in self.best_swaps(n_pairs)]
         if pairs:
-            lines += ["", text_table(["hardest pushes, by rank", "force", "swap changes the metric by"], pairs)]
+            parts.append(Table(["hardest pushes, by rank", "force", "swap changes the metric by"], pairs))
         if swaps:
-            lines += ["", text_table(["best swaps, by rank", "gain"], swaps)]
-        return "\n".join(lines)
+            parts.append(Table(["best swaps, by rank", "gain"], swaps))
+        return parts
 
     def to_dict(self, n_documents: int = 20, n_pairs: int = 5) -> dict[str, Any]:
         """The first documents and the strongest pairs, as plain Python values; a metric without a value is None."""
-        forces = self.forces
+        values: dict[str, Any] = plain(self._values(n_documents, n_pairs))
+        return values
+
+    def _values(self, n_documents: int = 20, n_pairs: int = 5) -> dict[str, Any]:
         return {
             "qid": str(self.qid),
             "metric": self.metric,
-            "value": json_number(self.value),
+            "value": self.value,
             "n_documents": len(self.rows),
-            "documents": [
-                {
-                    "rank": r + 1,
-                    "row": int(self.rows[r]),
-                    "docid": None if self.docids is None else str(self.docids[r]),
-                    "label": float(self.labels[r]),
-                    "score": float(self.scores[r]),
-                    "lambda": float(forces[r]),
-                }
-                for r in range(min(n_documents, len(self.rows)))
-            ],
+            "documents": self._documents()[:n_documents],
             "hardest_pairs": [{"up": i, "down": j, "force": force} for i, j, force in self.hardest_pairs(n_pairs)],
             "best_swaps": [{"rank": i, "with": j, "gain": gain} for i, j, gain in self.best_swaps(n_pairs)],
         }
 
-    def draw(self, path: str | Path, n_documents: int = 30) -> None:
-        """Draw the list with the forces as arrows into a file (.svg, .png, .pdf)."""
-        from swaprank.instruments.instrument_figures import draw_explanation
+    def to_frame(self, *, backend: Backend = "pandas") -> Any:
+        """A data frame with one row per document, in rank order.
 
-        draw_explanation(self, Path(path), n_documents)
+        >>> import swaprank as sr
+        >>> data = sr.Dataset([[3.0], [2.0]], [0, 1], qid=[7, 7])
+        >>> explanation = sr.explain_query(sr.LinearRegressionRanker(regularization=0.0).fit(data), data)
+        >>> explanation.to_frame()[["rank", "row", "label"]]
+           rank  row  label
+        0     1    1    1.0
+        1     2    0    0.0
+        """
+        return super().to_frame(backend=backend)
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return rows_as_columns(self._documents())
+
+    def _documents(self) -> list[dict[str, Any]]:
+        forces = self.forces
+        return [
+            {
+                "rank": r + 1,
+                "row": int(self.rows[r]),
+                "docid": None if self.docids is None else str(self.docids[r]),
+                "label": float(self.labels[r]),
+                "score": float(self.scores[r]),
+                "lambda": float(forces[r]),
+            }
+            for r in range(len(self.rows))
+        ]
+
+    def plot(self, ax: Any = None, *, n_documents: int = 30) -> Any:
+        """Draw the ranked list with the forces as arrows.
+
+        Args:
+            ax: The Matplotlib axes to draw on; new ones if None.
+            n_documents: The number of documents, from the top.
+
+        Returns:
+            The axes.
+        """
+        from swaprank.instruments.instrument_figures import plot_explanation
+
+        return plot_explanation(self, ax, n_documents)
+
+    def draw(self, path: str | Path, n_documents: int = 30) -> None:
+        """Draw this picture into a file (.svg, .png, .pdf)."""
+        from swaprank.instruments.instrument_figures import explanation_size
+
+        save_figure(self.plot(new_axes(*explanation_size(self, n_documents)), n_documents=n_documents), Path(path))
 
 
 def explain_query(

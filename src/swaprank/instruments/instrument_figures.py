@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swaprank.rendering.figures import new_axes, save_chart, save_figure
+from swaprank.rendering.figures import as_written, axes_for, finish_chart
 
 if TYPE_CHECKING:
     from swaprank.instruments.certificate import Certificate
@@ -17,21 +16,26 @@ _LONGEST_ARROW = 3.0
 """In ranks."""
 
 
-def draw_certificate(certificate: Certificate, path: Path, n_directions: int = 4) -> None:
+def plot_certificate(certificate: Certificate, ax: Any = None, n_directions: int = 4) -> Any:
     """The metric against the step size, for the first directions and for the one that reaches the highest value."""
-    axes, (steps, curves) = new_axes(), certificate.from_zero()
+    axes, (steps, curves) = axes_for(ax), certificate.from_zero()
     for at in sorted({*range(min(n_directions, certificate.n_directions)), certificate.highest}):
         is_highest = at == certificate.highest
         style = {"color": "black", "linestyle": "--"} if is_highest else {"marker": "o"}
         axes.plot(steps, curves[at], label=f"direction {at}" + (", the highest" if is_highest else ""), **style)
     verdict = f"{certificate.n_rising} of {certificate.n_directions} directions rise"
-    save_chart(axes, path, f"{certificate.metric}: {verdict}", "step", certificate.metric)
+    return finish_chart(axes, f"{certificate.metric}: {verdict}", "step", certificate.metric)
 
 
-def draw_explanation(explanation: QueryExplanation, path: Path, n_documents: int = 30) -> None:
+def explanation_size(explanation: QueryExplanation, n_documents: int) -> tuple[float, float]:
+    """The width and the height of the picture of an explanation, in inches."""
+    return 5.0, max(2.0, 0.8 + 0.28 * min(n_documents, len(explanation.rows)))
+
+
+def plot_explanation(explanation: QueryExplanation, ax: Any = None, n_documents: int = 30) -> Any:
     """The ranked list from top to bottom with the lambda of each document as an arrow; relevant ones are darker."""
     shown = min(n_documents, len(explanation.rows))
-    axes = new_axes(5.0, max(2.0, 0.8 + 0.28 * shown))
+    axes = axes_for(ax, *explanation_size(explanation, n_documents))
     largest = max(float(np.abs(explanation.forces).max()), 1e-300)
     best = max(float(explanation.labels.max()), 1e-300)
     for x, header in ((-0.4, "rank"), (-0.15, "label")):
@@ -44,9 +48,9 @@ def draw_explanation(explanation: QueryExplanation, path: Path, n_documents: int
         if abs(force) > 0.02 * largest:
             _arrow(axes, rank, force / largest)
     axes.set(xlim=(-0.6, 2.3), ylim=(shown + 0.6, -1.8))
-    axes.set_title(f"query {explanation.qid}: {explanation.metric} {explanation.value:.4f}")
+    axes.set_title(as_written(f"query {explanation.qid}: {explanation.metric} {explanation.value:.4f}"))
     axes.set_axis_off()
-    save_figure(axes, path)
+    return axes
 
 
 def _arrow(axes: Any, rank: int, share: float) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,8 @@ from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 from swaprank.objectives.lambdas import LambdaArrays
 from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective
 from swaprank.objectives.ranknet_queries import LongRankNetArrays, RankNetArrays
+from swaprank.rendering.result import Result
+from swaprank.rendering.text_tables import Parts
 
 _TOLERANCE = 1e-6
 """Relative to the largest entry or eigenvalue; numeric differences have an error of about 1e-9."""
@@ -27,8 +29,8 @@ _STEP = 1e-5
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class LambdaJacobian:
+@dataclass(frozen=True, eq=False, repr=False)
+class LambdaJacobian(Result):
     """J_ij = d grad_i / d s_j at the scores of one query; `str()` describes whether it is that of a cost.
 
     >>> import swaprank as sr
@@ -59,7 +61,7 @@ class LambdaJacobian:
         """Whether that cost is convex near these scores."""
         return bool(self.eigenvalues[0] >= -_TOLERANCE * np.abs(self.eigenvalues).max())
 
-    def __str__(self) -> str:
+    def _parts(self) -> Parts:
         lowest, highest = (f"{0.0 if abs(value) < 1e-12 else value:.3g}" for value in self.eigenvalues[[0, -1]])
         about = f"symmetric (to {self.asymmetry:.1g})" if self.symmetric else f"not symmetric ({self.asymmetry:.2g})"
         definite = "" if self.positive_semidefinite else "not "
@@ -70,10 +72,26 @@ class LambdaJacobian:
         where = "as long as no two documents change places" if self.order_held else "at all scores"
         if self.order_held and not (self.symmetric and self.positive_semidefinite):
             where = "at these scores"
-        return (
+        return [
             f"Jacobian of {len(self.matrix)} lambdas: {about}, {definite}positive semidefinite "
             f"(eigenvalues {lowest} to {highest}); {verdict}, {where}."
-        )
+        ]
+
+    def _values(self) -> dict[str, Any]:
+        return {
+            "objective": self.objective,
+            "matrix": self.matrix,
+            "eigenvalues": self.eigenvalues,
+            "asymmetry": self.asymmetry,
+            "symmetric": self.symmetric,
+            "positive_semidefinite": self.positive_semidefinite,
+            "order_held": self.order_held,
+        }
+
+    def _columns(self) -> dict[str, list[Any]]:
+        """One row per pair of documents: d grad_i / d s_j."""
+        i, j = np.indices(self.matrix.shape)
+        return {"i": i.ravel().tolist(), "j": j.ravel().tolist(), "value": self.matrix.ravel().tolist()}
 
 
 def lambda_jacobian(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -15,7 +15,7 @@ from swaprank.elementary import powers
 from swaprank.errors import MetricError
 from swaprank.metrics.cumulative_kernel import best_cumulative
 from swaprank.metrics.metric import Metric
-from swaprank.metrics.metric_options import DISCOUNTS, GAINS, tabulate
+from swaprank.metrics.metric_options import DISCOUNTS, GAINS, listed_gains, tabulate
 from swaprank.metrics.terms import CUMULATIVE, Lists, MetricTerms, make_terms
 
 
@@ -82,18 +82,47 @@ def check_overflow(metric: Metric, labels: Floats, gains: Floats, discounts: Flo
 
 @dataclass(frozen=True, kw_only=True)
 class DiscountedGain(Cumulative):
-    """What DCG and NDCG share: a gain per label and a discount per rank, both chosen by name."""
+    """What DCG, NDCG and custom sums share: a gain per label and a discount per rank, by name or by function.
 
-    gain: str = "exp2"
-    discount: str = "log2"
+    Gains may also be a list: that of label 0, of label 1, and so on.
+    """
+
+    functions: ClassVar = ("gain", "discount")
+    gain: str | Sequence[float] | Callable[[float], float] = "exp2"
+    discount: str | Callable[[int], float] = "log2"
+
+    @property
+    @abstractmethod
+    def normalize(self) -> bool:
+        """Whether the sum is divided by the best possible sum."""
 
     def gains(self, labels: Floats) -> Floats:
         """See `Cumulative`."""
-        return GAINS[self.gain](labels)
+        if isinstance(self.gain, str):
+            return GAINS[self.gain](labels)
+        if callable(self.gain):
+            return self._tabulated(self.gain, labels, "gain")
+        return listed_gains(self.gain, labels, self)
 
     def discounts(self, ranks: Ints) -> Floats:
         """See `Cumulative`."""
-        return DISCOUNTS[self.discount](ranks)
+        if isinstance(self.discount, str):
+            return DISCOUNTS[self.discount](ranks)
+        return self._tabulated(self.discount, ranks, "discount")
+
+    def divisors(self, gains: Floats, indptr: Ints, discounts: Floats) -> Floats | float:
+        """See `Cumulative`."""
+        return best_possible(gains, indptr, discounts) if self.normalize else 1.0
+
+    def _tabulated(self, function: Callable[..., float], values: AnyArray, role: str) -> Floats:
+        results = tabulate(function, values, role, self)
+        if self.normalize and results.min(initial=0.0) < 0:
+            at = int(results.argmin())
+            raise MetricError(
+                f"{self}: {role}({values[at]:g}) returned {results[at]:g}; a sum with losses cannot be divided by the "
+                f"best possible sum. Return numbers from 0, or choose {'dcg' if self.names else 'normalize=False'}."
+            )
+        return results
 
 
 @final
@@ -108,10 +137,7 @@ class DCG(DiscountedGain):
 
     names: ClassVar = ("dcg",)
     title: ClassVar = "discounted cumulative gain"
-
-    def divisors(self, gains: Floats, indptr: Ints, discounts: Floats) -> float:
-        """See `Cumulative`."""
-        return 1.0
+    normalize: ClassVar = False
 
 
 @final
@@ -119,13 +145,21 @@ class DCG(DiscountedGain):
 class NDCG(DiscountedGain):
     """Normalized discounted cumulative gain: DCG divided by the best DCG that the same documents allow.
 
+    Args:
+        gain: "exp2" (2^l - 1), "linear" (l), a list with the gain of every label from 0, or a function of the label.
+        discount: "log2" (1/log2(1+r)), "letor", "reciprocal" (1/r), or a function of the rank.
+        short: "as_is"; or "zero", so that a list shorter than k counts 0.
+
     >>> import swaprank as sr
     >>> sr.NDCG(k=10).mean([0, 2, 1], [0.1, 0.9, 0.5], [0, 3])
     1.0
+    >>> print(sr.NDCG(k=10, gain=[0, 1, 5]))
+    ndcg@10(gain=0/1/5)
     """
 
     names: ClassVar = ("ndcg",)
     title: ClassVar = "normalized discounted cumulative gain"
+    normalize: ClassVar = True
     short: str = "as_is"
 
     def divisors(self, gains: Floats, indptr: Ints, discounts: Floats) -> Floats:
@@ -158,7 +192,7 @@ class Precision(RelevanceSum):
     0.5
     """
 
-    names: ClassVar = ("p", "precision", "prec")
+    names: ClassVar = ("p", "precision", "prec", "pre")
     title: ClassVar = "precision"
     needs_k: ClassVar = True
 
@@ -242,7 +276,7 @@ class RBP(RelevanceSum):
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class CumulativeMetric(Cumulative):
+class CumulativeMetric(DiscountedGain):
     """Your own sum of discounted gains: `gain(label)` and `discount(rank)` take and return one number.
 
     Both are called once per distinct label or rank, never once per document, so training and evaluation are as fast
@@ -255,34 +289,7 @@ class CumulativeMetric(Cumulative):
     0.8085
     """
 
-    functions: ClassVar = ("gain", "discount")
     needs: ClassVar = "any gain"
     title: ClassVar = "own cumulative metric"
-    gain: Callable[[float], float] | str = "exp2"
-    discount: Callable[[int], float] | str = "log2"
     normalize: bool = True
     name: str = "cumulative"
-
-    def gains(self, labels: Floats) -> Floats:
-        """See `Cumulative`."""
-        return GAINS[self.gain](labels) if isinstance(self.gain, str) else self._tabulated(self.gain, labels, "gain")
-
-    def discounts(self, ranks: Ints) -> Floats:
-        """See `Cumulative`."""
-        if isinstance(self.discount, str):
-            return DISCOUNTS[self.discount](ranks)
-        return self._tabulated(self.discount, ranks, "discount")
-
-    def divisors(self, gains: Floats, indptr: Ints, discounts: Floats) -> Floats | float:
-        """See `Cumulative`."""
-        return best_possible(gains, indptr, discounts) if self.normalize else 1.0
-
-    def _tabulated(self, function: Callable[..., float], values: AnyArray, role: str) -> Floats:
-        results = tabulate(function, values, role, self)
-        if self.normalize and results.min(initial=0.0) < 0:
-            at = int(results.argmin())
-            raise MetricError(
-                f"{self}: {role}({values[at]:g}) returned {results[at]:g}; a sum with losses cannot be divided by the "
-                f"best possible sum. Return numbers from 0, or choose normalize=False."
-            )
-        return results

@@ -21,6 +21,7 @@ from swaprank.metrics.cascade_kernel import cascade_swaps, cascade_value, prepar
 from swaprank.metrics.cumulative_kernel import cumulative_swaps, cumulative_value
 from swaprank.metrics.custom_kernel import custom_swaps, custom_value, prepare_custom
 from swaprank.metrics.pairwise_kernel import pairwise_swaps, pairwise_value, prepare_pairwise
+from swaprank.metrics.r_precision_kernel import r_precision_swaps, r_precision_value
 from swaprank.metrics.terms import (
     AVERAGE_PRECISION,
     BPREF,
@@ -28,6 +29,7 @@ from swaprank.metrics.terms import (
     CUMULATIVE,
     CUSTOM,
     PAIRWISE,
+    R_PRECISION,
     MetricTerms,
 )
 
@@ -52,6 +54,8 @@ def list_value(
             raw = pairwise_value(ranked, ends, work, places, scratch)
         elif terms.family == BPREF:
             raw = bpref_value(ranked, ends, terms.pool[query, 0], terms.pool[query, 1])
+        elif terms.family == R_PRECISION:
+            raw = r_precision_value(ranked, ends, terms.pool[query, 0])
         elif terms.family == CUSTOM:
             raw = custom_value(terms.evaluate, ranked, ends, query, work)
     return float(terms.base[query] + raw / terms.divisors[query])
@@ -108,5 +112,7 @@ def swap_gain_rows(
                 pairwise_swaps(ranked, norm, i, work, out[i - first])
             elif terms.family == BPREF:
                 bpref_swaps(ranked, terms.pool[query, 0], terms.pool[query, 1], norm, i, work, out[i - first])
+            elif terms.family == R_PRECISION:
+                r_precision_swaps(ranked, terms.pool[query, 0], norm, i, out[i - first])
             elif terms.family == CUSTOM:
                 custom_swaps(terms.evaluate, norm, i, len(ranked), work, out[i - first])

@@ -70,6 +70,11 @@ class Metric(ABC):
     def _label(self) -> str:
         return self.names[0] if self.names else getattr(self, "name", "metric")
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it is the user's own, with functions that its text does not contain."""
+        return not self.names or any(callable(getattr(self, name)) for name in self.functions)
+
     def _options(self) -> list[tuple[str, Any]]:
         """The options of this metric with their values, in the order of OPTIONS."""
         own = {f.name for f in fields(self)}
@@ -77,7 +82,12 @@ class Metric(ABC):
 
     def __str__(self) -> str:
         defaults = {f.name: f.default for f in fields(self)}
-        changed = [f"{n}={v}" for n, v in self._options() if v != defaults[n] and not callable(v)]
+        # The functions of a metric with a name of its own are not written: the name stands for them.
+        changed = [
+            f"{name}={'own' if callable(value) else OPTIONS[name].write(value)}"
+            for name, value in self._options()
+            if value != defaults[name] and (self.names or not callable(value))
+        ]
         cut = "" if self.k is None else f"@{self.k}"
         return self._label + cut + (f"({', '.join(changed)})" if changed else "")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -61,6 +61,10 @@ class Choice:
             raise ValueError(did_you_mean(str(value), map(str, self.words)))
         return value
 
+    def write(self, value: Any) -> str:
+        """The text that `parse` reads."""
+        return str(value)
+
     def describe(self, value: Any, wording: Mapping[str, str]) -> str:
         """Describe the value in words."""
         return self.words[value].format_map(wording)
@@ -96,13 +100,59 @@ class Number:
             return f"it must be between {self.low:g} and {self.high:g}."
         return "it must be a finite number." if self.low == -np.inf else f"it must be finite and above {self.low:g}."
 
+    def write(self, value: Any) -> str:
+        """The text that `parse` reads."""
+        return str(value)
+
     def describe(self, value: Any, wording: Mapping[str, str]) -> str:
         """Describe the value in words."""
         return self.words.format(value)
 
 
-OPTIONS: dict[str, Choice | Number] = {
-    "gain": Choice({"exp2": "gain 2^l - 1", "linear": "gain l"}),
+@final
+@dataclass(frozen=True)
+class GainChoice:
+    """An option that is the name of a gain, or a list with the gain of every label from 0, written 0/1/3/7."""
+
+    named: Choice
+
+    def parse(self, text: str) -> Any:
+        """The value written as text."""
+        if "/" in text:
+            return tuple(Number("").parse(part) for part in text.split("/"))
+        return self._named(self.named.parse, text)
+
+    def check(self, value: Any) -> Any:
+        """The name, or the list as a tuple; raises ValueError if it is not allowed."""
+        if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
+            return self._named(self.named.check, value)
+        gains = tuple(Number("").check(gain) for gain in value)
+        if len(gains) < 2:
+            raise ValueError("a list must have the gains of two labels or more.")
+        if gains[0] < 0 or any(low > high for low, high in zip(gains, gains[1:], strict=False)):
+            raise ValueError("the gains of a list must be 0 or more, and must not fall from one label to the next.")
+        return gains
+
+    @staticmethod
+    def _named(find: Callable[[Any], Any], value: Any) -> Any:
+        try:
+            return find(value)
+        except ValueError as error:
+            raise ValueError(f"{error} Or list the gains of the labels from 0: 0/1/3/7.") from None
+
+    def write(self, value: Any) -> str:
+        """The text that `parse` reads."""
+        return value if isinstance(value, str) else "/".join(map(str, value))
+
+    def describe(self, value: Any, wording: Mapping[str, str]) -> str:
+        """Describe the value in words."""
+        if isinstance(value, str):
+            return self.named.describe(value, wording)
+        return f"gains {', '.join(map(str, value))} of the labels 0 to {len(value) - 1}"
+
+
+OPTIONS: dict[str, Choice | Number | GainChoice] = {
+    "gain": GainChoice(Choice({"exp2": "gain 2^l - 1", "linear": "gain l"})),
     "discount": Choice(
         {
             "log2": "discount 1/log2(1+r)",
@@ -174,3 +224,18 @@ def tabulate(function: Callable[[Any], Any], values: AnyArray, role: str, metric
         if not np.isfinite(results[at]):
             raise MetricError(f"{metric}: {role}({value!r}) returned {results[at]}; it must return a finite number.")
     return results[where.reshape(values.shape)]
+
+
+def listed_gains(gains: Sequence[float], labels: Floats, metric: object) -> Floats:
+    """gains[label] for every label; 0 for a negative one, as for other gains."""
+    if len(labels) and (largest := labels.max()) > len(gains) - 1:
+        raise MetricError(
+            f"{metric}: label {largest:g} has no gain; the list has those of the labels 0 to {len(gains) - 1}."
+        )
+    fractions = labels[labels != np.floor(labels)]
+    if len(fractions):
+        raise MetricError(
+            f"{metric}: label {fractions[0]:g} has no gain, because a list has those of whole labels; "
+            "give a function, or choose gain=linear."
+        )
+    return np.append(gains, 0.0)[np.maximum(labels, -1.0).astype(np.int64)]

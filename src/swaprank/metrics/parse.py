@@ -1,4 +1,4 @@
-"""Metrics from their names: `ndcg@10`, `map(rel=2)`, `nDCG(dcg='exp-log2')@5`."""
+"""Metrics from their names: `ndcg@10`, `map(rel=2)`, `nDCG(dcg='exp-log2')@5`, `ndcg_cut_10`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from swaprank.metrics.cumulative import DCG, NDCG, RBP, WTA, Precision, Recall
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.metric_options import OPTIONS, parse_option
 from swaprank.metrics.pairwise_correct import PairwiseCorrect
+from swaprank.metrics.r_precision import RPrecision
 
 NAMED: tuple[type[Metric], ...] = (
     NDCG,
@@ -29,12 +30,25 @@ NAMED: tuple[type[Metric], ...] = (
     WTA,
     PairwiseCorrect,
     Bpref,
+    RPrecision,
     RBP,
 )
 BY_NAME: dict[str, type[Metric]] = {name: kind for kind in NAMED for name in kind.names}
 
+BY_TREC_NAME: dict[str, type[Metric]] = {
+    "ndcg_cut_k": NDCG,
+    "map_cut_k": AveragePrecision,
+    "p_k": Precision,
+    "recall_k": Recall,
+    "success_k": Success,
+    "recip_rank": ReciprocalRank,
+}
+"""What only trec_eval writes, as `P_10` or `P.10`: its conventions are meant, too."""
+_TREC_ONLY = ("rndcg", "infap", "gm_map", "gm_bpref", "set_p", "set_recall", "set_f", "set_map", "relative_p")
+
 _WRITTEN = re.compile(
-    r"\s*(?P<name>[A-Za-z_]+)\s*(?P<before>\([^()]*\))?\s*(?:@\s*(?P<k>[^\s()@]+))?\s*(?P<after>\([^()]*\))?\s*"
+    r"\s*(?P<name>[A-Za-z_]+?)(?:[_.](?P<cut>[0-9]+))?\s*(?P<before>\([^()]*\))?"
+    r"\s*(?:@\s*(?P<k>[^\s()@]+?))?(?P<minus>-)?\s*(?P<after>\([^()]*\))?\s*"
 )
 _IR_MEASURES_DCG = {"log2": "linear", "exp-log2": "exp2"}
 
@@ -43,15 +57,18 @@ def metric(name: str | Metric, convention: str = "standard") -> Metric:
     """A metric from its name. Options in the name override those of the convention.
 
     Args:
-        name: `ndcg@10`, `map`, `mrr`, `err@20`, `p@5`, `recall@100`, `success@1`, `wta`, `pairwise`, `bpref`, `dcg`,
-            `rbp(p=0.8)`, with options in brackets: `map(rel=2)`, `ndcg@10(gain=linear, empty=skip)`. The spellings of
-            ir_measures (`nDCG@10`, `AP`, `RR`) mean the same metrics. A metric object is returned unchanged.
+        name: `ndcg@10`, `map`, `mrr`, `err@20`, `p@5`, `recall@100`, `success@1`, `wta`, `pairwise`, `bpref`, `rprec`,
+            `dcg`, `rbp(p=0.8)`, with options in brackets: `map(rel=2)`, `ndcg@10(gain=linear, empty=skip)`. The
+            spellings of ir_measures (`nDCG@10`, `AP`, `RR`) mean the same metrics. Those of trec_eval
+            (`ndcg_cut_10`, `P_5`, `recip_rank`) also mean its convention. A metric object is returned unchanged.
         convention: The tool whose definitions to use: "standard", "trec", "letor", "mslr" or "lightgbm".
 
     >>> import swaprank as sr
     >>> print(sr.metric("ndcg@10", convention="letor"))
     ndcg@10(discount=letor, short=zero, ties=input)
     >>> sr.metric("AP(rel=2)@100") == sr.metric("map@100(rel=2)")
+    True
+    >>> sr.metric("ndcg_cut_10") == sr.metric("ndcg@10", convention="trec")
     True
     """
     if convention not in CONVENTIONS:
@@ -61,13 +78,32 @@ def metric(name: str | Metric, convention: str = "standard") -> Metric:
     written = _WRITTEN.fullmatch(name) if isinstance(name, str) else None
     if written is None:
         raise MetricError(f"{name!r} is not the name of a metric; write for example 'ndcg@10' or 'map(rel=2)'.")
-    kind = BY_NAME.get(written["name"].lower())
-    if kind is None:
-        raise MetricError(f"there is no metric '{written['name']}'; {did_you_mean(written['name'], BY_NAME)}")
+    word, k = written["name"].lower(), written["k"]
+    trec_name = word if written["cut"] is None else f"{word}_k"
+    if trec_name in BY_TREC_NAME and k is None:
+        kind, convention, k = BY_TREC_NAME[trec_name], "trec", written["cut"]
+    elif word in BY_NAME and written["cut"] is None:
+        kind = BY_NAME[word]
+    else:
+        raise MetricError(f"there is no metric '{_without_options(name)}'; {_advice(word, written['cut'])}")
     own = {field.name for field in fields(kind)}
     options = {option: value for option, value in CONVENTIONS[convention].items() if option in own}
+    if written["minus"]:  # XGBoost's ndcg@10-
+        options["empty"] = 0
     options |= _options(kind.names[0], f"{written['before'] or ''}{written['after'] or ''}", own)
-    return kind(k=_cut_off(kind.names[0], written["k"]), **options)
+    return kind(k=_cut_off(kind.names[0], k), **options)
+
+
+def _without_options(name: str) -> str:
+    return name.partition("(")[0].partition("@")[0].strip()
+
+
+def _advice(word: str, cut: str | None) -> str:
+    if word in BY_NAME and cut is not None:
+        return f"did you mean '{word}@{cut}'?"
+    if word in _TREC_ONLY:
+        return f"swaprank does not have this one of trec_eval. Known are {', '.join(sorted(BY_NAME))}."
+    return did_you_mean(word, [*BY_NAME, *(name.replace("_k", f"_{cut or 10}") for name in BY_TREC_NAME)])
 
 
 def metrics(names: str | Metric | Iterable[str | Metric], convention: str = "standard") -> list[Metric]:

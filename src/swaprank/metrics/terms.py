@@ -35,6 +35,8 @@ BPREF = 4
 """Judged non-relevant documents above each relevant one; gains are 1, 0, or -1 for unjudged."""
 CUSTOM = 5
 """A user's compiled function of the labels in rank order; the gains are the labels."""
+R_PRECISION = 6
+"""Relevant documents among the first R, the number of all relevant ones."""
 
 UNLIMITED = np.iinfo(np.int64).max
 
@@ -57,7 +59,7 @@ class MetricTerms(NamedTuple):
     is_empty: Bools
     """Queries whose value does not depend on the order of their documents."""
     pool: Floats
-    """(n_queries, 2): the numbers of relevant and of judged non-relevant documents, for bpref."""
+    """(n_queries, 2): the numbers of relevant and of judged non-relevant documents, for bpref and R-precision."""
     depth: int
     """Swapping two documents that both rank beyond this depth changes nothing."""
     evaluate: int

@@ -273,6 +273,33 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         tags.target_tags.required = True
         return tags
 
+    def plot_importances(
+        self, ax: Any = None, *, kind: str | None = None, data: Dataset | None = None, n_features: int = 20
+    ) -> Any:
+        """Draw the most important features as bars; returns the Matplotlib axes.
+
+        Args:
+            ax: The Matplotlib axes to draw on; new ones if None.
+            kind: "gain" or "splits" for trees, or "permutation". If None: the gain of trees, the weights of a linear
+                model, or else permutation importances.
+            data: The data on which importances are measured. Trees need it only for "permutation".
+            n_features: The number of features, from the most important.
+        """
+        from swaprank.rankers.ranker_figures import plot_importances
+
+        return plot_importances(self, ax, kind, data, n_features)
+
+    def plot_learning_curve(self, ax: Any = None, *, metric: str | Metric | None = None) -> Any:
+        """Draw what was measured after each round on every set of `fit(valid=…)`; returns the Matplotlib axes.
+
+        Args:
+            ax: The Matplotlib axes to draw on; new ones if None.
+            metric: Which metric to draw. If None, the one that the ranker was trained for.
+        """
+        from swaprank.rankers.ranker_figures import plot_learning_curve
+
+        return plot_learning_curve(self, ax, metric)
+
     def __sklearn_clone__(self) -> Any:
         """A copy without what was learned; the base ranker keeps what it learned, because training starts from it."""
         return type(self)(**self.get_params(deep=False))

@@ -68,6 +68,6 @@ def save(ranker: Ranker, path: str | os.PathLike[str]) -> None:
 
 def _saved(parameter: Any) -> Any:
     """A parameter as a plain value: own metrics and objective instances are code, which no model file holds."""
-    if isinstance(parameter, Objective) or (isinstance(parameter, Metric) and not parameter.names):
+    if isinstance(parameter, Objective) or (isinstance(parameter, Metric) and parameter.is_own):
         return f"{parameter}{OWN_SUFFIX}"
     return str(parameter) if isinstance(parameter, Metric) else parameter

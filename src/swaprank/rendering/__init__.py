@@ -1,1 +1,1 @@
-"""Results as text tables, JSON, data frames and figures."""
+"""What every result can do: text, HTML, JSON and data frames; and figures."""

@@ -34,19 +34,54 @@ def check_drawing(path: Path | None = None) -> None:
 
 
 def new_axes(width: float = 7.0, height: float = 4.5) -> Any:
-    """The axes of a new, empty figure."""
+    """The axes of a new, empty figure for a file, which no window or notebook shows."""
     check_drawing()
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained").subplots()
 
 
-def save_chart(axes: Any, path: Path, title: str, x_label: str, y_label: str) -> None:
-    """Add titles, grid and legend to a chart, and save it."""
-    axes.set(title=title, xlabel=x_label, ylabel=y_label)
+def axes_for(ax: Any, width: float = 7.0, height: float = 4.5) -> Any:
+    """The given axes; or those of a new figure, which notebooks and `matplotlib.pyplot.show` show.
+
+    >>> from importlib.util import find_spec
+    >>> from swaprank.rendering.figures import axes_for, new_axes
+    >>> axes = new_axes() if find_spec("matplotlib") else None
+    >>> axes is None or axes_for(axes) is axes
+    True
+    """
+    check_drawing()
+    from matplotlib import pyplot
+    from matplotlib.axes import Axes
+
+    if ax is None:
+        return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+    if not isinstance(ax, Axes):
+        raise ParameterError(f"ax must be Matplotlib axes, such as pyplot.gca(); found {type(ax).__name__}.")
+    return ax
+
+
+def as_written(text: str) -> str:
+    r"""A text for Matplotlib, which would typeset what stands between two dollar signs.
+
+    >>> from swaprank.rendering.figures import as_written
+    >>> print(as_written("5$ to 10$"))
+    5\$ to 10\$
+    """
+    return text.replace("$", r"\$")
+
+
+def finish_chart(axes: Any, title: str, x_label: str, y_label: str) -> Any:
+    """Add titles, grid and legend to a chart."""
+    axes.set(title=as_written(title), xlabel=as_written(x_label), ylabel=as_written(y_label))
     axes.grid(visible=True, alpha=0.3)
     axes.legend()
-    save_figure(axes, path)
+    return axes
+
+
+def save_chart(axes: Any, path: Path, title: str, x_label: str, y_label: str) -> None:
+    """Add titles, grid and legend to a chart, and save it."""
+    save_figure(finish_chart(axes, title, x_label, y_label), path)
 
 
 def save_figure(axes: Any, path: Path) -> None:

@@ -3,6 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Table(NamedTuple):
+    """A table of texts; the first `left` columns are left-aligned, others right-aligned."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    left: int = 1
+    note: str = ""
+    """A line below it, such as "… and 3 more"."""
+
+
+Parts = Sequence[Table | str]
+"""What a result shows, from top to bottom: tables and paragraphs."""
+
+
+def parts_text(parts: Parts) -> str:
+    """Tables and paragraphs as plain text."""
+
+    def text(part: Table | str) -> str:
+        if isinstance(part, str):
+            return part
+        table = text_table(part.header, part.rows, part.left)
+        return f"{table}\n{part.note}" if part.note else table
+
+    return "\n\n".join(map(text, parts))
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:

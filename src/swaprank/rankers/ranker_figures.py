@@ -1,0 +1,104 @@
+"""Pictures of rankers, drawn by Matplotlib: importances of features and learning curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from swaprank.data.dataset import Dataset
+from swaprank.errors import DataError, MetricError, ParameterError, did_you_mean
+from swaprank.metrics.metric import OWN_SUFFIX, Metric
+from swaprank.metrics.parse import metric as parse_metric
+from swaprank.rankers.ranker import Ranker
+from swaprank.rendering.charts import chart_height, name_rows, shortened, whole_numbers, write_right
+from swaprank.rendering.figures import axes_for, finish_chart
+
+_KINDS = {"gain": "total gain of the splits", "splits": "number of splits"}
+
+
+class FeatureValues(NamedTuple):
+    """One value per feature, the most important first, and what the values are."""
+
+    values: Mapping[str, float]
+    unit: str
+
+
+def plot_importances(ranker: Ranker, ax: Any, kind: str | None, data: Dataset | None, n_features: int) -> Any:
+    """A bar per feature, the most important at the top."""
+    found = feature_values(ranker, kind, data)
+    shown = dict(list(found.values.items())[:n_features])
+    axes = axes_for(ax, 7.0, chart_height(len(shown)))
+    places = name_rows(axes, list(shown))
+    axes.barh(places, list(shown.values()), height=0.7)
+    axes.axvline(0.0, color="0.5", linewidth=1)
+    write_right(axes, places, (f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}" for value in shown.values()))
+    axes.set(xlabel=found.unit, ylim=(-0.6, len(shown) - 0.4))
+    if len(shown) < len(found.values):
+        axes.set_title(f"the first {len(shown):,} of {len(found.values):,} features", loc="left", fontsize="medium")
+    return axes
+
+
+def feature_values(ranker: Ranker, kind: str | None, data: Dataset | None) -> FeatureValues:
+    """The importances of this kind; by default those that the model itself has, or else permutation importances.
+
+    >>> import swaprank as sr
+    >>> from swaprank.rankers.ranker_figures import feature_values
+    >>> (data,) = sr.datasets.random_net((20,), n_features=3, random_state=0)
+    >>> mart, linear = sr.MART(n_trees=2).fit(data), sr.LinearRegressionRanker().fit(data)
+    >>> feature_values(mart, None, None).unit, feature_values(linear, None, data).unit
+    ('total gain of the splits', 'weight × standard deviation')
+    """
+    ranker.check_fitted()
+    has_own = hasattr(ranker, "importances")
+    kinds = [*_KINDS, "permutation"] if has_own else ["permutation"]
+    if kind not in (None, *kinds):
+        raise ParameterError(
+            f"{type(ranker).__name__} has no importances of the kind {kind!r}; known are {', '.join(kinds)}."
+        )
+    if kind in _KINDS or (kind is None and has_own):
+        return FeatureValues(ranker.importances(kind or "gain"), _KINDS[kind or "gain"])
+    if data is None:
+        raise ParameterError(f"importances of {type(ranker).__name__} are measured on data: give data=….")
+    found = None if kind else ranker.model_.importances(ranker._features_of(data))
+    if found is None:
+        return FeatureValues(ranker.permutation_importances(data), f"fall of {ranker.training_metric()} when shuffled")
+    order = np.argsort(-np.abs(found.values), kind="stable").tolist()
+    return FeatureValues({str(ranker.feature_names_in_[f]): float(found.values[f]) for f in order}, found.unit)
+
+
+def plot_learning_curve(ranker: Ranker, ax: Any, metric: str | Metric | None) -> Any:
+    """A line per data set, and the round whose model was kept."""
+    ranker.check_fitted()
+    name = _measured_metric(ranker, metric)
+    axes = axes_for(ax)
+    for at, (set_name, history) in enumerate(ranker.history_.items()):
+        values = history.get(name, [])
+        marker = "o" if len(values) == 1 else None
+        axes.plot(range(1, len(values) + 1), values, marker=marker, color=f"C{at % 10}", label=shortened(set_name))
+    kept = f"kept: {ranker.round_name} {ranker.best_round_:,}"
+    axes.axvline(ranker.best_round_, color="0.5", linestyle="--", linewidth=1, label=kept)
+    whole_numbers(axes)
+    return finish_chart(axes, "", ranker.round_name, name)
+
+
+def _measured_metric(ranker: Ranker, metric: str | Metric | None) -> str:
+    """The name of a metric in the history: the given one; or the one trained for; or the first that was measured."""
+    known = list(
+        dict.fromkeys(name for history in ranker.history_.values() for name, values in history.items() if values)
+    )
+    if not known:
+        raise DataError("no round was measured: give a data set to watch, fit(train, valid=…).")
+    wanted = ranker.metric if metric is None else metric
+    name = str(wanted).removesuffix(OWN_SUFFIX)
+    if name in known:
+        return name
+    with suppress(MetricError):
+        name = str(parse_metric(wanted))
+    if name in known:
+        return name
+    if metric is None:
+        return known[0]
+    raise MetricError(f"'{metric}' was not measured; {did_you_mean(name, known)}")
