@@ -80,6 +80,18 @@ def test_metrics_are_those_of_evaluate_and_compare(made: sr.Report, forest: sr.L
     assert first.sentence() in page.text
 
 
+def test_a_pair_has_the_p_value_of_compare(made: sr.Report, forest: sr.LambdaMART) -> None:
+    """Compared alone on one metric, or in a report with four: the same number, in the table and in the sentence."""
+    baseline, rows = made.comparison.differences[0].baseline, read_page(made.html).tables[0][1:]
+    column = TEST.column(baseline.split()[1].rstrip(",")) * (-1 if "smallest" in baseline else 1)
+    for reported, row in zip(made.comparison, rows, strict=True):
+        (alone,) = sr.compare(TEST, {baseline: column, "LambdaMART": forest.predict(TEST)}, reported.metric)
+        assert reported.p_randomization == alone.p_randomization
+        assert row[5] == probability(alone.p_randomization)
+        assert reported.sentence() == alone.sentence()
+    assert made.comparison.correction() in read_page(made.html).text
+
+
 def test_the_best_feature_is_the_baseline(made: sr.Report) -> None:
     best = max(
         (sr.evaluate(TEST, sign * TEST.column(f), "ndcg@10")["ndcg@10"].mean, f"{f + 1}", sign)

@@ -71,7 +71,6 @@ def metrics_section(subject: Subject) -> Section:
         ]
         for (ours, theirs), difference in zip(pairs, subject.comparison.differences, strict=True)
     ]
-    corrected = f", corrected for {len(rows)} metrics (Holm)" if len(rows) > 1 else ""
     conventions = tag("dl", *(_convention(result) for result in subject.evaluation.results), class_="terms")
     body = join(
         [
@@ -81,7 +80,7 @@ def metrics_section(subject: Subject) -> Section:
                 tag("span", subject.name, class_="key-dot s0"),
                 " ",
                 tag("span", subject.baseline, class_="key-dot base"),
-                f" Lines are 95% intervals. p: paired randomisation test{corrected}.",
+                f" Lines are 95% intervals. p: paired randomisation test; {subject.comparison.correction()}",
                 class_="note",
             ),
             details("Definitions of these metrics", conventions),
