@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_report_is_that_of_python(folder: Path) -> None:
     ran = here(
         "report", "forest.swaprank", "test.txt", "--baseline", "linear.swaprank", "--train", "train.txt",
-        "--no-certify", "-m", "map", "-m", "ndcg@5", "--qid", 31, "--qid", 33, "-o", "page.html", folder=folder,
+        "-m", "map", "-m", "ndcg@5", "--qid", 31, "--qid", 33, "-o", "page.html", folder=folder,
     )  # fmt: skip
     assert ran.code == 0, ran.err
     assert ran.err == ""
@@ -33,7 +33,6 @@ def test_report_is_that_of_python(folder: Path) -> None:
         folder / "test.txt",
         baseline=folder / "linear.swaprank",
         train=folder / "train.txt",
-        certify=False,
         metrics=["map", "ndcg@5"],
         qids=[31, 33],
     )

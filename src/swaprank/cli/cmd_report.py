@@ -33,12 +33,7 @@ Queries = Annotated[
     ),
 ]
 Certify = Annotated[
-    bool | None,
-    typer.Option(
-        "--certify/--no-certify",
-        help="Test whether the model is at a local optimum on --train.",
-        show_default="only for small training data",
-    ),
+    bool, typer.Option("--certify", help="Test whether the model is at a local optimum on --train, or else on DATA.")
 ]
 
 
@@ -54,7 +49,7 @@ def report(
     baseline_feature: BaselineFeature = None,
     qid: Queries = None,
     train: Annotated[Path | None, typer.Option(help="Training data of the model.")] = None,
-    certify: Certify = None,
+    certify: Certify = False,
     title: Annotated[str | None, typer.Option(help="Title of the page.", show_default=False)] = None,
 ) -> None:
     """Write a report about a model: metrics, queries, features and calibration in one HTML file that works offline."""

@@ -58,6 +58,11 @@ class Difference:
     n_comparisons: int = 1
     """The number of rankings that are compared with the baseline on this metric: p-values are corrected for it."""
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether the p-value of the randomisation test is below 5% and the interval of the difference is without 0."""
+        return self.p_randomization < LEVEL and not self.low <= 0 <= self.high
+
     def sentence(self) -> str:
         """The result in words."""
         if np.isnan(self.p_randomization):
@@ -70,7 +75,7 @@ class Difference:
         p = probability(self.p_randomization)
         corrected = "corrected " if self.n_comparisons > 1 else ""
         chance = f"randomisation test, {corrected}p {p if p.startswith('<') else f'= {p}'}"
-        if self.p_randomization < LEVEL and least > 0:
+        if self.is_clear:
             return f"{self.metric}: {self.system} is {direction} than {self.baseline} {size}; {chance}."
         return (
             f"{self.metric}: {self.system} looks {direction} than {self.baseline} {size}, "
