@@ -41,6 +41,7 @@ def difference_interval(difference: Difference, scale: Scale) -> Html:
     parts = [
         tag("line", x1="0%", x2="100%", **middle, class_="grid"),
         tag("line", x1="50%", x2="50%", y1="0%", y2="100%", class_="zero"),
+        tag("text", "0", x="50%", y="100%", dx=-4, text_anchor="end", class_="word"),
     ]
     if np.isfinite([difference.low, difference.high]).all():
         ends = {"x1": scale.across(difference.low), "x2": scale.across(difference.high)}

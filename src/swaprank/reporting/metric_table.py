@@ -26,7 +26,8 @@ def metrics_section(subject: Subject) -> Section:
     """
     pairs = list(zip(subject.evaluation.results, subject.comparison.differences, strict=True))
     scale = _common_scale(subject)
-    header = ["Metric", "Mean", "95% interval", "Baseline", "Difference", "95% interval", _ruler(scale), "p"]
+    intervals = ("Interval of the mean", "Interval of the difference")
+    header = ["Metric", "Mean", intervals[0], "Baseline", "Difference", intervals[1], _ruler(scale), "p"]
     rows = [
         [
             tag("b", str(result.metric)),
@@ -45,8 +46,9 @@ def metrics_section(subject: Subject) -> Section:
         for result, difference in pairs
     ]
     words = (
-        f"Means over the queries, and differences from {subject.baseline} query by query. The randomisation test "
-        "gives the probability p of a difference at least as large if both rankings were equally good."
+        f"Means over the queries, and differences from {subject.baseline} query by query, with 95% intervals. The "
+        "randomisation test gives the probability p of a difference at least as large if both rankings were equally "
+        "good."
     )
     rule = subject.comparison.correction()
     conventions = tag("dl", *(_convention(result) for result in subject.evaluation.results), class_="terms")
@@ -63,9 +65,8 @@ def metrics_section(subject: Subject) -> Section:
 
 def _convention(result: MetricResult) -> Html:
     left_out = f" {result.n_left_out:,} queries are left out." if result.n_left_out else ""
-    counts = (
-        f"{result.n_queries:,} queries, {result.n_without_relevant:,} of them without {result.metric.needs}.{left_out}"
-    )
+    n_queries = len(result.per_query)
+    counts = f"{n_queries:,} queries, {result.n_without_relevant:,} of them without {result.metric.needs}.{left_out}"
     return join([tag("dt", str(result.metric)), tag("dd", f"{result.metric.describe()}. {counts}")])
 
 

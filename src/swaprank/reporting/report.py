@@ -240,6 +240,8 @@ def _subtitle(subject: Subject, baseline_is_chosen: bool) -> Html:
             tag("b", type(ranker).__name__),
             f", {ranker.size_}, trained for {ranker.metric}; compared with ",
             tag("bdi", subject.baseline),
-            f"{why}. {data.n_queries:,} queries, {len(data):,} documents, {data.n_features:,} features.",
+            f"{why}.",
+            tag("br"),
+            f"{data.n_queries:,} queries, {len(data):,} documents, {data.n_features:,} features",
         ]
     )
