@@ -118,6 +118,17 @@ def test_every_column_of_the_metrics_is_in_view(browser: Any, page: Path, width:
     assert browser.execute_script("const box = arguments[0].closest('.scroll'); return box.scrollWidth", header) < width
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_screen_readers_read_the_metrics_as_a_table(browser: Any, page: Path, width: int) -> None:
+    show(browser, page, width)
+    nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    found = [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if "role" in node]
+    assert ("columnheader", "Difference") in found
+    assert ("columnheader", "p") in found
+    assert ("rowheader", "ndcg@10") in found
+    assert sum(role == "cell" for role, _ in found) >= 4 * 7
+
+
 def test_the_result_is_on_the_first_screen_of_a_phone(browser: Any, tmp_path: Path) -> None:
     X = np.random.default_rng(0).normal(size=(300, 3))
     labels = np.where(np.arange(300) < 50, 0, X[:, 0] > 0.5)

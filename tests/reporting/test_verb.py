@@ -50,6 +50,15 @@ def test_report_is_that_of_python(folder: Path) -> None:
         assert fact in text
 
 
+def test_queries_without_a_relevant_document_are_told(folder: Path) -> None:
+    (folder / "some.txt").write_text(
+        "".join(f"{int(row == query == 1)} qid:{query} 1:{row} 2:1 3:1 4:1\n" for query in (1, 2) for row in range(3))
+    )
+    ran = here("report", "linear.swaprank", "some.txt", "-m", "map(empty=1)", "-o", "some.html", folder=folder)
+    assert ran.code == 0, ran.err
+    assert "1 of 2 queries is without a relevant document: map(empty=1) counts it as 1 for every ranking." in ran.out
+
+
 def test_report_has_a_usual_place(folder: Path) -> None:
     ran = here("report", "linear.swaprank", "test.txt", "--baseline-feature=-2", "--title", "A <title>", folder=folder)
     assert ran.code == 0, ran.err

@@ -54,6 +54,7 @@ def report(
 ) -> None:
     """Write a report about a model: metrics, queries, features and calibration in one HTML file that works offline."""
     from swaprank.cli.progress_bars import progress_bar
+    from swaprank.reporting.headline import queries_without
     from swaprank.reporting.report import report as make_report
 
     with progress_bar() as update:
@@ -76,3 +77,5 @@ def report(
     print_info(f"{output}: {output.stat().st_size / 1000:,.0f} kB")
     print_result(f"{result.metric} {result.mean:.4f} (95% interval {low:.4f} to {high:.4f})")
     print_result(difference.sentence())
+    if words := queries_without(made.comparison):
+        print_result(words)

@@ -112,7 +112,8 @@ def table(
     head = tag("thead", cells(header, "col", "col"), role=role("rowgroup"))
     body = tag("tbody", *(cells(row, "row" if left else None, None) for row in rows), role=role("rowgroup"))
     whole = tag("table", head, body, class_=f"{class_} stacks" if stacks else class_, role=role("table"))
-    return tag("div", whole, class_="scroll", tabindex=0, role="group")
+    name = ", ".join(str(column) for column in header if not isinstance(column, Html) and column) or "Facts"
+    return tag("div", whole, class_="scroll", tabindex=0, role="group", aria_label=name)
 
 
 def details(summary: str, *content: object) -> Html:
