@@ -1,5 +1,6 @@
 """The page in a real browser: no errors, all charts visible, readable on a phone, usable with the keyboard."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -340,7 +341,15 @@ def test_text_has_enough_contrast(browser: Any, page: Path, width: int, dark: bo
     assert browser.execute_script(CONTRASTS) == []
 
 
-def test_it_prints(browser: Any, page: Path) -> None:
+def test_it_prints_dark_on_white(browser: Any, page: Path) -> None:
     show(browser, page, 1280, dark=True)
+    browser.find_element("id", "theme").click()
+    browser.find_element("id", "theme").click()
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    colors = "const style = getComputedStyle(document.body); return [style.backgroundColor, style.color]"
+    paper, ink = (sum(map(int, re.findall(r"\d+", color))) for color in browser.execute_script(colors))
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert paper == 3 * 255
+    assert ink < 100
     printed = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": False})
     assert len(printed["data"]) > 20_000

@@ -107,7 +107,7 @@ def _list(explanation: QueryExplanation, word: str) -> Html:
         rows.append(_row(explanation, rank, strongest))
     if ranks[-1] < n - 1:
         rows.append(_gap(n - 1 - ranks[-1]))
-    name = "Row" if explanation.docids is None else "Document"
+    name, style = ("Row", "docs rows steps") if explanation.docids is None else ("Document", "docs steps")
     columns = tag("tr", *(tag("th", each, scope="col") for each in ("#", "Label", name, "Score", "Lambda")))
     swaps = [f"{i} with {j} ({gain:+.4f})" for i, j, gain in explanation.best_swaps(3)]
     best = paragraph("Best swaps of ranks: ", ", ".join(swaps), ".", class_="note") if swaps else ""
@@ -115,7 +115,7 @@ def _list(explanation: QueryExplanation, word: str) -> Html:
         "table",
         tag("thead", columns),
         tag("tbody", *rows),
-        class_="docs steps",
+        class_=style,
         tabindex=0,
         aria_label=f"Ranked list of query {explanation.qid}, {n:,} documents",
     )
