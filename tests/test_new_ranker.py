@@ -86,7 +86,7 @@ def test_it_is_saved_and_loaded(greedy: Greedy, tmp_path: Path) -> None:
 
 
 def test_it_is_reported_certified_explained_and_combined(greedy: Greedy) -> None:
-    page = sr.report(greedy, TEST, certify=False).html
+    page = sr.report(greedy, TEST).html
     assert "Weight × standard deviation" in page
     assert "Learning curves" in page
     assert sr.certify(greedy, TRAIN, epsilon=0.3).n_directions == 13

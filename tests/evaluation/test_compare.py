@@ -30,7 +30,47 @@ def test_every_ranking_is_compared_with_the_baseline() -> None:
     assert [(row.metric, row.system, row.baseline) for row in comparison] == [
         (metric, system, "two") for metric in ("ndcg@10", "map") for system in ("one", "both")
     ]
-    assert "corrected for 4 comparisons (Holm)" in str(comparison)
+    assert str(comparison).endswith(
+        "p-values are corrected for 2 comparisons on each metric (Holm), but not for the number of metrics."
+    )
+
+
+def brute_force_holm(p_values: list[float]) -> list[float]:
+    """The smallest level at which Holm's step-down procedure rejects each hypothesis, by trying every level."""
+    n = len(p_values)
+    levels = sorted({min(1.0, p * factor) for p in p_values for factor in range(1, n + 1)} | {1.0})
+    adjusted = [1.0] * n
+    for level in reversed(levels):
+        for step, at in enumerate(sorted(range(n), key=p_values.__getitem__)):
+            if p_values[at] * (n - step) > level:
+                break
+            adjusted[at] = level
+    return adjusted
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_is_the_step_down_procedure(p_values: list[float]) -> None:
+    np.testing.assert_array_equal(holm(np.array(p_values)), brute_force_holm(p_values))
+
+
+def test_rankings_are_corrected_on_each_metric_alone() -> None:
+    rows = list(sr.compare(TEST, SYSTEMS, ["ndcg@10", "map"], baseline="two"))
+    for name in ("p_t", "p_wilcoxon", "p_randomization"):
+        for metric in ("ndcg@10", "map"):
+            pairs = [{"two": SYSTEMS["two"], other: SYSTEMS[other]} for other in ("one", "both")]
+            alone = [getattr(row, name) for pair in pairs for row in sr.compare(TEST, pair, metric)]
+            found = [getattr(row, name) for row in rows if row.metric == metric]
+            assert found == pytest.approx(brute_force_holm(alone))
+
+
+def test_the_p_value_of_a_pair_does_not_depend_on_other_metrics() -> None:
+    pair = {"one": SYSTEMS["one"], "both": SYSTEMS["both"]}
+    (alone,) = sr.compare(TEST, pair, "ndcg@10")
+    among = sr.compare(TEST, pair, ["map", "p@5", "ndcg@10", "mrr"])
+    assert alone in among.differences
+    assert "test, p " in alone.sentence()
+    assert str(among).endswith("p-values are not corrected for the number of metrics.")
+    assert sr.compare(TEST, pair, "ndcg@10").correction() == ""
 
 
 def test_the_same_seed_gives_the_same_p_values() -> None:
@@ -132,7 +172,7 @@ def test_queries_left_out_of_one_are_left_out_of_both() -> None:
 
 def test_frame_and_json() -> None:
     comparison = sr.compare(TEST, SYSTEMS, "map")
-    assert comparison.to_frame().shape == (2, 14)
+    assert comparison.to_frame().shape == (2, 15)
     assert json.loads(comparison.to_json())["differences"][0]["sentence"].startswith("map: ")
 
 

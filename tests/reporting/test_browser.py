@@ -1,10 +1,12 @@
 """The page in a real browser: no errors, all charts visible, readable on a phone, usable with the keyboard."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import swaprank as sr
@@ -18,12 +20,13 @@ FLAGS = (
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
+    "--disable-dev-shm-usage",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
 )
-WIDTHS = (1280, 390)
+WIDTHS = (1280, 768, 390)
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +44,11 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     train, vali, test = sr.datasets.random_net((40, 20, 60), n_features=8, n_documents=15, levels=4, random_state=0)
+    labels = np.array(test.labels)
+    labels[: 5 * 15] = 0
     long = sr.Dataset(
         test.features,
-        test.labels,
+        labels,
         qid=[f"query <b>{at // 15}</b> {'very' * 20} long" for at in range(len(test))],
         docid=[f"https://example.org/{at}?{'x' * 200}" for at in range(len(test))],
         feature_names=[f"feature_with_a_long_name_{'y' * 60}_{at}" for at in range(8)],
@@ -52,7 +57,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         train, valid={"vali": vali}, metrics=["ndcg@10", "map"]
     )
     path = tmp_path_factory.mktemp("page") / "report.html"
-    sr.report(ranker, long, path, train=train)
+    sr.report(ranker, long, path, train=train, certify=True)
     return path
 
 
@@ -67,13 +72,130 @@ def show(browser: Any, page: Path, width: int, *, dark: bool = False) -> None:
     browser.get(page.as_uri())
 
 
+BEYOND = """
+return [...document.querySelectorAll("body *")]
+    .filter((element) => !element.closest(".scroll, nav ul, .skip, thead, .name"))
+    .filter((element) => element.getBoundingClientRect().right > arguments[0] + 1 && element.getClientRects().length)
+    .map((element) => element.outerHTML.slice(0, 80));
+"""
+
+
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_nothing_complains_and_nothing_overflows(browser: Any, page: Path, width: int, dark: bool) -> None:
     show(browser, page, width, dark=dark)
     assert browser.get_log("browser") == []
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    assert browser.execute_script(BEYOND, width) == []
     assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+
+
+METRICS = """
+return [...document.querySelectorAll(".metrics tbody tr")].map((row) => [...row.cells].slice(1).map((cell) => {
+    const { left, right, width, height } = cell.getBoundingClientRect();
+    const title = getComputedStyle(cell, "::before").content;
+    return { text: cell.innerText.trim(), title, left, right, width, height };
+}));
+"""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_column_of_the_metrics_is_in_view(browser: Any, page: Path, width: int) -> None:
+    """Without scrolling sideways, with the difference and p among them, and with their names."""
+    show(browser, page, width)
+    rows = browser.execute_script(METRICS)
+    assert len(rows) == 4
+    for row in rows:
+        mean, _, baseline, difference, _, _, p = row
+        for cell in row:
+            assert 0 <= cell["left"] < cell["right"] <= width
+            assert cell["height"] > 10
+        assert difference["text"][0] in "+-"
+        assert "." in p["text"]
+        named = [cell["title"].strip('"') for cell in (mean, baseline, difference, p)]
+        assert named == (["Mean", "Baseline", "Difference", "p"] if width < 1000 else ["none"] * 4)
+    header = browser.find_element("css selector", ".metrics thead")
+    assert (header.size["height"] > 10) == (width > 1000)
+    assert browser.execute_script("const box = arguments[0].closest('.scroll'); return box.scrollWidth", header) < width
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_screen_readers_read_the_metrics_as_a_table(browser: Any, page: Path, width: int) -> None:
+    show(browser, page, width)
+    nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    found = [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if "role" in node]
+    assert ("columnheader", "Difference") in found
+    assert ("columnheader", "p") in found
+    assert ("rowheader", "ndcg@10") in found
+    assert sum(role == "cell" for role, _ in found) >= 4 * 7
+
+
+def test_the_result_is_on_the_first_screen_of_a_phone(browser: Any, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    labels = np.where(np.arange(300) < 50, 0, X[:, 0] > 0.5)
+    data = sr.Dataset(X, labels, qid=np.arange(300) // 10)
+    path = tmp_path / "report.html"
+    sr.report(sr.LinearRegressionRanker().fit(data), data, path, baseline_feature="2")
+    show(browser, path, 390)
+    number, difference = browser.find_elements("css selector", ".figure .number")[:2]
+    about = browser.find_element("css selector", ".headline .about")
+    assert about.text.startswith("5 of 30 queries are without a relevant document: ndcg@10 counts them as 0")
+    assert 0 < number.rect["y"] < difference.rect["y"] < about.rect["y"] < 900
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_lists_fill_the_width(browser: Any, page: Path, width: int) -> None:
+    show(browser, page, width)
+    content = browser.find_element("id", "lists").rect
+    lists = [each.rect for each in browser.find_elements("css selector", "#lists article")]
+    assert len(lists) == 3
+    by_line: dict[int, list[Any]] = {}
+    for each in lists:
+        by_line.setdefault(round(each["y"]), []).append(each)
+    assert [len(line) for line in by_line.values()] == {1280: [3], 768: [2, 1], 390: [1, 1, 1]}[width]
+    for line in by_line.values():
+        assert line[0]["x"] == pytest.approx(content["x"], abs=1)
+        assert line[-1]["x"] + line[-1]["width"] == pytest.approx(content["x"] + content["width"], abs=1)
+
+
+ARROWS = """
+const arrowsOf = (list) => [...list.querySelectorAll(".arrow")];
+return [...document.querySelectorAll("#lists article")].map((list) => arrowsOf(list).map((arrow) => {
+    const row = arrow.closest("tr").getBoundingClientRect();
+    const head = arrow.querySelector("path").getBoundingClientRect();
+    const shaft = arrow.querySelector("line").getBoundingClientRect();
+    return {
+        force: Number(arrow.closest("td").innerText),
+        length: head.left + head.width / 2 - shaft.left,
+        isInside: head.left >= row.left && head.right <= row.right && head.top >= row.top && head.bottom <= row.bottom,
+        shape: arrow.querySelector("path").getAttribute("d"),
+        color: getComputedStyle(arrow.querySelector("path")).fill,
+    };
+}));
+"""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_arrows_can_be_told_apart(browser: Any, page: Path, width: int) -> None:
+    """Each is in its row, points up or down, and is visibly longer than that of half the force."""
+    show(browser, page, width)
+    lists = browser.execute_script(ARROWS)
+    shapes: dict[bool, set[tuple[str, str]]] = {True: set(), False: set()}
+    for arrows in lists:
+        strongest = max(abs(arrow["force"]) for arrow in arrows)
+        for arrow in arrows:
+            assert arrow["isInside"]
+            shapes[arrow["force"] > 0].add((arrow["shape"], arrow["color"]))
+            share = abs(arrow["force"]) / strongest
+            assert arrow["length"] == pytest.approx(share**0.5 * max(a["length"] for a in arrows), abs=1.5)
+        in_order = sorted(arrows, key=lambda arrow: abs(arrow["force"]))
+        for at, weaker in enumerate(in_order):
+            for stronger in in_order[at + 1 :]:
+                if abs(stronger["force"]) >= max(2 * abs(weaker["force"]), 0.02 * strongest):
+                    assert stronger["length"] >= weaker["length"] + 2
+    (up,), (down,) = shapes.values()
+    assert up[0] != down[0]
+    assert up[1] != down[1]
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -154,6 +276,40 @@ def test_the_keyboard_steps_through_a_chart(browser: Any, page: Path) -> None:
     assert not tip.is_displayed()
 
 
+def test_the_keyboard_steps_through_a_list(browser: Any, page: Path) -> None:
+    keys = webdriver.Keys
+    show(browser, page, 390)
+    tip = browser.find_element("id", "tip")
+    browser.execute_script("arguments[0].focus()", browser.find_element("css selector", "#lists table"))
+    webdriver.ActionChains(browser).send_keys(keys.ARROW_DOWN, keys.ARROW_DOWN).perform()
+    assert tip.text.startswith("rank 2: https://example.org/")
+    webdriver.ActionChains(browser).send_keys(keys.ARROW_UP).perform()
+    assert tip.text.startswith("rank 1: ")
+    assert tip.rect["x"] >= 0
+    assert tip.rect["x"] + tip.rect["width"] <= 390
+
+
+def test_the_keyboard_reaches_everything(browser: Any, page: Path) -> None:
+    """The link to the content is first, then the theme, the sections, and every chart, list and table; details open."""
+    keys = webdriver.Keys
+    show(browser, page, 1280)
+    seen = []
+    for _ in range(200):
+        webdriver.ActionChains(browser).send_keys(keys.TAB).perform()
+        seen.append(browser.execute_script("return document.activeElement.id || document.activeElement.hash || ''"))
+        if browser.execute_script("return document.activeElement === document.body"):
+            break
+    assert seen[:3] == ["#content", "theme", "#metrics"]
+    assert "#provenance" in seen
+    focusable = browser.execute_script("return document.querySelectorAll('a, button, summary, [tabindex]').length")
+    hidden = browser.execute_script("return document.querySelectorAll('details:not([open]) .scroll').length")
+    assert len(seen) - 1 == focusable - hidden
+    summary = browser.find_element("css selector", "#metrics summary")
+    browser.execute_script("arguments[0].focus()", summary)
+    webdriver.ActionChains(browser).send_keys(keys.ENTER).perform()
+    assert browser.find_element("css selector", "#metrics dl.terms").is_displayed()
+
+
 CONTRASTS = """
 const parse = (color) => {
     const parts = color.match(/[\\d.]+/g).map(Number);
@@ -178,13 +334,22 @@ return poor;
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_text_has_enough_contrast(browser: Any, page: Path, dark: bool) -> None:
+@pytest.mark.parametrize("width", WIDTHS)
+def test_text_has_enough_contrast(browser: Any, page: Path, width: int, dark: bool) -> None:
     """Every text has a contrast of at least 4.5 to 1 with its background (WCAG AA)."""
-    show(browser, page, 1280, dark=dark)
+    show(browser, page, width, dark=dark)
     assert browser.execute_script(CONTRASTS) == []
 
 
-def test_it_prints(browser: Any, page: Path) -> None:
+def test_it_prints_dark_on_white(browser: Any, page: Path) -> None:
     show(browser, page, 1280, dark=True)
+    browser.find_element("id", "theme").click()
+    browser.find_element("id", "theme").click()
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    colors = "const style = getComputedStyle(document.body); return [style.backgroundColor, style.color]"
+    paper, ink = (sum(map(int, re.findall(r"\d+", color))) for color in browser.execute_script(colors))
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert paper == 3 * 255
+    assert ink < 100
     printed = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": False})
     assert len(printed["data"]) > 20_000

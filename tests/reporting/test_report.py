@@ -23,7 +23,6 @@ SECTIONS = [
     "features",
     "calibration",
     "distributions",
-    "certificate",
     "provenance",
 ]
 
@@ -74,10 +73,46 @@ def test_metrics_are_those_of_evaluate_and_compare(made: sr.Report, forest: sr.L
         assert row[2] == f"{decimals(low)} to {decimals(high)}"
         assert row[3] == decimals(baseline[name].mean) == decimals(difference.baseline_mean)
         assert row[4] == decimals(difference.difference, signed=True)
-        assert row[5] == probability(difference.p_randomization)
-    first = compared.differences[0]
-    assert f"{first.wins} / {first.ties} / {first.losses}" in page.text
-    assert first.sentence() in page.text
+        assert row[5] == f"{decimals(difference.low, signed=True)} to {decimals(difference.high, signed=True)}"
+        assert row[7] == probability(difference.p_randomization)
+    first, headline = compared.differences[0], page.text.partition("Learning curves")[0]
+    assert f"{first.wins} / {first.ties} / {first.losses}" in headline
+    assert decimals(first.difference, signed=True) in headline
+    assert f"p = {probability(first.p_randomization)}, randomisation test" in headline
+    assert f"LambdaMART is better than {system}." in headline
+
+
+def test_a_pair_has_the_p_value_of_compare(made: sr.Report, forest: sr.LambdaMART) -> None:
+    """Compared alone on one metric, or in a report with four: the same number, in the table and in the sentence."""
+    baseline, rows = made.comparison.differences[0].baseline, read_page(made.html).tables[0][1:]
+    column = TEST.column(baseline.split()[1].rstrip(",")) * (-1 if "smallest" in baseline else 1)
+    for reported, row in zip(made.comparison, rows, strict=True):
+        (alone,) = sr.compare(TEST, {baseline: column, "LambdaMART": forest.predict(TEST)}, reported.metric)
+        assert reported.p_randomization == alone.p_randomization
+        assert row[7] == probability(alone.p_randomization)
+        assert reported.sentence() == alone.sentence()
+    assert "-values are not corrected for the number of metrics." in read_page(made.html).text
+
+
+@pytest.mark.parametrize(("empty", "counted"), [(0, "counts them as 0"), (1, "counts them as 1"), ("skip", "left out")])
+def test_queries_without_a_relevant_document_are_told_beside_the_headline(
+    forest: sr.LambdaMART, empty: int | str, counted: str
+) -> None:
+    labels = np.array(TEST.labels)
+    for query in (0, 7, 9):
+        labels[TEST.rows(query)] = 0
+    data = sr.Dataset(TEST.features, labels, qid=np.repeat(TEST.qids, 12))
+    made = sr.report(forest, data, metrics=[f"map(empty={empty})", "err"])
+    headline = read_page(made.html).text.partition("Learning curves")[0]
+    assert "3 of 30 queries are without a relevant document: " in headline
+    assert counted in headline
+    rest = data.subset([query for query in range(30) if query not in (0, 7, 9)])
+    mean = sr.evaluate(rest, forest.predict(rest), "map").results[0].mean
+    assert (f"Over the others, the mean is {decimals(mean)} for LambdaMART" in headline) == (empty != "skip")
+
+
+def test_every_query_has_a_relevant_document(made: sr.Report) -> None:
+    assert "without a relevant document: " not in read_page(made.html).text
 
 
 def test_the_best_feature_is_the_baseline(made: sr.Report) -> None:
@@ -168,7 +203,6 @@ def test_every_kind_of_ranker_has_a_page(kind: str, tmp_path: Path) -> None:
     assert f"swaprank {sr.__version__}" in again.text
     if kind == "combination":
         assert "Parameters of ranker 2, LinearRegressionRanker" in page.text
-        assert "There is no certificate: " in page.text
     if kind == "ranknet":
         assert "as the probability that i is better than j" in page.text
 
@@ -217,7 +251,7 @@ def test_odd_data_has_a_page(kind: str, learner: str) -> None:
     if kind == "all labels zero":
         assert "No query has documents with different labels." in page.text
     if kind in ("one query", "one document"):
-        assert "too few queries to compare" in page.text
+        assert "There are too few queries to compare" in page.text
 
 
 NASTY = [
@@ -245,7 +279,7 @@ def nasty_report(names: list[str], qids: list[str], docids: list[str], title: st
         feature_names=names,
     )
     ranker = sr.LinearRegressionRanker(regularization=0.1).fit(data, valid={names[0]: data})
-    return sr.report(ranker, data, title=title, certify=False)
+    return sr.report(ranker, data, title=title)
 
 
 def test_nasty_names_break_nothing() -> None:
@@ -291,13 +325,15 @@ def test_nothing_is_half_written(forest: sr.LambdaMART, tmp_path: Path, made: sr
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_certificates_are_made_when_asked_for(forest: sr.LambdaMART, made: sr.Report) -> None:
-    assert made.certificate is not None
-    expected = sr.certify(forest, TRAIN)
-    assert made.certificate.n_rising == expected.n_rising
-    assert expected.verdict() in read_page(made.html).text
-    assert sr.report(forest, TEST).certificate is None
-    assert sr.report(forest, TEST, train=TRAIN, certify=False).certificate is None
+def test_certificates_are_made_when_asked_for_and_only_then(forest: sr.LambdaMART, made: sr.Report) -> None:
+    assert made.certificate is None
+    assert "ertif" not in read_page(made.html).text
+    expected, asked = sr.certify(forest, TRAIN), sr.report(forest, TEST, train=TRAIN, certify=True)
+    assert asked.certificate is not None
+    assert asked.certificate.n_rising == expected.n_rising
+    page = read_page(asked.html)
+    assert expected.verdict() in page.text
+    assert page.ids.index("certificate") == page.ids.index("provenance") - 2  # the title of a section has an id, too
     given_one = sr.report(forest, TEST, certify=expected)
     assert given_one.certificate is expected
     on_test = sr.report(forest, TEST, certify=True).certificate
@@ -310,8 +346,12 @@ def test_certificates_are_made_when_asked_for(forest: sr.LambdaMART, made: sr.Re
 def test_progress_tells_every_step(forest: sr.LambdaMART) -> None:
     calls: list[tuple[str, int, int]] = []
     sr.report(forest, TEST, progress=lambda *step: calls.append(step))
-    assert [done for _, done, _ in calls] == list(range(12))
-    assert {total for *_, total in calls} == {12}
+    assert [done for _, done, _ in calls] == list(range(10))
+    assert {total for *_, total in calls} == {10}
+    calls.clear()
+    sr.report(forest, TEST, certify=True, progress=lambda *step: calls.append(step))
+    assert [step for step, *_ in calls][-2:] == ["certifying", "provenance"]
+    assert {total for *_, total in calls} == {11}
 
 
 def test_bad_input_is_named(forest: sr.LambdaMART) -> None:

@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_report_is_that_of_python(folder: Path) -> None:
     ran = here(
         "report", "forest.swaprank", "test.txt", "--baseline", "linear.swaprank", "--train", "train.txt",
-        "--no-certify", "-m", "map", "-m", "ndcg@5", "--qid", 31, "--qid", 33, "-o", "page.html", folder=folder,
+        "-m", "map", "-m", "ndcg@5", "--qid", 31, "--qid", 33, "-o", "page.html", folder=folder,
     )  # fmt: skip
     assert ran.code == 0, ran.err
     assert ran.err == ""
@@ -33,7 +33,6 @@ def test_report_is_that_of_python(folder: Path) -> None:
         folder / "test.txt",
         baseline=folder / "linear.swaprank",
         train=folder / "train.txt",
-        certify=False,
         metrics=["map", "ndcg@5"],
         qids=[31, 33],
     )
@@ -49,6 +48,15 @@ def test_report_is_that_of_python(folder: Path) -> None:
     text = read_page(html).text
     for fact in ("forest on test.txt", "forest.swaprank", "train.txt", f"swaprank {sr.__version__}", "SHA-256"):
         assert fact in text
+
+
+def test_queries_without_a_relevant_document_are_told(folder: Path) -> None:
+    (folder / "some.txt").write_text(
+        "".join(f"{int(row == query == 1)} qid:{query} 1:{row} 2:1 3:1 4:1\n" for query in (1, 2) for row in range(3))
+    )
+    ran = here("report", "linear.swaprank", "some.txt", "-m", "map(empty=1)", "-o", "some.html", folder=folder)
+    assert ran.code == 0, ran.err
+    assert "1 of 2 queries is without a relevant document: map(empty=1) counts it as 1 for every ranking." in ran.out
 
 
 def test_report_has_a_usual_place(folder: Path) -> None:

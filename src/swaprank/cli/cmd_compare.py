@@ -28,7 +28,7 @@ def compare(
     threads: Threads = None,
     json: AsJson = False,
 ) -> None:
-    """Compare rankings query by query, with paired tests corrected for multiple comparisons."""
+    """Compare rankings query by query, with paired tests, corrected for the number of rankings."""
     from swaprank.cli.rankings import read_ranking
     from swaprank.evaluation.compare import compare as compare_systems
     from swaprank.reading.read import read_judged

@@ -33,12 +33,7 @@ Queries = Annotated[
     ),
 ]
 Certify = Annotated[
-    bool | None,
-    typer.Option(
-        "--certify/--no-certify",
-        help="Test whether the model is at a local optimum on --train.",
-        show_default="only for small training data",
-    ),
+    bool, typer.Option("--certify", help="Test whether the model is at a local optimum on --train, or else on DATA.")
 ]
 
 
@@ -54,11 +49,12 @@ def report(
     baseline_feature: BaselineFeature = None,
     qid: Queries = None,
     train: Annotated[Path | None, typer.Option(help="Training data of the model.")] = None,
-    certify: Certify = None,
+    certify: Certify = False,
     title: Annotated[str | None, typer.Option(help="Title of the page.", show_default=False)] = None,
 ) -> None:
     """Write a report about a model: metrics, queries, features and calibration in one HTML file that works offline."""
     from swaprank.cli.progress_bars import progress_bar
+    from swaprank.reporting.headline import queries_without
     from swaprank.reporting.report import report as make_report
 
     with progress_bar() as update:
@@ -81,3 +77,5 @@ def report(
     print_info(f"{output}: {output.stat().st_size / 1000:,.0f} kB")
     print_result(f"{result.metric} {result.mean:.4f} (95% interval {low:.4f} to {high:.4f})")
     print_result(difference.sentence())
+    if words := queries_without(made.comparison):
+        print_result(words)

@@ -27,7 +27,11 @@ LEVEL = 0.05
 @final
 @dataclass(frozen=True)
 class Difference:
-    """One ranking against the baseline on one metric; p-values are corrected for multiple comparisons.
+    """One ranking against the baseline on one metric.
+
+    The p-values are corrected for the number of rankings that are compared with the baseline on this metric (Holm).
+    They are not corrected for the number of metrics, which are views of the same rankings: the p-value of a pair does
+    not depend on what else is measured.
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[1], [2]], [0, 1], qid=[1, 1])
@@ -51,10 +55,13 @@ class Difference:
     p_t: float
     p_wilcoxon: float
     p_randomization: float
+    n_comparisons: int = 1
+    """The number of rankings that are compared with the baseline on this metric: p-values are corrected for it."""
 
+    @property
     def is_significant(self) -> bool:
-        """Whether the difference is unlikely to be luck: by the randomisation test and by the interval."""
-        return self.p_randomization < LEVEL and (self.low > 0 or self.high < 0)
+        """Whether the p-value of the randomisation test is below 5% and the interval of the difference is without 0."""
+        return self.p_randomization < LEVEL and not self.low <= 0 <= self.high
 
     def sentence(self) -> str:
         """The result in words."""
@@ -66,8 +73,9 @@ class Difference:
         least, most = (self.low, self.high) if self.difference > 0 else (-self.high, -self.low)
         size = f"by {abs(self.difference):.4f} (95% interval {least:.4f} to {most:.4f})"
         p = probability(self.p_randomization)
-        chance = f"randomisation test, corrected p {p if p.startswith('<') else f'= {p}'}"
-        if self.is_significant():
+        corrected = "corrected " if self.n_comparisons > 1 else ""
+        chance = f"randomisation test, {corrected}p {p if p.startswith('<') else f'= {p}'}"
+        if self.is_significant:
             return f"{self.metric}: {self.system} is {direction} than {self.baseline} {size}; {chance}."
         return (
             f"{self.metric}: {self.system} looks {direction} than {self.baseline} {size}, "
@@ -111,11 +119,24 @@ class Comparison(Result):
             ]
             for row in self.differences
         ]
-        words = "\n".join(row.sentence() for row in self.differences)
-        corrected = ""
-        if len(rows) > 1:
-            corrected = f"\np-values are corrected for {len(rows)} comparisons (Holm)."
-        return [Table(header, rows, left=2), f"{words}{corrected}"]
+        words = [row.sentence() for row in self.differences]
+        words += [rule] if (rule := self.correction()) else []
+        return [Table(header, rows, left=2), "\n".join(words)]
+
+    def correction(self) -> str:
+        """What the p-values are corrected for, in words; empty for one ranking on one metric.
+
+        >>> import swaprank as sr
+        >>> (data,) = sr.datasets.random_net((20,), n_features=3, random_state=0)
+        >>> sr.compare(data, {name: data.column(int(name)) for name in "012"}, ["ndcg", "map"]).correction()
+        'p-values are corrected for 2 comparisons on each metric (Holm), but not for the number of metrics.'
+        """
+        n_comparisons = self.differences[0].n_comparisons
+        several_metrics = len(self.differences) > n_comparisons
+        if n_comparisons == 1:
+            return "p-values are not corrected for the number of metrics." if several_metrics else ""
+        on_each, but = (" on each metric", ", but not for the number of metrics") if several_metrics else ("", "")
+        return f"p-values are corrected for {n_comparisons:,} comparisons{on_each} (Holm){but}."
 
     def _values(self) -> dict[str, Any]:
         return {"differences": [{**asdict(row), "sentence": row.sentence()} for row in self.differences]}
@@ -165,7 +186,7 @@ def compare(
     >>> comparison = sr.compare(test, {"first": test.column(0), "second": test.column(1)}, "ndcg@10")
     >>> print(comparison.differences[0].sentence())
     ndcg@10: second looks worse than first by 0.0194 (95% interval -0.0096 to 0.0484), but that may be luck; \
-randomisation test, corrected p = .1824.
+randomisation test, p = .1824.
     """
     against = _check_systems(systems, baseline)
     _check_randomization(n_resamples, random_state)
@@ -189,13 +210,16 @@ def compare_evaluations(
     >>> compare_evaluations({"old": old, "new": new}, "old").differences[0].difference
     0.5
     """
-    rows = [
-        _difference(name, baseline, evaluation, evaluations[baseline], at, n_resamples, random_state)
-        for at in range(len(evaluations[baseline].results))
-        for name, evaluation in evaluations.items()
-        if name != baseline
-    ]
-    return Comparison(_corrected(rows), dict(evaluations))
+    others = {name: evaluation for name, evaluation in evaluations.items() if name != baseline}
+    rows: list[Difference] = []
+    for at in range(len(evaluations[baseline].results)):
+        rows += _corrected(
+            [
+                _difference(name, baseline, evaluation, evaluations[baseline], at, n_resamples, random_state)
+                for name, evaluation in others.items()
+            ]
+        )
+    return Comparison(tuple(rows), dict(evaluations))
 
 
 def _check_systems(systems: Mapping[str, Any], baseline: str | None) -> str:
@@ -257,10 +281,11 @@ def _p_values(change: Floats, n_resamples: int, random_state: int) -> tuple[floa
     return t_test(change), wilcoxon_test(change), randomization_test(change, int(n_resamples), int(random_state))
 
 
-def _corrected(rows: list[Difference]) -> tuple[Difference, ...]:
+def _corrected(rows: list[Difference]) -> list[Difference]:
+    """The differences of all rankings on one metric, with corrected p-values."""
     p_values = np.array([(row.p_t, row.p_wilcoxon, row.p_randomization) for row in rows])
     adjusted = np.column_stack([holm(column) for column in p_values.T]).tolist()
-    return tuple(
-        replace(row, p_t=t, p_wilcoxon=wilcoxon, p_randomization=randomization)
+    return [
+        replace(row, p_t=t, p_wilcoxon=wilcoxon, p_randomization=randomization, n_comparisons=len(rows))
         for row, (t, wilcoxon, randomization) in zip(rows, adjusted, strict=True)
-    )
+    ]

@@ -59,6 +59,6 @@ def plot_comparison(comparison: Comparison, ax: Any = None) -> Any:
 
 
 def _color(row: Difference) -> str:
-    if not row.is_significant():
+    if not row.is_significant:
         return _UNSURE
     return _BETTER if row.difference > 0 else _WORSE

@@ -9,7 +9,7 @@ import numpy as np
 
 from swaprank.arrays import Features, Floats, Ints
 from swaprank.errors import DataError
-from swaprank.rendering.figures import new_axes
+from swaprank.rendering.figures import axes_for
 
 _LOW, _MISSING, _HIGH = "#2c6fbb", "#a0a0a0", "#d1285b"
 _HEIGHT = 0.42
@@ -21,7 +21,7 @@ _MOST_POINTS = 3000
 
 
 def plot_contributions(
-    shares: Floats, features: Features, names: Sequence[str], n_features: int, axes: Any = None
+    shares: Floats, features: Features, names: Sequence[str], n_features: int, ax: Any = None
 ) -> Any:
     """Draw the features with the largest mean absolute contributions, and return the axes.
 
@@ -35,8 +35,7 @@ def plot_contributions(
     step = -(-len(shares) // _MOST_POINTS)
     shares, features = shares[::step], features[::step]
     order = np.argsort(-np.abs(shares).mean(axis=0), kind="stable")[:n_features]
-    if axes is None:
-        axes = new_axes(7.0, 1.2 + 0.38 * len(order))
+    axes = axes_for(ax, 7.0, 1.2 + 0.38 * len(order))
     low, high = float(shares[:, order].min()), float(shares[:, order].max())
     colors = LinearSegmentedColormap.from_list("low to high", [_LOW, _HIGH])
     axes.axvline(0.0, color=_MISSING, linewidth=0.8, zorder=0)

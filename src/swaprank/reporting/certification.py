@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError, ParameterError
 from swaprank.instruments.certificate import Certificate
 from swaprank.instruments.certify import certify
 from swaprank.metrics.metric import Metric
@@ -15,50 +14,32 @@ from swaprank.reporting.plots import Axes, Line, chart, legend, level, line_path
 from swaprank.reporting.scales import scale_of
 from swaprank.reporting.subject import Section
 
-UNASKED_DOCUMENTS = 3_000
-"""Training data up to this size is certified by default, which takes about a second."""
 _FAINT_LINES = 60
 
 
-def make_certificate(
-    ranker: Ranker, train: Dataset | None, data: Dataset, metric: Metric, wanted: Certificate | bool | None
-) -> Certificate | str:
-    """The certificate, or the reason why there is none.
+def make_certificate(ranker: Ranker, data: Dataset, metric: Metric, given: Certificate | bool) -> Certificate:
+    """The certificate that is given, or one made on the data.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.certification import make_certificate
     >>> (train,) = sr.datasets.random_net((20,), n_features=3, n_documents=10, random_state=0)
     >>> ranker = sr.LinearRegressionRanker().fit(train)
-    >>> make_certificate(ranker, train, train, sr.metric("ndcg@10"), None).n_directions
+    >>> make_certificate(ranker, train, sr.metric("ndcg@10"), True).n_directions
     459
-    >>> make_certificate(ranker, None, train, sr.metric("ndcg@10"), False)
-    'No certificate was requested.'
     """
-    if isinstance(wanted, Certificate):
-        return wanted
-    if wanted is False:
-        return "No certificate was requested."
-    if wanted is None and train is None:
-        return "A ranker can only be expected at an optimum on its training data: give it with train=… (--train)."
-    if wanted is None and train is not None and len(train) > UNASKED_DOCUMENTS:
-        return f"The test takes long on {len(train):,} documents: request it with certify=True (--certify)."
-    try:
-        return certify(ranker, data if train is None else train, metric)
-    except (DataError, ParameterError) as error:
-        if wanted:
-            raise
-        return f"There is no certificate: {error}"
+    return given if isinstance(given, Certificate) else certify(ranker, data, metric)
 
 
-def certificate_section(found: Certificate | str, on: str) -> Section:
+def certificate_section(found: Certificate, on: str) -> Section:
     """The verdict, and the metric along the tested directions.
 
+    >>> import swaprank as sr
     >>> from swaprank.reporting.certification import certificate_section
-    >>> certificate_section("No certificate was requested.", "").title
+    >>> (train,) = sr.datasets.random_net((20,), n_features=3, n_documents=10, random_state=0)
+    >>> certificate = sr.certify(sr.LinearRegressionRanker().fit(train), train)
+    >>> certificate_section(certificate, "train.txt").title
     'Certificate'
     """
-    if isinstance(found, str):
-        return Section("certificate", "Certificate", paragraph(found, class_="lead"))
     word, style = ("passed", "up") if found.passed else ("not passed", "down")
     facts = [
         ["directions that raise it", f"{found.n_rising:,} of {found.n_directions:,}"],

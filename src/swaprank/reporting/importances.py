@@ -15,7 +15,7 @@ from swaprank.reporting.data_samples import query_sample
 from swaprank.reporting.effects import Effect, effect_of
 from swaprank.reporting.markup import Html, details, join, paragraph, shortened, table, tag
 from swaprank.reporting.plots import Axes, Line, chart, lines
-from swaprank.reporting.scales import percent, scale_of
+from swaprank.reporting.scales import percent, scale_of, written
 from swaprank.reporting.subject import Section, Subject
 
 _SHOWN, _MOST_NAMED = 15, 300
@@ -81,18 +81,16 @@ def features_section(subject: Subject) -> Section:
         effect_of(subject.ranker, subject.data, subject.data.feature_names.index(name)) for name in used[:_EFFECTS]
     ]
     curves = [curve for curve in curves if len(curve.grid) > 1]
-    parts = [paragraph(_lead(found, used), class_="lead"), _ranking(found)]
+    parts = [tag("div", tag("h3", "Importances"), _ranking(found))]
     if curves:
         words = (
             "How the mean score of a sample of documents changes if one feature is set to the same value in all of "
             "them. All charts have the same vertical scale. Ticks mark the deciles of the feature's values."
         )
-        parts += [
-            tag("h3", "Effect curves"),
-            paragraph(words, class_="note"),
-            tag("div", *_effect_charts(curves), class_="trio"),
-        ]
-    return Section("features", "Features", join(parts))
+        charts = tag("div", *_effect_charts(curves), class_="trio")
+        parts.append(tag("div", tag("h3", "Effect curves"), paragraph(words, class_="note"), charts))
+    body = join([paragraph(_lead(found, used), class_="lead"), tag("div", *parts, class_="third")])
+    return Section("features", "Features", body)
 
 
 def feature_title(name: str, most: int) -> str:
@@ -143,7 +141,8 @@ def _effect_charts(curves: list[Effect]) -> list[Html]:
     y = scale_of(np.concatenate([curve.scores for curve in curves]), include=(0.0,), pad=0.08)
     charts = []
     for curve in curves:
-        axes = Axes(scale_of(curve.grid, pad=0.0), y, "", "score")
+        x = scale_of(curve.grid, pad=0.0)
+        axes = Axes(x, y, "", "score", list(zip(x.ticks(3), written(x.ticks(3)), strict=True)))
         line = Line(curve.name, curve.grid, curve.scores)
         tips = [
             (at, f"{shortened(curve.name, 60)} = {at:.4g}\n{score:+.4f}")

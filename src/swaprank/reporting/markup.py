@@ -77,28 +77,43 @@ def shortened(value: object, most: int) -> str:
     return f"{whole[: most - 1 - tail]}…{whole[-tail:]}"
 
 
-def table(header: Sequence[object], rows: Iterable[Sequence[object]], left: int = 1, class_: str = "data") -> Html:
+def table(
+    header: Sequence[object],
+    rows: Iterable[Sequence[object]],
+    left: int = 1,
+    class_: str = "data",
+    *,
+    stacks: bool = False,
+) -> Html:
     """A table in a box that scrolls sideways. The first `left` columns are aligned left, the others right.
+
+    On a narrow screen, the rows of a table that stacks become cards, in which every cell has the name of its column.
 
     >>> from swaprank.reporting.markup import table
     >>> "<td>0.5</td>" in table(["metric", "mean"], [["map", 0.5]])
     True
     """
+    names = [None if isinstance(name, Html) or not stacks else name for name in header]
+
+    def role(name: str) -> str | None:
+        """Browsers forget what a cell is if the style sheet places it as a block."""
+        return name if stacks else None
+
+    def cell(content: object, at: int, scope: str | None) -> Html:
+        """A cell; with a scope, it is a header."""
+        kind, style = {None: "cell", "row": "rowheader", "col": "columnheader"}[scope], "l" if at < left else None
+        name = None if scope else names[at]
+        return tag("th" if scope else "td", content, class_=style, scope=scope, role=role(kind), data_name=name)
 
     def cells(row: Sequence[object], first: str | None, others: str | None) -> Html:
-        """A row; cells with a scope are headers."""
         scopes = [first if at == 0 else others for at in range(len(row))]
-        return tag(
-            "tr",
-            *(
-                tag("th" if scope else "td", cell, class_="l" if at < left else None, scope=scope)
-                for at, (cell, scope) in enumerate(zip(row, scopes, strict=True))
-            ),
-        )
+        return tag("tr", *(cell(content, at, scopes[at]) for at, content in enumerate(row)), role=role("row"))
 
-    head = tag("thead", cells(header, "col", "col"))
-    body = tag("tbody", *(cells(row, "row" if left else None, None) for row in rows))
-    return tag("div", tag("table", head, body, class_=class_), class_="scroll", tabindex=0, role="group")
+    head = tag("thead", cells(header, "col", "col"), role=role("rowgroup"))
+    body = tag("tbody", *(cells(row, "row" if left else None, None) for row in rows), role=role("rowgroup"))
+    whole = tag("table", head, body, class_=f"{class_} stacks" if stacks else class_, role=role("table"))
+    name = ", ".join(str(column) for column in header if not isinstance(column, Html) and column) or "Facts"
+    return tag("div", whole, class_="scroll", tabindex=0, role="group", aria_label=name)
 
 
 def details(summary: str, *content: object) -> Html:

@@ -36,9 +36,9 @@ def make_page(title: str, subtitle: object, summary: object, sections: Sequence[
     body = tag(
         "body",
         tag("a", "Skip to the content", href="#content", class_="skip"),
-        _arrow_heads(),
-        _top(title, subtitle),
-        tag("div", _navigation(sections), _main(summary, sections), class_="frame"),
+        _top(title, subtitle, summary),
+        _navigation(sections),
+        _main(sections),
         tag("footer", footer),
         tag("div", id="tip", role="status", aria_live="polite", hidden=""),
         tag("script", script),
@@ -46,7 +46,7 @@ def make_page(title: str, subtitle: object, summary: object, sections: Sequence[
     return Html(f"<!doctype html>\n{tag('html', head, body, lang='en')}\n")
 
 
-def _top(title: str, subtitle: object) -> Html:
+def _top(title: str, subtitle: object, summary: object) -> Html:
     brand = tag("div", tag("span", "swaprank", class_="brand"), " report", class_="brand-line")
     toggle = tag(
         "button",
@@ -55,8 +55,15 @@ def _top(title: str, subtitle: object) -> Html:
         type="button",
         aria_label="Switch between light and dark",
     )
-    heading = tag("div", tag("h1", tag("bdi", title)), tag("p", subtitle, class_="below"), class_="heading")
-    return tag("header", tag("div", brand, toggle, class_="bar"), heading, class_="top")
+    heading = tag("h1", tag("bdi", title))
+    return tag(
+        "header",
+        tag("div", brand, toggle, class_="bar"),
+        heading,
+        tag("p", subtitle, class_="below"),
+        summary,
+        class_="top",
+    )
 
 
 def _navigation(sections: Sequence[Section]) -> Html:
@@ -64,7 +71,7 @@ def _navigation(sections: Sequence[Section]) -> Html:
     return tag("nav", tag("ul", *links), aria_label="Sections")
 
 
-def _main(summary: object, sections: Sequence[Section]) -> Html:
+def _main(sections: Sequence[Section]) -> Html:
     parts = [
         tag(
             "section",
@@ -75,25 +82,7 @@ def _main(summary: object, sections: Sequence[Section]) -> Html:
         )
         for section in sections
     ]
-    return tag("main", summary, *parts, id="content")
-
-
-def _arrow_heads() -> Html:
-    heads = [
-        tag(
-            "marker",
-            tag("path", d="M0 0L10 5L0 10Z", class_=f"fill {style}"),
-            id=f"head-{style}",
-            viewBox="0 0 10 10",
-            refX=6,
-            refY=5,
-            markerWidth=5,
-            markerHeight=5,
-            orient="auto",
-        )
-        for style in ("up", "down")
-    ]
-    return tag("svg", tag("defs", *heads), class_="hidden-defs", aria_hidden="true", width=0, height=0)
+    return tag("main", *parts, id="content")
 
 
 def _part(name: str) -> Html:

@@ -256,20 +256,20 @@ def thinned(n: int, most: int) -> Ints:
 
 def _grid(axes: Axes) -> Html:
     marks = []
-    for value, label in _ticks(axes.y, axes.y_ticks):
+    for value, label in _ticks(axes.y, axes.y_ticks, 5):
         marks.append(level(axes, value, "grid"))
         marks.append(tag("text", label, x="0%", y=axes.y.down(value), dx=-8, dy="0.32em", text_anchor="end"))
-    for value, label in _ticks(axes.x, axes.x_ticks):
+    for value, label in _ticks(axes.x, axes.x_ticks, 4):
         share = axes.x.share(value)
         anchor = "start" if share < 0.04 else "end" if share > 0.96 else "middle"
         marks.append(tag("text", label, x=percent(share), y="100%", dy=18, text_anchor=anchor))
     return tag("g", *marks, class_="axes", aria_hidden="true")
 
 
-def _ticks(scale: Scale, given: Sequence[tuple[float, str]] | None) -> Sequence[tuple[float, str]]:
+def _ticks(scale: Scale, given: Sequence[tuple[float, str]] | None, about: int) -> Sequence[tuple[float, str]]:
     if given is not None:
         return given
-    ticks = scale.ticks()
+    ticks = scale.ticks(about)
     return list(zip(ticks, written(ticks), strict=True))
 
 

@@ -60,14 +60,9 @@ def provenance_section(ranker: Ranker, model_file: FileInfo | None, sources: lis
     if model_file is not None and model_file.record is not None:
         parts.append(_facts("Training", _training_facts(model_file.record)))
     parts += [_facts(source.title, _data_facts(source)) for source in sources]
-    body = join(
-        [
-            tag("div", *parts, class_="trio" if len(parts) > 2 else "pair"),
-            tag("h3", "Parameters"),
-            *_parameter_tables(ranker),
-            _facts("Software", _software()),
-        ]
-    )
+    parts.append(_facts("Software", _software()))
+    tables = tag("div", tag("h3", "Parameters"), *_parameter_tables(ranker))
+    body = join([tag("div", *parts, class_="columns"), tables])
     return Section("provenance", "Provenance", body)
 
 

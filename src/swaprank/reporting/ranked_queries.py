@@ -11,15 +11,14 @@ from swaprank.arrays import Ints
 from swaprank.instruments.explain import QueryExplanation, explain_query
 from swaprank.rendering.text_tables import decimals
 from swaprank.reporting.markup import Html, join, paragraph, shortened, tag
+from swaprank.reporting.scales import percent
 from swaprank.reporting.subject import Section, Subject
 
 MOST_DOCUMENTS = 1_000
 """Longest list that is chosen by default; the cost grows with the number of its pairs."""
 _SHOWN, _SHOWN_BELOW = 12, 4
-_LONGEST = 2.0
-"""Length of the longest arrow, in rows."""
-_LANE = 15
-"""Distance of neighbouring arrows, in pixels."""
+_NAME_END = 8
+"""Characters at the end of a name that are always shown, because names differ most often there."""
 
 
 def ranked_section(subject: Subject, qids: Sequence[Any]) -> Section:
@@ -35,17 +34,15 @@ def ranked_section(subject: Subject, qids: Sequence[Any]) -> Section:
     """
     chosen = [("", qid) for qid in qids] or typical_queries(subject)
     words = (
-        "Documents in the order of the ranker. An arrow is the lambda on a document: the force, up or down, with which "
-        f"all its pairs push it to raise {subject.metric}. Long arrows mark errors of the ranker."
+        "Documents in the order of the ranker. Lambda is the force with which all pairs of a document push it up (▲) "
+        f"or down (▼) to raise {subject.metric}. The length of an arrow is the square root of the force; the longest "
+        "arrow of each list has the full width."
     )
     if not chosen:
         words = "No query has documents with different labels: every order is equally good."
     explained = [(word, explain_query(subject.ranker, subject.data, qid, subject.metric)) for word, qid in chosen]
-    # All lists share one scale, so that a well ordered list has short arrows.
-    longest = max([float(np.abs(each.forces).max()) for _, each in explained], default=0.0)
-    lists = [_list(each, word, max(longest, 1e-300)) for word, each in explained]
-    style = "lists" if subject.data.docid is None else "lists named"
-    body = join([paragraph(words, class_="lead"), tag("div", *lists, class_=style)])
+    lists = [_list(each, word) for word, each in explained]
+    body = join([paragraph(words, class_="lead"), tag("div", *lists, class_="lists")])
     return Section("lists", "Ranked lists", body)
 
 
@@ -92,49 +89,44 @@ def shown_ranks(explanation: QueryExplanation) -> Ints:
     return np.concatenate((np.arange(min(_SHOWN, n)), np.sort(hardest)))
 
 
-def _list(explanation: QueryExplanation, word: str, longest: float) -> Html:
-    ranks = shown_ranks(explanation).tolist()
-    entries: list[int | None] = []
-    for before, rank in zip([-1, *ranks[:-1]], ranks, strict=True):
-        entries += [None, rank] if rank > before + 1 else [rank]
-    left_out = len(explanation.rows) - 1 - ranks[-1]
-    badge, n = tag("span", word, class_="badge") if word else "", len(explanation.rows)
+def _list(explanation: QueryExplanation, word: str) -> Html:
+    ranks, n = shown_ranks(explanation).tolist(), len(explanation.rows)
     head = tag(
         "header",
-        tag("h3", badge, "query ", tag("bdi", shortened(explanation.qid, 60))),
-        tag("p", f"{explanation.metric} ", tag("b", decimals(explanation.value)), f" over {n:,} documents"),
-    )
-    body = tag("tbody", *(_row(explanation, rank) for rank in entries))
-    names = "Row" if explanation.docids is None else "Document"
-    columns = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in ("#", "Label", names, "Score", "λ"))))
-    more = paragraph(f"… and {left_out:,} more", class_="note") if left_out else ""
-    swaps = [f"{i} with {j} ({gain:+.4f})" for i, j, gain in explanation.best_swaps(3)]
-    best = paragraph("Swaps of ranks with the largest gains: ", ", ".join(swaps), ".", class_="note") if swaps else ""
-    return tag(
-        "article",
-        head,
         tag(
-            "div",
-            tag(
-                "table",
-                columns,
-                body,
-                class_="docs steps",
-                tabindex=0,
-                aria_label=f"Ranked list of query {explanation.qid}",
-            ),
-            _arrows(entries, explanation.forces, longest),
-            class_="list",
+            "h3",
+            tag("span", word, class_="badge") if word else "",
+            "query ",
+            tag("bdi", shortened(explanation.qid, 60)),
         ),
-        more,
-        best,
-        class_="query",
+        tag("p", f"{explanation.metric} ", tag("b", decimals(explanation.value))),
     )
+    rows, strongest = [], max(float(np.abs(explanation.forces[ranks]).max()), 1e-300)
+    for before, rank in zip([-1, *ranks[:-1]], ranks, strict=True):
+        rows += [_gap(rank - before - 1)] if rank > before + 1 else []
+        rows.append(_row(explanation, rank, strongest))
+    if ranks[-1] < n - 1:
+        rows.append(_gap(n - 1 - ranks[-1]))
+    name, style = ("Row", "docs rows steps") if explanation.docids is None else ("Document", "docs steps")
+    columns = tag("tr", *(tag("th", each, scope="col") for each in ("#", "Label", name, "Score", "Lambda")))
+    swaps = [f"{i} with {j} ({gain:+.4f})" for i, j, gain in explanation.best_swaps(3)]
+    best = paragraph("Best swaps of ranks: ", ", ".join(swaps), ".", class_="note") if swaps else ""
+    listed = tag(
+        "table",
+        tag("thead", columns),
+        tag("tbody", *rows),
+        class_=style,
+        tabindex=0,
+        aria_label=f"Ranked list of query {explanation.qid}, {n:,} documents",
+    )
+    return tag("article", head, listed, best, class_="query")
 
 
-def _row(explanation: QueryExplanation, rank: int | None) -> Html:
-    if rank is None:
-        return tag("tr", tag("td", "⋯", colspan=5), class_="gap")
+def _gap(n_documents: int) -> Html:
+    return tag("tr", tag("td", f"{n_documents:,} more", colspan=5), class_="gap")
+
+
+def _row(explanation: QueryExplanation, rank: int, strongest: float) -> Html:
     label, score, force = (
         float(values[rank]) for values in (explanation.labels, explanation.scores, explanation.forces)
     )
@@ -142,55 +134,37 @@ def _row(explanation: QueryExplanation, rank: int | None) -> Html:
     best = max(float(explanation.labels.max()), 1e-300)
     shade = min(4, max(0, round(4 * label / best)))
     tip = f"rank {rank + 1}: {shortened(names[rank], 80)}\nlabel {label:g}\nscore {score:.4f}\nlambda {force:+.4f}"
+    written = f"{force:+.3f}" if abs(force) >= 0.0005 else "0"
     return tag(
         "tr",
         tag("td", rank + 1),
         tag("td", tag("span", f"{label:g}", class_=f"grade g{shade}")),
-        tag("td", tag("bdi", shortened(names[rank], 40)), class_="name"),
+        tag("td", _name(names[rank])),
         tag("td", f"{score:.3f}"),
-        tag("td", f"{force:+.3f}" if abs(force) >= 0.0005 else "0"),
+        tag(
+            "td", tag("div", tag("span", written), _arrow(force / strongest) if written != "0" else "", class_="force")
+        ),
         data_tip=tip,
     )
 
 
-def _arrows(entries: list[int | None], forces: Any, longest: float) -> Html:
-    """Vertical arrows next to the rows, in as many lanes as needed to keep them from overlapping."""
-    ends: list[float] = []
-    marks = []
-    for row, rank in enumerate(entries):
-        length = 0.0 if rank is None else _LONGEST * float(forces[rank]) / longest
-        if abs(length) < 0.04:
-            continue
-        start, stop = row + 0.5, row + 0.5 - length
-        top, bottom = min(start, stop), max(start, stop)
-        lane = next((at for at, end in enumerate(ends) if end < top), len(ends))
-        ends[lane : lane + 1] = [bottom + 0.25]
-        x, style = 10 + _LANE * lane, "up" if length > 0 else "down"
-        marks.append(
-            tag(
-                "g",
-                tag("circle", cx=x, cy=_y(start, entries), r=2.5, class_=f"fill {style}"),
-                tag(
-                    "line",
-                    x1=x,
-                    x2=x,
-                    y1=_y(start, entries),
-                    y2=_y(stop, entries),
-                    class_=f"arrow {style}",
-                    marker_end=f"url(#head-{style})",
-                ),
-            )
-        )
-    width = 10 + _LANE * max(len(ends), 1)
+def _name(name: object) -> Html:
+    """A name whose middle is cut off if there is no room for it."""
+    whole = shortened(name, 200)
+    return tag("bdi", tag("span", whole[:-_NAME_END]), tag("span", whole[-_NAME_END:]), class_="name")
+
+
+def _arrow(share: float) -> Html:
+    """A shaft whose head points up or down. The cell has the number, so that there is no text description.
+
+    The square root keeps small forces apart where one document has most of the force.
+    """
+    style, head = ("up", "M-5 3.5L0-5L5 3.5Z") if share > 0 else ("down", "M-5-3.5L0 5L5-3.5Z")
+    end = percent(float(np.sqrt(abs(share))))
     return tag(
         "svg",
-        *marks,
-        class_="lambdas",
-        width=width,
-        role="img",
-        aria_label="Arrows: the lambda of each document, up or down; the column λ has the numbers.",
+        tag("line", x1="0%", x2=end, y1="50%", y2="50%", class_="shaft"),
+        tag("svg", tag("path", d=head), x=end, y="50%", class_="head"),
+        class_=f"arrow {style}",
+        aria_hidden="true",
     )
-
-
-def _y(row: float, entries: list[int | None]) -> str:
-    return f"{100 * row / len(entries):.2f}%"

@@ -22,10 +22,11 @@ from swaprank.reporting.baseline import Baseline, best_feature, feature_baseline
 from swaprank.reporting.calibration import calibration_section
 from swaprank.reporting.certification import certificate_section, make_certificate
 from swaprank.reporting.distributions import distributions_section
+from swaprank.reporting.headline import headline
 from swaprank.reporting.importances import features_section
 from swaprank.reporting.learning_curves import learning_section
 from swaprank.reporting.markup import Html, join, tag
-from swaprank.reporting.metric_table import metrics_section, tiles
+from swaprank.reporting.metric_table import metrics_section
 from swaprank.reporting.page import make_page, notebook_frame
 from swaprank.reporting.provenance import DataSource, provenance_section
 from swaprank.reporting.ranked_queries import ranked_section
@@ -83,7 +84,7 @@ def report(
     baseline_feature: str | None = None,
     qids: Sequence[Any] = (),
     train: Dataset | str | os.PathLike[str] | None = None,
-    certify: Certificate | bool | None = None,
+    certify: Certificate | bool = False,
     title: str | None = None,
     progress: StepCallback | None = None,
 ) -> Report:
@@ -101,8 +102,7 @@ def report(
             given, the baseline is the single feature that ranks this data best.
         qids: Queries whose ranked lists are shown. If empty: the best, the median and the worst query.
         train: The training data of the ranker, to describe it and to certify the ranker on it.
-        certify: A certificate to show, or whether to make one on `train`, or on `data` if there is no `train`. If None,
-            one is made if the training data is given and small.
+        certify: A certificate to show, or whether to make one on `train`, or on `data` if there is no `train`.
         title: The title of the page. If None, the type of the ranker and the name of the data.
         progress: Called before every step with its name, the number of finished steps, and the number of all steps.
 
@@ -117,23 +117,30 @@ def report(
         writable_target(path, [each for each in (ranker, data, baseline, train) if isinstance(each, str | os.PathLike)])
     if baseline is not None and baseline_feature is not None:
         raise ParameterError("give a baseline or a baseline_feature, not both.")
-    _begin(_READ, progress)
+    asked = [_CERTIFY] if certify else []
+    begin = _announcer([_READ, _SCORE, *_SECTIONS, *asked, _PROVENANCE], progress)
+    begin(_READ)
     inputs = _read(ranker, data, train)
     for qid in qids:
         query_number(inputs.test.data, qid)
-    _begin(_SCORE, progress)
+    begin(_SCORE)
     subject = _subject(inputs, metrics, convention, baseline, baseline_feature)
-    _begin(_CERTIFY, progress)
-    train_data = None if inputs.train is None else inputs.train.data
-    found = make_certificate(subject.ranker, train_data, subject.data, subject.metric, certify)
-    certified_on = "data of its own" if isinstance(certify, Certificate) else (inputs.train or inputs.test).name
-    content, sections = _Content(inputs, subject, qids, found, certified_on), []
+    sections = []
     for name, make_section in _SECTIONS.items():
-        _begin(name, progress)
-        sections.append(make_section(content))
+        begin(name)
+        sections.append(make_section(subject, qids))
+    certificate = None
+    if certify:
+        begin(_CERTIFY)
+        source = inputs.train or inputs.test
+        certificate = make_certificate(subject.ranker, source.data, subject.metric, certify)
+        on = "data of its own" if isinstance(certify, Certificate) else source.name
+        sections.append(certificate_section(certificate, on))
+    begin(_PROVENANCE)
+    sections.append(provenance_section(inputs.ranker, inputs.model_file, inputs.sources))
     heading, footer = title or _title(subject, inputs), f"Made by swaprank {__version__}."
-    html = str(make_page(heading, _subtitle(subject), tiles(subject), sections, footer))
-    certificate = found if isinstance(found, Certificate) else None
+    is_chosen = baseline is None and baseline_feature is None
+    html = str(make_page(heading, _subtitle(subject, is_chosen), headline(subject), sections, footer))
     made = Report(html, subject.comparison, subject.evaluation, certificate)
     if path is not None:
         made.save(path)
@@ -180,38 +187,25 @@ def _subject(
     return make_subject(inputs.ranker, data, chosen, against, _model_name(inputs.ranker, inputs.model_file))
 
 
-class _Content(NamedTuple):
-    """What the sections describe."""
-
-    inputs: _Inputs
-    subject: Subject
-    qids: Sequence[Any]
-    certificate: Certificate | str
-    certified_on: str
-
-
-_SECTIONS: dict[str, Callable[[_Content], Section]] = {
-    "metrics": lambda content: metrics_section(content.subject),
-    "learning curves": lambda content: learning_section(content.subject),
-    "query by query": lambda content: win_loss_section(content.subject),
-    "ranked lists": lambda content: ranked_section(content.subject, content.qids),
-    "features": lambda content: features_section(content.subject),
-    "calibration": lambda content: calibration_section(content.subject),
-    "distributions": lambda content: distributions_section(content.subject),
-    "certificate": lambda content: certificate_section(content.certificate, content.certified_on),
-    "provenance": lambda content: provenance_section(
-        content.inputs.ranker, content.inputs.model_file, content.inputs.sources
-    ),
+_SECTIONS: dict[str, Callable[[Subject, Sequence[Any]], Section]] = {
+    "metrics": lambda subject, qids: metrics_section(subject),
+    "learning curves": lambda subject, qids: learning_section(subject),
+    "query by query": lambda subject, qids: win_loss_section(subject),
+    "ranked lists": ranked_section,
+    "features": lambda subject, qids: features_section(subject),
+    "calibration": lambda subject, qids: calibration_section(subject),
+    "distributions": lambda subject, qids: distributions_section(subject),
 }
-"""The functions that make the sections, in the order of the page."""
+"""The functions that make the sections about the ranker, in the order of the page."""
 
-_READ, _SCORE, _CERTIFY = "reading", "scoring and comparing", "certifying"
-_STEPS = (_READ, _SCORE, _CERTIFY, *_SECTIONS)
+_READ, _SCORE, _CERTIFY, _PROVENANCE = "reading", "scoring and comparing", "certifying", "provenance"
 
 
-def _begin(step: str, progress: StepCallback | None) -> None:
-    if progress is not None:
-        progress(step, _STEPS.index(step), len(_STEPS))
+def _announcer(steps: list[str], progress: StepCallback | None) -> Callable[[str], object]:
+    """A function that announces the begin of a step."""
+    if progress is None:
+        return lambda step: None
+    return lambda step: progress(step, steps.index(step), len(steps))
 
 
 def _default_metrics(ranker: Ranker, data: Dataset, convention: str) -> list[Metric]:
@@ -238,8 +232,16 @@ def _title(subject: Subject, inputs: _Inputs) -> str:
     return f"{subject.name} on {file.name if file else f'{subject.data.n_queries:,} queries'}"
 
 
-def _subtitle(subject: Subject) -> Html:
-    ranker = subject.ranker
-    kind = tag("b", type(ranker).__name__)
-    words = f", {ranker.size_}, trained for {ranker.metric}; compared with "
-    return join([kind, words, tag("bdi", subject.baseline), "."])
+def _subtitle(subject: Subject, baseline_is_chosen: bool) -> Html:
+    ranker, data = subject.ranker, subject.data
+    why = ", the single feature that ranks this data best" if baseline_is_chosen else ""
+    return join(
+        [
+            tag("b", type(ranker).__name__),
+            f", {ranker.size_}, trained for {ranker.metric}; compared with ",
+            tag("bdi", subject.baseline),
+            f"{why}.",
+            tag("br"),
+            f"{data.n_queries:,} queries, {len(data):,} documents, {data.n_features:,} features",
+        ]
+    )

@@ -79,13 +79,16 @@
     box.addEventListener("blur", leave);
   }
 
-  // Where one is on the page.
+  // Where one is on the page. On a phone, the links are wider than the screen.
+  const strip = document.querySelector("nav ul");
   const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
   const seen = new IntersectionObserver((entries) => {
     for (const entry of entries) {
       if (!entry.isIntersecting) continue;
       for (const link of links.values()) link.removeAttribute("aria-current");
-      links.get(entry.target.id)?.setAttribute("aria-current", "true");
+      const link = links.get(entry.target.id);
+      link.setAttribute("aria-current", "true");
+      strip.scrollLeft = link.offsetLeft - (strip.clientWidth - link.offsetWidth) / 2;
     }
   }, { rootMargin: "-15% 0px -75% 0px" });
   for (const part of document.querySelectorAll("main section")) seen.observe(part);
