@@ -45,7 +45,7 @@ def test_many_rows_given_axes_and_linear_models() -> None:
     (many,) = sr.datasets.random_search((100,), n_documents=40, random_state=1)
     axes = Figure().subplots()
     linear = sr.LinearRegressionRanker().fit(TRAIN)
-    assert linear.plot_contributions(many, n_features=2, axes=axes) is axes
+    assert linear.plot_contributions(many, n_features=2, ax=axes) is axes
     drawn = sum(len(points.get_offsets()) for points in axes.collections)
     assert 2 * 1500 < drawn <= 2 * 3000
     with pytest.raises(sr.DataError, match="no rows"):

@@ -150,7 +150,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         shares[:, -1] = self._plus_base_score(shares[:, -1], X)
         return shares
 
-    def plot_contributions(self, X: Any, axes: Any = None, *, n_features: int = 15) -> Any:
+    def plot_contributions(self, X: Any, ax: Any = None, *, n_features: int = 15) -> Any:
         """A summary plot of `contributions`, as of SHAP values: one row per feature, one point per row of X.
 
         The features with the largest mean absolute contributions are drawn. The color is the value of the feature: blue
@@ -158,7 +158,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
 
         Args:
             X: A data set or matrix.
-            axes: Matplotlib axes to draw on. If None, those of a new figure.
+            ax: The Matplotlib axes to draw on; new ones if None.
             n_features: How many features are drawn at most.
 
         Returns:
@@ -175,7 +175,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
 
         check_drawing()
         shares = self.contributions(X)[:, :-1]
-        return plot_contributions(shares, self._features_of(X), self.feature_names_in_, n_features, axes)
+        return plot_contributions(shares, self._features_of(X), self.feature_names_in_, n_features, ax)
 
     @property
     def size_(self) -> str:
