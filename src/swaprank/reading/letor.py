@@ -78,7 +78,7 @@ def read_letor(
 def _parsed_blocks(file: Path, form: Format, n_threads: int | None) -> list[ParsedBlock]:
     # Imported here because importing Numba takes time.
     from swaprank.reading.letor_block import parse_block
-    from swaprank.reading.letor_precision import check_text_precision
+    from swaprank.reading.letor_precision import HEAD_BYTES, check_text_precision
 
     threads = thread_count(n_threads)
     parsed: list[ParsedBlock] = []
@@ -95,7 +95,7 @@ def _parsed_blocks(file: Path, form: Format, n_threads: int | None) -> list[Pars
                 text = np.frombuffer(block, np.uint8)
                 raise bad_line_error(bad, text, lines_before, file, form.n_features) from None
             if len(parsed) == 1:
-                check_text_precision(block, start, parsed[0], file)
+                check_text_precision(parsed[0], file, bytes(block[start : start + HEAD_BYTES]))
         # A memory-mapped file is a single block, so its lines need not be counted.
         lines_before += block.count(b"\n") if isinstance(block, bytes) else 0
     return parsed

@@ -11,18 +11,20 @@ import numpy as np
 
 from swaprank.data.precision import FIRST_INEXACT, count_merged, warn_of_merged
 from swaprank.reading.letor_block import ParsedBlock
-from swaprank.reading.text_files import Block
 
-_DOCUMENTS, _BYTES = 2000, 1 << 20
+HEAD_BYTES = 1 << 20
+_DOCUMENTS = 2000
 
 
-def check_text_precision(block: Block, start: int, parsed: ParsedBlock, file: Path) -> None:
-    """Warn about features of large numbers that lose values in the first documents of a file."""
+def check_text_precision(parsed: ParsedBlock, file: Path, head: bytes) -> None:
+    """Warn about features of large numbers that lose values in the first documents of a file.
+
+    head: The first HEAD_BYTES of the parsed text, or all if it has fewer.
+    """
     large = np.flatnonzero((np.abs(parsed.features[:_DOCUMENTS]) >= FIRST_INEXACT).any(axis=0)).tolist()
     if not large:
         return
-    stop = len(block) if len(block) <= start + _BYTES else block.rfind(b"\n", start, start + _BYTES) + 1
-    lines = bytes(block[start:stop]).splitlines()
+    lines = head[: head.rfind(b"\n") + 1 if len(head) == HEAD_BYTES else None].splitlines()
     documents = [line for line in (line.partition(b"#")[0].split() for line in lines) if line][:_DOCUMENTS]
     pairs = [dict(word.split(b":", 1) for word in words if b":" in word) for words in documents]
     found = []
