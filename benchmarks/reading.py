@@ -6,8 +6,7 @@ Without a file, the script generates one of 130 MB with 136 dense features, half
 folder, it uses the smallest file of at least 100 MB. All readers run in this process, one after the other, with all
 cores, on a file in the page cache. The best of the repetitions counts; scikit-learn runs at most twice. Memory is
 measured in one process per reader: the largest anonymous memory (`RssAnon`, sampled every 5 ms) during the second read
-(the first one compiles) minus the memory before it. Pages of the mapped file do not count: the operating system drops
-them when it needs the memory.
+(the first one compiles) minus the memory before it.
 """
 
 from __future__ import annotations

@@ -5,14 +5,18 @@ from __future__ import annotations
 import hashlib
 import lzma
 import os
+import re
+import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from swaprank.errors import DataError
 
 COMPRESSED = (".gz", ".xz", ".zst")
+_MOST_LINKS = 40
+"""Links to links that are followed, as many as Linux follows."""
 
 
 def existing_file(path: str | os.PathLike[str]) -> Path:
@@ -48,31 +52,162 @@ def writable_target(path: str | os.PathLike[str], inputs: Iterable[str | os.Path
     The path must not be one of the input files.
     """
     file = Path(path)
+    if written_directly(file):
+        return file
+    found = _status(file)
     for read in inputs:
-        if read is not None and file.exists() and Path(read).exists() and file.samefile(read):
+        if found is not None and read is not None and Path(read).exists() and file.samefile(read):
             raise DataError(f"{file} is an input file and would be overwritten: choose another output file.")
-    if not file.parent.is_dir():
-        raise DataError(f"there is no folder {file.parent} to write {file.name} in.")
-    if file.is_dir():
+    if found is not None and stat.S_ISDIR(found.st_mode):
         raise DataError(f"{file} is a folder: name a file in it to write to.")
-    if not os.access(file.parent, os.W_OK):
-        raise DataError(f"{file} cannot be written: there is no permission to write to the folder {file.parent}.")
+    if found is not None and not stat.S_ISREG(found.st_mode):
+        raise DataError(f"{file} is a disk or a socket, not a file: choose another output file.")
+    # The new file is prepared next to the one that it replaces, which may be elsewhere than a link to it.
+    folder = _behind_links(file).parent
+    if not folder.is_dir():
+        raise DataError(f"there is no folder {folder} to write {file.name} in.")
+    if not os.access(folder, os.W_OK):
+        raise DataError(f"{file} cannot be written: there is no permission to write to the folder {folder}.")
+    if found is not None and not os.access(file, os.W_OK):
+        raise DataError(f"{file} is write-protected: choose another output file, or allow writing with chmod u+w.")
     return file
+
+
+def written_directly(path: str | os.PathLike[str]) -> bool:
+    """Whether this is a device such as /dev/null, a pipe, or an open file such as /dev/stdout: nothing to replace."""
+    file = Path(path)
+    found = _status(file)
+    is_stream = found is not None and (stat.S_ISCHR(found.st_mode) or stat.S_ISFIFO(found.st_mode))
+    return is_stream or _open_file(file) is not None
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A stream to a temporary file, which replaces `path` on success and is removed on an error."""
+    """A stream to a temporary file, which replaces `path` on success and is removed on an error.
+
+    A link stays, and what it links to is replaced. An existing file keeps its permissions, and its owner if possible. A
+    device or a pipe is not replaced but written to.
+    """
     file = writable_target(path)
-    part = file.with_name(f".{file.name}.{os.getpid()}-{os.urandom(4).hex()}.part")
+    opened = _directly(file) if written_directly(file) else _beside(_behind_links(file))
     try:
-        with part.open("xb") as raw, _compressed(compression(file), raw) as stream:
+        with opened as raw, _compressed(compression(file), raw) as stream:
             yield stream
-        part.replace(file)
     except OSError as error:
         raise DataError(f"{file} cannot be written: {error.strerror or error}.") from error
+
+
+@contextmanager
+def _directly(file: Path) -> Iterator[IO[bytes]]:
+    number = _open_file(file)
+    # A copy of a descriptor goes on where others have written to: with `>> file`, nothing is lost.
+    with file.open("wb") if number is None else os.fdopen(os.dup(number), "wb") as stream:
+        yield stream
+
+
+@contextmanager
+def _beside(file: Path) -> Iterator[IO[bytes]]:
+    """A stream to a new file in the same folder, which takes the place of `file` when it is safe on disk."""
+    part, descriptor = _new_part(file)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            _keep_permissions(file, descriptor)
+            _remove_abandoned_parts(file)
+            yield stream
+            stream.flush()
+            os.fsync(descriptor)
+        part.replace(file)
+        _sync_folder(file.parent)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _new_part(file: Path) -> tuple[Path, int]:
+    """A new file and its descriptor, locked as long as this process lives."""
+    # Private until it has the permissions of the file that it replaces.
+    mode = 0o600 if file.exists() else 0o666
+    while True:
+        part = file.with_name(f"{_part_name(file)}{os.urandom(4).hex()}.part")
+        descriptor = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), mode)
+        _lock(descriptor, wait=True)
+        if part.exists():
+            return part, descriptor
+        # Another process has found it before it was locked, and has removed it.
+        os.close(descriptor)
+
+
+def _part_name(file: Path) -> str:
+    """How the names of the temporary files for a file begin; a file name has at most 255 bytes."""
+    return f".{os.fsencode(file.name)[:200].decode('utf-8', 'ignore')}."
+
+
+def _keep_permissions(file: Path, descriptor: int) -> None:
+    if file.exists() and hasattr(os, "fchmod"):
+        old = file.stat()
+        # Changing the owner, which only root may do, clears some bits of the mode.
+        with suppress(OSError):
+            os.fchown(descriptor, old.st_uid, old.st_gid)
+        os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+
+
+def _remove_abandoned_parts(file: Path) -> None:
+    """Remove what processes left that were killed while they wrote the same file: nobody holds its lock."""
+    pattern = re.compile(re.escape(_part_name(file)) + "[0-9a-f]{8}[.]part")
+    with suppress(OSError):
+        for part in [each for each in file.parent.iterdir() if pattern.fullmatch(each.name)]:
+            descriptor = os.open(part, os.O_RDONLY)
+            try:
+                if _lock(descriptor, wait=False):
+                    part.unlink()
+            finally:
+                os.close(descriptor)
+
+
+def _lock(descriptor: int, *, wait: bool) -> bool:
+    """Lock an open file until it is closed; False if another process has locked it, or if there are no locks."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a new name in a folder survive a power cut, on systems where folders can be opened."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _status(file: Path) -> os.stat_result | None:
+    """What a path leads to; None if there is nothing yet."""
+    try:
+        return file.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as error:
+        raise DataError(f"{file} cannot be written: {getattr(error, 'strerror', None) or error}.") from None
+
+
+def _open_file(file: Path) -> int | None:
+    """The number of an open file of this process, for a path such as /dev/stdout or /dev/fd/3."""
+    folders = (Path("/dev/fd"), Path("/proc/self/fd").resolve())
+    for _ in range(_MOST_LINKS):
+        if file.name.isdecimal() and (file.parent in folders or file.parent.resolve() in folders):
+            return int(file.name)
+        if not file.is_symlink():
+            return None
+        file = file.parent / file.readlink()
+    return None
+
+
+def _behind_links(file: Path) -> Path:
+    return Path(os.path.realpath(file)) if file.is_symlink() else file
 
 
 @contextmanager

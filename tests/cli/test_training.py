@@ -1,7 +1,9 @@
 """`swaprank train` and `swaprank predict`."""
 
 import json
+import os
 import sys
+import threading
 import tomllib
 from pathlib import Path
 
@@ -235,3 +237,23 @@ def test_a_column_that_single_precision_merges_is_noted(tmp_path: Path) -> None:
     assert here(*arguments, "--quiet", folder=tmp_path).err == ""
     predicted = here("predict", "model.swaprank", "train.txt", "-o", "scores.txt", folder=tmp_path)
     assert predicted.err == told.err
+
+
+def test_a_model_for_a_pipe_has_no_record(folder: Path) -> None:
+    if sys.platform == "win32":
+        pytest.skip("no named pipes")
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    found: list[bytes] = []
+    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()))
+    reader.start()
+    trained = here("train", "train.txt", *SETTINGS, "--json", "-o", "pipe", folder=folder)
+    assert trained.code == 0, trained.err
+    reader.join()
+    assert json.loads(trained.out)["config"] is None
+    assert not (folder / "pipe.toml").exists()
+    (folder / "copy.swaprank").write_bytes(found[0])
+    assert sr.load(folder / "copy.swaprank").n_features_in_ == 6
+    tuned = here("tune", "train.txt", "--valid", "vali.txt", "-o", "pipe", folder=folder)
+    assert tuned.code == 2
+    assert "pipe is not a file" in tuned.err

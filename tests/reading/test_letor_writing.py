@@ -163,7 +163,7 @@ def test_the_file_is_named_that_cannot_be_written(tmp_path: Path, monkeypatch: p
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied", "some.part")
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr("os.open", refuse)
     with pytest.raises(DataError, match=f"^{path} cannot be written: Permission denied.$"):
         write_letor(data, path)
 

@@ -73,7 +73,8 @@ def train(
     print_info(trained.to_text())
     if recorded == trained.model_digest:
         print_info(f"identical, byte for byte, to the model recorded in {config}")
-    print_info(f"{run.record}: training record; repeat with: swaprank train --config {run.record}")
+    if run.record is not None:
+        print_info(f"{run.record}: training record; repeat with: swaprank train --config {run.record}")
 
 
 def _require(meaning: str, value: Path | None) -> None:

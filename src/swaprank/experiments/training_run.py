@@ -16,7 +16,7 @@ from swaprank.experiments.fingerprints import data_fingerprint, versions
 from swaprank.experiments.log import Log
 from swaprank.experiments.model_summary import metric_text, metric_values
 from swaprank.experiments.ranker_parameters import check_parameter_names, training_parameters
-from swaprank.files import file_digest, replacing
+from swaprank.files import file_digest, replacing, writable_target, written_directly
 from swaprank.model_files.container import check_target
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback
@@ -52,9 +52,9 @@ class TrainingRun:
     """SHA-256 digests that train, valid and base must have."""
 
     @property
-    def record(self) -> Path:
-        """The file next to the model that records how it was trained."""
-        return Path(self.output).with_suffix(".toml")
+    def record(self) -> Path | None:
+        """The file next to the model that records how it was trained; None if the model goes to a device or pipe."""
+        return None if written_directly(self.output) else Path(self.output).with_suffix(".toml")
 
     def make_ranker(self) -> Ranker:
         """Create the unfitted ranker."""
@@ -80,7 +80,7 @@ class TrainingResult(NamedTuple):
     train: Dataset
     valid: Dataset | None
     model_digest: str
-    """SHA-256 of the model file."""
+    """SHA-256 of the model file; empty if the model went to a device or pipe."""
 
     def valid_values(self) -> dict[str, Any] | None:
         """The metric on the validation data, of the model and of the best round; None if no round was measured."""
@@ -95,7 +95,7 @@ class TrainingResult(NamedTuple):
         """The result as JSON."""
         values = {
             "model": str(self.run.output),
-            "config": str(self.run.record),
+            "config": None if self.run.record is None else str(self.run.record),
             "ranker": self.ranker.kind,
             "size": self.ranker.size_,
             "n_documents": len(self.train),
@@ -158,22 +158,23 @@ def run_training(
     log(f"training {ranker} on {train}")
     ranker.fit(train, valid=valid, base=base, callbacks=callbacks)
     ranker.save(run.output)
-    digest = file_digest(run.output)
-    write_record(run, ranker, data, digest)
+    digest = "" if run.record is None else write_record(run, run.record, ranker, data)
     return TrainingResult(run, ranker, train, valid, digest)
 
 
-def write_record(run: TrainingRun, ranker: Ranker, data: Mapping[str, Mapping[str, Any]], model_digest: str) -> None:
-    """Write the training record next to the model: data, ranker, parameters, seed and versions.
+def write_record(run: TrainingRun, file: Path, ranker: Ranker, data: Mapping[str, Mapping[str, Any]]) -> str:
+    """Write the training record: data, ranker, parameters, seed and versions. Returns SHA-256 of the saved model.
 
     Args:
         run: The paths of the run.
-        ranker: The fitted ranker.
+        file: The record, next to the model.
+        ranker: The fitted ranker, already saved.
         data: Fingerprints of train, valid and base.
-        model_digest: SHA-256 of the model file.
     """
-    with replacing(run.record) as stream:
-        stream.write(f"{FIRST_LINE}\n{toml_text(_record(run, ranker, data, model_digest))}\n".encode())
+    digest = file_digest(run.output)
+    with replacing(file) as stream:
+        stream.write(f"{FIRST_LINE}\n{toml_text(_record(run, file.parent, ranker, data, digest))}\n".encode())
+    return digest
 
 
 def read_record(model: str | os.PathLike[str], digest: str) -> dict[str, Any] | None:
@@ -205,6 +206,9 @@ def check_outputs(run: TrainingRun) -> None:
     check_target(run.output, (run.train, run.valid))
     if run.record == Path(run.output):
         raise DataError(f"{run.output}: this is the name of the training record; end the model's name in .swaprank.")
+    if run.record is None:
+        return
+    writable_target(run.record)
     if run.record.is_file():
         with run.record.open(encoding="utf-8", errors="replace") as stream:
             if stream.readline().rstrip("\n") != FIRST_LINE:
@@ -215,10 +219,9 @@ def check_outputs(run: TrainingRun) -> None:
 
 
 def _record(
-    run: TrainingRun, ranker: Ranker, data: Mapping[str, Mapping[str, Any]], model_digest: str
+    run: TrainingRun, folder: Path, ranker: Ranker, data: Mapping[str, Mapping[str, Any]], model_digest: str
 ) -> dict[str, Any]:
     """The effective configuration; paths are relative to the folder of the model."""
-    folder = run.record.parent
     paths = {"train": run.train, "valid": run.valid, "base": run.base, "output": run.output}
     parameters = training_parameters(ranker)
     result = {"model": f"{ranker.kind}: {ranker.size_}", "digest": model_digest, "interrupted": ranker.interrupted_}

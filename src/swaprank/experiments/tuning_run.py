@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from swaprank.errors import ParameterError
+from swaprank.errors import DataError, ParameterError
 from swaprank.experiments.fingerprints import data_fingerprint
 from swaprank.experiments.log import Log
 from swaprank.experiments.optuna_study import check_optuna
@@ -16,7 +16,6 @@ from swaprank.experiments.training_run import TrainingRun, check_outputs, write_
 from swaprank.experiments.tuning import tune
 from swaprank.experiments.tuning_ranges import default_ranges, parse_range
 from swaprank.experiments.tuning_result import Tuning
-from swaprank.files import file_digest
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback
 from swaprank.reading.read import read, read_matching
@@ -47,6 +46,10 @@ def run_tuning(
     check_optuna()
     assert run.valid is not None  # noqa: S101
     check_outputs(run)
+    if run.record is None:
+        raise DataError(
+            f"{run.output} is not a file, so the trials cannot be stored next to it: choose another output."
+        )
     learner, tuned = _learner_and_ranges(run, settings, ranges)
     train = read(run.train)
     valid = read_matching(run.valid, train.feature_names)
@@ -64,7 +67,7 @@ def run_tuning(
     )
     tuning.ranker.save(run.output)
     data = {"train": data_fingerprint(train), "valid": data_fingerprint(valid)}
-    write_record(run, tuning.ranker, data, file_digest(run.output))
+    write_record(run, run.record, tuning.ranker, data)
     return tuning
 
 

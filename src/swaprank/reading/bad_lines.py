@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from swaprank.arrays import Bytes
 from swaprank.errors import DataError
 from swaprank.reading import parsing_status as status
+from swaprank.reading.pieces import Text, changed, count_lines
 from swaprank.reading.text_files import HOW_TO_RECODE
 
 _SHOWN_BYTES = 40
-_COUNTED_BYTES = 1 << 20
 
 
 class BadLineError(Exception):
-    """A line that cannot be parsed: the kind of error and its position in a block of text."""
+    """A line that cannot be parsed: the kind of error and its position in a text."""
 
     def __init__(self, kind: int, position: int) -> None:
         super().__init__(kind, position)
@@ -22,19 +21,16 @@ class BadLineError(Exception):
         self.position = position
 
 
-def bad_line_error(bad: BadLineError, text: Bytes, lines_before: int, file: Path, n_features: int | None) -> DataError:
+def bad_line_error(bad: BadLineError, text: Text, lines_before: int, file: Path, n_features: int | None) -> DataError:
     """The error message: file, line, what was expected and what was found."""
-    line = lines_before + count_lines(text[: bad.position]) + 1
-    found = _token(text, bad.position)
+    if bad.kind == status.CHANGED:
+        return changed(file)
+    read = text.reader()
+    line = lines_before + count_lines(read, bad.position) + 1
+    found = _token(read(bad.position, min(bad.position + _SHOWN_BYTES, text.size)).tobytes())
     if "\0" in found:
         return DataError(f"{file}, line {line}: expected text, found a NUL byte: is this a binary file?")
     return DataError(f"{file}, line {line}: {_complaint(bad.kind, found, n_features)}.")
-
-
-def count_lines(text: Bytes) -> int:
-    """The number of newlines; counted in pieces, because the text may be a whole memory-mapped file."""
-    pieces = range(0, len(text), _COUNTED_BYTES)
-    return sum(text[start : start + _COUNTED_BYTES].tobytes().count(b"\n") for start in pieces)
 
 
 def _complaint(kind: int, found: str, n_features: int | None) -> str:
@@ -63,8 +59,7 @@ def _complaint(kind: int, found: str, n_features: int | None) -> str:
     return f"found feature {index}, but n_features is {n_features}"
 
 
-def _token(text: Bytes, position: int) -> str:
-    """The text from a position to the next blank."""
-    shown = text[position : position + _SHOWN_BYTES].tobytes()
+def _token(shown: bytes) -> str:
+    """The text up to the first blank."""
     token = shown[:1].strip() and shown.split(maxsplit=1)[0]
     return token.decode("utf-8", "backslashreplace")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +14,12 @@ from swaprank.arrays import AnyArray, Features
 from swaprank.data.dataset import Dataset
 from swaprank.data.ids import decoded, integers_or_text
 from swaprank.errors import DataError
-from swaprank.files import existing_file
+from swaprank.files import compression, existing_file
 from swaprank.reading.bad_lines import BadLineError, bad_line_error
 from swaprank.reading.group_sizes import check_group_sizes, query_numbers, side_file
 from swaprank.reading.parsing_status import LARGEST_INDEX, Format
-from swaprank.reading.text_files import Block, text_blocks
+from swaprank.reading.pieces import Text, TextFile, TextInMemory, count_lines, pieces
+from swaprank.reading.text_files import check_is_text, is_stream, text_blocks
 from swaprank.threads import thread_count
 
 if TYPE_CHECKING:
@@ -83,38 +85,51 @@ def _parsed_blocks(file: Path, form: Format, n_threads: int | None) -> list[Pars
     threads = thread_count(n_threads)
     parsed: list[ParsedBlock] = []
     lines_before = 0
-    for number, block in enumerate(text_blocks(file)):
-        start = len(_BYTE_ORDER_MARK) if number == 0 and block[:3] == _BYTE_ORDER_MARK else 0
-        line = _first_document(block, start)
+    for number, text in enumerate(_texts(file)):
+        read = text.reader()
+        start = 3 if number == 0 and read(0, min(3, text.size)).tobytes() == _BYTE_ORDER_MARK else 0
+        line = _first_document(text, start)
         if line is not None:
             if not parsed and any(word.startswith(b"qid:") for word in line.split()[1:2]):
                 form = form._replace(with_qid=True)
             try:
-                parsed.append(parse_block(block, start, form, threads))
+                parsed.append(parse_block(text, start, form, threads))
             except BadLineError as bad:
-                text = np.frombuffer(block, np.uint8)
+                text.check_unchanged()
                 raise bad_line_error(bad, text, lines_before, file, form.n_features) from None
             if len(parsed) == 1:
-                check_text_precision(parsed[0], file, bytes(block[start : start + HEAD_BYTES]))
-        # A memory-mapped file is a single block, so its lines need not be counted.
-        lines_before += block.count(b"\n") if isinstance(block, bytes) else 0
+                head = read(start, min(start + HEAD_BYTES, text.size)).tobytes()
+                check_text_precision(parsed[0], file, head)
+        text.check_unchanged()
+        lines_before += 0 if isinstance(text, TextFile) else count_lines(read, text.size)
     return parsed
 
 
-def _first_document(block: Block, start: int) -> bytes | None:
+def _texts(file: Path) -> Iterator[Text]:
+    """A plain file as one text; a stream or a compressed file in blocks."""
+    if is_stream(file) or compression(file):
+        yield from map(TextInMemory, text_blocks(file))
+        return
+    with file.open("rb") as opened:
+        text = TextFile(file, opened)
+        check_is_text(text.reader()(0, min(4096, text.size)).tobytes(), file)
+        if text.size == 0:
+            raise DataError(f"{file} is empty: expected one document per line.")
+        yield text
+
+
+def _first_document(text: Text, start: int) -> bytes | None:
     """The first line that is neither blank nor a comment."""
-    while start < len(block):
-        stop = block.find(b"\n", start) + 1 or len(block)
-        line = block[start:stop].strip()
-        if line and not line.startswith(b"#"):
-            return line
-        start = stop
+    for piece in pieces(text.reader(), start, text.size):
+        for line in piece.text.tobytes().split(b"\n"):
+            if line.strip() and not line.lstrip().startswith(b"#"):
+                return line
     return None
 
 
 def _dataset(blocks: list[ParsedBlock], absent: float, file: Path, sizes_file: Path | None) -> Dataset:
     labels = np.concatenate([block.labels for block in blocks])
-    if sizes_file is None or len(blocks[0].qid_rows):
+    if sizes_file is None or any(len(ids.qid_rows) for ids in blocks[0].ids):
         qid = _query_ids(blocks)
         if sizes_file is not None:
             check_group_sizes(sizes_file, file, qid)
@@ -145,15 +160,17 @@ def _joined_features(blocks: list[ParsedBlock], n_rows: int, absent: float) -> F
 
 def _query_ids(blocks: list[ParsedBlock]) -> AnyArray:
     """One id per row: integers if all of them are plain integers, else text."""
-    sizes = [len(block.labels) for block in blocks]
-    offsets = np.cumsum([0, *sizes])
-    starts = np.concatenate([block.qid_rows + offset for block, offset in zip(blocks, offsets, strict=False)])
-    texts = np.concatenate([block.qid_texts for block in blocks])
+    parts = [ids for block in blocks for ids in block.ids]
+    offsets = np.cumsum([0, *(ids.n_documents for ids in parts)])
+    starts = np.concatenate([ids.qid_rows + offset for ids, offset in zip(parts, offsets, strict=False)])
+    texts = np.concatenate([ids.qid_texts for ids in parts])
     return np.repeat(integers_or_text(texts), np.diff(np.append(starts, offsets[-1])))
 
 
 def _document_ids(blocks: list[ParsedBlock]) -> AnyArray | None:
-    if all(block.docids is None for block in blocks):
+    parts = [ids for block in blocks for ids in block.ids]
+    if all(ids.docids is None for ids in parts):
         return None
-    parts = [np.zeros(len(block.labels), "S1") if block.docids is None else block.docids for block in blocks]
-    return decoded(np.concatenate(parts))
+    return decoded(
+        np.concatenate([np.zeros(ids.n_documents, "S1") if ids.docids is None else ids.docids for ids in parts])
+    )

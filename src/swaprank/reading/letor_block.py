@@ -4,6 +4,9 @@
     survey       3 rows    4 rows    3 rows          number of documents and of features
     features  [  0 … 2  |  3 … 6  |  7 … 9  ]        each thread fills its own rows
 
+A thread goes through its chunk piece by piece, and reads every piece twice: to survey and to parse it. If the file has
+changed in between, the rows of a piece are not filled, or do not suffice; no other rows are ever written.
+
 The survey reads only the last index of each line. If the parser finds an index beyond the survey's width, the block is
 parsed again with the right width.
 """
@@ -11,6 +14,7 @@ parsed again with the right width.
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +23,8 @@ from swaprank.arrays import AnyArray, Bytes, Features, Floats, Ints
 from swaprank.errors import DataError
 from swaprank.reading import letor_kernel, parsing_status
 from swaprank.reading.bad_lines import BadLineError
-from swaprank.reading.parsing_status import DONE, FULL, LARGEST_INDEX, LONGEST_ID, Format
-from swaprank.reading.text_files import Block
+from swaprank.reading.parsing_status import CHANGED, DONE, FULL, LARGEST_INDEX, LONGEST_ID, Format
+from swaprank.reading.pieces import Text, line_start, pieces
 from swaprank.threads import run_in_threads
 
 _LEAST_CHUNK = 1 << 18
@@ -29,16 +33,32 @@ _EXPECTED_INDICES = 4096
 _BEYOND_ASCII = 128
 
 
+class Ids(NamedTuple):
+    """The ids of some consecutive documents."""
+
+    n_documents: int
+    qid_rows: Ints
+    """Rows, from 0, that start a run of equal query ids, whose ids are in qid_texts."""
+    qid_texts: AnyArray
+    docids: AnyArray | None
+
+
 class ParsedBlock(NamedTuple):
     """The documents of one block; `first` is the feature number of column 0."""
 
     features: Features
     first: int
     labels: Floats
-    qid_rows: Ints
-    """Rows that start a run of equal query ids, whose ids are in qid_texts."""
-    qid_texts: AnyArray
-    docids: AnyArray | None
+    ids: list[Ids]
+
+
+class _Surveyed(NamedTuple):
+    """A piece of the text, and its documents."""
+
+    start: int
+    stop: int
+    n_documents: int
+    width: int
 
 
 class _Rows(NamedTuple):
@@ -55,24 +75,24 @@ class _Outcome(NamedTuple):
     position: int
     lowest: int
     highest: int
+    ids: list[Ids]
 
 
-def parse_block(block: Block, start: int, form: Format, n_threads: int) -> ParsedBlock:
+def parse_block(text: Text, start: int, form: Format, n_threads: int) -> ParsedBlock:
     """Parse the text from `start`; raises BadLineError for the first bad line."""
-    text = np.frombuffer(block, np.uint8)
-    chunks = _chunks(block, start, n_threads)
-    surveys = run_in_threads(letor_kernel.survey, [(text, a, b) for a, b in chunks])
-    first_rows = np.cumsum([0, *(n_documents for n_documents, _ in surveys)])
+    surveys = run_in_threads(_survey, [(text, *chunk) for chunk in _chunks(text, start, n_threads)])
+    n_documents = [sum(piece.n_documents for piece in survey) for survey in surveys]
+    first_rows = np.cumsum([0, *n_documents])
     n_rows = int(first_rows[-1])
     first = 0 if form.zero_based else 1
-    last = max(width for _, width in surveys)
+    last = max(piece.width for survey in surveys for piece in survey)
     while True:
         width = form.n_features or max(last - first + 1, 0)
         rows = _empty_rows(n_rows, width)
         expected = _expected_indices(first, width)
         jobs = [
-            (text, *chunk, int(row), first, form, expected, rows)
-            for chunk, row in zip(chunks, first_rows, strict=False)
+            (text, survey, int(row), first, form, expected, rows)
+            for survey, row in zip(surveys, first_rows, strict=False)
         ]
         outcomes = run_in_threads(_parse_chunk, jobs)
         lowest, highest = min(o.lowest for o in outcomes), max(o.highest for o in outcomes)
@@ -82,19 +102,23 @@ def parse_block(block: Block, start: int, form: Format, n_threads: int) -> Parse
     for outcome in outcomes:
         if outcome.kind != DONE:
             raise BadLineError(outcome.kind, outcome.position)
-    return _with_ids(text, rows, first, form.with_qid)
+    return ParsedBlock(rows.features, first, rows.labels, [ids for outcome in outcomes for ids in outcome.ids])
 
 
-def _chunks(block: Block, start: int, n_threads: int) -> list[tuple[int, int]]:
+def _chunks(text: Text, start: int, n_threads: int) -> list[tuple[int, int]]:
     """Cut a text at line ends into about equal parts, one per thread."""
-    size = len(block)
+    size, read = text.size, text.reader()
     n_chunks = max(1, min(n_threads, (size - start) // _LEAST_CHUNK))
-    bounds = [start]
-    for k in range(1, n_chunks):
-        newline = block.find(b"\n", start + (size - start) * k // n_chunks)
-        if newline >= bounds[-1]:
-            bounds.append(newline + 1)
-    return list(zip(bounds, [*bounds[1:], size], strict=True))
+    cuts = [line_start(read, start + (size - start) * k // n_chunks, size) for k in range(1, n_chunks)]
+    bounds = sorted({start, *cuts, size})
+    return list(pairwise(bounds))
+
+
+def _survey(text: Text, start: int, stop: int) -> list[_Surveyed]:
+    return [
+        _Surveyed(piece.start, piece.stop, *letor_kernel.survey(piece.text))
+        for piece in pieces(text.reader(), start, stop)
+    ]
 
 
 def _empty_rows(n_rows: int, width: int) -> _Rows:
@@ -119,31 +143,49 @@ def _expected_indices(first: int, width: int) -> AnyArray:
 
 
 def _parse_chunk(
-    text: Bytes, start: int, stop: int, row: int, first: int, form: Format, expected: AnyArray, rows: _Rows
+    text: Text, survey: list[_Surveyed], row: int, first: int, form: Format, expected: AnyArray, rows: _Rows
 ) -> _Outcome:
-    width = rows.features.shape[1]
-    least = 1 if form.zero_based is False else 0
-    largest = LARGEST_INDEX if form.n_features is None else first + width - 1
+    width, read = rows.features.shape[1], text.reader()
     seen = np.full(width, -1, np.int64)
+    lowest, highest, ids = first, first + width - 1, []
+    for start, stop, n_documents, _ in survey:
+        progress = np.zeros(parsing_status.N_SLOTS, np.int64)
+        progress[parsing_status.ROW] = row
+        progress[parsing_status.LOWEST], progress[parsing_status.HIGHEST] = lowest, highest
+        piece, last_row = read(start, stop), row + n_documents
+        kind = _parse_piece(piece, last_row, first, form, expected, seen, progress, rows)
+        lowest, highest = int(progress[parsing_status.LOWEST]), int(progress[parsing_status.HIGHEST])
+        at = int(progress[parsing_status.POSITION])
+        if kind == DONE and progress[parsing_status.ROW] != last_row:
+            kind = CHANGED
+        if kind == DONE:
+            try:
+                ids.append(_ids(piece, rows.qid_spans[row:last_row], rows.docid_spans[row:last_row], form.with_qid))
+            except BadLineError as bad:
+                kind, at = bad.kind, bad.position
+        if kind != DONE:
+            return _Outcome(kind, start + at, lowest, highest, ids)
+        row = last_row
+    return _Outcome(DONE, 0, lowest, highest, ids)
+
+
+def _parse_piece(
+    text: Bytes, last_row: int, first: int, form: Format, expected: AnyArray, seen: Ints, progress: Ints, rows: _Rows
+) -> int:
+    """Parse the lines of a piece into the rows from progress[ROW] to `last_row`."""
+    least = 1 if form.zero_based is False else 0
+    largest = LARGEST_INDEX if form.n_features is None else first + rows.features.shape[1] - 1
     hard = np.empty((_HARD_NUMBERS, 4), np.int64)
-    progress = np.zeros(parsing_status.N_SLOTS, np.int64)
-    progress[parsing_status.POSITION], progress[parsing_status.ROW] = start, row
-    progress[parsing_status.LOWEST], progress[parsing_status.HIGHEST] = first, first + width - 1
     kind = FULL
     while kind == FULL:
         progress[parsing_status.N_HARD] = 0
         kind = letor_kernel.parse_lines(
-            text, stop, first, least, largest, form.with_qid, form.absent, expected, seen, hard, progress, *rows
+            text, last_row, first, least, largest, form.with_qid, form.absent, expected, seen, hard, progress, *rows
         )
         bad_label = _read_hard_numbers(text, hard[: progress[parsing_status.N_HARD]], rows)
         if bad_label is not None:
             kind, progress[parsing_status.POSITION] = parsing_status.BAD_LABEL, bad_label
-    return _Outcome(
-        kind,
-        int(progress[parsing_status.POSITION]),
-        int(progress[parsing_status.LOWEST]),
-        int(progress[parsing_status.HIGHEST]),
-    )
+    return kind
 
 
 def _read_hard_numbers(text: Bytes, hard: Ints, rows: _Rows) -> int | None:
@@ -168,17 +210,14 @@ def single(value: float) -> np.float32:
     return np.float32(np.nan) if np.isinf(rounded) else rounded
 
 
-def _with_ids(text: Bytes, rows: _Rows, first: int, with_qid: bool) -> ParsedBlock:
-    qid_rows = np.flatnonzero(rows.qid_spans[:, 0] >= 0) if with_qid else np.empty(0, np.int64)
-    all_rows = np.arange(len(rows.labels))
-    has_docids = bool(rows.docid_spans[:, 1].any())
-    return ParsedBlock(
-        features=rows.features,
-        first=first,
-        labels=rows.labels,
+def _ids(text: Bytes, qid_spans: Ints, docid_spans: Ints, with_qid: bool) -> Ids:
+    qid_rows = np.flatnonzero(qid_spans[:, 0] >= 0) if with_qid else np.empty(0, np.int64)
+    all_rows = np.arange(len(docid_spans))
+    return Ids(
+        n_documents=len(docid_spans),
         qid_rows=qid_rows,
-        qid_texts=_texts(text, rows.qid_spans, qid_rows),
-        docids=_texts(text, rows.docid_spans, all_rows) if has_docids else None,
+        qid_texts=_texts(text, qid_spans, qid_rows),
+        docids=_texts(text, docid_spans, all_rows) if docid_spans[:, 1].any() else None,
     )
 
 

@@ -42,6 +42,7 @@ from swaprank.reading.number_kernel import (
 from swaprank.reading.parsing_status import (
     BAD_LABEL,
     BAD_PAIR,
+    CHANGED,
     COLUMN,
     COVERED,
     DONE,
@@ -113,9 +114,9 @@ def last_index(text: Bytes, start: Any, stop: Any) -> Any:
 
 
 @kernel
-def survey(text: Bytes, start: int, end: int) -> tuple[int, Any]:
+def survey(text: Bytes) -> tuple[int, Any]:
     """The number of documents, and the largest last index of a line: the width, if indices ascend."""
-    at, stop = U(start), U(end)
+    at, stop = U(0), U(text.size)
     n_documents, width = 0, U(0)
     while at < stop:
         at = after_blanks(text, at, stop)
@@ -278,15 +279,16 @@ def document_id_span(text: Bytes, comment: Any, stop: Any, span: Ints) -> None:
 
 @kernel
 def parse_lines(
-    text: Bytes, end: int, first: int, least: int, largest: int, with_qid: bool, absent: float,
+    text: Bytes, last_row: int, first: int, least: int, largest: int, with_qid: bool, absent: float,
     expected: AnyArray, seen: Ints, hard: Ints, progress: Ints,
     features: Features, labels: Floats, qid_spans: Ints, docid_spans: Ints,
 ) -> int:  # fmt: skip
-    """Parse lines from progress[POSITION] to `end` into rows from progress[ROW].
+    """Parse the lines from progress[POSITION], one row each, from progress[ROW].
 
+    No row from `last_row` on is written: more lines mean that the text has changed since its documents were counted.
     Indices below `first` or beyond the matrix are recorded in progress; below `least` or above `largest` is an error.
     """
-    stop = U(end)
+    stop = U(text.size)
     while True:
         row = progress[ROW]
         if not progress[WITHIN_LINE]:
@@ -297,6 +299,8 @@ def parse_lines(
             progress[POSITION] = pos
             if pos >= stop:
                 return DONE
+            if row >= last_row:
+                return CHANGED
             if progress[N_HARD] == len(hard):
                 return FULL
             status = parse_label_and_qid(text, stop, row, with_qid, hard, progress, labels, qid_spans)

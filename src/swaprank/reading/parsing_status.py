@@ -31,5 +31,9 @@ LARGEST_INDEX = 10_000_000
 """Larger feature numbers are an error, rather than a matrix with that many columns."""
 
 LONG_ID, NOT_UTF8 = 9, 10
+
+CHANGED = 11
+"""The text has another number of documents than when it was surveyed."""
+
 LONGEST_ID = 4096
 """Ids are stored in an array as wide as the longest one, so a very long id would take that space for every row."""

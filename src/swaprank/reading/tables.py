@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from swaprank.data.dataset import Dataset
 from swaprank.data.frames import columns_of
 from swaprank.data.ids import integers_or_text
 from swaprank.errors import DataError, MissingExtraError
 from swaprank.files import compression, content_suffix
-from swaprank.reading.text_files import check_is_text, is_stream, text_blocks
+from swaprank.reading.text_files import check_is_text, is_stream, opened_unchanged, text_blocks
 
 if TYPE_CHECKING:
     import polars
@@ -59,7 +59,8 @@ def _table(file: Path, ids: list[str]) -> polars.DataFrame:
         raise MissingExtraError(f"{file}: tables need Polars: pip install 'swaprank[frames]'") from None
     try:
         if content_suffix(file) == ".parquet":
-            return polars.read_parquet(file)
+            with opened_unchanged(file) as opened:
+                return polars.read_parquet(opened.read())
         return _separated(file, ids)
     except (polars.exceptions.PolarsError, OSError) as error:
         # The next lines give advice about options of Polars.
@@ -69,12 +70,13 @@ def _table(file: Path, ids: list[str]) -> polars.DataFrame:
 def _separated(file: Path, ids: list[str]) -> polars.DataFrame:
     import polars
 
-    source: Any = file
+    # Polars would memory-map a file, and the process would die if it were truncated meanwhile.
     if compression(file) or is_stream(file):
-        source = b"".join(bytes(block) for block in text_blocks(file))
+        source = b"".join(text_blocks(file))
     else:
-        with file.open("rb") as opened:
-            check_is_text(opened.read(4096), file)
+        with opened_unchanged(file) as opened:
+            source = opened.read()
+        check_is_text(source[:4096], file)
     separator = "\t" if content_suffix(file) == ".tsv" else ","
     try:
         # Ids are read as text, so that 007 does not become 7. Other columns with non-numbers are also text.

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import lzma
-import mmap
 import os
+import stat
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO
 
 from swaprank.errors import DataError
 from swaprank.files import compression
-
-Block: TypeAlias = bytes | mmap.mmap
-"""Text that ends at a line end; an uncompressed file is one block, memory-mapped."""
+from swaprank.reading.pieces import check_unchanged
 
 _BLOCK_BYTES = 16 << 20
 _PIECE_BYTES = 16 << 10
@@ -37,16 +36,28 @@ def is_stream(file: Path) -> bool:
     return not file.is_file() or file.parent in (Path("/dev"), Path("/dev/fd"))
 
 
-def text_blocks(file: Path) -> Iterator[Block]:
+@contextmanager
+def opened_unchanged(file: Path) -> Iterator[BinaryIO]:
+    """The file, opened for reading; raises DataError if it changes meanwhile."""
+    with file.open("rb") as opened:
+        before = os.fstat(opened.fileno())
+        try:
+            yield opened
+        finally:
+            if stat.S_ISREG(before.st_mode):
+                check_unchanged(file, opened, before)
+
+
+def text_blocks(file: Path) -> Iterator[bytes]:
     """The bytes of a file in blocks that end at line ends; raises DataError for an empty or binary file."""
-    blocks = _decompressed_blocks(file) if compression(file) else _whole_file(file)
+    blocks = _blocks(_decompressed_pieces(file) if compression(file) else _plain_pieces(file))
     if is_stream(file):
         # A stream is one block: the LETOR parser reads blocks twice if a later one contains feature 0.
-        blocks = iter([whole] if (whole := b"".join(bytes(block) for block in blocks)) else [])
+        blocks = iter([whole] if (whole := b"".join(blocks)) else [])
     empty = True
     for block in blocks:
         if empty:
-            check_is_text(bytes(block[:4096]), file)
+            check_is_text(block[:4096], file)
         empty = False
         yield block
     if empty:
@@ -70,18 +81,17 @@ def text_lines(file: Path, errors: str = "strict") -> Iterator[tuple[int, str]]:
             start = stop + 1
 
 
-def _whole_file(file: Path) -> Iterator[Block]:
-    with file.open("rb") as opened:
-        if is_stream(file):
-            yield opened.read()
-        elif os.fstat(opened.fileno()).st_size:
-            yield mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+def _plain_pieces(file: Path) -> Iterator[bytes]:
+    with opened_unchanged(file) as opened:
+        while piece := opened.read(_BLOCK_BYTES):
+            yield piece
 
 
-def _decompressed_blocks(file: Path) -> Iterator[Block]:
+def _blocks(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Join pieces to blocks, cut at line ends."""
     pending: list[bytes] = []
     size = 0
-    for piece in _decompressed_pieces(file):
+    for piece in pieces:
         pending.append(piece)
         size += len(piece)
         cut = piece.rfind(b"\n") + 1
@@ -99,7 +109,7 @@ def _decompressed_pieces(file: Path) -> Iterator[bytes]:
     kind = compression(file)
     new_stream = _decompressor(kind)
     stream, n_streams = None, 0
-    with file.open("rb") as packed:
+    with opened_unchanged(file) as packed:
         while piece := packed.read(_PIECE_BYTES):
             while piece:
                 if stream is None:

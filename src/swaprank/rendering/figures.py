@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from swaprank.errors import MissingExtraError, ParameterError
-from swaprank.files import writable_target
+from swaprank.files import replacing, writable_target
 
 SUFFIXES = (".svg", ".png", ".pdf")
 
@@ -88,5 +88,6 @@ def save_figure(axes: Any, path: Path) -> None:
     """Write the figure of the axes in the format of the file name; the same figure gives the same bytes."""
     from matplotlib import rc_context
 
-    with rc_context({"svg.hashsalt": "swaprank", "svg.fonttype": "none"}):
-        axes.figure.savefig(path, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
+    kind = path.suffix.lower().removeprefix(".")
+    with rc_context({"svg.hashsalt": "swaprank", "svg.fonttype": "none"}), replacing(path) as stream:
+        axes.figure.savefig(stream, format=kind, metadata={"Date": None} if kind == "svg" else None)

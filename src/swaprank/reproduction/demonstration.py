@@ -17,6 +17,7 @@ from swaprank.data.datasets import random_search
 from swaprank.ensembles.combination import Combination, combine
 from swaprank.errors import DataError, SwaprankError
 from swaprank.evaluation.compare import Comparison, compare
+from swaprank.files import replacing
 from swaprank.instruments.certificate import Certificate
 from swaprank.instruments.certify import certify
 from swaprank.rankers.ranker import Ranker
@@ -67,7 +68,8 @@ def make_data(folder: Path, random_state: int = 0) -> dict[str, Dataset]:
     marker = folder / MARKER_FILE
     if any(folder.iterdir()) and not marker.exists():
         raise DataError(f"{folder} has files that the demo did not create and might overwrite: choose another folder.")
-    marker.write_text("Created by `swaprank demo`. Running it again overwrites these files.\n")
+    with replacing(marker) as stream:
+        stream.write(b"Created by `swaprank demo`. Running it again overwrites these files.\n")
     generated = random_search(tuple(QUERIES.values()), random_state=random_state)
     parts = dict(zip(QUERIES, generated, strict=True))
     for name, part in parts.items():
