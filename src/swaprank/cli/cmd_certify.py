@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from swaprank.cli.common_options import AsJson, Figure, ModelFile, ModelMetric, Seed, Threads
+from swaprank.cli.exit_codes import NO
 from swaprank.cli.output import print_info, print_result
 
 
@@ -76,4 +77,4 @@ def certify(
         for written in filter(None, (output, figure)):
             print_info(f"\n{written}")
     if not certificate.passed:
-        raise typer.Exit(1)
+        raise typer.Exit(NO)

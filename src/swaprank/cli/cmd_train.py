@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from swaprank.cli.common_options import AsJson, RankerName, Settings, Threads, TrainingMetric
+from swaprank.cli.exit_codes import INTERRUPTED
 from swaprank.cli.output import print_detail, print_info, print_note, print_result
 
 Output = Annotated[
@@ -42,14 +43,14 @@ def train(
     threads: Threads = None,
     json: AsJson = False,
 ) -> None:
-    """Train a ranker and save the model. Ctrl-C stops training and saves the best model so far.
+    """Train a ranker and save the model. Ctrl-C stops training and saves the best model so far; the exit code is 130.
 
     A .toml file next to the model records all parameters and hashes of the data.
     Pass this file to --config to repeat the run.
     """
     from swaprank.cli.progress_bars import training_bar
     from swaprank.experiments.training_config import differing_versions, read_training_config, recorded_digest
-    from swaprank.experiments.training_run import run_training
+    from swaprank.experiments.training_run import TrainingInterrupted, run_training
 
     if config is None:
         _require("TRAIN, the training data", data)
@@ -65,15 +66,21 @@ def train(
     if config is not None:
         for change in differing_versions(config):
             print_note(f"{change}: the model may differ slightly.")
-    with training_bar() as callbacks:
-        trained = run_training(run, callbacks(""), print_detail)
+    interrupted = False
+    try:
+        with training_bar() as callbacks:
+            trained = run_training(run, callbacks(""), print_detail)
+    except TrainingInterrupted as stopped:
+        trained, interrupted = stopped.result, True
     if json:
         print_result(trained.to_json())
-        return
-    print_info(trained.to_text())
-    if recorded == trained.model_digest:
-        print_info(f"identical, byte for byte, to the model recorded in {config}")
-    print_info(f"{run.record}: training record; repeat with: swaprank train --config {run.record}")
+    else:
+        print_info(trained.to_text())
+        if recorded == trained.model_digest:
+            print_info(f"identical, byte for byte, to the model recorded in {config}")
+        print_info(f"{run.record}: training record; repeat with: swaprank train --config {run.record}")
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
 
 
 def _require(meaning: str, value: Path | None) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from swaprank.cli.common_options import AsJson, RankerName, Seed, Settings, Threads, TrainFile, TrainingMetric
+from swaprank.cli.exit_codes import INTERRUPTED
 from swaprank.cli.output import print_info, print_note, print_result
 
 Output = Annotated[
@@ -49,7 +50,7 @@ def tune(
     """Search for the best parameters with Optuna, and save the best model.
 
     Trials are saved next to the model: run the same command again to resume.
-    Ctrl-C stops the search and saves the best model so far.
+    Ctrl-C stops the search and saves the best model so far; the exit code is 130.
     Requires Optuna, which the extra 'tune' installs.
     """
     from swaprank.cli.progress_bars import training_bar
@@ -69,9 +70,11 @@ def tune(
         )
     if json:
         print_result(tuning.to_json())
-        return
-    print_result(str(tuning))
+    else:
+        print_result(str(tuning))
+        if tuning.interrupted:
+            print_info("interrupted: this is the best model so far; run the same command again to resume")
+        print_info(f"\n{output}: {tuning.ranker.size_}")
+        print_info(f"{run.record}: training record; repeat with: swaprank train --config {run.record}")
     if tuning.interrupted:
-        print_info("interrupted: this is the best model so far; run the same command again to resume")
-    print_info(f"\n{output}: {tuning.ranker.size_}")
-    print_info(f"{run.record}: training record; repeat with: swaprank train --config {run.record}")
+        raise typer.Exit(INTERRUPTED)

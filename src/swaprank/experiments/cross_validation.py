@@ -18,6 +18,7 @@ from swaprank.experiments.grid_search import Checkpoint, grid_search
 from swaprank.experiments.grids import candidates, check_grid_names
 from swaprank.experiments.log import Log
 from swaprank.experiments.search_checkpoints import search_configuration
+from swaprank.experiments.uninterrupted import uninterrupted
 from swaprank.files import replacing
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
@@ -166,6 +167,8 @@ def _output_folder(output: str | os.PathLike[str], names: Iterable[str]) -> Path
 
 
 def _write_results(folder: Path, result: CrossValidation) -> None:
-    for ending, text in (("txt", str(result)), ("json", result.to_json())):
-        with replacing(folder / f"results.{ending}") as stream:
-            stream.write(f"{text}\n".encode())
+    texts = {"txt": str(result), "json": result.to_json()}
+    with uninterrupted():
+        for ending, text in texts.items():
+            with replacing(folder / f"results.{ending}") as stream:
+                stream.write(f"{text}\n".encode())

@@ -16,6 +16,7 @@ from swaprank.experiments.fingerprints import data_fingerprint, versions
 from swaprank.experiments.log import Log
 from swaprank.experiments.model_summary import metric_text, metric_values
 from swaprank.experiments.ranker_parameters import check_parameter_names, training_parameters
+from swaprank.experiments.uninterrupted import uninterrupted
 from swaprank.files import file_digest, replacing
 from swaprank.model_files.container import check_target
 from swaprank.rankers.ranker import Ranker
@@ -123,10 +124,20 @@ class TrainingResult(NamedTuple):
         return "\n".join(lines)
 
 
+class TrainingInterrupted(KeyboardInterrupt):
+    """Ctrl-C, after which the best model so far was saved."""
+
+    def __init__(self, result: TrainingResult) -> None:
+        super().__init__()
+        self.result = result
+
+
 def run_training(
     run: TrainingRun, callbacks: Sequence[Callback] = (), log: Log = lambda message: None
 ) -> TrainingResult:
     """Read the data, train, and save the model with its training record.
+
+    Ctrl-C after the first round saves the best model so far and raises TrainingInterrupted.
 
     >>> import tempfile, swaprank as sr
     >>> from pathlib import Path
@@ -156,11 +167,26 @@ def run_training(
                 f"on it anyway, remove [data.{role}] from the configuration."
             )
     log(f"training {ranker} on {train}")
-    ranker.fit(train, valid=valid, base=base, callbacks=callbacks)
-    ranker.save(run.output)
-    digest = file_digest(run.output)
-    write_record(run, ranker, data, digest)
-    return TrainingResult(run, ranker, train, valid, digest)
+    interrupted = False
+    try:
+        ranker.fit(train, valid=valid, base=base, callbacks=callbacks)
+    except KeyboardInterrupt:
+        if not getattr(ranker, "interrupted_", False) or ranker.n_rounds_ == 0:
+            raise
+        interrupted = True
+    result = None
+    try:
+        with uninterrupted():
+            ranker.save(run.output)
+            result = TrainingResult(run, ranker, train, valid, file_digest(run.output))
+            write_record(run, ranker, data, result.model_digest)
+    except KeyboardInterrupt:
+        if result is None:
+            raise
+        interrupted = True
+    if interrupted:
+        raise TrainingInterrupted(result)
+    return result
 
 
 def write_record(run: TrainingRun, ranker: Ranker, data: Mapping[str, Mapping[str, Any]], model_digest: str) -> None:

@@ -16,6 +16,7 @@ from swaprank.experiments.training_run import TrainingRun, check_outputs, write_
 from swaprank.experiments.tuning import tune
 from swaprank.experiments.tuning_ranges import default_ranges, parse_range
 from swaprank.experiments.tuning_result import Tuning
+from swaprank.experiments.uninterrupted import uninterrupted
 from swaprank.files import file_digest
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback
@@ -62,9 +63,10 @@ def run_tuning(
         callbacks=callbacks,
         log=log,
     )
-    tuning.ranker.save(run.output)
     data = {"train": data_fingerprint(train), "valid": data_fingerprint(valid)}
-    write_record(run, tuning.ranker, data, file_digest(run.output))
+    with uninterrupted():
+        tuning.ranker.save(run.output)
+        write_record(run, tuning.ranker, data, file_digest(run.output))
     return tuning
 
 

@@ -120,6 +120,8 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         chosen = [self.training_metric()] if metrics is None else parse_metrics(metrics)
         self._fit(FitRequest(data, sets, chosen, self.base_ranker if base is None else base, callbacks))
         self._set_fitted(data)
+        if self.interrupted_:
+            raise KeyboardInterrupt
         return self
 
     @abstractmethod
