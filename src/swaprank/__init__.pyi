@@ -12,6 +12,7 @@ from .ensembles.combination import combine as combine
 from .ensembles.stacked import Stacked as Stacked
 from .ensembles.stacked import stack as stack
 from .environment import show_versions as show_versions
+from .errors import ArgumentError as ArgumentError
 from .errors import DataError as DataError
 from .errors import MetricError as MetricError
 from .errors import MissingExtraError as MissingExtraError

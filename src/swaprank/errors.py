@@ -56,6 +56,17 @@ class ParameterError(SwaprankError, ValueError):
     """
 
 
+class ArgumentError(SwaprankError, TypeError):
+    """An argument that does not exist.
+
+    >>> import swaprank as sr
+    >>> sr.LambdaMART(num_leaves=31)
+    Traceback (most recent call last):
+    ...
+    swaprank.errors.ArgumentError: LambdaMART has no argument 'num_leaves'; in swaprank: n_leaves.
+    """
+
+
 class ModelFileError(SwaprankError, ValueError):
     """A model file that cannot be read: another format, a newer version, truncated, damaged, or inconsistent.
 
@@ -79,10 +90,16 @@ class MissingExtraError(SwaprankError, ImportError):
     """
 
 
+_LISTED = 40
+"""Names that an error message lists at most."""
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The end of an error message about an unknown word: the most similar known word, or all known words."""
     names = sorted(known)
-    nearest = get_close_matches(word.lower(), names, n=1, cutoff=0.6)
+    in_lower_case = {name.lower(): name for name in names}
+    nearest = get_close_matches(word.lower(), in_lower_case, n=1, cutoff=0.6)
     if nearest:
-        return f"did you mean '{nearest[0]}'?"
-    return "known are " + ", ".join(names) + "."
+        return f"did you mean '{in_lower_case[nearest[0]]}'?"
+    listed = names if len(names) <= _LISTED else [*names[:_LISTED], f"… ({len(names):,} in all)"]
+    return "known are " + ", ".join(listed) + "."

@@ -15,7 +15,7 @@ import swaprank as sr
 from tests.command_line import here, swaprank
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals are another matter there")
-TRAIN = ("train", "train.txt", "--set", "n_trees=12", "--set", "n_leaves=7", "--set", "min_docs_in_leaf=5", "-v")
+TRAIN = ("train", "train.txt", "--set", "n_trees=12", "--set", "n_leaves=7", "--set", "min_docs_in_leaf=5")
 
 
 @pytest.fixture(scope="module")
@@ -28,14 +28,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def after_round(number: int, name: str = "SIGINT") -> str:
+def after_round(number: int, name: str = "SIGINT", of: str = "") -> str:
     return f"""
 import os, signal
+from contextlib import contextmanager
 import swaprank.cli.progress_bars as bars
-def show(unit, done, total, title, details):
-    if done == {number}:
-        os.kill(os.getpid(), signal.{name})
-bars._print_line = show
+@contextmanager
+def training_bar():
+    def callbacks(title):
+        def press(progress):
+            if progress.round == {number} and title == {of!r}:
+                os.kill(os.getpid(), signal.{name})
+        return [press]
+    yield callbacks
+bars.training_bar = training_bar
 """
 
 
@@ -108,15 +114,8 @@ def test_interrupted_training_saves_the_best_model_so_far(folder: Path, name: st
 def test_an_interrupted_search_saves_its_best_model_and_resumes(folder: Path) -> None:
     pytest.importorskip("optuna")
     searched = ("--set", "n_trees=5", "--range", "n_leaves=4..9", "--trials", "4")
-    arguments = ("tune", "train.txt", "--valid", "train.txt", *searched, "-o", "best.swaprank", "-v")
-    before = f"{after_round(2)}\nreal, calls = show, []"
-    before += """
-def show_of_third(unit, done, total, title, details):
-    if title == "trial 3":
-        real(unit, done, total, title, details)
-bars._print_line = show_of_third
-"""
-    ended = swaprank(*arguments, folder=folder, before=before)
+    arguments = ("tune", "train.txt", "--valid", "train.txt", *searched, "-o", "best.swaprank")
+    ended = swaprank(*arguments, folder=folder, before=after_round(2, of="trial 3"))
     assert (ended.code, ended.err.splitlines()[-1]) == (130, "interrupted"), ended.err
     assert "The best of 2 trials" in ended.out
     assert "interrupted: this is the best model so far; run the same command again to resume" in ended.out

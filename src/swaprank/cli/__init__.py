@@ -25,6 +25,7 @@ from swaprank.cli.cmd_train import train
 from swaprank.cli.cmd_tune import tune
 from swaprank.cli.cmd_warm import warm
 from swaprank.cli.exit_codes import BAD_INPUT, BROKEN, CLOSED_PIPE, INTERRUPTED, NO
+from swaprank.cli.table_columns import with_table_columns
 from swaprank.cli.verbosity import with_verbosity
 from swaprank.errors import SwaprankError
 from swaprank.version import __version__
@@ -44,7 +45,7 @@ COMMANDS = {
 """The commands by panel of the help, in its order."""
 for panel, commands in COMMANDS.items():
     for command in commands:
-        app.command(rich_help_panel=panel)(with_verbosity(command))
+        app.command(rich_help_panel=panel)(with_verbosity(with_table_columns(command)))
 
 
 def _version(wanted: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, Figure, ModelFile, ModelMetric, Seed, Threads
+from swaprank.cli.common_options import AsJson, Columns, Figure, ModelFile, ModelMetric, Seed, Threads
 from swaprank.cli.exit_codes import NO
 from swaprank.cli.output import print_info, print_result
 
@@ -30,6 +30,8 @@ def certify(
     seed: Seed = 0,
     threads: Threads = None,
     json: AsJson = False,
+    *,
+    columns: Columns,
 ) -> None:
     """Test whether a model is at a local optimum of its metric.
 
@@ -52,7 +54,7 @@ def certify(
         check_drawing(figure)
     ranker = load(model)
     ranker.n_threads = threads
-    judged = read_for(ranker, data)
+    judged = read_for(ranker, data, columns)
     with progress_bar() as update:
         certificate = test(
             ranker,

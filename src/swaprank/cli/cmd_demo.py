@@ -55,7 +55,7 @@ def demo(
     trees, linear, test = folder / "lambdamart.swaprank", folder / "smoothrank.swaprank", folder / "test.txt"
     print_info(
         f"Next steps:\n"
-        f"  {_command('explain', trees, test, '--qid', parts['test'].qids[0])}\n"
+        f"  {_command('explain', trees, test, '--query', parts['test'].qids[0])}\n"
         f"  {_command('certify', linear, folder / 'train.txt', '--polish', '-o', folder / 'better.swaprank')}\n"
         f"  swaprank info YOUR_DATA.txt\n"
         f"  swaprank train YOUR_DATA.txt --valid YOUR_VALI.txt -o model.swaprank\n"

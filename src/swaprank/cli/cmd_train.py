@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, RankerName, Settings, Threads, TrainingMetric
+from swaprank.cli.common_options import AsJson, Columns, RankerName, Settings, Threads, TrainingMetric
 from swaprank.cli.exit_codes import INTERRUPTED
 from swaprank.cli.output import print_detail, print_info, print_note, print_result
 
@@ -42,6 +42,8 @@ def train(
     seed: TrainingSeed = None,
     threads: Threads = None,
     json: AsJson = False,
+    *,
+    columns: Columns,
 ) -> None:
     """Train a ranker and save the model. Ctrl-C stops training and saves the best model so far; the exit code is 130.
 
@@ -59,7 +61,7 @@ def train(
         raise typer.BadParameter("set the metric with --metric, not with --set.")
     options = {
         "train": data, "output": output, "valid": valid, "base": base, "ranker": ranker, "metric": metric,
-        "seed": seed, "threads": threads,
+        "seed": seed, "threads": threads, "columns": columns,
     }  # fmt: skip
     run = read_training_config(config, options, settings or [])
     recorded = None if config is None else recorded_digest(config)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, RankerName, Seed, Settings, Threads, TrainFile, TrainingMetric
+from swaprank.cli.common_options import AsJson, Columns, RankerName, Seed, Settings, Threads, TrainFile, TrainingMetric
 from swaprank.cli.exit_codes import INTERRUPTED
 from swaprank.cli.output import print_info, print_note, print_result
 
@@ -46,6 +46,8 @@ def tune(
     seed: Seed = 0,
     threads: Threads = None,
     json: AsJson = False,
+    *,
+    columns: Columns,
 ) -> None:
     """Search for the best parameters with Optuna, and save the best model.
 
@@ -57,7 +59,8 @@ def tune(
     from swaprank.experiments.training_run import TrainingRun
     from swaprank.experiments.tuning_run import run_tuning
 
-    run = TrainingRun(data, output, valid, ranker=ranker or "lambdamart", metric=metric, seed=seed, threads=threads)
+    chosen = ranker or "lambdamart"
+    run = TrainingRun(data, output, valid, ranker=chosen, metric=metric, seed=seed, threads=threads, columns=columns)
     with training_bar() as callbacks:
         tuning = run_tuning(
             run,

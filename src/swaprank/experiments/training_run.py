@@ -49,6 +49,8 @@ class TrainingRun:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None
     threads: int | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    """Names of the columns of tables, as keywords of `read`."""
     expected: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 digests that train, valid and base must have."""
 
@@ -155,8 +157,8 @@ def run_training(
     base = None if run.base is None else load(run.base)
     base_digest = None if run.base is None else file_digest(run.base)
     log(f"reading {run.train}")
-    train = read(run.train, **_threads(run.train, run.threads))
-    valid = None if run.valid is None else read_matching(run.valid, train.feature_names)
+    train = read(run.train, **_threads(run.train, run.threads), **run.columns)
+    valid = None if run.valid is None else read_matching(run.valid, train.feature_names, **run.columns)
     data = {name: data_fingerprint(part) for name, part in (("train", train), ("valid", valid)) if part is not None}
     if base_digest is not None:
         data["base"] = {"digest": base_digest}
@@ -253,6 +255,7 @@ def _record(
         "ranker": run.ranker,
         "metric": str(ranker.metric),
         "seed": parameters.pop("random_state"),
+        **({"columns": run.columns} if run.columns else {}),
         "parameters": parameters,
         "data": data,
         "versions": versions(),

@@ -49,8 +49,8 @@ def run_tuning(
     assert run.valid is not None  # noqa: S101
     check_outputs(run)
     learner, tuned = _learner_and_ranges(run, settings, ranges)
-    train = read(run.train)
-    valid = read_matching(run.valid, train.feature_names)
+    train = read(run.train, **run.columns)
+    valid = read_matching(run.valid, train.feature_names, **run.columns)
     tuning = tune(
         train,
         valid,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from swaprank.reading.letor_block import ParsedBlock
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_NO_LABEL = re.compile(rb"^[ \t]*(?=[^\s#:]+:)", re.MULTILINE)
+"""The start of a line whose first word has a colon: a query id, or a feature if there are group sizes."""
 
 
 def read_letor(
@@ -32,6 +35,7 @@ def read_letor(
     n_features: int | None = None,
     absent: float = 0.0,
     zero_based: bool | None = None,
+    unlabeled: bool = False,
     n_threads: int | None = None,
 ) -> Dataset:
     r"""Read LETOR / SVMlight text, plain or compressed (.gz, .xz, .zst), on all cores.
@@ -48,6 +52,7 @@ def read_letor(
         absent: The value of a feature that a line omits. The default is 0; XGBoost uses NaN.
         zero_based: Whether features are numbered from 0. If None, they are if the file contains a feature 0. Set it if
             a part of a data set might lack feature 0, so that all parts are numbered in the same way.
+        unlabeled: The documents are only to be scored: all labels are 0, and a line may start with the query id.
         n_threads: The number of threads. The default is all cores.
 
     >>> import pathlib, tempfile, swaprank as sr
@@ -65,14 +70,14 @@ def read_letor(
     if math.isinf(absent):
         raise DataError("absent must be finite, or NaN for missing.")
     sizes_file = side_file(file)
-    form = Format(sizes_file is None, float(absent), n_features, zero_based)
+    form = Format(sizes_file is None, float(absent), n_features, zero_based, unlabeled)
     blocks = _parsed_blocks(file, form, n_threads)
     if not blocks:
         raise DataError(f"{file} has no documents: expected lines such as '2 qid:1 1:0.5 2:0'.")
     if any(block.first != blocks[0].first for block in blocks):
         # A later block of a compressed file contains feature 0, but earlier blocks were numbered from 1.
         blocks = _parsed_blocks(file, form._replace(zero_based=True), n_threads)
-    return _dataset(blocks, form.absent, file, sizes_file)
+    return _dataset(blocks, form, file, sizes_file)
 
 
 def _parsed_blocks(file: Path, form: Format, n_threads: int | None) -> list[ParsedBlock]:
@@ -86,6 +91,8 @@ def _parsed_blocks(file: Path, form: Format, n_threads: int | None) -> list[Pars
         start = len(_BYTE_ORDER_MARK) if number == 0 and block[:3] == _BYTE_ORDER_MARK else 0
         line = _first_document(block, start)
         if line is not None:
+            if form.unlabeled and _NO_LABEL.match(line):
+                block, start, line = _NO_LABEL.sub(b"0 ", block[start:]), 0, b"0 " + line
             if not parsed and any(word.startswith(b"qid:") for word in line.split()[1:2]):
                 form = form._replace(with_qid=True)
             try:
@@ -109,8 +116,10 @@ def _first_document(block: Block, start: int) -> bytes | None:
     return None
 
 
-def _dataset(blocks: list[ParsedBlock], absent: float, file: Path, sizes_file: Path | None) -> Dataset:
+def _dataset(blocks: list[ParsedBlock], form: Format, file: Path, sizes_file: Path | None) -> Dataset:
     labels = np.concatenate([block.labels for block in blocks])
+    if form.unlabeled:
+        labels[:] = 0
     if sizes_file is None or len(blocks[0].qid_rows):
         qid = _query_ids(blocks)
         if sizes_file is not None:
@@ -118,7 +127,7 @@ def _dataset(blocks: list[ParsedBlock], absent: float, file: Path, sizes_file: P
     else:
         qid = query_numbers(sizes_file, file, len(labels))
     docid, first = _document_ids(blocks), blocks[0].first
-    features = _joined_features(blocks, len(labels), absent)
+    features = _joined_features(blocks, len(labels), form.absent)
     if features.shape[1] == 0:
         raise DataError(f"{file} has no features: expected '<feature number>:<value>' after the query id.")
     names = None if first == 1 else [str(number) for number in range(features.shape[1])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, final
@@ -85,6 +85,7 @@ def report(
     train: Dataset | str | os.PathLike[str] | None = None,
     certify: Certificate | bool | None = None,
     title: str | None = None,
+    columns: Mapping[str, Any] | None = None,
     progress: StepCallback | None = None,
 ) -> Report:
     """Write a report of a ranker: one HTML file that works offline, on phones and in print.
@@ -104,6 +105,7 @@ def report(
         certify: A certificate to show, or whether to make one on `train`, or on `data` if there is no `train`. If None,
             one is made if the training data is given and small.
         title: The title of the page. If None, the type of the ranker and the name of the data.
+        columns: Names of the columns of `data` and `train` if they are tables, as keywords of `read`.
         progress: Called before every step with its name, the number of finished steps, and the number of all steps.
 
     >>> import swaprank as sr
@@ -118,7 +120,7 @@ def report(
     if baseline is not None and baseline_feature is not None:
         raise ParameterError("give a baseline or a baseline_feature, not both.")
     _begin(_READ, progress)
-    inputs = _read(ranker, data, train)
+    inputs = _read(ranker, data, train, columns or {})
     for qid in qids:
         query_number(inputs.test.data, qid)
     _begin(_SCORE, progress)
@@ -153,10 +155,13 @@ class _Inputs(NamedTuple):
         return [self.test] if self.train is None else [self.test, self.train]
 
 
-def _read(ranker: Ranker | AnyPath, data: Dataset | AnyPath, train: Dataset | AnyPath | None) -> _Inputs:
+def _read(
+    ranker: Ranker | AnyPath, data: Dataset | AnyPath, train: Dataset | AnyPath | None, columns: Mapping[str, Any]
+) -> _Inputs:
     model, file = ranker_from(ranker)
-    test = DataSource("Data", *data_from(data, model))
-    return _Inputs(model, file, test, None if train is None else DataSource("Training data", *data_from(train, model)))
+    test = DataSource("Data", *data_from(data, model, columns))
+    trained_on = None if train is None else DataSource("Training data", *data_from(train, model, columns))
+    return _Inputs(model, file, test, trained_on)
 
 
 def _subject(

@@ -1,0 +1,81 @@
+"""What arguments of LightGBM, XGBoost and CatBoost are called here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from swaprank.errors import ArgumentError, did_you_mean
+
+_PARAMETERS = {
+    "n_leaves": "num_leaves max_leaves max_leaf_nodes num_leaf",
+    "n_trees": "n_estimators num_boost_round num_iterations num_trees num_round iterations n_iter",
+    "learning_rate": "eta shrinkage_rate lr",
+    "min_docs_in_leaf": "min_child_samples min_data_in_leaf min_data min_samples_leaf",
+    "l2": "reg_lambda lambda_l2 l2_leaf_reg l2_regularization",
+    "min_gain": "min_split_gain min_gain_to_split min_split_loss gamma",
+    "max_depth": "depth",
+    "max_bins": "max_bin border_count",
+    "feature_fraction": "colsample_bytree sub_feature rsm",
+    "query_fraction or document_fraction": "subsample bagging_fraction sub_row bagging",
+    "n_threads": "n_jobs nthread num_threads thread_count",
+    "random_state": "seed random_seed bagging_seed",
+    "early_stopping_rounds": "early_stopping_round od_wait",
+    "sigma": "sigmoid lambdarank_sigmoid",
+    "truncation": "lambdarank_truncation_level lambdarank_num_pair_per_sample",
+    "normalize": "lambdarank_norm lambdarank_normalization",
+    "n_epochs": "max_iter epochs",
+}
+"""Our parameters, and their names elsewhere."""
+
+_ADVICE = {
+    "metric=sr.NDCG(10, gain=[0, 1, 3, 7]), with the gain of each label": "label_gain",
+    "metric='ndcg@10', with the depth in the name; fit(metrics=[…]) measures more": "eval_at ndcg_eval_at",
+    "metric='ndcg@10' is optimized; fit(metrics=[…]) is measured": "eval_metric loss_function",
+    "fit(verbose=True) shows progress": "verbose verbosity silent verbose_eval",
+    "fit(…, valid=…)": "eval_set valid_sets evals",
+    "fit(valid={'name': data})": "eval_names valid_names",
+    "valid=sr.Dataset(X, y, qid=qid, sample_weight=…, base_score=…)": (
+        "eval_sample_weight eval_init_score sample_weight_eval_set base_margin_eval_set"
+    ),
+    "base_score, in fit or in a Dataset": "init_score base_margin baseline",
+    "base, a fitted ranker that training continues": "init_model xgb_model",
+    "qid, one query id per row, or group, the number of rows of each query": "group_id groups",
+    "query_weight, one per query, or sample_weight, one per row": "group_weight weight",
+    "sr.Dataset(…, feature_names=[…]), or a table with column names": "feature_name feature_names",
+    "not available: trees have no constraints": "monotone_constraints monotonic_cst interaction_constraints",
+    "not available: encode categories as numbers": (
+        "categorical_feature categorical_features cat_features enable_categorical"
+    ),
+    "not available; l2 is": "reg_alpha lambda_l1",
+    "one kind of boosting, on the CPU; document_fraction prefers large gradients, as GOSS does": (
+        "boosting_type boosting booster tree_method device device_type task_type data_sample_strategy"
+    ),
+}
+"""What to do instead, for arguments that have no counterpart of the same meaning."""
+
+PARAMETERS = {theirs: ours for ours, names in _PARAMETERS.items() for theirs in names.split()}
+ADVICE = {theirs: advice for advice, names in _ADVICE.items() for theirs in names.split()}
+
+
+def check_arguments(given: Iterable[str], known: Iterable[str], of: str) -> None:
+    """Raise ArgumentError for an argument that is not known; it says what the argument is called here.
+
+    >>> from swaprank.rankers.peer_names import check_arguments
+    >>> check_arguments(["num_leaves"], ["n_leaves", "n_trees"], "LambdaMART")
+    Traceback (most recent call last):
+    ...
+    swaprank.errors.ArgumentError: LambdaMART has no argument 'num_leaves'; in swaprank: n_leaves.
+    """
+    known = list(known)
+    for name in given:
+        if name not in known:
+            raise ArgumentError(f"{of} has no argument '{name}'; {_hint(name, known)}")
+
+
+def _hint(name: str, known: list[str]) -> str:
+    here = PARAMETERS.get(name)
+    if here is not None and any(word in known for word in here.split()):
+        return f"in swaprank: {here}."
+    if name in ADVICE:
+        return f"in swaprank: {ADVICE[name]}."
+    return did_you_mean(name, known)
