@@ -16,7 +16,7 @@ from tests.command_line import here, swaprank
 SOURCE = Path(sr.__path__[0])
 PYTHON = re.compile(
     r"\b(set_params|fit|predict|\w+Objective)\(|\w=(…|\[|\{|$)|\bsr\.|\bX\b|\bDataset\b|\bread_\w+|from_frame|"
-    r"zero_based|base_ranker|n_folds|\bn_features is\b|=True|=False|\bnp\.|\bself\."
+    r"zero_based|base_ranker|\bn_features is\b|=True|=False|\bnp\.|\bself\."
 )
 """What nobody types on a command line."""
 ONLY_PYTHON = (
@@ -71,6 +71,11 @@ def test_every_phrase_that_is_replaced_exists() -> None:
     assert [phrase for phrase in _PHRASES if not re.search(phrase, written)] == []
 
 
+def test_names_of_the_user_stay() -> None:
+    for text in ("there is no column 'X'; known are X, y.", "X.txt has no documents", "n_folds must be a whole number"):
+        assert for_command_line(text) == text
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("messages")
@@ -116,11 +121,11 @@ import warnings
 import swaprank.data.summary as summary
 real = summary.summarize
 def warn(data):
-    warnings.warn("X looks odd.", stacklevel=2)
+    warnings.warn("X is odd.", stacklevel=2)
     return real(data)
 summary.summarize = warn
 """
-    assert swaprank("info", "train.txt", folder=folder, before=before).err == "warning: the data looks odd.\n"
+    assert swaprank("info", "train.txt", folder=folder, before=before).err == "warning: the data is odd.\n"
     assert swaprank("info", "train.txt", "-q", folder=folder, before=before).err == ""
 
 

@@ -19,7 +19,7 @@ _PHRASES = {
     ": see read_run": "",
     "with zero_based=False features": "in the training data features",
     r"but n_features is (\w+)": r"but the training data has \1 features",
-    r"\bX\b": "the data",
+    r"(?<![\w'/.=-])X(?= has| must| is|, row)": "the data",
     # training
     r": fit\(train, valid=…\)": " with --valid",
     "or a valid= set": "or a validation set with --valid",
@@ -30,7 +30,8 @@ _PHRASES = {
         "The amount of smoothing can only be changed in Python"
     ),
     r"\bbase_ranker\b": "--base",
-    r"\bn_folds\b": "--folds",
+    "n_folds is for a single file": "--folds is for a single file",
+    "n_folds must be from 3": "--folds must be from 3",
     r"give ranges=\{…\}": "give --range NAME=LOW..HIGH",
     r"must be \(low, high\) or a list of values, such as \(7, 63\) or \[True, False\]": (
         "must be LOW..HIGH or a list of values, such as 7..63 or true,false"
@@ -52,4 +53,4 @@ def for_command_line(message: str) -> str:
     """
     for python, command_line in _PHRASES.items():
         message = re.sub(python, command_line, message)
-    return re.sub(r"--\w+_\w+", lambda option: option[0].replace("_", "-"), message)
+    return message.replace("--sample_weight", "--sample-weight")
