@@ -55,7 +55,7 @@ def swaprank(*arguments: object, folder: Path | None = None, before: str = "", *
         before: Python code to run first, which breaks something.
         environment: Environment variables to set.
     """
-    command = [sys.executable, "-c", f"{before}\nfrom swaprank.cli import main; main()", *map(str, arguments)]
+    command = [sys.executable, "-c", f"{before}\nfrom swaprank.__main__ import main; main()", *map(str, arguments)]
     variables = {**os.environ, "COLUMNS": "200", **environment}
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=variables, check=False)
     return Ended(done.returncode, done.stdout, done.stderr)

@@ -17,6 +17,7 @@ from swaprank.errors import ModelFileError, ParameterError, did_you_mean
 from swaprank.model_files.container import ModelContent, read_model
 from swaprank.model_files.format_1 import upgrade
 from swaprank.models.restoring import model_from_parts
+from swaprank.peer_names import PARAMETERS
 from swaprank.rankers.ranker import Ranker
 
 RANKERS = {
@@ -61,7 +62,7 @@ def make_ranker(name: str, settings: Iterable[str] = ()) -> Ranker:
         if not equals:
             raise ParameterError(f"write a setting as name=value, found '{setting}'.")
         if key not in known:
-            raise ParameterError(f"{name} has no parameter '{key}'; {did_you_mean(key, known)}")
+            raise ParameterError(f"{name} has no parameter '{key}'; {did_you_mean(PARAMETERS.get(key, key), known)}")
         parameters[key] = _value(value)
     return kind(**parameters)
 

@@ -1,6 +1,4 @@
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -154,40 +152,6 @@ def test_bad_usage_and_bad_input_end_with_2_and_no_traceback(
     assert message in failed.err
     assert "Traceback" not in failed.err
     assert failed.out == ""
-
-
-def test_an_internal_error_is_one_line(folder: Path) -> None:
-    before = "import swaprank.data.summary\nswaprank.data.summary.summarize = lambda data: 1 / 0"
-    failed = swaprank("info", "test.txt", folder=folder, before=before)
-    assert failed.code == 1
-    reason = "ZeroDivisionError: division by zero"
-    assert failed.err == f"internal error: {reason}; run with SWAPRANK_DEBUG=1 for the traceback.\n"
-    assert "Traceback" in swaprank("info", "test.txt", folder=folder, before=before, SWAPRANK_DEBUG="1").err
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are another matter there")
-def test_an_interrupt_is_reported_and_ends_with_130(folder: Path) -> None:
-    before = """
-import os, signal, threading
-import swaprank.evaluation.compare as comparing
-real = comparing.randomization_test
-def slow(differences, n_resamples, random_state):
-    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-    return real(differences, 10**12, random_state)
-comparing.randomization_test = slow
-"""
-    wide = sr.datasets.random_net((60,), n_features=2, n_documents=4, random_state=0)[0]
-    sr.write_letor(wide, folder / "wide.txt")
-    for feature in (0, 1):
-        np.savetxt(folder / f"wide{feature}.txt", wide.column(feature))
-    ended = swaprank("compare", "wide.txt", "wide0.txt", "wide1.txt", "-m", "ndcg", folder=folder, before=before)
-    assert (ended.code, ended.out, ended.err) == (130, "", "interrupted\n")
-
-
-def test_a_reader_that_leaves_early_is_no_error(folder: Path) -> None:
-    command = f"{sys.executable} -c 'from swaprank.cli import main; main()' info train.txt --json | head -1"
-    shown = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=folder, check=True)
-    assert shown.stderr == ""
 
 
 def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,8 @@ def test_commands_run_and_print_what_the_page_says(tmp_path: Path) -> None:
         printed = ""
         for line in re.sub(r"\\\n *", "", code).splitlines():
             arguments = shlex.split(line, comments=True)
+            if arguments[:1] == ["printf"]:
+                subprocess.run(["bash", "-c", line], cwd=tmp_path, check=True)
             if not arguments or arguments[:1] != ["swaprank"] or arguments[1] in ELSEWHERE:
                 continue
             commands.add(arguments[1])

@@ -96,7 +96,7 @@ KEYS = {
         "model", "metric", "alpha", "value", "low", "high", "first_alone", "second_alone", "whole_line_alpha",
         "whole_line_value",
     },
-    ("explain", "trees.swaprank", "vali.txt", "--qid", "41"): {
+    ("explain", "trees.swaprank", "vali.txt", "--query", "41"): {
         "qid", "metric", "value", "n_documents", "documents", "hardest_pairs", "best_swaps",
     },
     ("certify", "linear.swaprank", "train.txt", "--epsilon", "0.3"): {
@@ -120,7 +120,7 @@ def test_a_query_without_a_value_is_null(folder: Path) -> None:
     measured = here("evaluate", "no_relevant.txt", "trees.swaprank", *skip, "--per-query", folder=folder)
     plain = json.loads(measured.out)["trees.swaprank"]["results"][0]
     assert plain["mean"] is plain["low"] is plain["per_query"]["1"] is None
-    explained = here("explain", "trees.swaprank", "no_relevant.txt", "--qid", "1", *skip, folder=folder)
+    explained = here("explain", "trees.swaprank", "no_relevant.txt", "--query", "1", *skip, folder=folder)
     assert json.loads(explained.out)["value"] is None
 
 

@@ -161,23 +161,6 @@ def test_quiet_prints_nothing_and_verbose_prints_rounds(folder: Path) -> None:
     assert "--verbose and --quiet exclude each other" in both.err
 
 
-def test_an_interrupted_training_is_saved_and_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(unit: str, done: int, total: int, title: str, details: str) -> None:
-        if done == 3:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr("swaprank.cli.progress_bars._print_line", interrupt)
-    ended = here("train", "train.txt", *SETTINGS, "-o", "early.swaprank", folder=folder)
-    assert ended.code == 0, ended.err
-    assert "early.swaprank: 3 trees" in ended.out
-    assert "interrupted: this is the best model so far" in ended.out
-    assert tomllib.loads((folder / "early.toml").read_text())["result"]["interrupted"] is True
-    monkeypatch.undo()
-    whole = here("train", "--config", folder / "early.toml", "-o", folder / "whole.swaprank", folder=folder)
-    assert "12 trees" in whole.out
-    assert "identical" not in whole.out
-
-
 def test_verbose_prints_what_is_read_and_scored(folder: Path) -> None:
     assert here("train", "train.txt", *SETTINGS, "-o", "verbose.swaprank", folder=folder).code == 0
     shown = here("evaluate", "test.txt", "verbose.swaprank", "-v", folder=folder)

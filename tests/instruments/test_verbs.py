@@ -55,11 +55,11 @@ def test_certify_ends_with_1_where_a_direction_rises_and_polishes(folder: Path) 
 
 
 def test_explain_prints_the_list(folder: Path) -> None:
-    done = here("explain", "mart.swaprank", "vali.txt", "--qid", "61", "--documents", "3", folder=folder)
+    done = here("explain", "mart.swaprank", "vali.txt", "--query", "61", "--documents", "3", folder=folder)
     assert done.code == 0, done.err
     assert done.out.startswith("query 61: ndcg@10 0.")
     assert "and 7 more" in done.out
-    unknown = here("explain", "mart.swaprank", "vali.txt", "--qid", "1", folder=folder)
+    unknown = here("explain", "mart.swaprank", "vali.txt", "--query", "1", folder=folder)
     assert unknown.code == 2
     assert "there is no query" in unknown.err
 

@@ -368,3 +368,18 @@ def test_a_notebook_shows_the_page(made: sr.Report) -> None:
     frame = made._repr_html_()
     assert frame.startswith("<iframe srcdoc=")
     read_page(frame)
+
+
+def test_the_baseline_may_have_other_features() -> None:
+    (data,) = sr.datasets.random_net((20,), n_features=4, n_documents=8, random_state=0)
+    qid = np.repeat(data.qids, np.diff(data.indptr))
+
+    def named(columns: list[int]) -> sr.Dataset:
+        return sr.Dataset(data.features[:, columns], data.labels, qid=qid, feature_names=[f"f{c}" for c in columns])
+
+    ranker, other = sr.MART(n_trees=3).fit(named([0, 1])), sr.MART(n_trees=3).fit(named([3, 1, 2]))
+    made = sr.report(ranker, named([0, 1, 2, 3]), metrics="map", baseline=other)
+    assert (
+        made.comparison.differences[0].baseline_mean
+        == sr.evaluate(data, other.predict(data.features[:, [3, 1, 2]]), "map").results[0].mean
+    )

@@ -24,7 +24,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_report_is_that_of_python(folder: Path) -> None:
     ran = here(
         "report", "forest.swaprank", "test.txt", "--baseline", "linear.swaprank", "--train", "train.txt",
-        "-m", "map", "-m", "ndcg@5", "--qid", 31, "--qid", 33, "-o", "page.html", folder=folder,
+        "-m", "map", "-m", "ndcg@5", "--query", 31, "--query", 33, "-o", "page.html", folder=folder,
     )  # fmt: skip
     assert ran.code == 0, ran.err
     assert ran.err == ""
@@ -95,7 +95,7 @@ def test_the_record_of_the_training_is_told_if_it_is_of_this_model(folder: Path)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--qid", "nobody"), "there is no query 'nobody'"),
+        (("--query", "nobody"), "there is no query 'nobody'"),
         (("--baseline", "nowhere.swaprank"), "there is no file nowhere.swaprank"),
         (("-o", "nowhere/report.html"), "there is no folder nowhere"),
     ],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
+import warnings
 from collections.abc import Sequence
 
 import typer
@@ -23,15 +25,20 @@ from swaprank.cli.cmd_reproduce import reproduce
 from swaprank.cli.cmd_train import train
 from swaprank.cli.cmd_tune import tune
 from swaprank.cli.cmd_warm import warm
+from swaprank.cli.command_line_words import for_command_line
+from swaprank.cli.exit_codes import BAD_INPUT, BROKEN, CLOSED_PIPE, INTERRUPTED, NO
+from swaprank.cli.output import print_note
+from swaprank.cli.table_columns import with_table_columns
+from swaprank.cli.unknown_options import SuggestingCommand
 from swaprank.cli.verbosity import with_verbosity
 from swaprank.errors import SwaprankError
 from swaprank.version import __version__
 
-EXIT_INTERRUPTED = 130
-
 app = typer.Typer(
     name="swaprank",
     help="Learning to rank for the metric you care about.",
+    epilog="Exit codes: 0 success, 1 the answer of certify is no, 2 bad usage or input, 70 internal error, 130 Ctrl-C "
+    "(143 SIGTERM, 129 SIGHUP), 141 closed pipe.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
@@ -44,7 +51,7 @@ COMMANDS = {
 """The commands by panel of the help, in its order."""
 for panel, commands in COMMANDS.items():
     for command in commands:
-        app.command(rich_help_panel=panel)(with_verbosity(command))
+        app.command(cls=SuggestingCommand, rich_help_panel=panel)(with_verbosity(with_table_columns(command)))
 
 
 def _version(wanted: bool) -> None:
@@ -63,27 +70,37 @@ def _options(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line.
-
-    Exit codes: 0 for success, 2 for bad usage or bad input, 130 for Ctrl-C, and 1 for an internal error, a closed
-    output pipe, or if `certify` finds that the model is not at an optimum. Errors go to standard error.
-    """
+    """Run the command line; raises SystemExit with one of the codes of `exit_codes`. Errors go to standard error."""
     try:
-        app(args=arguments)
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *place, **others: print_note(
+                f"warning: {for_command_line(str(message))}"
+            )
+            app(args=arguments)
     except SystemExit as end:
-        # Typer handles KeyboardInterrupt without a message.
-        if end.code == EXIT_INTERRUPTED:
+        if end.code == INTERRUPTED:
+            # Typer handles KeyboardInterrupt without a message.
             typer.echo("interrupted", err=True)
-        raise
-    except (SwaprankError, OSError) as error:
-        _fail(f"error: {error}", 2)
-    except MemoryError as error:
-        _fail(f"error: out of memory. {error}".rstrip(), 2)
-    except Exception as error:
-        if os.environ.get("SWAPRANK_DEBUG"):
+        cause = end.__context__
+        if end.code != NO or isinstance(cause, typer.Exit):
             raise
-        reason = f"{type(error).__name__}: {error}".rstrip(": .")
-        _fail(f"internal error: {reason}; run with SWAPRANK_DEBUG=1 for the traceback.", 1)
+        # Typer itself ends with 1 if the reader of a pipe has left, and for EOFError.
+        if isinstance(cause, OSError):
+            sys.exit(CLOSED_PIPE)
+        _fail_internally((cause and cause.__cause__) or end)
+    except (SwaprankError, OSError) as error:
+        _fail(f"error: {for_command_line(str(error))}", BAD_INPUT)
+    except MemoryError as error:
+        _fail(f"error: out of memory. {error}".rstrip(), BAD_INPUT)
+    except Exception as error:
+        _fail_internally(error)
+
+
+def _fail_internally(error: BaseException) -> None:
+    if os.environ.get("SWAPRANK_DEBUG"):
+        traceback.print_exception(error)
+    reason = f"{type(error).__name__}: {error}".rstrip(": .")
+    _fail(f"internal error: {reason}; run with SWAPRANK_DEBUG=1 for the traceback.", BROKEN)
 
 
 def _fail(message: str, code: int) -> None:

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, Figure, ModelFile, ModelMetric, Seed, Threads
+from swaprank.cli.command_line_words import for_command_line
+from swaprank.cli.common_options import AsJson, Columns, Figure, ModelFile, ModelMetric, Seed, Threads
+from swaprank.cli.exit_codes import NO
 from swaprank.cli.output import print_info, print_result
 
 
@@ -29,6 +31,8 @@ def certify(
     seed: Seed = 0,
     threads: Threads = None,
     json: AsJson = False,
+    *,
+    columns: Columns,
 ) -> None:
     """Test whether a model is at a local optimum of its metric.
 
@@ -51,7 +55,7 @@ def certify(
         check_drawing(figure)
     ranker = load(model)
     ranker.n_threads = threads
-    judged = read_for(ranker, data)
+    judged = read_for(ranker, data, columns)
     with progress_bar() as update:
         certificate = test(
             ranker,
@@ -72,8 +76,8 @@ def certify(
     if json:
         print_result(json_text(certificate.to_dict()))
     else:
-        print_result(str(certificate))
+        print_result(for_command_line(str(certificate)))
         for written in filter(None, (output, figure)):
             print_info(f"\n{written}")
     if not certificate.passed:
-        raise typer.Exit(1)
+        raise typer.Exit(NO)

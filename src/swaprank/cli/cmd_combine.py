@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, Figure, Threads
+from swaprank.cli.common_options import AsJson, Columns, Figure, Threads
 from swaprank.cli.output import print_info, print_result
 
 
@@ -23,6 +23,8 @@ def combine(
     figure: Figure = None,
     threads: Threads = None,
     json: AsJson = False,
+    *,
+    columns: Columns,
 ) -> None:
     """Find the optimal mix of two models: the alpha for which alpha * A + (1 - alpha) * B has the highest metric."""
     from swaprank.cli.rankings import read_for
@@ -39,7 +41,7 @@ def combine(
     a, b = load(first), load(second)
     if a.n_features_in_ != b.n_features_in_:
         raise DataError(f"{first} has {a.n_features_in_} features, but {second} has {b.n_features_in_}.")
-    both = mix(a, b, read_for(a, data), metric, whole_line=whole_line, n_threads=threads)
+    both = mix(a, b, read_for(a, data, columns), metric, whole_line=whole_line, n_threads=threads)
     both.save(output)
     if figure is not None:
         both.draw(figure)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, Convention, JudgedFile, Metrics, Seed, Threads, split_names
+from swaprank.cli.common_options import AsJson, Columns, Convention, JudgedFile, Metrics, Seed, Threads, split_names
 from swaprank.cli.output import print_detail, print_result
 
 
@@ -27,6 +27,8 @@ def compare(
     seed: Seed = 0,
     threads: Threads = None,
     json: AsJson = False,
+    *,
+    columns: Columns,
 ) -> None:
     """Compare rankings query by query, with paired tests, corrected for the number of rankings."""
     from swaprank.cli.rankings import read_ranking
@@ -34,9 +36,9 @@ def compare(
     from swaprank.reading.read import read_judged
 
     print_detail(f"reading {data}")
-    judged = read_judged(data)
+    judged = read_judged(data, **columns)
     files = split_names(scores, "rankings", "NAME=FILE")
-    systems = {name: read_ranking(Path(file), data, judged) for name, file in files.items()}
+    systems = {name: read_ranking(Path(file), data, judged, columns) for name, file in files.items()}
     result = compare_systems(
         judged,
         systems,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, Convention, Metrics, Seed, Threads, split_names
+from swaprank.cli.common_options import AsJson, Columns, Convention, Metrics, Seed, Threads, split_names
 from swaprank.cli.output import print_info, print_note, print_result
 
 Folds = Annotated[
@@ -58,6 +58,8 @@ def cv(
     seed: Seed = 0,
     threads: Threads = None,
     json: AsJson = False,
+    *,
+    columns: Columns,
 ) -> None:
     """Cross-validate rankers: means per fold, and paired tests over all test queries.
 
@@ -85,6 +87,7 @@ def cv(
                 baseline=baseline,
                 convention=convention,
                 random_state=seed,
+                columns=columns,
                 callbacks=callbacks,
                 log=print_note,
             )

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from swaprank.cli.command_line_words import for_command_line
 from swaprank.cli.common_options import Seed
 from swaprank.cli.output import print_info, print_result
 from swaprank.cli.progress_bars import spinner
@@ -43,7 +44,7 @@ def demo(
     print_info(f"Is {demonstration.CERTIFIED} at a local optimum of NDCG@10 on its training data?\n")
     with spinner("certifying"):
         certificate = demonstration.certify_one(folder, parts["train"])
-    print_info(f"{certificate}\n")
+    print_info(f"{for_command_line(str(certificate))}\n")
     if not certificate.passed:
         print_info(
             "SmoothRank maximizes a smooth approximation with regularization. --polish (below) improves the model.\n"
@@ -55,7 +56,7 @@ def demo(
     trees, linear, test = folder / "lambdamart.swaprank", folder / "smoothrank.swaprank", folder / "test.txt"
     print_info(
         f"Next steps:\n"
-        f"  {_command('explain', trees, test, '--qid', parts['test'].qids[0])}\n"
+        f"  {_command('explain', trees, test, '--query', parts['test'].qids[0])}\n"
         f"  {_command('certify', linear, folder / 'train.txt', '--polish', '-o', folder / 'better.swaprank')}\n"
         f"  swaprank info YOUR_DATA.txt\n"
         f"  swaprank train YOUR_DATA.txt --valid YOUR_VALI.txt -o model.swaprank\n"

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, Convention, JudgedFile, Metrics, Threads
+from swaprank.cli.common_options import AsJson, Columns, Convention, JudgedFile, Metrics, Threads
 from swaprank.cli.output import print_detail, print_result
 
 
@@ -24,6 +24,8 @@ def evaluate(
     per_query: Annotated[bool, typer.Option("--per-query", help="Also print the values of every query.")] = False,
     threads: Threads = None,
     json: AsJson = False,
+    *,
+    columns: Columns,
 ) -> None:
     """Evaluate rankings: means with 95% confidence intervals, and how each metric is defined."""
     from swaprank.cli.rankings import read_ranking
@@ -32,10 +34,11 @@ def evaluate(
     from swaprank.rendering.json_values import json_text
 
     print_detail(f"reading {data}")
-    judged = read_judged(data)
+    judged = read_judged(data, **columns)
+    rankings = {path: read_ranking(path, data, judged, columns) for path in scores}
     results = {
-        str(path): measure(judged, read_ranking(path, data, judged), metric, convention=convention, n_threads=threads)
-        for path in scores
+        str(path): measure(judged, ranking, metric, convention=convention, n_threads=threads)
+        for path, ranking in rankings.items()
     }
     if json:
         plain = {path: result.to_dict(per_query=per_query) for path, result in results.items()}

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, Figure, ModelFile, ModelMetric
+from swaprank.cli.common_options import AsJson, Columns, Figure, ModelFile, ModelMetric
 from swaprank.cli.output import print_info, print_result
 
 
@@ -16,13 +16,15 @@ def explain(
     data: Annotated[
         Path, typer.Argument(metavar="DATA", help="Documents with relevance labels, in any format that train reads.")
     ],
-    qid: Annotated[
-        str | None, typer.Option("--qid", help="Query id.", show_default="the query with the lowest metric")
+    query: Annotated[
+        str | None, typer.Option(help="Id of the query.", show_default="the query with the lowest metric")
     ] = None,
     metric: ModelMetric = None,
     documents: Annotated[int, typer.Option(min=1, help="Number of documents to show.")] = 20,
     figure: Figure = None,
     json: AsJson = False,
+    *,
+    columns: Columns,
 ) -> None:
     """Show the ranked list of one query, the lambda of each document, and the swaps that improve the metric most."""
     from swaprank.cli.rankings import read_for
@@ -34,7 +36,7 @@ def explain(
     if figure is not None:
         check_drawing(figure)
     ranker = load(model)
-    explanation = explain_query(ranker, read_for(ranker, data), qid, metric)
+    explanation = explain_query(ranker, read_for(ranker, data, columns), query, metric)
     if figure is not None:
         explanation.draw(figure, documents)
     if json:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, InfoFile
+from swaprank.cli.common_options import AsJson, Columns, InfoFile
 from swaprank.cli.output import can_print, print_result
 
 
@@ -18,6 +18,8 @@ def info(
         bool, typer.Option("--environment", help="Show versions, the CPU level, threads and compiled kernels.")
     ] = False,
     json: AsJson = False,
+    *,
+    columns: Columns,
 ) -> None:
     """Describe a data file or a model, list the rankers and their parameters, or show the environment.
 
@@ -29,7 +31,10 @@ def info(
     if file is not None:
         from swaprank.cli.rankings import is_model
 
-        (_show_model if is_model(file) else _show_data)(str(file), json)
+        if is_model(file):
+            _show_model(str(file), json)
+        else:
+            _show_data(str(file), json, columns)
     elif ranker is not None:
         _show_parameters(ranker, json)
     elif rankers:
@@ -38,11 +43,11 @@ def info(
         _show_environment(json)
 
 
-def _show_data(file: str, json: bool) -> None:
+def _show_data(file: str, json: bool, columns: Columns) -> None:
     from swaprank.data.summary import summarize
     from swaprank.reading.read import read
 
-    summary = summarize(read(file))
+    summary = summarize(read(file, **columns))
     print_result(summary.to_json() if json else summary.to_text(bar="█" if can_print("█") else "#"))
 
 

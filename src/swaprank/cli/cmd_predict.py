@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import ModelFile, Threads
+from swaprank.cli.common_options import Columns, ModelFile, Threads
 from swaprank.cli.output import print_info, print_result
 
 
@@ -25,8 +25,13 @@ def predict(
     ] = None,
     trees: Annotated[int | None, typer.Option(min=0, help="Use only the first trees.", show_default="all")] = None,
     threads: Threads = None,
+    *,
+    columns: Columns,
 ) -> None:
-    """Score documents with a saved model."""
+    """Score documents with a saved model. They need no relevance labels.
+
+    A table then has no label column, and lines of text start with the query id.
+    """
     from swaprank.cli.rankings import read_for
     from swaprank.errors import ParameterError
     from swaprank.files import writable_target
@@ -38,7 +43,7 @@ def predict(
         writable_target(output, (model, data))
     ranker = load(model)
     ranker.n_threads = threads
-    documents = read_for(ranker, data)
+    documents = read_for(ranker, data, columns, unlabeled=True)
     if trees is not None and ranker.model_.n_stages == 0:
         raise ParameterError(f"--trees requires a model made of trees; {model} is a {ranker.kind}.")
     scores = ranker.predict(documents) if trees is None else ranker.predict_stage(documents, trees)

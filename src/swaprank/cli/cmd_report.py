@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import Convention, ModelFile
+from swaprank.cli.common_options import Columns, Convention, ModelFile
 from swaprank.cli.output import print_info, print_result
 
 ReportMetrics = Annotated[
@@ -29,7 +29,9 @@ BaselineFeature = Annotated[
 Queries = Annotated[
     list[str] | None,
     typer.Option(
-        "--qid", help="Query whose ranked list is shown. Can be repeated.", show_default="best, median and worst query"
+        "--query",
+        help="Id of a query whose ranked list is shown. Can be repeated.",
+        show_default="best, median and worst query",
     ),
 ]
 Certify = Annotated[
@@ -47,10 +49,12 @@ def report(
     convention: Convention = "standard",
     baseline: Annotated[Path | None, typer.Option(help="Model to compare with.")] = None,
     baseline_feature: BaselineFeature = None,
-    qid: Queries = None,
+    query: Queries = None,
     train: Annotated[Path | None, typer.Option(help="Training data of the model.")] = None,
     certify: Certify = False,
     title: Annotated[str | None, typer.Option(help="Title of the page.", show_default=False)] = None,
+    *,
+    columns: Columns,
 ) -> None:
     """Write a report about a model: metrics, queries, features and calibration in one HTML file that works offline."""
     from swaprank.cli.progress_bars import progress_bar
@@ -66,10 +70,11 @@ def report(
             convention=convention,
             baseline=baseline,
             baseline_feature=baseline_feature,
-            qids=qid or (),
+            qids=query or (),
             train=train,
             certify=certify,
             title=title,
+            columns=columns,
             progress=lambda step, done, total: update(done, total, "", step),
         )
     result, difference = made.evaluation.results[0], made.comparison.differences[0]

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, RankerName, Settings, Threads, TrainingMetric
+from swaprank.cli.common_options import AsJson, Columns, RankerName, Settings, Threads, TrainingMetric
+from swaprank.cli.exit_codes import INTERRUPTED
 from swaprank.cli.output import print_detail, print_info, print_note, print_result
 
 Output = Annotated[
@@ -41,15 +42,17 @@ def train(
     seed: TrainingSeed = None,
     threads: Threads = None,
     json: AsJson = False,
+    *,
+    columns: Columns,
 ) -> None:
-    """Train a ranker and save the model. Ctrl-C stops training and saves the best model so far.
+    """Train a ranker and save the model. Ctrl-C stops training and saves the best model so far; the exit code is 130.
 
     A .toml file next to the model records all parameters and hashes of the data.
     Pass this file to --config to repeat the run.
     """
     from swaprank.cli.progress_bars import training_bar
     from swaprank.experiments.training_config import differing_versions, read_training_config, recorded_digest
-    from swaprank.experiments.training_run import run_training
+    from swaprank.experiments.training_run import TrainingInterrupted, run_training
 
     if config is None:
         _require("TRAIN, the training data", data)
@@ -58,23 +61,29 @@ def train(
         raise typer.BadParameter("set the metric with --metric, not with --set.")
     options = {
         "train": data, "output": output, "valid": valid, "base": base, "ranker": ranker, "metric": metric,
-        "seed": seed, "threads": threads,
+        "seed": seed, "threads": threads, "columns": columns,
     }  # fmt: skip
     run = read_training_config(config, options, settings or [])
     recorded = None if config is None else recorded_digest(config)
     if config is not None:
         for change in differing_versions(config):
             print_note(f"{change}: the model may differ slightly.")
-    with training_bar() as callbacks:
-        trained = run_training(run, callbacks(""), print_detail)
+    interrupted = False
+    try:
+        with training_bar() as callbacks:
+            trained = run_training(run, callbacks(""), print_detail)
+    except TrainingInterrupted as stopped:
+        trained, interrupted = stopped.result, True
     if json:
         print_result(trained.to_json())
-        return
-    print_info(trained.to_text())
-    if recorded == trained.model_digest:
-        print_info(f"identical, byte for byte, to the model recorded in {config}")
-    if run.record is not None:
-        print_info(f"{run.record}: training record; repeat with: swaprank train --config {run.record}")
+    else:
+        print_info(trained.to_text())
+        if recorded == trained.model_digest:
+            print_info(f"identical, byte for byte, to the model recorded in {config}")
+        if run.record is not None:
+            print_info(f"{run.record}: training record; repeat with: swaprank train --config {run.record}")
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
 
 
 def _require(meaning: str, value: Path | None) -> None:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, RankerName, Seed, Settings, Threads, TrainFile, TrainingMetric
+from swaprank.cli.common_options import AsJson, Columns, RankerName, Seed, Settings, Threads, TrainFile, TrainingMetric
+from swaprank.cli.exit_codes import INTERRUPTED
 from swaprank.cli.output import print_info, print_note, print_result
 
 Output = Annotated[
@@ -45,18 +46,21 @@ def tune(
     seed: Seed = 0,
     threads: Threads = None,
     json: AsJson = False,
+    *,
+    columns: Columns,
 ) -> None:
     """Search for the best parameters with Optuna, and save the best model.
 
     Trials are saved next to the model: run the same command again to resume.
-    Ctrl-C stops the search and saves the best model so far.
+    Ctrl-C stops the search and saves the best model so far; the exit code is 130.
     Requires Optuna, which the extra 'tune' installs.
     """
     from swaprank.cli.progress_bars import training_bar
     from swaprank.experiments.training_run import TrainingRun
     from swaprank.experiments.tuning_run import run_tuning
 
-    run = TrainingRun(data, output, valid, ranker=ranker or "lambdamart", metric=metric, seed=seed, threads=threads)
+    chosen = ranker or "lambdamart"
+    run = TrainingRun(data, output, valid, ranker=chosen, metric=metric, seed=seed, threads=threads, columns=columns)
     with training_bar() as callbacks:
         tuning = run_tuning(
             run,
@@ -69,9 +73,11 @@ def tune(
         )
     if json:
         print_result(tuning.to_json())
-        return
-    print_result(str(tuning))
+    else:
+        print_result(str(tuning))
+        if tuning.interrupted:
+            print_info("interrupted: this is the best model so far; run the same command again to resume")
+        print_info(f"\n{output}: {tuning.ranker.size_}")
+        print_info(f"{run.record}: training record; repeat with: swaprank train --config {run.record}")
     if tuning.interrupted:
-        print_info("interrupted: this is the best model so far; run the same command again to resume")
-    print_info(f"\n{output}: {tuning.ranker.size_}")
-    print_info(f"{run.record}: training record; repeat with: swaprank train --config {run.record}")
+        raise typer.Exit(INTERRUPTED)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
-_FORMATS = (
-    "LETOR/SVMlight text (.txt .letor .svm .dat, also with .gz .xz .zst), or a table (.csv .tsv .parquet) with columns "
-    "'label' and 'qid'"
-)
+_FORMATS = "LETOR/SVMlight text (.txt .letor .svm .dat, also with .gz .xz .zst), or a table (.csv .tsv .parquet)"
 
 JudgedFile = Annotated[
     Path,
@@ -68,6 +65,8 @@ Settings = Annotated[
         "the parameters of LambdaMART.",
     ),
 ]
+Columns: TypeAlias = dict[str, Any]
+"""What `with_table_columns` gives to a command: the names of columns, as keywords of `swaprank.read`."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 

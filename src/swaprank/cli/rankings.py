@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from swaprank.cli.output import print_detail
 
 if TYPE_CHECKING:
+    from swaprank.cli.common_options import Columns
     from swaprank.data.dataset import Dataset
     from swaprank.data.judgements import Qrels
     from swaprank.rankers.ranker import Ranker
@@ -25,7 +26,7 @@ def is_model(file: Path) -> bool:
         return stream.read(len(MAGIC)) == MAGIC
 
 
-def read_ranking(file: Path, data: Path, judged: Dataset | Qrels) -> Any:
+def read_ranking(file: Path, data: Path, judged: Dataset | Qrels, columns: Columns) -> Any:
     """Read scores or a TREC run, or score the documents with a model; `judged` is the content of `data`."""
     from swaprank.data.judgements import Qrels, Run
     from swaprank.errors import DataError
@@ -42,12 +43,13 @@ def read_ranking(file: Path, data: Path, judged: Dataset | Qrels) -> Any:
     model = load(file)
     print_detail(f"scoring with {file}: {model.size_}")
     same_features = [str(name) for name in model.feature_names_in_] == list(judged.feature_names)
-    return model.predict(judged if same_features else read_for(model, data))
+    return model.predict(judged if same_features else read_for(model, data, columns))
 
 
-def read_for(model: Ranker, data: Path) -> Dataset:
+def read_for(model: Ranker, data: Path, columns: Columns, *, unlabeled: bool = False) -> Dataset:
     """Read documents with the features of a model: a sparse file may lack the last ones, a table may have more."""
     from swaprank.reading.read import read_matching
 
     print_detail(f"reading {data}")
-    return read_matching(data, [str(name) for name in model.feature_names_in_])
+    names = [str(name) for name in model.feature_names_in_]
+    return read_matching(data, names, unlabeled=unlabeled, **columns)

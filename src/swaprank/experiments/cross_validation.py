@@ -18,6 +18,7 @@ from swaprank.experiments.grid_search import Checkpoint, grid_search
 from swaprank.experiments.grids import candidates, check_grid_names
 from swaprank.experiments.log import Log
 from swaprank.experiments.search_checkpoints import search_configuration
+from swaprank.experiments.uninterrupted import uninterrupted
 from swaprank.files import replacing
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
@@ -41,6 +42,7 @@ def cross_validate(
     convention: str = "standard",
     n_resamples: int = 10_000,
     random_state: int = 0,
+    columns: Mapping[str, Any] | None = None,
     callbacks: Callable[[str], Sequence[Callback]] = lambda title: (),
     log: Log = lambda message: None,
 ) -> CrossValidation:
@@ -63,6 +65,7 @@ def cross_validate(
         convention: Convention of the metric names.
         n_resamples: Number of resamples of the randomisation test.
         random_state: Seed of the folds and of the randomisation test. Rankers have their own.
+        columns: Names of the columns of tables, as keywords of `read`: {"label": "clicked", "ignore": ["title"]}.
         callbacks: Called with a title, such as "Fold1  lambdamart", before each ranker is trained; returns the
             callbacks for `fit`.
         log: Called with one line of text after every training.
@@ -88,7 +91,7 @@ def cross_validate(
         raise DataError(f"there is no ranker '{against}' to compare with; {did_you_mean(str(against), named)}")
     check_grid_names(named, grid or {})
     grids = {name: candidates(name, ranker, grid or {}) for name, ranker in named.items()}
-    folds = _folds(data, n_folds, random_state)
+    folds = _folds(data, n_folds, random_state, columns or {})
     folder = None if output is None else _output_folder(output, named)
     results: dict[str, list[FoldResult]] = {name: [] for name in named}
     for fold in folds:
@@ -144,13 +147,15 @@ def _named_rankers(rankers: Any, metric: Metric) -> dict[str, Ranker]:
     return dict(rankers)
 
 
-def _folds(data: Dataset | str | os.PathLike[str], n_folds: int | None, random_state: int) -> list[Fold]:
+def _folds(
+    data: Dataset | str | os.PathLike[str], n_folds: int | None, random_state: int, columns: Mapping[str, Any]
+) -> list[Fold]:
     if not isinstance(data, Dataset):
         if Path(data).is_dir():
             if n_folds is not None:
                 raise DataError(f"{data} is a folder with its own folds: n_folds is for a single file.")
-            return find_folds(data)
-        data = read(data)
+            return find_folds(data, columns)
+        data = read(data, **columns)
     return make_folds(data, 5 if n_folds is None else n_folds, random_state)
 
 
@@ -166,6 +171,8 @@ def _output_folder(output: str | os.PathLike[str], names: Iterable[str]) -> Path
 
 
 def _write_results(folder: Path, result: CrossValidation) -> None:
-    for ending, text in (("txt", str(result)), ("json", result.to_json())):
-        with replacing(folder / f"results.{ending}") as stream:
-            stream.write(f"{text}\n".encode())
+    texts = {"txt": str(result), "json": result.to_json()}
+    with uninterrupted():
+        for ending, text in texts.items():
+            with replacing(folder / f"results.{ending}") as stream:
+                stream.write(f"{text}\n".encode())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,8 +47,10 @@ class Fold(NamedTuple):
     load: Callable[[], Parts]
 
 
-def find_folds(folder: str | os.PathLike[str]) -> list[Fold]:
+def find_folds(folder: str | os.PathLike[str], columns: Mapping[str, Any] | None = None) -> list[Fold]:
     """Find folds in a folder: subfolders Fold1, Fold2, … with train, vali and test files, or these files themselves.
+
+    `columns` are the names of columns of tables, as keywords of `read`.
 
     >>> import pathlib, tempfile, swaprank as sr
     >>> from swaprank.experiments.folds import find_folds
@@ -70,18 +72,18 @@ def find_folds(folder: str | os.PathLike[str]) -> list[Fold]:
     ]
     if not numbered:
         try:
-            return [_folder_fold(root)]
+            return [_folder_fold(root, columns or {})]
         except DataError as error:
             raise DataError(f"{root} has no folders Fold1, Fold2, …, and is not a fold itself: {error}") from None
-    return [_folder_fold(path) for _, path in sorted(numbered)]
+    return [_folder_fold(path, columns or {}) for _, path in sorted(numbered)]
 
 
-def _folder_fold(folder: Path) -> Fold:
+def _folder_fold(folder: Path, columns: Mapping[str, Any]) -> Fold:
     files = {part: _part_file(folder, part) for part in PART_NAMES}
 
     def load() -> Parts:
-        train = read(files["train"])
-        vali, test = (read_matching(files[part], train.feature_names) for part in ("vali", "test"))
+        train = read(files["train"], **columns)
+        vali, test = (read_matching(files[part], train.feature_names, **columns) for part in ("vali", "test"))
         return Parts(train, vali, test)
 
     return Fold(folder.name, load)

@@ -14,6 +14,7 @@ from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.folds import Parts
 from swaprank.experiments.log import Log
 from swaprank.experiments.search_checkpoints import check_configuration, format_parameters, plain_values
+from swaprank.experiments.uninterrupted import uninterrupted
 from swaprank.files import replacing
 from swaprank.metrics.metric import Metric
 from swaprank.model_files.plain_json import from_json, to_json
@@ -78,15 +79,16 @@ class Checkpoint:
 
     def add(self, trial: GridTrial, ranker: Ranker) -> None:
         """Add a finished trial and save it."""
-        self.trials.append(trial)
-        if self.best is trial:
-            self._ranker = ranker
+        with uninterrupted():
+            self.trials.append(trial)
+            if self.best is trial:
+                self._ranker = ranker
+                if self.path is not None:
+                    ranker.save(self._file(".swaprank"))
             if self.path is not None:
-                ranker.save(self._file(".swaprank"))
-        if self.path is not None:
-            content = {"configuration": self.configuration, "trials": [each._asdict() for each in self.trials]}
-            with replacing(self._file(".json")) as stream:
-                stream.write(to_json(content))
+                content = {"configuration": self.configuration, "trials": [each._asdict() for each in self.trials]}
+                with replacing(self._file(".json")) as stream:
+                    stream.write(to_json(content))
 
     def _file(self, ending: str) -> Path:
         assert self.path is not None  # noqa: S101
@@ -124,8 +126,6 @@ def grid_search(
         started = time.perf_counter()
         learner: Ranker = clone(ranker).set_params(**candidate)
         learner.fit(parts.train, valid=parts.vali, metrics=[metric], callbacks=callbacks)
-        if learner.interrupted_:
-            raise KeyboardInterrupt
         value = evaluate(parts.vali, learner.predict(parts.vali), [metric], n_threads=learner.n_threads).results[0].mean
         seconds = time.perf_counter() - started
         # If the metric is undefined on every validation query, all candidates are equal.

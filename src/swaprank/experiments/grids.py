@@ -8,6 +8,7 @@ from typing import Any
 
 from swaprank.errors import ParameterError, did_you_mean
 from swaprank.experiments.ranker_parameters import parse_settings
+from swaprank.peer_names import PARAMETERS
 from swaprank.rankers.ranker import Ranker
 
 
@@ -34,7 +35,7 @@ def values_for(name: str, known: Iterable[str], values: Mapping[str, Any]) -> di
     named = {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
     for key in named:
         if key not in known:
-            raise ParameterError(f"{name} has no parameter '{key}'; {did_you_mean(key, known)}")
+            raise ParameterError(f"{name} has no parameter '{key}'; {did_you_mean(PARAMETERS.get(key, key), known)}")
     return {**common, **named}
 
 
@@ -54,7 +55,7 @@ def check_grid_names(rankers: Mapping[str, Ranker], grid: Mapping[str, Any]) -> 
         if dot and name not in rankers:
             raise ParameterError(f"'{key}': there is no ranker '{name}'; {did_you_mean(name, rankers)}")
         if not dot and key not in known:
-            raise ParameterError(f"no ranker has a parameter '{key}'; {did_you_mean(key, known)}")
+            raise ParameterError(f"no ranker has a parameter '{key}'; {did_you_mean(PARAMETERS.get(key, key), known)}")
 
 
 def parse_grid(texts: Iterable[str], kinds: Mapping[str, str]) -> dict[str, list[Any]]:
@@ -88,7 +89,9 @@ def parse_value(key: str, text: str, kinds: Mapping[str, str]) -> Any:
     if parameter not in known:
         who = name or ("no ranker" if len(kinds) > 1 else next(iter(kinds)))
         has = "has a" if who == "no ranker" else "has no"
-        raise ParameterError(f"{who} {has} parameter '{parameter}'; {did_you_mean(parameter, known)}")
+        raise ParameterError(
+            f"{who} {has} parameter '{parameter}'; {did_you_mean(PARAMETERS.get(parameter, parameter), known)}"
+        )
     return parse_settings(known[parameter], [f"{parameter}={text}"])[parameter]
 
 

@@ -12,6 +12,7 @@ from swaprank.errors import DataError, MissingExtraError
 from swaprank.experiments.search_checkpoints import check_configuration, plain_values, search_configuration
 from swaprank.experiments.tuning_ranges import Choice, IntRange, Range
 from swaprank.experiments.tuning_result import Trial
+from swaprank.experiments.uninterrupted import uninterrupted
 from swaprank.files import writable_target
 from swaprank.model_files.plain_json import from_json, to_json
 from swaprank.rankers.ranker import Ranker
@@ -155,4 +156,11 @@ def _journal(storage: str | os.PathLike[str]) -> Any:
                 raise DataError(f"{file} is not a file of Optuna trials: choose another file.")
     # Optuna's default lock is a symbolic link, which most Windows users may not create.
     lock = journal.JournalFileOpenLock(str(file)) if sys.platform == "win32" else None
-    return optuna.storages.JournalStorage(journal.JournalFileBackend(str(file), lock_obj=lock))
+
+    class Journal(journal.JournalFileBackend):
+        def append_logs(self, logs: list[dict[str, Any]]) -> None:
+            # Ctrl-C would leave the lock behind, for which the next run would wait.
+            with uninterrupted():
+                super().append_logs(logs)
+
+    return optuna.storages.JournalStorage(Journal(str(file), lock_obj=lock))

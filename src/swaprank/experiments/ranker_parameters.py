@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from swaprank.errors import ParameterError, did_you_mean
 from swaprank.experiments.config_files import NONE
 from swaprank.objectives.objective import Objective
+from swaprank.peer_names import PARAMETERS
 from swaprank.rankers.ranker import Ranker
 from swaprank.registry import RANKERS, make_ranker, ranker_class
 
@@ -33,7 +34,9 @@ def check_parameter_names(ranker: str, names: Iterable[str]) -> None:
     known = ranker_class(ranker)._get_param_names()
     for name in names:
         if name not in known:
-            raise ParameterError(f"{ranker} has no parameter '{name}'; {did_you_mean(name, known)}")
+            raise ParameterError(
+                f"{ranker} has no parameter '{name}'; {did_you_mean(PARAMETERS.get(name, name), known)}"
+            )
 
 
 def parse_settings(ranker: str, settings: Iterable[str]) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from swaprank.experiments.training_run import TrainingRun
 
 PATHS = ("train", "valid", "base", "output")
 VALUES = {"ranker": str, "metric": str, "seed": int, "threads": int}
-TABLES = ("parameters", "data", "versions", "result")
+TABLES = ("columns", "parameters", "data", "versions", "result")
+COLUMNS = {"label": str, "qid": str, "docid": str, "sample_weight": str, "features": list, "ignore": list}
 
 
 def read_training_config(
@@ -23,8 +24,8 @@ def read_training_config(
     r"""Read the training run of a configuration file; options override the file.
 
     Args:
-        path: TOML or YAML with train, valid, base, output, ranker, metric, seed, threads and a table of parameters.
-            Paths are relative to the folder of the file. If None, the options alone define the run.
+        path: TOML or YAML with train, valid, base, output, ranker, metric, seed, threads, and tables of columns and
+            parameters. Paths are relative to the folder of the file. If None, the options alone define the run.
         options: Values for the same names except parameters; None means not given.
         settings: Parameters, such as "n_leaves=7".
 
@@ -50,12 +51,13 @@ def read_training_config(
         values.pop("seed", None)
     if "n_threads" in overrides:
         values.pop("threads", None)
+    changed = {*options, *(("train", "valid") if options.get("columns") else ())}
     expected = {
         role: fingerprint["digest"]
         for role, fingerprint in tables.get("data", {}).items()
-        if role not in options and isinstance(fingerprint, dict) and "digest" in fingerprint
+        if role not in changed and isinstance(fingerprint, dict) and "digest" in fingerprint
     }
-    values = {**values, **options}
+    values = {**values, **options, "columns": {**tables.get("columns", {}), **options.get("columns", {})}}
     for name, meaning in (("train", "the training data"), ("output", "the model file to write")):
         if name not in values:
             raise ParameterError(f"{path} has no '{name}' ({meaning}): add it to the file, or give it as an option.")
@@ -86,6 +88,12 @@ def _check_config(tables: dict[str, Any], path: str | os.PathLike[str]) -> dict[
         if not isinstance(value, kind) or isinstance(value, bool):
             expected = {dict: "a table", str: "text", int: "a whole number"}[kind]
             raise DataError(f"{path}: {name} must be {expected}, found {value!r}.")
+    for name, value in tables.get("columns", {}).items():
+        if name not in COLUMNS:
+            raise DataError(f"{path}: [columns] has an unknown entry '{name}'; {did_you_mean(name, COLUMNS)}")
+        if not isinstance(value, COLUMNS[name]):
+            expected = "a list of names" if COLUMNS[name] is list else "a name"
+            raise DataError(f"{path}: [columns] {name} must be {expected}, found {value!r}.")
     folder = Path(path).parent
     checked = {**tables, **{name: folder / tables[name] for name in PATHS if name in tables}}
     checked["parameters"] = {name: from_config_value(value) for name, value in tables.get("parameters", {}).items()}

@@ -16,6 +16,7 @@ from swaprank.experiments.fingerprints import data_fingerprint, versions
 from swaprank.experiments.log import Log
 from swaprank.experiments.model_summary import metric_text, metric_values
 from swaprank.experiments.ranker_parameters import check_parameter_names, training_parameters
+from swaprank.experiments.uninterrupted import uninterrupted
 from swaprank.files import file_digest, replacing, writable_target, written_directly
 from swaprank.model_files.container import check_target
 from swaprank.rankers.ranker import Ranker
@@ -48,6 +49,8 @@ class TrainingRun:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None
     threads: int | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    """Names of the columns of tables, as keywords of `read`."""
     expected: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 digests that train, valid and base must have."""
 
@@ -123,10 +126,20 @@ class TrainingResult(NamedTuple):
         return "\n".join(lines)
 
 
+class TrainingInterrupted(KeyboardInterrupt):
+    """Ctrl-C, after which the best model so far was saved."""
+
+    def __init__(self, result: TrainingResult) -> None:
+        super().__init__()
+        self.result = result
+
+
 def run_training(
     run: TrainingRun, callbacks: Sequence[Callback] = (), log: Log = lambda message: None
 ) -> TrainingResult:
     """Read the data, train, and save the model with its training record.
+
+    Ctrl-C after the first round saves the best model so far and raises TrainingInterrupted.
 
     >>> import tempfile, swaprank as sr
     >>> from pathlib import Path
@@ -144,8 +157,8 @@ def run_training(
     base = None if run.base is None else load(run.base)
     base_digest = None if run.base is None else file_digest(run.base)
     log(f"reading {run.train}")
-    train = read(run.train, **_threads(run.train, run.threads))
-    valid = None if run.valid is None else read_matching(run.valid, train.feature_names)
+    train = read(run.train, **_threads(run.train, run.threads), **run.columns)
+    valid = None if run.valid is None else read_matching(run.valid, train.feature_names, **run.columns)
     data = {name: data_fingerprint(part) for name, part in (("train", train), ("valid", valid)) if part is not None}
     if base_digest is not None:
         data["base"] = {"digest": base_digest}
@@ -156,10 +169,26 @@ def run_training(
                 f"on it anyway, remove [data.{role}] from the configuration."
             )
     log(f"training {ranker} on {train}")
-    ranker.fit(train, valid=valid, base=base, callbacks=callbacks)
-    ranker.save(run.output)
-    digest = "" if run.record is None else write_record(run, run.record, ranker, data)
-    return TrainingResult(run, ranker, train, valid, digest)
+    interrupted = False
+    try:
+        ranker.fit(train, valid=valid, base=base, callbacks=callbacks)
+    except KeyboardInterrupt:
+        if not getattr(ranker, "interrupted_", False):
+            raise
+        interrupted = True
+    result = None
+    try:
+        with uninterrupted():
+            ranker.save(run.output)
+            digest = "" if run.record is None else write_record(run, run.record, ranker, data)
+            result = TrainingResult(run, ranker, train, valid, digest)
+    except KeyboardInterrupt:
+        if result is None:
+            raise
+        interrupted = True
+    if interrupted:
+        raise TrainingInterrupted(result)
+    return result
 
 
 def write_record(run: TrainingRun, file: Path, ranker: Ranker, data: Mapping[str, Mapping[str, Any]]) -> str:
@@ -230,6 +259,7 @@ def _record(
         "ranker": run.ranker,
         "metric": str(ranker.metric),
         "seed": parameters.pop("random_state"),
+        **({"columns": run.columns} if run.columns else {}),
         "parameters": parameters,
         "data": data,
         "versions": versions(),

@@ -44,7 +44,8 @@ def tune(
 
     The first trial uses the ranker's own parameters; Optuna's TPE sampler chooses the next ones. A trial is given up
     (pruned) when it is worse than the median of the earlier trials at the same round. Ctrl-C stops the search and
-    returns the best ranker so far. Requires Optuna: pip install 'swaprank[tune]'.
+    returns the best ranker so far; if that is of an earlier call, KeyboardInterrupt is raised. Requires Optuna:
+    pip install 'swaprank[tune]'.
 
     Args:
         train: Training data.
@@ -81,6 +82,8 @@ def tune(
     best = max(completed, key=lambda trial: (trial.value, -trial.number))
     fitted = runner.best_ranker
     if fitted is None or best.number != runner.best_number:
+        if interrupted:
+            raise KeyboardInterrupt
         log(f"trial {best.number} of an earlier run is still the best: training it again gives the same model")
         fitted = clone(learner).set_params(**best.parameters)
         fitted.fit(train, valid=valid, callbacks=callbacks(f"trial {best.number}"))
@@ -125,8 +128,6 @@ class _TrialRunner:
         title, pruning = f"trial {trial.number + 1}", _PruningCallback(trial, str(self.metric))
         ranker: Ranker = clone(self.learner).set_params(**parameters)
         ranker.fit(self.train, valid=self.valid, callbacks=[*self.callbacks(title), pruning])
-        if ranker.interrupted_:
-            raise KeyboardInterrupt
         if pruning.pruned:
             self.log(
                 f"{title}: given up after {pruning.round} rounds at {self.metric} {pruning.best:.4f}; "

@@ -47,7 +47,7 @@ def default_ranges(ranker: Ranker) -> dict[str, Range]:
     (True, False)
     """
     if not ranker.tuning_ranges:
-        raise ParameterError(f"{ranker.kind} has no default ranges: give ranges={{…}} (--range).")
+        raise ParameterError(f"{ranker.kind} has no default ranges: give ranges={{…}}.")
     unused: set[str] = set()
     if "objective" in (parameters := signature(type(ranker)).parameters):
         given = ranker.get_params(deep=False)["objective"]

@@ -16,6 +16,7 @@ from swaprank.experiments.training_run import TrainingRun, check_outputs, write_
 from swaprank.experiments.tuning import tune
 from swaprank.experiments.tuning_ranges import default_ranges, parse_range
 from swaprank.experiments.tuning_result import Tuning
+from swaprank.experiments.uninterrupted import uninterrupted
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback
 from swaprank.reading.read import read, read_matching
@@ -51,8 +52,8 @@ def run_tuning(
             f"{run.output} is not a file, so the trials cannot be stored next to it: choose another output."
         )
     learner, tuned = _learner_and_ranges(run, settings, ranges)
-    train = read(run.train)
-    valid = read_matching(run.valid, train.feature_names)
+    train = read(run.train, **run.columns)
+    valid = read_matching(run.valid, train.feature_names, **run.columns)
     tuning = tune(
         train,
         valid,
@@ -65,9 +66,10 @@ def run_tuning(
         callbacks=callbacks,
         log=log,
     )
-    tuning.ranker.save(run.output)
     data = {"train": data_fingerprint(train), "valid": data_fingerprint(valid)}
-    write_record(run, run.record, tuning.ranker, data)
+    with uninterrupted():
+        tuning.ranker.save(run.output)
+        write_record(run, run.record, tuning.ranker, data)
     return tuning
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
-from collections.abc import Callable, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -52,15 +55,20 @@ def warm(
     folder = _folder()
     jobs = [*sorted(names, key=lambda name: name not in ("lambdamart", "ranknet")), SHARED_WORK]
     workers = min(len(jobs), n_jobs or os.cpu_count() or 1)
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        running = {pool.submit(compile_for, name, folder): name for name in jobs}
+    others = multiprocessing.active_children()
+    with TemporaryDirectory() as place, ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         try:
+            with _ignored_by_children(signal.SIGINT):
+                running = {pool.submit(compile_for, name, folder, Path(place)): name for name in jobs}
             for number, done in enumerate(as_completed(running), start=1):
                 done.result()
                 if progress:
                     progress(number, len(jobs), running[done])
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            # Leaving the block waits for the processes, and compiling takes a while.
+            for child in multiprocessing.active_children():
+                if child not in others:
+                    child.kill()
             raise
     files = [path.stat().st_size for path in folder.glob("*.kernel")]
     return Warmed(folder, len(files), sum(files))
@@ -85,33 +93,45 @@ def _folder() -> Path:
     return STORAGE.saved_to
 
 
-def compile_for(name: str, folder: Path) -> None:
-    """Compile for one ranker, in this process, and save to the folder."""
+@contextmanager
+def _ignored_by_children(number: int) -> Iterator[None]:
+    """Processes that are started in the block ignore a signal: Ctrl-C in a terminal reaches all of them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
+def compile_for(name: str, folder: Path, place: Path) -> None:
+    """Compile for one ranker, in this process, and save to the folder; `place` is for temporary files."""
     STORAGE.saved_to = folder
     # 800 documents: more than 256 values per feature.
     train, vali = random_net((40, 10), n_documents=20, n_features=4, levels=5, random_state=0)
     train = Dataset(train.features, train.labels, qid=np.arange(len(train)) // 20, sample_weight=np.ones(len(train)))
-    with TemporaryDirectory() as place:
-        if name == SHARED_WORK:
-            _use_files_and_metrics(vali, Path(place))
-        else:
-            _use_ranker(name, train, vali, Path(place))
+    if name == SHARED_WORK:
+        _use_files_and_metrics(vali, place / "data.txt")
+    else:
+        _use_ranker(name, train, vali, place / f"{name}.swaprank")
 
 
-def _use_files_and_metrics(data: Dataset, place: Path) -> None:
-    write_letor(data, place / "data.txt")
-    read(place / "data.txt")
+def _use_files_and_metrics(data: Dataset, file: Path) -> None:
+    write_letor(data, file)
+    read(file)
     scores = {"first": data.features[:, 0], "second": data.features[:, 1]}
     compare(data, scores, ["ndcg@10", "map", "mrr", "err@10", "pairwise"])
 
 
-def _use_ranker(name: str, train: Dataset, vali: Dataset, place: Path) -> None:
+def _use_ranker(name: str, train: Dataset, vali: Dataset, file: Path) -> None:
     ranker = _trained(name, train, vali)
     for parameter, value in _VARIANTS.items():
         if not ranker.made_of_rankers and parameter in ranker.get_params():
             _trained(name, train, vali, **{parameter: value})
-    ranker.save(place / "model.swaprank")
-    load(place / "model.swaprank").predict(vali)
+    ranker.save(file)
+    load(file).predict(vali)
     ranker.score(vali)
     with suppress(SwaprankError):  # not every model can explain itself
         ranker.contributions(vali)

@@ -34,6 +34,7 @@ def read_letor(
     n_features: int | None = None,
     absent: float = 0.0,
     zero_based: bool | None = None,
+    unlabeled: bool = False,
     n_threads: int | None = None,
 ) -> Dataset:
     r"""Read LETOR / SVMlight text, plain or compressed (.gz, .xz, .zst), on all cores.
@@ -50,6 +51,7 @@ def read_letor(
         absent: The value of a feature that a line omits. The default is 0; XGBoost uses NaN.
         zero_based: Whether features are numbered from 0. If None, they are if the file contains a feature 0. Set it if
             a part of a data set might lack feature 0, so that all parts are numbered in the same way.
+        unlabeled: The documents are only to be scored: all labels are 0, and a line may start with the query id.
         n_threads: The number of threads. The default is all cores.
 
     >>> import pathlib, tempfile, swaprank as sr
@@ -67,14 +69,14 @@ def read_letor(
     if math.isinf(absent):
         raise DataError("absent must be finite, or NaN for missing.")
     sizes_file = side_file(file)
-    form = Format(sizes_file is None, float(absent), n_features, zero_based)
+    form = Format(sizes_file is None, float(absent), n_features, zero_based, unlabeled)
     blocks = _parsed_blocks(file, form, n_threads)
     if not blocks:
         raise DataError(f"{file} has no documents: expected lines such as '2 qid:1 1:0.5 2:0'.")
     if any(block.first != blocks[0].first for block in blocks):
         # A later block of a compressed file contains feature 0, but earlier blocks were numbered from 1.
         blocks = _parsed_blocks(file, form._replace(zero_based=True), n_threads)
-    return _dataset(blocks, form.absent, file, sizes_file)
+    return _dataset(blocks, form, file, sizes_file)
 
 
 def _parsed_blocks(file: Path, form: Format, n_threads: int | None) -> list[ParsedBlock]:
@@ -90,7 +92,7 @@ def _parsed_blocks(file: Path, form: Format, n_threads: int | None) -> list[Pars
         start = 3 if number == 0 and read(0, min(3, text.size)).tobytes() == _BYTE_ORDER_MARK else 0
         line = _first_document(text, start)
         if line is not None:
-            if not parsed and any(word.startswith(b"qid:") for word in line.split()[1:2]):
+            if not parsed and any(word.startswith(b"qid:") for word in line.split()[:2]):
                 form = form._replace(with_qid=True)
             try:
                 parsed.append(parse_block(text, start, form, threads))
@@ -127,8 +129,10 @@ def _first_document(text: Text, start: int) -> bytes | None:
     return None
 
 
-def _dataset(blocks: list[ParsedBlock], absent: float, file: Path, sizes_file: Path | None) -> Dataset:
+def _dataset(blocks: list[ParsedBlock], form: Format, file: Path, sizes_file: Path | None) -> Dataset:
     labels = np.concatenate([block.labels for block in blocks])
+    if form.unlabeled:
+        labels[:] = 0
     if sizes_file is None or any(len(ids.qid_rows) for ids in blocks[0].ids):
         qid = _query_ids(blocks)
         if sizes_file is not None:
@@ -136,7 +140,7 @@ def _dataset(blocks: list[ParsedBlock], absent: float, file: Path, sizes_file: P
     else:
         qid = query_numbers(sizes_file, file, len(labels))
     docid, first = _document_ids(blocks), blocks[0].first
-    features = _joined_features(blocks, len(labels), absent)
+    features = _joined_features(blocks, len(labels), form.absent)
     if features.shape[1] == 0:
         raise DataError(f"{file} has no features: expected '<feature number>:<value>' after the query id.")
     names = None if first == 1 else [str(number) for number in range(features.shape[1])]

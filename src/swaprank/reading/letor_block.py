@@ -180,7 +180,19 @@ def _parse_piece(
     while kind == FULL:
         progress[parsing_status.N_HARD] = 0
         kind = letor_kernel.parse_lines(
-            text, last_row, first, least, largest, form.with_qid, form.absent, expected, seen, hard, progress, *rows
+            text,
+            last_row,
+            first,
+            least,
+            largest,
+            form.with_qid,
+            form.unlabeled,
+            form.absent,
+            expected,
+            seen,
+            hard,
+            progress,
+            *rows,
         )
         bad_label = _read_hard_numbers(text, hard[: progress[parsing_status.N_HARD]], rows)
         if bad_label is not None:

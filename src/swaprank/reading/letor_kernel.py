@@ -222,19 +222,34 @@ def parse_pairs(
 
 
 @kernel
+def has_colon(text: Bytes, start: Any, stop: Any) -> Any:
+    """Whether the word that starts here has a colon."""
+    at, end = start, after_token(text, start, stop)
+    while at < end and text[at] != COLON:
+        at += U(1)
+    return at < end
+
+
+@kernel
 def parse_label_and_qid(
-    text: Bytes, stop: Any, row: int, with_qid: bool,
+    text: Bytes, stop: Any, row: int, with_qid: bool, unlabeled: bool,
     hard: Ints, progress: Ints, labels: Floats, qid_spans: Ints,
 ) -> int:  # fmt: skip
-    """Parse label and query id of a line, from progress[POSITION]; `hard` must have room for the label."""
+    """Parse label and query id of a line, from progress[POSITION]; `hard` must have room for the label.
+
+    If unlabeled, the label may be missing: a first word with a colon is the query id, or a feature.
+    """
     pos = U(progress[POSITION])
     end, mantissa, exponent, dropped = decimal_at(text, pos, stop)
-    if end == pos:
+    if unlabeled and has_colon(text, pos, stop):
+        end = pos
+    elif end == pos:
         return BAD_LABEL
-    value = scaled(mantissa, exponent)
-    labels[row] = -value if text[pos] == MINUS else value
-    if not is_exact(mantissa, exponent, dropped):
-        record_hard(hard, progress, row, LABEL_COLUMN, pos, end)
+    else:
+        value = scaled(mantissa, exponent)
+        labels[row] = -value if text[pos] == MINUS else value
+        if not is_exact(mantissa, exponent, dropped):
+            record_hard(hard, progress, row, LABEL_COLUMN, pos, end)
     progress[POSITION] = end
     if not with_qid:
         return DONE
@@ -279,7 +294,7 @@ def document_id_span(text: Bytes, comment: Any, stop: Any, span: Ints) -> None:
 
 @kernel
 def parse_lines(
-    text: Bytes, last_row: int, first: int, least: int, largest: int, with_qid: bool, absent: float,
+    text: Bytes, last_row: int, first: int, least: int, largest: int, with_qid: bool, unlabeled: bool, absent: float,
     expected: AnyArray, seen: Ints, hard: Ints, progress: Ints,
     features: Features, labels: Floats, qid_spans: Ints, docid_spans: Ints,
 ) -> int:  # fmt: skip
@@ -303,7 +318,7 @@ def parse_lines(
                 return CHANGED
             if progress[N_HARD] == len(hard):
                 return FULL
-            status = parse_label_and_qid(text, stop, row, with_qid, hard, progress, labels, qid_spans)
+            status = parse_label_and_qid(text, stop, row, with_qid, unlabeled, hard, progress, labels, qid_spans)
             if status != DONE:
                 return status
             features[row, :] = absent

@@ -15,6 +15,7 @@ class Format(NamedTuple):
     absent: float
     n_features: int | None
     zero_based: bool | None
+    unlabeled: bool = False
 
 
 # Return values of the kernel: done, `hard` is full (empty it and call again), or the error in the line.

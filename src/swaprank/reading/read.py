@@ -28,8 +28,10 @@ def read(
     label: str | None = None,
     qid: str | None = None,
     features: Sequence[str] | None = None,
+    ignore: Sequence[str] | None = None,
     docid: str | None = None,
     sample_weight: str | None = None,
+    unlabeled: bool = False,
     n_features: int | None = None,
     absent: float | None = None,
     zero_based: bool | None = None,
@@ -46,8 +48,11 @@ def read(
         label: Tables only: the column of labels. The default is "label".
         qid: Tables only: the column of query ids. The default is "qid".
         features: Tables only: the feature columns. The default is all columns without another role.
+        ignore: Tables only: columns that are left out.
         docid: Tables only: the column of document ids.
         sample_weight: Tables only: the column of training weights.
+        unlabeled: The documents are only to be scored: all labels are 0. A table needs no column of labels, and a line
+            of text may start with the query id.
         n_features: LETOR text only: the number of features, see `read_letor`.
         absent: LETOR text only: the value of a feature that a line omits. The default is 0.
         zero_based: LETOR text only: whether features are numbered from 0. If None, they are if the file contains a
@@ -61,12 +66,12 @@ def read(
     [[7.5, 3.0], [2.5, nan]]
     """
     file = existing_file(path)
-    columns = _given(label=label, qid=qid, features=features, docid=docid, sample_weight=sample_weight)
+    columns = _given(label=label, qid=qid, features=features, ignore=ignore, docid=docid, sample_weight=sample_weight)
     options = _given(n_features=n_features, absent=absent, zero_based=zero_based, n_threads=n_threads)
     if is_table(file):
         if options:
             raise DataError(f"{file} is a table: {', '.join(options)} cannot be given, only for LETOR text.")
-        return read_table(file, **columns)
+        return read_table(file, unlabeled=unlabeled, **columns)
     if content_suffix(file) not in TEXT_SUFFIXES and side_file(file) is None and not is_stream(file):
         known = ", ".join((*TEXT_SUFFIXES, *TABLE_SUFFIXES))
         raise DataError(
@@ -75,13 +80,16 @@ def read(
         )
     if columns:
         raise DataError(f"{file} is LETOR text, which has no columns: {', '.join(columns)} cannot be given.")
-    return read_letor(file, **options)
+    return read_letor(file, unlabeled=unlabeled, **options)
 
 
-def read_matching(path: str | os.PathLike[str], feature_names: Sequence[str]) -> Dataset:
+def read_matching(
+    path: str | os.PathLike[str], feature_names: Sequence[str], *, unlabeled: bool = False, **columns: Any
+) -> Dataset:
     r"""Read documents with the same features as a data set or model, given its feature names.
 
-    A sparse validation file may lack the last features of its training file, or feature 0.
+    A sparse validation file may lack the last features of its training file, or feature 0. `columns` are the names of
+    columns for `read`; the chosen features must include those of the model.
 
     >>> import pathlib, tempfile
     >>> from swaprank.reading.read import read_matching
@@ -91,20 +99,27 @@ def read_matching(path: str | os.PathLike[str], feature_names: Sequence[str]) ->
     [[0.0, 0.5, 0.0]]
     """
     if is_table(Path(path)):
-        return read(path, features=list(feature_names))
+        chosen, ignored = columns.pop("features", None), columns.pop("ignore", None) or ()
+        for name in feature_names:
+            if name in ignored or (chosen is not None and name not in chosen):
+                raise DataError(f"{path}: the feature '{name}' is needed, but it is not among the chosen columns.")
+        return read(path, features=list(feature_names), unlabeled=unlabeled, **columns)
     numbered = [str(number) for number in range(len(feature_names))] == list(feature_names)
-    return read(path, n_features=len(feature_names), zero_based=numbered)
+    return read(path, n_features=len(feature_names), zero_based=numbered, unlabeled=unlabeled, **columns)
 
 
-def read_judged(path: str | os.PathLike[str]) -> Dataset | Qrels:
-    """Read a data set or TREC judgements, which are recognized by their first line. A pipe must be a data set."""
+def read_judged(path: str | os.PathLike[str], **columns: Any) -> Dataset | Qrels:
+    """Read a data set or TREC judgements, which are recognized by their first line. A pipe must be a data set.
+
+    `columns` are the names of columns for `read`.
+    """
     file = existing_file(path)
     if not is_table(file) and not is_stream(file):
         lines = (line.split() for _, line in text_lines(file, "backslashreplace"))
         words = next((words for words in lines if words and not words[0].startswith("#")), [])
         if len(words) == _QRELS_COLUMNS and ":" not in words[3] and not words[1].startswith("qid:"):
             return read_qrels(file)
-    return read(file)
+    return read(file, **columns)
 
 
 def is_table(file: Path) -> bool:

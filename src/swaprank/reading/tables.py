@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from swaprank.data.dataset import Dataset
 from swaprank.data.frames import columns_of
 from swaprank.data.ids import integers_or_text
-from swaprank.errors import DataError, MissingExtraError
+from swaprank.errors import DataError, MissingExtraError, did_you_mean
 from swaprank.files import compression, content_suffix
 from swaprank.reading.text_files import check_is_text, is_stream, opened_unchanged, text_blocks
 
@@ -26,8 +26,10 @@ def read_table(
     label: str = "label",
     qid: str = "qid",
     features: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
     docid: str | None = None,
     sample_weight: str | None = None,
+    unlabeled: bool = False,
 ) -> Dataset:
     """Read a data set from a table; a number beyond single precision is missing, as in LETOR text."""
     table = _table(file, [name for name in (qid, docid) if name is not None])
@@ -35,6 +37,14 @@ def read_table(
         raise DataError(f"{file} has no documents: expected rows below the column names.")
     ids: set[str | None] = {qid, docid}
     try:
+        table = _without_columns(table, ignore)
+        if unlabeled:
+            table = table.with_columns(_zeros().alias(label))
+        for role, name in (("label", label), ("qid", qid), ("docid", docid), ("sample_weight", sample_weight)):
+            if name is not None and name not in table.columns:
+                raise DataError(
+                    f"there is no column '{name}': choose one by {role}=…; {did_you_mean(name, table.columns)}"
+                )
         if content_suffix(file) != ".parquet":
             needed = {*table.columns} if features is None else {*features, label, sample_weight}
             table = _with_numbers(table, [name for name in table.columns if name in needed - ids], label)
@@ -94,6 +104,19 @@ def _separated(file: Path, ids: list[str]) -> polars.DataFrame:
                 "Save it with the right separator, or read it with Polars or pandas and use Dataset.from_frame."
             )
     return table
+
+
+def _without_columns(table: polars.DataFrame, names: Sequence[str]) -> polars.DataFrame:
+    for name in names:
+        if name not in table.columns:
+            raise DataError(f"there is no column '{name}' to ignore; {did_you_mean(name, table.columns)}")
+    return table.drop(names)
+
+
+def _zeros() -> polars.Expr:
+    import polars
+
+    return polars.lit(0.0)
 
 
 def _with_numbers(table: polars.DataFrame, names: list[str], label: str) -> polars.DataFrame:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
+from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import MetricError, ParameterError
 from swaprank.evaluation.compare import Comparison
@@ -86,6 +87,7 @@ def report(
     train: Dataset | str | os.PathLike[str] | None = None,
     certify: Certificate | bool = False,
     title: str | None = None,
+    columns: Mapping[str, Any] | None = None,
     progress: StepCallback | None = None,
 ) -> Report:
     """Write a report of a ranker: one HTML file that works offline, on phones and in print.
@@ -104,6 +106,7 @@ def report(
         train: The training data of the ranker, to describe it and to certify the ranker on it.
         certify: A certificate to show, or whether to make one on `train`, or on `data` if there is no `train`.
         title: The title of the page. If None, the type of the ranker and the name of the data.
+        columns: Names of the columns of `data` and `train` if they are tables, as keywords of `read`.
         progress: Called before every step with its name, the number of finished steps, and the number of all steps.
 
     >>> import swaprank as sr
@@ -120,7 +123,7 @@ def report(
     asked = [_CERTIFY] if certify else []
     begin = _announcer([_READ, _SCORE, *_SECTIONS, *asked, _PROVENANCE], progress)
     begin(_READ)
-    inputs = _read(ranker, data, train)
+    inputs = _read(ranker, data, train, columns or {})
     for qid in qids:
         query_number(inputs.test.data, qid)
     begin(_SCORE)
@@ -154,16 +157,26 @@ class _Inputs(NamedTuple):
     model_file: FileInfo | None
     test: DataSource
     train: DataSource | None
+    scores_of: Callable[[Ranker], Floats]
+    """The scores of another ranker on the test data, also if it has other features."""
 
     @property
     def sources(self) -> list[DataSource]:
         return [self.test] if self.train is None else [self.test, self.train]
 
 
-def _read(ranker: Ranker | AnyPath, data: Dataset | AnyPath, train: Dataset | AnyPath | None) -> _Inputs:
+def _read(
+    ranker: Ranker | AnyPath, data: Dataset | AnyPath, train: Dataset | AnyPath | None, columns: Mapping[str, Any]
+) -> _Inputs:
     model, file = ranker_from(ranker)
-    test = DataSource("Data", *data_from(data, model))
-    return _Inputs(model, file, test, None if train is None else DataSource("Training data", *data_from(train, model)))
+    test = DataSource("Data", *data_from(data, model, columns))
+    trained_on = None if train is None else DataSource("Training data", *data_from(train, model, columns))
+
+    def scores_of(other: Ranker) -> Floats:
+        same_features = other.feature_names_in_.tolist() == model.feature_names_in_.tolist()
+        return other.predict(test.data if same_features else data_from(data, other, columns)[0])
+
+    return _Inputs(model, file, test, trained_on, scores_of)
 
 
 def _subject(
@@ -183,7 +196,7 @@ def _subject(
         against = best_feature(data, chosen[0])
     else:
         other, file = ranker_from(baseline)
-        against = Baseline(_model_name(other, file), other.predict(data_from(data, other)[0]))
+        against = Baseline(_model_name(other, file), inputs.scores_of(other))
     return make_subject(inputs.ranker, data, chosen, against, _model_name(inputs.ranker, inputs.model_file))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,8 +60,10 @@ def ranker_from(given: Ranker | AnyPath) -> tuple[Ranker, FileInfo | None]:
     return ranker, file._replace(swaprank=None if version is None else str(version), record=record)
 
 
-def data_from(given: Dataset | AnyPath, ranker: Ranker) -> tuple[Dataset, FileInfo | None]:
-    """A data set with the features of the ranker, or a file of it.
+def data_from(
+    given: Dataset | AnyPath, ranker: Ranker, columns: Mapping[str, Any] | None = None
+) -> tuple[Dataset, FileInfo | None]:
+    """A data set with the features of the ranker, or a file of it; `columns` are those of a table.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.sources import data_from
@@ -72,7 +75,8 @@ def data_from(given: Dataset | AnyPath, ranker: Ranker) -> tuple[Dataset, FileIn
         return ranker.matched(given), None
     if not isinstance(given, str | os.PathLike):
         raise DataError(f"expected a Dataset or a file, found {type(given).__name__}.")
-    return read_matching(given, [str(name) for name in ranker.feature_names_in_]), file_info(given)
+    names = [str(name) for name in ranker.feature_names_in_]
+    return read_matching(given, names, **(columns or {})), file_info(given)
 
 
 def file_info(path: AnyPath) -> FileInfo:

@@ -1,0 +1,70 @@
+"""Adds options that name the columns of tables to every command that reads data."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+_PANEL = "Columns of tables"
+
+
+def _column(name: str, meaning: str, default: str | None = None) -> Any:
+    return Annotated[
+        str | None,
+        typer.Option(
+            f"--{name}", metavar="COLUMN", help=meaning, show_default=default or False, rich_help_panel=_PANEL
+        ),
+    ]
+
+
+def _columns(name: str, meaning: str, default: str | None = None) -> Any:
+    return Annotated[
+        list[str] | None,
+        typer.Option(
+            f"--{name}",
+            metavar="COLUMNS",
+            help=f"{meaning}, separated by commas. Can be repeated.",
+            show_default=default or False,
+            rich_help_panel=_PANEL,
+        ),
+    ]
+
+
+OPTIONS: Mapping[str, Any] = {
+    "label": _column("label", "Relevance labels.", "label"),
+    "qid": _column("qid", "Query ids.", "qid"),
+    "docid": _column("docid", "Document ids."),
+    "sample_weight": _column("sample-weight", "Training weights of documents."),
+    "features": _columns("features", "Features", "all columns without another role"),
+    "ignore": _columns("ignore", "Columns to leave out"),
+}
+"""The options by the keywords of `swaprank.read` that they stand for."""
+
+
+def with_table_columns(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with its parameter `columns` replaced by the options; `columns` is what they gave, for `read`."""
+    signature = inspect.signature(command, eval_str=True)
+    if "columns" not in signature.parameters:
+        return command
+    added = [
+        inspect.Parameter(f"{name}_column", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for name, annotation in OPTIONS.items()
+    ]
+    others = [parameter for name, parameter in signature.parameters.items() if name != "columns"]
+
+    @wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:
+        given = {name: options.pop(f"{name}_column") for name in OPTIONS}
+        columns = {name: _names(value) if isinstance(value, list) else value for name, value in given.items() if value}
+        command(*arguments, columns=columns, **options)
+
+    setattr(run, "__signature__", signature.replace(parameters=[*others, *added]))  # noqa: B010
+    return run
+
+
+def _names(given: list[str]) -> list[str]:
+    return [name.strip() for names in given for name in names.split(",") if name.strip()]

@@ -1,0 +1,159 @@
+"""Errors say what to type on the command line, not what to call in Python."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import swaprank as sr
+from swaprank.cli.command_line_words import _PHRASES, for_command_line
+from tests.command_line import here, swaprank
+
+SOURCE = Path(sr.__path__[0])
+PYTHON = re.compile(
+    r"\b(set_params|fit|predict|\w+Objective)\(|\w=(…|\[|\{|$)|\bsr\.|\bX\b|\bDataset\b|\bread_\w+|from_frame|"
+    r"zero_based|base_ranker|\bn_features is\b|=True|=False|\bnp\.|\bself\."
+)
+"""What nobody types on a command line."""
+ONLY_PYTHON = (
+    "values, but X has", "one query id per row of", "a Dataset has its own labels", "y is missing",
+    "expected a Dataset", "CustomObjective takes either", "evaluate must be a function", "raising=True is for",
+    "a sum with losses cannot be divided", "sr.stack for any number", "Instead of a mask", "found shape",
+    "has a base_ranker", "has no argument", "have the name", "cannot have the name qid",
+    "as a Dataset, or as X with y and qid", "must be a Dataset or a tuple", "eval_set", "names a column of a table",
+    "are measured on data: give", "no round was measured",
+)  # fmt: skip
+"""Errors about arguments that the command line does not have."""
+
+
+def message(node: ast.expr) -> str:
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=parts):
+            return "".join(map(message, parts))
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return message(left) + message(right)
+        case ast.IfExp(body=body, orelse=orelse):
+            return f"{message(body)} {message(orelse)}"
+    return "7"
+
+
+def texts() -> Iterator[tuple[str, str]]:
+    """Every text of the sources that may be a part of a message, with its place."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        for node in ast.walk(tree):
+            is_error = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.endswith("Error")
+            for argument in node.args if is_error else ():  # type: ignore[attr-defined]
+                yield f"{path.relative_to(SOURCE)}, line {argument.lineno}", message(argument)
+
+
+def test_no_error_of_the_command_line_speaks_python() -> None:
+    spoken = {
+        place: text
+        for place, text in texts()
+        if PYTHON.search(for_command_line(text)) and not any(part in text for part in ONLY_PYTHON)
+    }
+    assert spoken == {}, "add a phrase to cli/command_line_words.py, or say here that only Python can raise it"
+
+
+def test_every_phrase_that_is_replaced_exists() -> None:
+    written = "\n".join(
+        message(node)
+        for path in SOURCE.rglob("*.py")
+        if path.stem != "command_line_words"
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant | ast.JoinedStr)
+    )
+    assert [phrase for phrase in _PHRASES if not re.search(phrase, written)] == []
+
+
+def test_names_of_the_user_stay() -> None:
+    for text in ("there is no column 'X'; known are X, y.", "X.txt has no documents", "n_folds must be a whole number"):
+        assert for_command_line(text) == text
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("messages")
+    (data,) = sr.datasets.random_net((20,), n_features=3, n_documents=6, levels=3, random_state=0)
+    sr.write_letor(data, folder / "train.txt")
+    sr.write_letor(data, folder / "train.data")
+    (folder / "wide.txt").write_text("1 qid:1 9:1\n0 qid:1 1:1\n")
+    (folder / "train.csv").write_text("qid,clicked,title,a\n1,0,Shoe,1\n1,1,Boot,2\n")
+    assert here("train", "train.txt", "--set", "n_trees=2", "-o", "model.swaprank", folder=folder).code == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("train train.txt --set early_stopping_rounds=3 -o x", "needs a data set to watch with --valid."),
+        ("train train.data -o x", "The name of LETOR text must end in .txt."),
+        ("train train.csv -o x", "there is no column 'label': choose one with --label COLUMN; "),
+        ("train train.csv --label clicked -o x", "'Shoe' is not a number: leave it out with --ignore, or encode it."),
+        ("train train.txt --label clicked -o x", "which has no columns: remove the options that name them (label)."),
+        ("train train.txt --set objective=lamda -o x", "there is no objective 'lamda'; did you mean 'lambda'?"),
+        ("cv train.txt --folds 50", "--folds must be from 3"),
+        ("tune train.txt --valid train.txt --range n_leaves=9..3 -o x", "must be LOW..HIGH or a list of values"),
+        ("predict model.swaprank wide.txt", "found feature 9, but the training data has 3 features."),
+        ("predict model.swaprank train.txt --trees 9", "--trees must be from 0 to 2"),
+        ("report model.swaprank train.txt --baseline model.swaprank --baseline-feature 1", "--baseline-feature, not"),
+    ],
+)
+def test_errors_say_what_to_type(folder: Path, arguments: str, said: str) -> None:
+    if arguments.startswith("tune"):
+        pytest.importorskip("optuna", reason="Optuna is not installed")
+    if ".csv" in arguments:
+        pytest.importorskip("polars", reason="Polars is not installed")
+    failed = here(*arguments.split(), folder=folder)
+    assert failed.code == 2
+    assert said in failed.err
+    assert not PYTHON.search(failed.err)
+
+
+def test_a_warning_is_one_line(folder: Path) -> None:
+    before = """
+import warnings
+import swaprank.data.summary as summary
+real = summary.summarize
+def warn(data):
+    warnings.warn("X is odd.", stacklevel=2)
+    return real(data)
+summary.summarize = warn
+"""
+    assert swaprank("info", "train.txt", folder=folder, before=before).err == "warning: the data is odd.\n"
+    assert swaprank("info", "train.txt", "-q", folder=folder, before=before).err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("train x --n-trees 50", "--n-trees; it is a parameter of the ranker: --set n_trees=50"),
+        ("tune x --n-trees=50", "--set n_trees=50"),
+        ("cv x --ranker a=lambdarank --n-epochs 50", "it is a parameter of the ranker: --set n_epochs=50"),
+        ("train x --n-epochs 50", "n_epochs is a parameter of lambdarank, ranknet: --ranker lambdarank --set n_epochs"),
+        ("train x --num-leaves 31 --lr 0.1", "--set n_leaves=31"),
+        ("train x --lr .1", "--set learning_rate=.1"),
+        ("train x --subsample .5", "--set query_fraction=.5 or --set document_fraction=.5"),
+        ("train x --n-tree 5", "did you mean --set n_trees=5?"),
+        ("train x --n-jobs 2", "write --threads 2"),
+        ("train x --random-state 2", "write --seed 2"),
+        ("train x --eval-set y", "write --valid y"),
+        ("train x --monotone-constraints 1", "trees have no constraints"),
+        ("train x --metrik map", "(Possible options: --metric"),
+        ("predict x --tree 3", "--trees)"),
+        ("train x -o y --set n_estimators=5", "has no parameter 'n_estimators'; did you mean 'n_trees'?"),
+        ("cv x --set num_leaves=5", "has no parameter 'num_leaves'; did you mean 'n_leaves'?"),
+        ("trian x", "No such command 'trian'. Did you mean 'train'?"),
+    ],
+)
+def test_unknown_options_and_commands_get_suggestions(folder: Path, arguments: str, said: str) -> None:
+    failed = here(*arguments.split(), folder=folder)
+    assert failed.code == 2
+    assert said in " ".join(failed.err.split())
