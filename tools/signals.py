@@ -29,7 +29,7 @@ from swaprank.files import file_digest
 PATIENCE = 30.0
 """Seconds after which a process that was sent a signal hangs."""
 TREES = ("--set", "n_trees=150", "--set", "n_leaves=15", "--set", "min_docs_in_leaf=3")
-LARGE = ("--set", "n_trees=1500", "--set", "n_leaves=60", "--set", "min_docs_in_leaf=1", "--threads", "1")
+LARGE = ("--set", "n_trees=500", "--set", "n_leaves=60", "--set", "min_docs_in_leaf=1", "--threads", "1")
 FEW = ("--set", "n_trees=40", "--set", "n_leaves=7")
 
 

@@ -39,7 +39,8 @@ def main() -> NoReturn:
         code = int(end.code or 0)
     except KeyboardInterrupt:
         code = _INTERRUPTED + signal.SIGINT
-        sys.stderr.write("interrupted\n")
+        if sys.stderr is not None:
+            sys.stderr.write("interrupted\n")
     if code and arrived:
         code = _INTERRUPTED + arrived[0]
     _handle(lambda number, frame: os._exit(code))

@@ -198,6 +198,21 @@ def test_a_reader_that_leaves_early_is_no_error(folder: Path, arguments: str) ->
     assert shown.stderr == "141\n"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("info --rankers >&-", 0),
+        ("info --rankers >/dev/full", 2),
+        ("info nowhere.txt 2>&-", 2),
+        ("info nowhere.txt 2>/dev/full", 2),
+    ],
+)
+def test_closed_and_full_outputs_keep_their_exit_codes(folder: Path, command: str, code: int) -> None:
+    ended = subprocess.run(["bash", "-c", f"{sys.executable} -m swaprank {command}"], cwd=folder, check=False)
+    assert ended.returncode == code
+
+
 @POSIX
 def test_an_interrupted_warm_ends_its_processes(tmp_path: Path) -> None:
     before = """

@@ -158,7 +158,7 @@ def test_tune_within_given_ranges(folder: Path) -> None:
     [
         (("--set", "n_leafs=3"), "lambdamart has no parameter 'n_leafs'"),
         (("--range", "n_leafs=3..4"), "lambdamart has no parameter 'n_leafs'"),
-        (("--range", "n_leaves=9..3"), "the range of n_leaves must be (low, high)"),
+        (("--range", "n_leaves=9..3"), "the range of n_leaves must be LOW..HIGH"),
         (("--range", "n_leaves=3..9", "--set", "n_leaves=4"), "n_leaves is both set and tuned"),
         (("--ranker", "combination"), "use `swaprank combine` for two"),
         (("--trials", "0"), "--trials"),

@@ -11,6 +11,9 @@ import pytest
 
 import swaprank as sr
 from swaprank.cli.command_line_words import _PHRASES, for_command_line
+from swaprank.cli.unknown_options import suggested
+from swaprank.experiments.ranker_parameters import list_parameters, trainable_rankers
+from swaprank.rankers.peer_names import PARAMETERS
 from tests.command_line import here, swaprank
 
 SOURCE = Path(sr.__path__[0])
@@ -157,3 +160,17 @@ def test_unknown_options_and_commands_get_suggestions(folder: Path, arguments: s
     failed = here(*arguments.split(), folder=folder)
     assert failed.code == 2
     assert said in " ".join(failed.err.split())
+
+
+def test_every_parameter_gets_a_suggestion_also_by_the_names_of_others() -> None:
+    options = {"--set", "--seed", "--threads", "--metric", "--valid", "--ranker"}
+    for kind in trainable_rankers():
+        for parameter in list_parameters(kind):
+            option = f"--{parameter.name.replace('_', '-')}"
+            own = {"random_state": "--seed 3", "n_threads": "--threads 3"}
+            expected = own.get(parameter.name, f"--set {parameter.name}=3")
+            if option not in options:
+                assert expected in suggested(option, ["--ranker", kind, option, "3"], options), (kind, parameter)
+    for theirs, ours in PARAMETERS.items():
+        said = suggested(f"--{theirs.replace('_', '-')}", [], options)
+        assert ours.split(" or ")[0] in said.replace("--seed", "random_state").replace("--threads", "n_threads"), theirs

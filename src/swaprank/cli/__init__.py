@@ -7,6 +7,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 
 import typer
 
@@ -80,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except SystemExit as end:
         if end.code == INTERRUPTED:
             # Typer handles KeyboardInterrupt without a message.
-            typer.echo("interrupted", err=True)
+            _fail("interrupted", INTERRUPTED)
         cause = end.__context__
         if end.code != NO or isinstance(cause, typer.Exit):
             raise
@@ -104,5 +105,6 @@ def _fail_internally(error: BaseException) -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    typer.echo(message, err=True)
+    with suppress(OSError):  # the exit code says it, too, if standard error is closed or full
+        typer.echo(message, err=True)
     sys.exit(code)

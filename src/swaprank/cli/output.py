@@ -61,4 +61,4 @@ def _print_error(text: str) -> None:
 
 
 def _encoding() -> str:
-    return sys.stdout.encoding or "utf-8"
+    return getattr(sys.stdout, "encoding", None) or "utf-8"  # there may be no standard output

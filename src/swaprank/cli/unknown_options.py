@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Any
 
 from typer.core import TyperCommand
@@ -35,14 +36,14 @@ def suggested(option: str, arguments: list[str], options: set[str]) -> str:
     from swaprank.peer_names import ADVICE, PARAMETERS
 
     name = option.lstrip("-").replace("-", "_").lower()
-    ours = PARAMETERS.get(name, name).split(" or ")
+    for_rankers = _parameters(arguments)
+    ours = [name] if name in for_rankers else PARAMETERS.get(name, name).split(" or ")
     own = _OTHER_OPTIONS.get(name) or _OWN_OPTIONS.get(ours[0])
     value = _value_of(option, arguments)
     if own in options:
         return f"write {own} {value}"
     if "--set" not in options:
         return ""
-    for_rankers = _parameters(arguments)
     settings = [f"--set {each}={value}" for each in ours if each in for_rankers]
     if settings:
         return f"it is a parameter of the ranker: {' or '.join(settings)}"
@@ -65,7 +66,7 @@ def _similar(name: str, known: list[str], value: str, options: set[str]) -> str:
 
 def _value_of(option: str, arguments: list[str]) -> str:
     """The value that follows an option."""
-    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for argument, following in zip_longest(arguments, arguments[1:], fillvalue=""):
         if argument.startswith(f"{option}="):
             return argument.partition("=")[2]
         if argument == option and following and not following.startswith("--"):
