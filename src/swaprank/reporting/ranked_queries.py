@@ -89,6 +89,19 @@ def shown_ranks(explanation: QueryExplanation) -> Ints:
     return np.concatenate((np.arange(min(_SHOWN, n)), np.sort(hardest)))
 
 
+def short_number(value: float, *, signed: bool = False) -> str:
+    """A number of about six characters, for narrow columns.
+
+    >>> from swaprank.reporting.ranked_queries import short_number
+    >>> [short_number(value) for value in (0.12345, -123.456, -1234567.0)], short_number(2.0, signed=True)
+    (['0.123', '-123.5', '-1.2e6'], '+2.000')
+    """
+    sign, size = "+" if signed else "", abs(value)
+    if size < 9.9995:
+        return f"{value:{sign}.3f}"
+    return f"{value:{sign}.4g}" if size < 9999.5 else f"{value:{sign}.1e}".replace("e+0", "e").replace("e+", "e")
+
+
 def _list(explanation: QueryExplanation, word: str) -> Html:
     ranks, n = shown_ranks(explanation).tolist(), len(explanation.rows)
     head = tag(
@@ -134,13 +147,13 @@ def _row(explanation: QueryExplanation, rank: int, strongest: float) -> Html:
     best = max(float(explanation.labels.max()), 1e-300)
     shade = min(4, max(0, round(4 * label / best)))
     tip = f"rank {rank + 1}: {shortened(names[rank], 80)}\nlabel {label:g}\nscore {score:.4f}\nlambda {force:+.4f}"
-    written = f"{force:+.3f}" if abs(force) >= 0.0005 else "0"
+    written = short_number(force, signed=True) if abs(force) >= 0.0005 else "0"
     return tag(
         "tr",
         tag("td", rank + 1),
         tag("td", tag("span", f"{label:g}", class_=f"grade g{shade}")),
         tag("td", _name(names[rank])),
-        tag("td", f"{score:.3f}"),
+        tag("td", short_number(score)),
         tag(
             "td", tag("div", tag("span", written), _arrow(force / strongest) if written != "0" else "", class_="force")
         ),
