@@ -13,6 +13,7 @@ from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError
 from swaprank.models.forest import Forest, join_forests, split_counts, split_gains
+from swaprank.models.model import Model
 from swaprank.models.tree_text import tree_text
 from swaprank.objectives.objective import Objective
 from swaprank.rankers.base_model import base_model
@@ -41,6 +42,7 @@ TREE_RANGES = {
 class TreeRanker(Ranker):
     """A forest of boosted trees."""
 
+    model_classes: ClassVar[tuple[type[Model], ...]] = (Forest,)
     round_name: ClassVar[str] = "tree"
     rounds_parameter: ClassVar[str | None] = "n_trees"
     tuning_fixed: ClassVar[Mapping[str, Any]] = {"n_trees": 2000, "early_stopping_rounds": 50}
