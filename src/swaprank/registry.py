@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from swaprank.errors import ModelFileError, ParameterError, did_you_mean
+from swaprank.errors import ModelFileError, ParameterError, SwaprankError, did_you_mean
+from swaprank.metrics.metric import is_own
 from swaprank.model_files.container import ModelContent, read_model
 from swaprank.model_files.format_1 import upgrade
 from swaprank.models.restoring import model_from_parts
 from swaprank.peer_names import PARAMETERS
+from swaprank.rankers.parameter_checks import BOUNDS, Bounds, check_parameter, check_parameters
 from swaprank.rankers.ranker import Ranker
 
 RANKERS = {
@@ -117,9 +119,11 @@ def ranker_of(content: ModelContent) -> Ranker:
         return _restored(upgrade(content) if content.version == 1 else content)
     except ModelFileError:
         raise
+    except SwaprankError as error:
+        raise ModelFileError(f"its parameters are not valid: {error}") from None
     except RecursionError:
         raise ModelFileError("its models are nested too deeply.") from None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ModelFileError(f"its parameters are not valid ({type(error).__name__}: {error}).") from None
 
 
@@ -127,19 +131,53 @@ def _restored(content: ModelContent) -> Ranker:
     meta = content.meta
     parameters = {key: tuple(value) if isinstance(value, list) else value for key, value in meta["parameters"].items()}
     ranker = ranker_class(content.kind)(**parameters)
+    _check_restored(ranker)
     ranker.model_ = model_from_parts(meta["model"], content.arrays)
+    if not isinstance(ranker.model_, ranker.model_classes):
+        raise ModelFileError(f"it holds {ranker.model_.describe()}, which is no model of a {ranker.kind}.")
     ranker.n_features_in_ = ranker.model_.n_features
-    names = meta["feature_names"]
-    if len(names) != ranker.n_features_in_ or not all(isinstance(name, str) for name in names):
-        raise ModelFileError(f"it has {len(names)} feature names, but the model has {ranker.n_features_in_} features.")
-    ranker.feature_names_in_ = np.array(names, dtype=object)
+    ranker.feature_names_in_ = np.array(_feature_names(meta["feature_names"], ranker.n_features_in_), dtype=object)
     ranker.history_ = {
-        str(name): {str(metric): [float(value) for value in values] for metric, values in of_set.items()}
+        name: {metric: [_number("history", value) for value in values] for metric, values in of_set.items()}
         for name, of_set in meta["history"].items()
     }
-    ranker.n_rounds_, ranker.best_round_ = int(meta["rounds"]["trained"]), int(meta["rounds"]["kept"])
     if "random_state" in parameters:
         ranker.random_state_ = int(meta["parameters"]["random_state"])
-    ranker.interrupted_, ranker.sigma_ = bool(meta["interrupted"]), float(meta["sigma"])
+    rounds = meta["rounds"]
+    for name in ("trained", "kept"):
+        check_parameter(f"rounds {name}", rounds[name], Bounds(True, 0, 2**62))
+    ranker.n_rounds_, ranker.best_round_ = rounds["trained"], rounds["kept"]
+    if not isinstance(meta["interrupted"], bool):
+        raise ModelFileError(f"interrupted must be true or false; found {meta['interrupted']!r}.")
+    check_parameter("sigma", meta["sigma"], BOUNDS["sigma"])
+    ranker.interrupted_, ranker.sigma_ = meta["interrupted"], float(meta["sigma"])
     ranker._restore_values(meta["fitted"])
     return ranker
+
+
+def _check_restored(ranker: Ranker) -> None:
+    """Check the parameters as `fit` does, so that a file with wrong ones is refused here and not when they are used."""
+    check_parameters(ranker)
+    ranker._check_words()
+    # Metrics and objectives of the user's own are saved by name only.
+    if not is_own(ranker.metric):
+        ranker.training_metric()
+        if not is_own(getattr(ranker, "objective", None)):
+            getattr(ranker, "_objective", lambda: None)()
+
+
+def _feature_names(names: Any, n_features: int) -> list[str]:
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ModelFileError("its feature names are not a list of text.")
+    if len(names) != n_features:
+        raise ModelFileError(f"it has {len(names)} feature names, but the model has {n_features} features.")
+    if len(set(names)) < n_features:
+        raise ModelFileError("it has a feature name twice.")
+    return names
+
+
+def _number(what: str, value: Any) -> float:
+    """A number, which may be NaN."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ModelFileError(f"its {what} has {value!r} where a number is expected.")
+    return float(value)

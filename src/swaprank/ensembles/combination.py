@@ -169,6 +169,8 @@ class Combination(EnsembleRanker):
 
     def _restore_values(self, values: Mapping[str, Any]) -> None:
         super()._restore_values(values)
+        if len(self.model_.members) != 2:
+            raise ModelFileError(f"a combination has two members; found {len(self.model_.members)}.")
         self.alpha_, self.value_ = float(values["alpha"]), float(values["value"])
         if not np.isfinite(self.alpha_):
             raise ModelFileError(f"its alpha is {self.alpha_}, which is not finite.")

@@ -23,6 +23,7 @@ class EnsembleRanker(Ranker):
     """Combines the scores of fitted rankers, which are the parameter `members`."""
 
     made_of_rankers: ClassVar[bool] = True
+    model_classes: ClassVar[tuple[type[Model], ...]] = (Ensemble,)
     members: Any
     model_: Ensemble
     members_: Sequence[Mapping[str, Any]]

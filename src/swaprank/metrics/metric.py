@@ -20,6 +20,11 @@ OWN_SUFFIX = " (own)"
 """Follows the name of a user's own metric in a model file, which cannot hold the metric's functions."""
 
 
+def is_own(saved: Any) -> bool:
+    """Whether a parameter from a model file stands for a metric or objective of the user's own."""
+    return isinstance(saved, str) and saved.endswith(OWN_SUFFIX)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Metric(ABC):
     """A measure of ranked lists with all its conventions: `str(metric)` reads back as the same metric.

@@ -16,7 +16,9 @@ import numpy as np
 from swaprank.arrays import AnyArray, Features, Floats
 from swaprank.data.features import read_only
 from swaprank.errors import ModelFileError
+from swaprank.models.linear import LinearModel
 from swaprank.models.model import Model, ModelParts
+from swaprank.models.net import Net
 
 
 class ScoreScale(NamedTuple):
@@ -104,11 +106,15 @@ class Ensemble(Model):
         *members, top = models
         if len({member.n_features for member in members}) != 1:
             raise ModelFileError("the members of its ensemble have different numbers of features.")
+        if not isinstance(top, LinearModel | Net):
+            raise ModelFileError(f"the top of its ensemble must be a linear model or a net; found {top.describe()}.")
         if top.n_features != len(members):
             raise ModelFileError(f"its ensemble has {len(members)} members, but its top model takes {top.n_features}.")
         for name in ScoreScale._fields:
             values = arrays.get(name)
-            if values is None or values.shape != (len(members),) or not np.isfinite(values).all():
+            if values is None or values.shape != (len(members),) or values.dtype != np.float64:
+                raise ModelFileError(f"its ensemble needs {len(members)} values of {name} in double precision.")
+            if not np.isfinite(values).all():
                 raise ModelFileError(f"its ensemble needs {len(members)} finite values of {name}, one per member.")
         if (arrays["spread"] <= 0).any():
             raise ModelFileError("the spread of its ensemble's scores must be above 0.")

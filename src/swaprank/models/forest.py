@@ -28,7 +28,7 @@ from swaprank.errors import ModelFileError, ParameterError, SwaprankError
 from swaprank.kernels import kernel
 from swaprank.models.contributions import contributions
 from swaprank.models.forest_scoring import score, staged_scores
-from swaprank.models.model import Importances, Model, ModelParts
+from swaprank.models.model import LARGEST_SCORE, Importances, Model, ModelParts
 from swaprank.models.perturbation import LinearPerturbation, Perturbation
 from swaprank.models.tree_walk import find_leaves
 
@@ -261,6 +261,7 @@ def check_forest(forest: ForestType) -> ForestType:
     _check_arrays(forest)
     _check_values(forest)
     _check_shape(forest)
+    _check_sums(forest)
     return forest
 
 
@@ -296,6 +297,20 @@ def _check_values(forest: Forest) -> None:
         if bad.any():
             at = int(np.flatnonzero(bad)[0])
             raise ModelFileError(f"the forest's {name}[{at}] is {getattr(forest, name)[at]}, which is out of range.")
+
+
+def _check_sums(forest: Forest) -> None:
+    """Check that no score, contribution or importance overflows, whichever leaves a document reaches."""
+    with np.errstate(over="ignore"):
+        largest = np.maximum.reduceat(np.abs(forest.leaf_value), forest.tree_leaves[:-1]) if forest.n_trees else 0.0
+        for what, total in (
+            ("leaf values", abs(forest.base_score) + np.sum(largest)),
+            ("gains", np.sum(np.abs(forest.gain))),
+        ):
+            if not abs(total) <= LARGEST_SCORE:
+                raise ModelFileError(
+                    f"the {what} of the forest are too large: their sum might be above {LARGEST_SCORE:g}."
+                )
 
 
 def _check_shape(forest: Forest) -> None:

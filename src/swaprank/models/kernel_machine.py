@@ -11,6 +11,7 @@ import numpy as np
 from swaprank.arrays import AnyArray, Features, Floats, Ints
 from swaprank.errors import ModelFileError
 from swaprank.models.kernel_map import KernelMap, kernel_map_from_arrays
+from swaprank.models.linear import check_weights
 from swaprank.models.model import Model, ModelParts
 from swaprank.models.perturbation import LinearPerturbation, Perturbation, weight_slopes
 from swaprank.models.projection import project
@@ -58,6 +59,5 @@ class KernelMachine(Model):
         mapping = kernel_map_from_arrays(arrays, meta)
         if "weights" not in arrays or arrays["weights"].shape != mapping.projection.shape[1:]:
             raise ModelFileError(f"its kernel map needs {mapping.projection.shape[1]} weights.")
-        if not np.isfinite(arrays["weights"]).all():
-            raise ModelFileError("a weight of it is not finite.")
+        check_weights(arrays["weights"])
         return cls(mapping, np.array(arrays["weights"], dtype=np.float64))

@@ -28,7 +28,8 @@ Kernel = Literal["rbf", "polynomial"]
 KERNELS: tuple[Kernel, ...] = ("rbf", "polynomial")
 
 _BLOCK_ROWS = 4096
-_ARRAYS = ("factor", "missing", "landmarks", "projection")
+_LARGEST_DEGREE = 100
+_ARRAYS = {"factor": np.float64, "missing": np.float32, "landmarks": np.float64, "projection": np.float64}
 
 
 @final
@@ -102,20 +103,21 @@ def kernel_map_from_arrays(arrays: Mapping[str, AnyArray], meta: Mapping[str, An
     """The inverse of `arrays` and `meta`; all values are checked."""
     if meta["kernel"] not in KERNELS:
         raise ModelFileError(f"its kernel {meta['kernel']!r} is not known to this version of swaprank.")
-    for name in _ARRAYS:
-        if name not in arrays or not np.isfinite(arrays[name]).all():
-            raise ModelFileError(f"the {name} of its kernel map is missing or not finite.")
+    for name, dtype in _ARRAYS.items():
+        if name not in arrays or arrays[name].dtype != dtype or not np.isfinite(arrays[name]).all():
+            raise ModelFileError(f"the {name} of its kernel map is missing, not finite, or not {np.dtype(dtype).name}.")
     factor, missing, landmarks, projection = (arrays[name] for name in _ARRAYS)
     fits = landmarks.ndim == projection.ndim == 2 and len(landmarks) == len(projection)
     if not fits or factor.shape != missing.shape or factor.shape != landmarks.shape[1:]:
         raise ModelFileError("the arrays of its kernel map have shapes that do not match.")
-    if not float(meta["gamma"]) > 0 or int(meta["degree"]) < 1:
+    gamma, degree = meta["gamma"], meta["degree"]
+    if not (type(gamma) is float and 0 < gamma < np.inf and type(degree) is int and 1 <= degree <= _LARGEST_DEGREE):
         raise ModelFileError(f"its kernel is invalid: gamma={meta['gamma']!r}, degree={meta['degree']!r}.")
     units = Units(factor.astype(np.float64), missing.astype(np.float32))
     return KernelMap(
         meta["kernel"],
-        float(meta["gamma"]),
-        int(meta["degree"]),
+        gamma,
+        degree,
         units,
         landmarks.astype(np.float64),
         projection.astype(np.float64),

@@ -11,10 +11,19 @@ import numpy as np
 from swaprank.arrays import AnyArray, Features, Floats, Ints
 from swaprank.errors import ModelFileError
 from swaprank.lanes import dot
-from swaprank.models.model import Importances, Model, ModelParts
+from swaprank.models.model import LARGEST_SCORE, Importances, Model, ModelParts
 from swaprank.models.perturbation import LinearPerturbation, Perturbation, weight_slopes
 from swaprank.models.projection import project
 from swaprank.models.scaling import column_statistics, fill_missing, fit_scaling, scaled_rows
+
+
+def check_weights(weights: AnyArray) -> None:
+    """Raise ModelFileError if weights from a model file are not float64, or if a score might overflow."""
+    if weights.dtype != np.float64 or not np.isfinite(weights).all():
+        raise ModelFileError(f"its weights must be finite numbers in double precision; found {weights.dtype}.")
+    with np.errstate(over="ignore"):
+        if not np.sum(np.abs(weights)) * float(np.finfo(np.float32).max) <= LARGEST_SCORE:
+            raise ModelFileError("its weights are so large that scores might be infinite.")
 
 
 @final
@@ -90,6 +99,9 @@ class LinearModel(Model):
             if name not in arrays or arrays[name].ndim != 1 or not np.isfinite(arrays[name]).all():
                 raise ModelFileError(f"the {name} of its linear model are missing or not finite.")
         weights, missing = arrays["weights"], arrays["missing"]
+        check_weights(weights)
+        if missing.dtype != np.float32:
+            raise ModelFileError(f"the missing values of its linear model must be float32; found {missing.dtype}.")
         if len(weights) != len(missing) or len(weights) == 0:
             raise ModelFileError(f"its linear model has {len(weights)} weights for {len(missing)} features.")
         return cls(np.array(weights, dtype=np.float64), np.array(missing, dtype=np.float32))

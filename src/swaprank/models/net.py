@@ -19,7 +19,7 @@ from swaprank.models.model import Model, ModelParts
 from swaprank.models.perturbation import Chunks, LinearPerturbation, Perturbation, ScoresAlong, weight_slopes
 from swaprank.models.products import inner_products
 from swaprank.models.propagation import forward, outputs, rows_in_block
-from swaprank.models.scaling import Scaling, scale_rows, scaled_rows
+from swaprank.models.scaling import MAX_SCALED, Scaling, scale_rows, scaled_rows
 from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 _MIN_ROWS_PER_THREAD = 8192
@@ -122,6 +122,8 @@ class Net(Model):
                 )
             if not np.isfinite(arrays[name]).all():
                 raise ModelFileError(f"its net has a value of {name} that is not finite.")
+        if (np.abs(arrays["missing"]) > MAX_SCALED).any():
+            raise ModelFileError(f"its net replaces missing values by others than ±{MAX_SCALED:g} or less.")
         scaling = Scaling(*(np.ascontiguousarray(arrays[name]) for name in Scaling._fields))
         return cls(layers, scaling, np.ascontiguousarray(arrays["weights"]))
 

@@ -7,7 +7,7 @@ from inspect import signature
 from typing import Any
 
 from swaprank.errors import ParameterError, did_you_mean
-from swaprank.metrics.metric import OWN_SUFFIX, Metric
+from swaprank.metrics.metric import OWN_SUFFIX, Metric, is_own
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 from swaprank.objectives.objective import Objective
@@ -65,7 +65,7 @@ def given_objective(ranker: Any, names: Sequence[str]) -> Objective | None:
                     f"default, and set it on the {type(objective).__name__} if that has it."
                 )
         return objective
-    if isinstance(objective, str) and objective.endswith(OWN_SUFFIX):
+    if is_own(objective):
         raise ParameterError(
             f"this model was trained with the objective {objective.removesuffix(OWN_SUFFIX)}, which a model file does "
             "not hold: give it again with set_params(objective=…), or name another one."

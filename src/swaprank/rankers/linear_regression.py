@@ -11,6 +11,7 @@ from swaprank.arrays import Floats
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.models.linear import LinearModel
+from swaprank.models.model import Model
 from swaprank.models.scaling import units_of
 from swaprank.rankers.linear_fitting import center_weights, fit_problem, needs_folds, regularizations, watched_evaluator
 from swaprank.rankers.parameter_checks import check_word
@@ -56,6 +57,7 @@ class LinearRegressionRanker(Ranker):
     """
 
     kind: ClassVar[str] = "linear_regression"
+    model_classes: ClassVar[tuple[type[Model], ...]] = (LinearModel,)
     tuning_ranges: ClassVar[Mapping[str, Any]] = {
         "target": [*TARGETS],
         "overweight": [False, True],
@@ -124,6 +126,9 @@ class LinearRegressionRanker(Ranker):
         self.regularization_ = strengths[best]
         self.candidates_ = dict(zip(strengths, values, strict=True)) if values else {}
         self.history_, self.n_rounds_, self.best_round_ = measured.history, 1, 1
+
+    def _check_words(self) -> None:
+        self._check()
 
     def _check(self) -> list[float]:
         check_word("target", self.target, TARGETS)

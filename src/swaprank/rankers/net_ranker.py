@@ -16,6 +16,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.models.activations import ACTIVATIONS, Activation
 from swaprank.models.layers import make_layers, random_weights, weight_generator
+from swaprank.models.model import Model
 from swaprank.models.net import Net
 from swaprank.models.scaling import fit_scaling
 from swaprank.nets.net_training import Trainer, Training, TrainingRules
@@ -40,6 +41,7 @@ NET_RANGES = {
 class NetRanker(Ranker):
     """A feed-forward net, trained by gradient steps over the queries."""
 
+    model_classes: ClassVar[tuple[type[Model], ...]] = (Net,)
     round_name: ClassVar[str] = "epoch"
     rounds_parameter: ClassVar[str | None] = "n_epochs"
     tuning_fixed: ClassVar[Mapping[str, Any]] = {"early_stopping_rounds": 20}

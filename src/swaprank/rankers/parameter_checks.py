@@ -11,6 +11,8 @@ from swaprank.errors import ParameterError, did_you_mean
 from swaprank.models.net import Net
 from swaprank.seeds import LARGEST_SEED
 
+LARGEST_FLOAT = float(np.finfo(np.float64).max)
+
 
 class Bounds(NamedTuple):
     """The range of a numeric parameter. If open_low, low itself is excluded. If optional, None is allowed."""
@@ -98,7 +100,7 @@ def check_parameter(name: str, value: Any, bounds: Bounds) -> None:
     if bounds.optional:
         span += ", or None"
     numeric = isinstance(value, int | np.integer) or (not bounds.whole and isinstance(value, float | np.floating))
-    fits = numeric and not isinstance(value, bool) and bounds.low <= value <= bounds.high and np.isfinite(value)
+    fits = numeric and not isinstance(value, bool) and bounds.low <= value <= min(bounds.high, LARGEST_FLOAT)
     if not fits or (bounds.open_low and value == bounds.low):
         raise ParameterError(f"{name} must be {span}; found {value!r}.")
 

@@ -18,7 +18,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.features import as_features, read_only
 from swaprank.errors import DataError, MetricError, ParameterError
 from swaprank.metrics.binding import bind_metric
-from swaprank.metrics.metric import OWN_SUFFIX, Metric
+from swaprank.metrics.metric import OWN_SUFFIX, Metric, is_own
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.model import Model
@@ -73,6 +73,8 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     """What `tune` sets for all trials, such as early stopping."""
     made_of_rankers: ClassVar[bool] = False
     """Whether it combines fitted rankers, and so cannot be trained from data alone."""
+    model_classes: ClassVar[tuple[type[Model], ...]] = (Model,)
+    """What its model may be."""
     learns_probabilities: ClassVar[bool] = False
     """Whether differences of its scores are meant as log odds of one document being better than another."""
     metric: str | Metric
@@ -320,11 +322,15 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     def _restore_values(self, values: Mapping[str, Any]) -> None:
         """Set again what `_fitted_values` gave."""
 
+    def _check_words(self) -> None:
+        """Check parameters that `check_parameters` does not know, such as words; called for model files, too."""
+
     def training_metric(self) -> Metric:
         """What is measured while training, unless the caller names metrics."""
-        if isinstance(self.metric, str) and self.metric.endswith(OWN_SUFFIX):
+        if is_own(self.metric):
+            name = str(self.metric).removesuffix(OWN_SUFFIX)
             raise MetricError(
-                f"this model was trained for a metric of your own, '{self.metric.removesuffix(OWN_SUFFIX)}', which a "
+                f"this model was trained for a metric of your own, '{name}', which a "
                 "model file does not hold: give it again with set_params(metric=…), or name another one."
             )
         return parse_metric(self.metric)

@@ -83,6 +83,10 @@ class RankNet(NetRanker):
     ) -> None:
         self._set_parameters(locals())
 
+    def _check_words(self) -> None:
+        super()._check_words()
+        self._training()
+
     def _training(self) -> Training:
         check_word("training", self.training, TRAININGS)
         training: Training = self.training

@@ -13,8 +13,11 @@ from swaprank.errors import DataError, ParameterError
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.models.activations import ACTIVATIONS, Activation
+from swaprank.models.kernel_machine import KernelMachine
 from swaprank.models.kernel_map import KERNELS, Kernel, fit_kernel_map
 from swaprank.models.layers import make_layers
+from swaprank.models.linear import LinearModel
+from swaprank.models.model import Model
 from swaprank.models.net import Net
 from swaprank.models.scaling import fit_scaling, units_of
 from swaprank.objectives.smooth import SMOOTHINGS, BoundSmooth, Smoothing, SmoothObjective
@@ -92,6 +95,7 @@ class SmoothRank(Ranker):
     """
 
     kind: ClassVar[str] = "smoothrank"
+    model_classes: ClassVar[tuple[type[Model], ...]] = (LinearModel, KernelMachine, Net)
     tuning_ranges: ClassVar[Mapping[str, Any]] = {
         "start": [*STARTS],
         "best_step": [False, True],
@@ -289,6 +293,9 @@ class SmoothRank(Ranker):
             return (np.zeros(len(first)) if self.start == "zero" and given is None else first), first
 
         return start
+
+    def _check_words(self) -> None:
+        self._check()
 
     def _check(self) -> list[float]:
         for name, known in (

@@ -16,6 +16,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError
 from swaprank.models.forest import Forest, join_forests, split_counts, split_gains
 from swaprank.models.forest_scoring import scores_by_stage
+from swaprank.models.model import Model
 from swaprank.models.tree_text import tree_text
 from swaprank.models.tree_walk import find_leaves
 from swaprank.objectives.objective import Objective
@@ -48,6 +49,7 @@ TREE_RANGES = {
 class TreeRanker(Ranker):
     """A forest of boosted trees."""
 
+    model_classes: ClassVar[tuple[type[Model], ...]] = (Forest,)
     round_name: ClassVar[str] = "tree"
     rounds_parameter: ClassVar[str | None] = "n_trees"
     tuning_fixed: ClassVar[Mapping[str, Any]] = {"n_trees": 2000, "early_stopping_rounds": 50}

@@ -75,6 +75,11 @@ def _table(file: Path, ids: list[str]) -> polars.DataFrame:
     except (polars.exceptions.PolarsError, OSError) as error:
         # The next lines give advice about options of Polars.
         raise DataError(f"{file} cannot be read: {str(error).splitlines()[0]}.") from None
+    except BaseException as error:
+        # Polars panics over some damaged files: not an Exception, so that it would end the program.
+        if type(error).__name__ != "PanicException":
+            raise
+        raise DataError(f"{file} cannot be read: it is damaged.") from None
 
 
 def _separated(file: Path, ids: list[str]) -> polars.DataFrame:

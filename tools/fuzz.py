@@ -1,0 +1,433 @@
+"""Read damaged data files and model files, and check that nothing but an answer or a clear error comes back.
+
+    python tools/fuzz.py readers [--cases 6000] [--seed 0] [--case 123]
+    python tools/fuzz.py models  [--cases 5000] [--seed 0] [--case 123]
+
+Every case starts from a valid file and damages it: flipped, deleted, repeated and inserted bytes, odd numbers and
+words, other types; model files also with a right checksum. It passes if the result is finite, or if a SwaprankError is
+raised. Another exception, a crash, more than a minute, or more than 8 GB of memory is a failure. The same seed gives
+the same cases; `--case` repeats one of them in this process and keeps its file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import json
+import lzma
+import re
+import resource
+import selectors
+import struct
+import subprocess
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+import swaprank as sr
+from swaprank.experiments.model_summary import summarize_model
+from swaprank.model_files.container import MAGIC
+from swaprank.reading.read import read_judged
+
+Rng = np.random.Generator
+
+SECONDS = 60
+MEMORY = 8 << 30
+HEAD = len(MAGIC) + 20
+ODD_NUMBERS = (
+    b"1e400 -1e308 1.7976931348623157e308 3.5e38 nan -inf 1e-400 0x1p3 1_0 00 - + . 1e 1e+ .5. -0 1e99999".split()
+)
+ODD_TEXTS = [
+    *ODD_NUMBERS, b"9" * 400, b"0." + b"3" * 3000, b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\xc3", "äß".encode(),
+    b"\xe2\x80\xa8", b"\xd9\xa3", b"\r", b"\r\n", b"\n\n", b"\t", b"\x0b", b"\x0c", b"\x1a", b'"', b'""', b'"a\nb"',
+    b"'", b",", b";", b":", b"#", b"#docid = ", b"qid:", b"qid:1 qid:2", b" 1:", b" 0:", b" 99999:1", b" 10000000:1",
+    b" 99999999999999999999:1", b"x" * 5000, b" 1:1" * 3000, b"NULL", b"NaN", b"None", b"true", b"\x1f\x8b", b"PAR1",
+    b"Q0", b"[" * 100_000,
+]  # fmt: skip
+ODD_VALUES: list[Any] = [
+    None, True, False, 0, -1, 1, 2, 10**400, -(10**30), 2**31, 2**63, 0.5, -0.0, 1e308, -1e308, 1e-320, "", "many",
+    {"$float": "nan"}, {"$float": "inf"}, {"$float": "x"}, "nan", "ndcg@10", "map(rel=2)", "lambda", "forest", "linear",
+    "net", "ensemble", "a (own)", "\ud800", "x" * 5000, [], [[]], [1, 2], ["a"], [None], {}, {"a": 1}, "tanh", "rbf",
+]  # fmt: skip
+ODD_ENTRIES = [
+    np.nan,
+    np.inf,
+    -np.inf,
+    1e308,
+    -1e308,
+    1e300,
+    3.4e38,
+    1e-320,
+    0,
+    -1,
+    1,
+    2,
+    127,
+    2**31 - 1,
+    -(2**31),
+    2**62,
+]
+
+
+def pick(rng: Rng, options: Any) -> Any:
+    return options[int(rng.integers(len(options)))]
+
+
+def damaged(content: bytes, rng: Rng) -> bytes:
+    """Some bytes are changed, removed, repeated or inserted."""
+    data = bytearray(content)
+    for _ in range(min(int(rng.geometric(0.6)), 4)):
+        at, length = int(rng.integers(len(data) + 1)), int(rng.geometric(0.05))
+        kind = rng.integers(12)
+        if kind == 0 and data:
+            data[min(at, len(data) - 1)] ^= 1 << int(rng.integers(8))
+        elif kind == 1:
+            del data[at : at + length]
+        elif kind == 2:
+            data[at:at] = data[at : at + length] * int(rng.integers(1, 20))
+        elif kind == 3:
+            data[at:at] = rng.bytes(length)
+        elif kind == 4:
+            del data[at:]
+        elif kind == 5:
+            words = bytes(data).split(b" ")
+            words[int(rng.integers(len(words)))] = pick(rng, ODD_TEXTS)
+            data = bytearray(b" ".join(words))
+        elif kind == 6:
+            lines = bytes(data).split(b"\n")
+            lines.insert(int(rng.integers(len(lines))), pick(rng, lines))
+            data = bytearray(b"\n".join(lines))
+        elif kind <= 8:
+            data[at:at] = pick(rng, ODD_TEXTS)
+        else:
+            numbers = list(re.finditer(rb"[0-9.]+", data)) or list(re.finditer(b"", data))[:1]
+            first, last = pick(rng, numbers).span()
+            data[first:last] = pick(rng, [*ODD_NUMBERS, b"%d" % rng.integers(10**6), b"%.17g" % rng.normal()])
+    return bytes(data)
+
+
+def letor(rng: Rng, with_qid: bool = True) -> bytes:
+    lines = []
+    for row in range(int(rng.integers(1, 40))):
+        qid = f" qid:{row // 5}" if with_qid else ""
+        columns = range(1, 8) if rng.random() < 0.8 else sorted(set(rng.integers(0, 30, 5).tolist()))
+        values = " ".join(f"{column}:{value:.6g}" for column, value in zip(columns, rng.normal(size=7), strict=False))
+        comment = f" #docid = d{row}" if rng.random() < 0.5 else ""
+        lines.append(f"{rng.integers(5)}{qid} {values}{comment}\n")
+    return "".join(lines).encode()
+
+
+def table(rng: Rng, separator: str) -> bytes:
+    rows = [["label", "qid", "a", "b", "docid"]]
+    rows += [[str(row % 3), f"q{row // 4}", f"{rng.normal():.5g}", str(row), f'"d{row}"'] for row in range(30)]
+    return "".join(separator.join(row) + "\n" for row in rows).encode()
+
+
+def parquet(rng: Rng) -> bytes:
+    import io
+
+    import polars
+
+    columns = {"label": [0, 1, 2, 1], "qid": ["a", "a", "b", "b"], "x": rng.normal(size=4), "y": [1, None, 3, 4]}
+    stream = io.BytesIO()
+    polars.DataFrame(columns).write_parquet(stream)
+    return stream.getvalue()
+
+
+def trec(rng: Rng, form: str) -> bytes:
+    return "".join(form.format(row // 5, row, row % 3, rng.normal()) for row in range(30)).encode()
+
+
+FORMATS: dict[str, tuple[Callable[[Rng], bytes], Callable[[Path], Any]]] = {
+    "data.txt": (letor, sr.read),
+    "data.svm": (lambda rng: letor(rng, with_qid=False), sr.read),
+    "judged.txt": (letor, read_judged),
+    "data.csv": (lambda rng: table(rng, ","), sr.read),
+    "data.tsv": (lambda rng: table(rng, "\t"), lambda file: sr.read(file, docid="docid")),
+    "data.parquet": (parquet, sr.read),
+    "judged.qrels": (lambda rng: trec(rng, "{} 0 d{} {}\n"), sr.read_qrels),
+    "bm25.run": (lambda rng: trec(rng, "{} Q0 d{} {} {} tag\n"), sr.read_run),
+    "scores.txt": (lambda rng: trec(rng, "{3}\n"), sr.read_scores),
+    "a.run": (lambda rng: trec(rng, "{} Q0 d{} {} {} tag\n"), sr.read_scores),
+}
+
+
+def packed(content: bytes, ending: str) -> bytes:
+    if ending == ".gz":
+        return gzip.compress(content)
+    if ending == ".xz":
+        return lzma.compress(content)
+    import zstandard
+
+    return zstandard.ZstdCompressor(write_checksum=True).compress(content)
+
+
+def reader_case(rng: Rng, folder: Path) -> str:
+    """Write a damaged file and read it; returns what came back."""
+    name = pick(rng, list(FORMATS))
+    write, read = FORMATS[name]
+    content = write(rng)
+    ending = pick(rng, ["", "", ".gz", ".xz", ".zst"]) if name != "data.parquet" else ""
+    if not ending:
+        content = damaged(content, rng)
+    elif rng.random() < 0.6:
+        content = packed(damaged(content, rng), ending)
+    else:
+        content = damaged(packed(content, ending), rng)
+    file = folder / f"{name}{ending}"
+    file.write_bytes(content)
+    sizes = folder / f"{name}.{pick(rng, ['query', 'group'])}"
+    if name == "data.svm":
+        sizes.write_bytes(
+            damaged(b"5\n" * (content.count(b"\n") // 5), rng) if rng.random() < 0.5 else b"1\n" * content.count(b"\n")
+        )
+    try:
+        check_data(read(file))
+    except sr.SwaprankError:
+        return "refused"
+    finally:
+        sizes.unlink(missing_ok=True)
+    return "read"
+
+
+def check_data(data: Any) -> None:
+    if isinstance(data, sr.Dataset):
+        assert not np.isinf(data.features).any()
+        assert np.isfinite(data.labels).all()
+        assert len(data.labels) == len(data.features) == data.indptr[-1]
+    elif isinstance(data, sr.Qrels):
+        assert len(data.label) == len(data.docid)
+    elif isinstance(data, sr.Run):
+        assert np.isfinite(data.score).all()
+    else:
+        assert data.dtype == np.float64
+
+
+def make_models(folder: Path) -> None:
+    """One small model of every kind."""
+    train, vali = sr.datasets.random_net((25, 15), n_features=5, n_documents=8, random_state=0)
+    trees = sr.LambdaMART(n_trees=4, n_leaves=5, min_docs_in_leaf=3).fit(train, valid=vali)
+    linear = sr.LinearRegressionRanker().fit(train)
+    net = sr.RankNet(hidden=(4,), n_epochs=2).fit(train)
+    rankers = {
+        "lambdamart": trees,
+        "mart": sr.MART(n_trees=3, n_leaves=4, min_docs_in_leaf=3).fit(train),
+        "linear": linear,
+        "ranknet": net,
+        "lambdarank": sr.LambdaRank(hidden=(), n_epochs=2, activation="relu").fit(train, valid=vali),
+        "smoothrank": sr.SmoothRank(max_iterations=3).fit(train),
+        "kernel": sr.SmoothRank(features="kernel_pca", n_landmarks=12, max_iterations=3).fit(train),
+        "smooth_net": sr.SmoothRank(hidden=(3,), max_iterations=3).fit(train),
+        "combination": sr.combine(trees, linear, vali),
+        "stacked": sr.stack([trees, linear, net], vali, n_epochs=2),
+        "nested": sr.combine(sr.combine(trees, net, vali), linear, vali),
+    }
+    for name, ranker in rankers.items():
+        ranker.save(folder / f"{name}.swaprank")
+
+
+def model_case(rng: Rng, folder: Path) -> str:
+    """Write a damaged model file, load it, and use the model; returns what came back."""
+    valid = pick(rng, sorted((folder / "models").iterdir())).read_bytes()
+    kind = rng.random()
+    if kind < 0.15:
+        content = damaged(valid, rng)
+    elif kind < 0.35:
+        body = damaged(valid[HEAD:-32], rng)
+        content = sealed(body, min(struct.unpack_from("<Q", valid, HEAD - 8)[0], len(body)))
+    else:
+        content = rewritten(valid, rng)
+    file = folder / "model.swaprank"
+    file.write_bytes(content)
+    try:
+        ranker = sr.load(file)
+    except sr.SwaprankError:
+        return "refused"
+    use(ranker, folder / "again.swaprank")
+    return "loaded"
+
+
+def sealed(body: bytes, header_bytes: int, version: int = 2) -> bytes:
+    """A file with the right sizes and checksum, whatever its content."""
+    content = MAGIC + struct.pack("<IQQ", version, HEAD + len(body) + 32, header_bytes) + body
+    return content + hashlib.sha256(content).digest()
+
+
+def rewritten(valid: bytes, rng: Rng) -> bytes:
+    """Some values of the header or entries of the arrays are replaced."""
+    header_bytes = struct.unpack_from("<Q", valid, HEAD - 8)[0]
+    header = json.loads(valid[HEAD : HEAD + header_bytes])
+    data = bytearray(valid[HEAD + header_bytes : -32])
+    for _ in range(int(rng.integers(1, 3))):
+        if rng.random() < 0.5:
+            replace_value(header, rng)
+        elif data:
+            replace_entry(header, data, rng)
+    text = json.dumps(header).encode()
+    text += b" " * (-(HEAD + len(text)) % 8)
+    return sealed(text + bytes(data), len(text), int(pick(rng, [2] * 20 + [0, 1, 3])))
+
+
+def replace_value(header: Any, rng: Rng) -> None:
+    """Walk down from the header to a random value, and change or remove it."""
+    at = header
+    while True:
+        keys = list(at) if isinstance(at, dict) else list(range(len(at)))
+        key = pick(rng, keys) if at is not header else pick(rng, ["meta"] * 8 + ["arrays", "kind"])
+        if key not in keys:
+            return
+        inner = at[key]
+        if isinstance(inner, dict | list) and inner and rng.random() < 0.9:
+            at = inner
+            continue
+        change = rng.random()
+        if change < 0.1:
+            del at[key]
+        elif change < 0.2 and isinstance(at, dict):
+            at["extra"] = inner
+        elif change < 0.25:
+            for _ in range(int(pick(rng, [1, 5, 300]))):
+                inner = [inner]
+            at[key] = inner
+        else:
+            at[key] = pick(rng, ODD_VALUES)
+        return
+
+
+def replace_entry(header: Any, data: bytearray, rng: Rng) -> None:
+    """Change an entry of an array, in its own type."""
+    start, found = 0, []
+    for array in header["arrays"] if isinstance(header.get("arrays"), list) else []:
+        try:
+            dtype = np.dtype(array["dtype"])
+            size = int(np.prod(array["shape"])) * dtype.itemsize
+        except (TypeError, KeyError, ValueError, OverflowError):
+            return
+        if 0 < size <= len(data) - start:
+            found.append((start, size, dtype))
+        start += size + -size % 8
+    if not found:
+        return
+    start, size, dtype = pick(rng, found)
+    at = start + int(rng.integers(size // dtype.itemsize)) * dtype.itemsize
+    with np.errstate(all="ignore"):
+        entry = np.array([pick(rng, ODD_ENTRIES)]).astype(dtype).tobytes()
+    data[at : at + dtype.itemsize] = entry
+
+
+def use(ranker: sr.Ranker, file: Path) -> None:
+    """Everything that is done with a loaded model; a SwaprankError is an answer."""
+    n_features = ranker.n_features_in_
+    assert n_features < 10**6
+    X = np.random.default_rng(0).normal(size=(6, n_features)).astype(np.float32)
+    X[1], X[2], X[3, ::2] = np.float32(3.4e38), np.float32(-3.4e38), np.nan
+    verbs: list[Callable[[], Any]] = [
+        lambda: ranker.predict(X),
+        lambda: ranker.predict(X[:1]),
+        lambda: ranker.predict_stage(X, 1),
+        lambda: ranker.contributions(X),
+        lambda: ranker.model_.importances().values,  # type: ignore[union-attr]
+        lambda: np.zeros(len(repr(ranker)) + len(ranker.size_) + len(summarize_model(ranker).to_text())),
+        lambda: np.zeros(len(summarize_model(ranker).to_json())),
+        lambda: np.zeros(len(str(ranker.training_metric()))),
+    ]
+    for verb in verbs[:4] + ([verbs[4]] if ranker.model_.importances() is not None else []) + verbs[5:]:
+        try:
+            assert np.isfinite(verb()).all(), "not finite"
+        except sr.SwaprankError:
+            continue
+    ranker.save(file)
+    again = sr.load(file)
+    try:
+        expected = ranker.predict(X)
+    except sr.SwaprankError:
+        return
+    assert np.array_equal(again.predict(X), expected), "another model after saving"
+
+
+CASES: dict[str, Callable[[Rng, Path], str]] = {"readers": reader_case, "models": model_case}
+
+
+def run_case(kind: str, seed: int, case: int, folder: Path) -> str:
+    """What came back, or the failure."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return CASES[kind](np.random.default_rng((seed, case)), folder)
+    except Exception as error:
+        return f"FAILED: {type(error).__name__}: {str(error)[:300]}"
+
+
+def prepare(kind: str, folder: Path) -> None:
+    if kind == "models":
+        (folder / "models").mkdir()
+        make_models(folder / "models")
+
+
+def work(kind: str, seed: int, first: int, last: int, folder: Path) -> None:
+    """Run cases and print each result, in a process that may crash."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    for case in range(first, last):
+        print(run_case(kind, seed, case, folder).replace("\n", " "), flush=True)
+
+
+def fuzz(kind: str, seed: int, n_cases: int, folder: Path) -> Counter[str]:
+    """Run all cases in processes that are started again after a crash or when one hangs; print the failures."""
+    counts: Counter[str] = Counter()
+    case = 0
+    while case < n_cases:
+        command = [sys.executable, __file__, kind, "--seed", str(seed), "--work", str(case), str(n_cases), str(folder)]
+        with (
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as worker,
+            selectors.DefaultSelector() as waiting,
+        ):
+            assert worker.stdout is not None
+            waiting.register(worker.stdout, selectors.EVENT_READ)
+            while case < n_cases:
+                line = worker.stdout.readline().strip() if waiting.select(SECONDS) else "FAILED: it hangs"
+                if not line:
+                    line = f"FAILED: the process ended with {worker.wait()}"
+                if line.startswith("FAILED"):
+                    print(f"case {case}: {line}", flush=True)
+                counts[line.partition(":")[0]] += 1
+                case += 1
+                if "hangs" in line or "the process ended" in line:
+                    worker.kill()
+                    break
+    return counts
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=list(CASES))
+    parser.add_argument("--cases", type=int, help="default: 6000 of readers, 5000 of models")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--case", type=int, help="run only this case, here")
+    parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.work:
+        work(options.kind, options.seed, int(options.work[0]), int(options.work[1]), Path(options.work[2]))
+    elif options.case is not None:
+        folder = Path("fuzz_case")
+        folder.mkdir()
+        prepare(options.kind, folder)
+        CASES[options.kind](np.random.default_rng((options.seed, options.case)), folder)
+        print(f"passed; its file is in {folder}")
+    else:
+        with TemporaryDirectory() as temporary:
+            prepare(options.kind, Path(temporary))
+            n_cases = options.cases or {"readers": 6000, "models": 5000}[options.kind]
+            counts = fuzz(options.kind, options.seed, n_cases, Path(temporary))
+        print(f"{options.kind}, seed {options.seed}: {n_cases} tried, {counts['FAILED']} failed; {dict(counts)}")
+        sys.exit(counts["FAILED"] > 0)
+
+
+if __name__ == "__main__":
+    main()
