@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from swaprank.rankers.peer_names import PARAMETERS
+from swaprank.peer_names import PARAMETERS
 
 import swaprank as sr
 from swaprank.cli.command_line_words import _PHRASES, for_command_line
