@@ -52,6 +52,10 @@ def kill(*anything):
     os.kill(os.getpid(), signal.SIGINT)
 class Dying:
     __del__ = kill
+def CreatingAClass():
+    class Named:
+        __set_name__ = kill
+    type("Made", (), {{"name": Named()}})
 class Finder:
     def find_spec(self, name, path=None, target=None):
         if name == {module!r}:
@@ -171,7 +175,15 @@ Ranker.save = save
 
 @POSIX
 @pytest.mark.parametrize(
-    ("module", "act"), [("swaprank.cli", "kill"), ("typer", "Dying"), ("numba", "kill"), ("numba", "Dying")]
+    ("module", "act"),
+    [
+        ("swaprank.cli", "kill"),
+        ("typer", "Dying"),
+        ("numba", "kill"),
+        ("numba", "Dying"),
+        ("typer", "CreatingAClass"),
+        ("numba", "CreatingAClass"),
+    ],
 )
 def test_an_interrupt_while_importing_prints_no_traceback(folder: Path, module: str, act: str) -> None:
     """Also where Python can't raise it, as in a finalizer."""

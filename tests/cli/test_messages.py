@@ -171,6 +171,9 @@ def test_every_parameter_gets_a_suggestion_also_by_the_names_of_others() -> None
             expected = own.get(parameter.name, f"--set {parameter.name}=3")
             if option not in options:
                 assert expected in suggested(option, ["--ranker", kind, option, "3"], options), (kind, parameter)
+    known = {parameter.name for kind in trainable_rankers() for parameter in list_parameters(kind)}
     for theirs, ours in PARAMETERS.items():
-        said = suggested(f"--{theirs.replace('_', '-')}", [], options)
-        assert ours.split(" or ")[0] in said.replace("--seed", "random_state").replace("--threads", "n_threads"), theirs
+        if ours.split(" or ")[0] in known:  # others are arguments of fit
+            said = suggested(f"--{theirs.replace('_', '-')}", [], options)
+            said = said.replace("--seed", "random_state").replace("--threads", "n_threads")
+            assert ours.split(" or ")[0] in said, theirs

@@ -98,6 +98,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _fail_internally(error: BaseException) -> None:
+    if isinstance(error.__cause__, KeyboardInterrupt):
+        # Python makes a RuntimeError of it while a class is created.
+        _fail("interrupted", INTERRUPTED)
     if os.environ.get("SWAPRANK_DEBUG"):
         traceback.print_exception(error)
     reason = f"{type(error).__name__}: {error}".rstrip(": .")

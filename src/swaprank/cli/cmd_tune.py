@@ -62,15 +62,19 @@ def tune(
     chosen = ranker or "lambdamart"
     run = TrainingRun(data, output, valid, ranker=chosen, metric=metric, seed=seed, threads=threads, columns=columns)
     with training_bar() as callbacks:
-        tuning = run_tuning(
-            run,
-            settings or [],
-            ranges or [],
-            n_trials=trials,
-            timeout=timeout,
-            callbacks=callbacks,
-            log=print_note,
-        )
+        try:
+            tuning = run_tuning(
+                run,
+                settings or [],
+                ranges or [],
+                n_trials=trials,
+                timeout=timeout,
+                callbacks=callbacks,
+                log=print_note,
+            )
+        except KeyboardInterrupt:
+            print_note("finished trials are saved: run the same command again to resume.")
+            raise
     if json:
         print_result(tuning.to_json())
     else:
