@@ -6,7 +6,6 @@ import errno
 import gzip
 import multiprocessing
 import os
-import resource
 import signal
 import stat
 import subprocess
@@ -18,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from swaprank.errors import DataError
-from swaprank.files import replacing, writable_target, written_directly
+from swaprank.files import existing_file, replacing, writable_target, written_directly
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX files")
 is_root = hasattr(os, "geteuid") and os.geteuid() == 0
@@ -156,8 +155,9 @@ def test_everything_else_is_refused(tmp_path: Path) -> None:
                 write(path)
     with pytest.raises(DataError, match="null byte"):
         writable_target("a\0b")
-    with pytest.raises(DataError, match="File name too long"):
-        writable_target(tmp_path / ("x" * 256))
+    for check in (writable_target, existing_file):
+        with pytest.raises(DataError, match="File name too long"):
+            check(tmp_path / ("x" * 256))
 
 
 def test_names_of_255_bytes(tmp_path: Path) -> None:
@@ -185,6 +185,8 @@ def test_no_permission(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["scores", "scores.gz", "scores.xz", "scores.zst"])
 def test_a_full_disk_leaves_the_old_file(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A limit on the size of files stands for the disk; nothing new may be left."""
+    import resource
+
     file = tmp_path / name
     file.write_bytes(b"old")
     noise = os.urandom(200_000)

@@ -17,7 +17,6 @@ import hashlib
 import json
 import lzma
 import re
-import resource
 import selectors
 import struct
 import subprocess
@@ -373,6 +372,8 @@ def prepare(kind: str, folder: Path) -> None:
 
 def work(kind: str, seed: int, first: int, last: int, folder: Path) -> None:
     """Run cases and print each result, in a process that may crash."""
+    import resource
+
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     for case in range(first, last):
         print(run_case(kind, seed, case, folder).replace("\n", " "), flush=True)

@@ -20,12 +20,18 @@ _MOST_LINKS = 40
 
 
 def existing_file(path: str | os.PathLike[str]) -> Path:
-    """The path; raises DataError if it is not a file."""
+    """The path; raises DataError if it is not a file that can be read."""
     file = Path(path)
-    if file.is_dir():
+    try:
+        is_folder, exists = file.is_dir(), file.exists()
+    except OSError as error:
+        raise DataError(f"{file} cannot be read: {error.strerror}.") from None
+    if is_folder:
         raise DataError(f"{file} is a folder: name one file in it.")
-    if not file.exists():
+    if not exists:
         raise DataError(f"there is no file {file}: check the path (the current folder is {Path.cwd()}).")
+    if not os.access(file, os.R_OK):
+        raise DataError(f"{file} cannot be read: there is no permission.")
     return file
 
 

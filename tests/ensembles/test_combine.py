@@ -282,7 +282,7 @@ def test_damaged_files_are_refused(
         (meta, {**arrays, "0/left": arrays["0/left"] + 1000}, "neither a later node"),
         (
             meta,
-            {**arrays, "2/weights": np.array([1.0]), "2/missing": np.zeros(1)},
+            {**arrays, "2/weights": np.array([1.0]), "2/missing": np.zeros(1, np.float32)},
             "its top model takes 1",
         ),
     ]

@@ -235,3 +235,26 @@ def test_pipes(tmp_path: Path, name: str) -> None:
     data = read(pipe)
     writer.join()
     assert data.features.tolist() == [[0, 1], [2, 0]]
+
+
+def test_a_panic_of_polars_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some damaged Parquet files make Polars panic, which is not an Exception."""
+    polars = pytest.importorskip("polars")
+
+    class PanicException(BaseException):
+        pass
+
+    def panic(source: bytes) -> None:
+        raise PanicException("assertion failed")
+
+    def interrupt(source: bytes) -> None:
+        raise KeyboardInterrupt
+
+    path = tmp_path / "data.parquet"
+    path.write_bytes(b"PAR1")
+    monkeypatch.setattr(polars, "read_parquet", panic)
+    with pytest.raises(DataError, match="cannot be read: it is damaged"):
+        read(path)
+    monkeypatch.setattr(polars, "read_parquet", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        read(path)

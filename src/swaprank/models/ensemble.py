@@ -111,11 +111,11 @@ class Ensemble(Model):
         if top.n_features != len(members):
             raise ModelFileError(f"its ensemble has {len(members)} members, but its top model takes {top.n_features}.")
         for name in ScoreScale._fields:
-            values = arrays.get(name)
-            if values is None or values.shape != (len(members),) or values.dtype != np.float64:
-                raise ModelFileError(f"its ensemble needs {len(members)} values of {name} in double precision.")
-            if not np.isfinite(values).all():
-                raise ModelFileError(f"its ensemble needs {len(members)} finite values of {name}, one per member.")
+            values = arrays.get(name, np.zeros(0))
+            if values.shape != (len(members),) or values.dtype != np.float64 or not np.isfinite(values).all():
+                raise ModelFileError(
+                    f"its ensemble needs {len(members)} finite values of {name} in double precision, one per member."
+                )
         if (arrays["spread"] <= 0).any():
             raise ModelFileError("the spread of its ensemble's scores must be above 0.")
         scale = ScoreScale(*(np.array(arrays[name], dtype=np.float64) for name in ScoreScale._fields))
