@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from swaprank.peer_names import PARAMETERS
 
 import swaprank as sr
 from swaprank.cli.command_line_words import _PHRASES, for_command_line
 from swaprank.cli.unknown_options import suggested
 from swaprank.experiments.ranker_parameters import list_parameters, trainable_rankers
+from swaprank.peer_names import PARAMETERS
 from tests.command_line import here, swaprank
 
 SOURCE = Path(sr.__path__[0])

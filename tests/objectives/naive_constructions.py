@@ -9,7 +9,7 @@ from swaprank.arrays import Floats
 from tests.metrics.naive import swap_gains
 from tests.objectives.naive_lambdas import VALUES
 
-BINARY = ("map", "mrr", "p@2", "bpref", "rbp", "success@2")
+BINARY = ("map", "mrr", "p@2", "bpref", "rprec", "rbp", "success@2")
 """Metrics for which a document is relevant or not."""
 
 
