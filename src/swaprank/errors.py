@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class SwaprankError(Exception):
@@ -79,6 +80,26 @@ class ModelFileError(SwaprankError, ValueError):
     ...     print(str(error).rpartition("/")[2])
     model.swaprank: this is not a swaprank model.
     """
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended `fit` or `tune`; `result` is what was finished by then: the fitted ranker, or the `Tuning`.
+
+    >>> import swaprank as sr
+    >>> (train,) = sr.datasets.random_net((20,), n_features=3, random_state=0)
+    >>> def press_ctrl_c(progress):
+    ...     if progress.round == 5:
+    ...         raise KeyboardInterrupt
+    >>> try:
+    ...     ranker = sr.LambdaMART(n_trees=1000).fit(train, callbacks=[press_ctrl_c])
+    ... except sr.Interrupted as stopped:
+    ...     print(stopped.result.size_)
+    5 trees
+    """
+
+    def __init__(self, result: Any) -> None:
+        super().__init__("the best result so far was kept")
+        self.result = result
 
 
 class PrecisionWarning(UserWarning):

@@ -87,7 +87,9 @@ class TestWithOptuna:
             return [interrupt]
 
         storage = tmp_path / "trials"
-        tuning = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=9, storage=storage, callbacks=begin)
+        with pytest.raises(sr.Interrupted) as caught:
+            sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=9, storage=storage, callbacks=begin)
+        tuning = caught.value.result
         assert tuning.interrupted
         assert len(tuning.trials) == 3
         assert tuning.ranker.score(VALI) == tuning.best.value

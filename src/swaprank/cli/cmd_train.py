@@ -51,8 +51,9 @@ def train(
     Pass this file to --config to repeat the run.
     """
     from swaprank.cli.progress_bars import training_bar
+    from swaprank.errors import Interrupted
     from swaprank.experiments.training_config import differing_versions, read_training_config, recorded_digest
-    from swaprank.experiments.training_run import TrainingInterrupted, run_training
+    from swaprank.experiments.training_run import run_training
 
     if config is None:
         _require("TRAIN, the training data", data)
@@ -72,7 +73,7 @@ def train(
     try:
         with training_bar() as callbacks:
             trained = run_training(run, callbacks(""), print_detail)
-    except TrainingInterrupted as stopped:
+    except Interrupted as stopped:
         trained, interrupted = stopped.result, True
     if json:
         print_result(trained.to_json())

@@ -11,7 +11,7 @@ from swaprank.cli.output import Verbosity, print_detail, verbosity
 from swaprank.rendering.bars import UpdateBar, line_bar, terminal_bar
 
 if TYPE_CHECKING:
-    from swaprank.rankers.rounds import Callback, Progress
+    from swaprank.rankers.rounds import Callback
 
 
 @contextmanager
@@ -29,15 +29,10 @@ def progress_bar(unit: str = "step") -> Iterator[UpdateBar]:
 @contextmanager
 def training_bar() -> Iterator[Callable[[str], list[Callback]]]:
     """Show the progress of trainings; yields a function that takes a title and returns callbacks for `fit`."""
+    from swaprank.rankers.shown_progress import show_rounds
+
     with progress_bar("round") as update:
-
-        def callbacks(title: str) -> list[Callback]:
-            def show(progress: Progress) -> None:
-                update(progress.round, progress.n_rounds, title, progress.measured_text())
-
-            return [show]
-
-        yield callbacks
+        yield lambda title: [show_rounds(update, title)]
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback
+from swaprank.rankers.shown_progress import shown_trainings
 from swaprank.reading.read import read
 from swaprank.registry import ranker_class
 
@@ -45,6 +46,7 @@ def cross_validate(
     columns: Mapping[str, Any] | None = None,
     callbacks: Callable[[str], Sequence[Callback]] = lambda title: (),
     log: Log = lambda message: None,
+    verbose: bool | int = False,
 ) -> CrossValidation:
     """Train and test rankers on every fold, and compare them over all test queries.
 
@@ -69,6 +71,7 @@ def cross_validate(
         callbacks: Called with a title, such as "Fold1  lambdamart", before each ranker is trained; returns the
             callbacks for `fit`.
         log: Called with one line of text after every training.
+        verbose: Show the progress of every training, as `fit` does.
 
     >>> import swaprank as sr
     >>> (data,) = sr.datasets.random_net((60,), n_features=5, n_documents=10, levels=3, random_state=0)
@@ -94,16 +97,18 @@ def cross_validate(
     folds = _folds(data, n_folds, random_state, columns or {})
     folder = None if output is None else _output_folder(output, named)
     results: dict[str, list[FoldResult]] = {name: [] for name in named}
-    for fold in folds:
-        parts = fold.load()
-        for name, ranker in named.items():
-            title = f"{fold.name}  {name}"
-            checkpoint = _checkpoint(folder, fold.name, name, ranker, grids[name], metrics[0], parts)
-            found = grid_search(ranker, metrics[0], parts, checkpoint, callbacks(title), partial(_log, title, log))
-            evaluation = evaluate(parts.test, found.ranker.predict(parts.test), metrics, convention=convention)
-            results[name].append(
-                FoldResult(fold.name, evaluation, found.best.parameters, found.best.value, found.trials)
-            )
+    with shown_trainings(verbose) as shown:
+        for fold in folds:
+            parts = fold.load()
+            for name, ranker in named.items():
+                title = f"{fold.name}  {name}"
+                checkpoint = _checkpoint(folder, fold.name, name, ranker, grids[name], metrics[0], parts)
+                watching = [*shown(title), *callbacks(title)]
+                found = grid_search(ranker, metrics[0], parts, checkpoint, watching, partial(_log, title, log))
+                evaluation = evaluate(parts.test, found.ranker.predict(parts.test), metrics, convention=convention)
+                results[name].append(
+                    FoldResult(fold.name, evaluation, found.best.parameters, found.best.value, found.trials)
+                )
     result = CrossValidation.from_folds(results, against, n_resamples, random_state)
     if folder is not None:
         _write_results(folder, result)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, final
 
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError, ParameterError
+from swaprank.errors import DataError, Interrupted, ParameterError
 from swaprank.experiments.config_files import toml_text
 from swaprank.experiments.fingerprints import data_fingerprint, versions
 from swaprank.experiments.log import Log
@@ -126,20 +126,12 @@ class TrainingResult(NamedTuple):
         return "\n".join(lines)
 
 
-class TrainingInterrupted(KeyboardInterrupt):
-    """Ctrl-C, after which the best model so far was saved."""
-
-    def __init__(self, result: TrainingResult) -> None:
-        super().__init__()
-        self.result = result
-
-
 def run_training(
     run: TrainingRun, callbacks: Sequence[Callback] = (), log: Log = lambda message: None
 ) -> TrainingResult:
     """Read the data, train, and save the model with its training record.
 
-    Ctrl-C after the first round saves the best model so far and raises TrainingInterrupted.
+    Ctrl-C after the first round saves the best model so far and raises Interrupted.
 
     >>> import tempfile, swaprank as sr
     >>> from pathlib import Path
@@ -172,9 +164,7 @@ def run_training(
     interrupted = False
     try:
         ranker.fit(train, valid=valid, base=base, callbacks=callbacks)
-    except KeyboardInterrupt:
-        if not getattr(ranker, "interrupted_", False):
-            raise
+    except Interrupted:
         interrupted = True
     result = None
     try:
@@ -187,7 +177,7 @@ def run_training(
             raise
         interrupted = True
     if interrupted:
-        raise TrainingInterrupted(result)
+        raise Interrupted(result)
     return result
 
 

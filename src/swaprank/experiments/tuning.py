@@ -10,7 +10,7 @@ from typing import Any, final
 from sklearn.base import clone
 
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError
+from swaprank.errors import DataError, Interrupted
 from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.log import Log
 from swaprank.experiments.optuna_study import check_optuna, finished_trials, open_study, optimize, suggest_value
@@ -21,6 +21,7 @@ from swaprank.experiments.tuning_result import Tuning
 from swaprank.metrics.metric import Metric
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback, Progress
+from swaprank.rankers.shown_progress import shown_trainings
 from swaprank.registry import ranker_class
 
 _MAX_REPORTS = 100
@@ -39,13 +40,14 @@ def tune(
     random_state: int = 0,
     callbacks: Callable[[str], Sequence[Callback]] = lambda title: (),
     log: Log = lambda message: None,
+    verbose: bool | int = False,
 ) -> Tuning:
     """Search for the parameters of a ranker that are best on a validation set.
 
     The first trial uses the ranker's own parameters; Optuna's TPE sampler chooses the next ones. A trial is given up
     (pruned) when it is worse than the median of the earlier trials at the same round. Ctrl-C stops the search and
-    returns the best ranker so far; if that is of an earlier call, KeyboardInterrupt is raised. Requires Optuna:
-    pip install 'swaprank[tune]'.
+    raises Interrupted, whose result has the best ranker so far; KeyboardInterrupt, if that is of an earlier call.
+    Requires Optuna: pip install 'swaprank[tune]'.
 
     Args:
         train: Training data.
@@ -60,6 +62,7 @@ def tune(
         random_state: Seed of the sampler. The ranker has its own.
         callbacks: Called with a title, such as "trial 3", before each training; returns the callbacks for `fit`.
         log: Called with one line of text after every trial.
+        verbose: Show the progress of every trial, as `fit` does.
 
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_net((40, 30), n_features=5, n_documents=10, random_state=0)
@@ -73,8 +76,13 @@ def tune(
     learner = _learner(ranker)
     tuned = _ranges(learner, ranges)
     study = open_study(storage, learner, tuned, train, valid, random_state)
-    runner = _TrialRunner(learner, learner.training_metric(), tuned, train, valid, callbacks, log)
-    interrupted = optimize(study, runner, n_trials, timeout)
+    with shown_trainings(verbose) as shown:
+
+        def all_callbacks(title: str) -> list[Callback]:
+            return [*shown(title), *callbacks(title)]
+
+        runner = _TrialRunner(learner, learner.training_metric(), tuned, train, valid, all_callbacks, log)
+        interrupted = optimize(study, runner, n_trials, timeout)
     trials = finished_trials(study, tuned)
     completed = [trial for trial in trials if trial.value is not None]
     if not completed:
@@ -87,7 +95,10 @@ def tune(
         log(f"trial {best.number} of an earlier run is still the best: training it again gives the same model")
         fitted = clone(learner).set_params(**best.parameters)
         fitted.fit(train, valid=valid, callbacks=callbacks(f"trial {best.number}"))
-    return Tuning(fitted, str(runner.metric), best, trials, interrupted)
+    tuning = Tuning(fitted, str(runner.metric), best, trials, interrupted)
+    if interrupted:
+        raise Interrupted(tuning)
+    return tuning
 
 
 def _learner(ranker: str | Ranker) -> Ranker:

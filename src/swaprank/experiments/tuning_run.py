@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from swaprank.errors import DataError, ParameterError
+from swaprank.errors import DataError, Interrupted, ParameterError
 from swaprank.experiments.fingerprints import data_fingerprint
 from swaprank.experiments.log import Log
 from swaprank.experiments.optuna_study import check_optuna
@@ -54,18 +54,21 @@ def run_tuning(
     learner, tuned = _learner_and_ranges(run, settings, ranges)
     train = read(run.train, **run.columns)
     valid = read_matching(run.valid, train.feature_names, **run.columns)
-    tuning = tune(
-        train,
-        valid,
-        learner,
-        ranges=tuned,
-        n_trials=n_trials,
-        timeout=timeout,
-        storage=Path(run.output).with_suffix(".trials"),
-        random_state=run.seed or 0,
-        callbacks=callbacks,
-        log=log,
-    )
+    try:
+        tuning = tune(
+            train,
+            valid,
+            learner,
+            ranges=tuned,
+            n_trials=n_trials,
+            timeout=timeout,
+            storage=Path(run.output).with_suffix(".trials"),
+            random_state=run.seed or 0,
+            callbacks=callbacks,
+            log=log,
+        )
+    except Interrupted as stopped:
+        tuning = stopped.result
     data = {"train": data_fingerprint(train), "valid": data_fingerprint(valid)}
     with uninterrupted():
         tuning.ranker.save(run.output)

@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from swaprank.arrays import Features, Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.features import as_features, read_only
-from swaprank.errors import DataError, MetricError, ParameterError
+from swaprank.errors import DataError, Interrupted, MetricError, ParameterError
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import OWN_SUFFIX, Metric, is_own
 from swaprank.metrics.parse import metric as parse_metric
@@ -27,7 +27,7 @@ from swaprank.rankers.given_data import as_dataset, validation_sets
 from swaprank.rankers.parameter_checks import check_parameters
 from swaprank.rankers.rounds import Callback, History
 from swaprank.rankers.saving import save
-from swaprank.rankers.shown_progress import shown_progress
+from swaprank.rankers.shown_progress import shown_trainings
 from swaprank.seeds import RandomState, seed_of
 
 
@@ -130,7 +130,8 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         """Learn from judged documents.
 
         Features are matched by name wherever both sides have names: those of validation sets and of a base ranker may
-        be in another order. Ctrl-C keeps the best model so far, sets `interrupted_`, and raises KeyboardInterrupt.
+        be in another order. Ctrl-C keeps the best model so far, sets `interrupted_`, and raises Interrupted, a
+        KeyboardInterrupt.
 
         Args:
             X: A Dataset, or a feature matrix or table together with y and qid.
@@ -165,11 +166,11 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         chosen = [self.training_metric()] if metrics is None else parse_metrics(metrics)
         if "random_state" in names:
             self.random_state_ = seed_of(self.random_state)
-        with shown_progress(verbose, self.round_name) as shown:
-            self._fit(FitRequest(data, sets, chosen, start, [*shown, *callbacks]))
+        with shown_trainings(verbose, self.round_name) as shown:
+            self._fit(FitRequest(data, sets, chosen, start, [*shown(""), *callbacks]))
         self._set_fitted(data)
         if self.interrupted_:
-            raise KeyboardInterrupt
+            raise Interrupted(self)
         return self
 
     @abstractmethod
