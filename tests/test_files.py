@@ -11,8 +11,10 @@ import stat
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -167,8 +169,28 @@ def test_names_of_255_bytes(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 2
 
 
-@pytest.mark.skipif(is_root, reason="root may write anywhere")
-def test_no_permission(tmp_path: Path) -> None:
+def test_no_permission() -> None:
+    """In a process of its own, which gives up the rights of root."""
+    with TemporaryDirectory() as folder:
+        if is_root:
+            os.chown(folder, 65534, 65534)
+        child = os.fork()
+        if child == 0:
+            try:
+                if is_root:
+                    os.setgroups([])
+                    os.setgid(65534)
+                    os.setuid(65534)
+                _check_permissions(Path(folder))
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0
+
+
+def _check_permissions(tmp_path: Path) -> None:
     protected = tmp_path / "model"
     protected.write_bytes(b"old")
     protected.chmod(0o444)
@@ -180,6 +202,11 @@ def test_no_permission(tmp_path: Path) -> None:
         write(protected)
     tmp_path.chmod(0o700)
     assert protected.read_bytes() == b"old"
+    protected.chmod(0o200)
+    with pytest.raises(DataError, match="model cannot be read: there is no permission"):
+        existing_file(protected)
+    write(protected)
+    assert mode_of(protected) == 0o200
 
 
 @pytest.mark.parametrize("name", ["scores", "scores.gz", "scores.xz", "scores.zst"])

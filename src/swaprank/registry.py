@@ -141,8 +141,8 @@ def _restored(content: ModelContent) -> Ranker:
         name: {metric: [_number("history", value) for value in values] for metric, values in of_set.items()}
         for name, of_set in meta["history"].items()
     }
-    if "random_state" in parameters:
-        ranker.random_state_ = int(meta["parameters"]["random_state"])
+    if hasattr(ranker, "random_state"):
+        ranker.random_state_ = int(meta["parameters"].get("random_state", 0))
     rounds = meta["rounds"]
     for name in ("trained", "kept"):
         check_parameter(f"rounds {name}", rounds[name], Bounds(True, 0, 2**62))

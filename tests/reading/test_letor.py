@@ -10,7 +10,7 @@ from sklearn.datasets import load_svmlight_file
 
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
-from swaprank.reading import letor_block
+from swaprank.reading import letor_block, pieces
 from swaprank.reading.letor import read_letor
 from tests.reading.naive_letor import naive_letor
 
@@ -76,6 +76,22 @@ def test_threads_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     twin = naive_letor(text)
     for n_threads in (1, 2, 3, 7, 64):
         agree(read_letor(written(tmp_path, text), n_threads=n_threads), twin)
+
+
+@pytest.mark.parametrize("n_bytes", [1, 7, 64, 300])
+def test_pieces_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_bytes: int) -> None:
+    """Also if a line is longer than a piece, and if pieces have no document, other ids or other features."""
+    monkeypatch.setattr(letor_block, "_LEAST_CHUNK", 500)
+    monkeypatch.setattr(pieces, "_PIECE_BYTES", n_bytes)
+    monkeypatch.setattr(pieces, "_TAIL_BYTES", max(1, n_bytes // 3))
+    documents = [
+        f"{k % 3} qid:{'long' * (k % 7)}{k // 4} {k % 11}:{k / 7:.3f} 12:1e-{k}"
+        f"{' #docid = d' if k % 2 else ' # '}{'x' * k}\n"
+        for k in range(60)
+    ]
+    text = "# comment\n" * 50 + "\n".join(documents) + " \n" * 70 + "1 qid:z 2:5"
+    for n_threads in (1, 3):
+        agree(read_letor(written(tmp_path, text), n_threads=n_threads), naive_letor(text))
 
 
 def test_byte_order_mark_crlf_and_missing_final_newline(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from swaprank.experiments.search_checkpoints import check_configuration, plain_v
 from swaprank.experiments.tuning_ranges import Choice, IntRange, Range
 from swaprank.experiments.tuning_result import Trial
 from swaprank.experiments.uninterrupted import uninterrupted
-from swaprank.files import writable_target
+from swaprank.files import writable_target, written_directly
 from swaprank.model_files.plain_json import from_json, to_json
 from swaprank.rankers.ranker import Ranker
 
@@ -149,6 +149,8 @@ def _journal(storage: str | os.PathLike[str]) -> Any:
     from optuna.storages import journal
 
     file = writable_target(storage)
+    if written_directly(file):
+        raise DataError(f"{file} is not a file, so the trials cannot be stored in it: choose another.")
     if file.exists():
         # Optuna would append to any file.
         with file.open("rb") as stream:
