@@ -58,7 +58,6 @@ def report(
 ) -> None:
     """Write a report about a model: metrics, queries, features and calibration in one HTML file that works offline."""
     from swaprank.cli.progress_bars import progress_bar
-    from swaprank.reporting.headline import queries_without
     from swaprank.reporting.report import report as make_report
 
     with progress_bar() as update:
@@ -82,5 +81,5 @@ def report(
     print_info(f"{output}: {output.stat().st_size / 1000:,.0f} kB")
     print_result(f"{result.metric} {result.mean:.4f} (95% interval {low:.4f} to {high:.4f})")
     print_result(difference.sentence())
-    if words := queries_without(made.comparison):
+    if words := made.comparison.without_relevant():
         print_result(words)

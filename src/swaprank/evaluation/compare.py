@@ -12,7 +12,7 @@ from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.judgements import Qrels
 from swaprank.errors import DataError, did_you_mean
-from swaprank.evaluation.evaluate import Evaluation, evaluate
+from swaprank.evaluation.evaluate import Evaluation, MetricResult, evaluate
 from swaprank.evaluation.means import mean, mean_interval
 from swaprank.evaluation.paired_tests import holm, randomization_test, t_test, wilcoxon_test
 from swaprank.metrics.metric import Metric
@@ -120,8 +120,34 @@ class Comparison(Result):
             for row in self.differences
         ]
         words = [row.sentence() for row in self.differences]
-        words += [rule] if (rule := self.correction()) else []
+        words += [text for text in (self.without_relevant(), self.correction()) if text]
         return [Table(header, rows, left=2), "\n".join(words)]
+
+    def without_relevant(self) -> str:
+        """How the first metric counts the queries that every order ranks alike, in words; empty if there are none.
+
+        >>> import swaprank as sr
+        >>> data = sr.Dataset([[1], [2], [3], [4]], [0, 1, 0, 0], qid=[1, 1, 2, 2])
+        >>> sr.compare(data, {"old": [2, 1, 2, 1], "new": [1, 2, 1, 2]}, "map").without_relevant()
+        '1 of 2 queries is without a relevant document: map counts it as 0 for every ranking. Over the others, the \
+mean is 1.0000 for new and 0.5000 for old.'
+        """
+        difference = self.differences[0]
+        names = (difference.system, difference.baseline)
+        result = self.evaluations[difference.system].results[0]
+        metric, n, n_queries = result.metric, result.n_without_relevant, len(result.per_query)
+        if not n:
+            return ""
+        are, it, them = ("is", "it", "it") if n == 1 else ("are", "they", "them")
+        words = f"{n:,} of {n_queries:,} queries {are} without {metric.needs}:"
+        if metric.empty == "skip":
+            return f"{words} {it} {are} left out."
+        words = f"{words} {metric} counts {them} as {metric.empty} for every ranking."
+        if n == n_queries:
+            return words
+        means = [_mean_of_others(self.evaluations[name].results[0]) for name in names]
+        shown = " and ".join(f"{decimals(mean)} for {name}" for mean, name in zip(means, names, strict=True))
+        return f"{words} Over the others, the mean is {shown}."
 
     def correction(self) -> str:
         """What the p-values are corrected for, in words; empty for one ranking on one metric.
@@ -156,6 +182,12 @@ class Comparison(Result):
         from swaprank.evaluation.evaluation_figures import plot_comparison
 
         return plot_comparison(self, ax)
+
+
+def _mean_of_others(result: MetricResult) -> float:
+    """The mean over the queries whose order matters."""
+    n, counted = result.n_without_relevant, float(result.metric.empty)
+    return float((np.sum(result.per_query) - n * counted) / (len(result.per_query) - n))
 
 
 def compare(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from swaprank.evaluation.compare import Comparison, Difference
-from swaprank.evaluation.evaluate import MetricResult
+from swaprank.evaluation.compare import Difference
 from swaprank.rendering.text_tables import decimals, probability
 from swaprank.reporting.intervals import difference_interval, difference_scale
 from swaprank.reporting.markup import Html, join, paragraph, tag
@@ -50,7 +49,7 @@ def headline(subject: Subject) -> Html:
         ),
         class_="figures",
     )
-    words = queries_without(subject.comparison)
+    words = subject.comparison.without_relevant()
     about = paragraph(words, class_="about") if words else ""
     return tag("div", paragraph(verdict(difference), class_="verdict"), figures, about, class_="headline")
 
@@ -87,40 +86,6 @@ def direction(difference: Difference) -> str:
     if not difference.is_significant:
         return ""
     return "up" if difference.difference > 0 else "down"
-
-
-def queries_without(comparison: Comparison) -> str:
-    """How the first metric counts the queries that every order ranks alike; empty if there are none.
-
-    >>> import swaprank as sr
-    >>> from swaprank.reporting.headline import queries_without
-    >>> data = sr.Dataset([[1], [2], [3], [4]], [0, 1, 0, 0], qid=[1, 1, 2, 2])
-    >>> queries_without(sr.compare(data, {"old": [2, 1, 2, 1], "new": [1, 2, 1, 2]}, "map"))
-    '1 of 2 queries is without a relevant document: map counts it as 0 for every ranking. Over the others, the mean is \
-1.0000 for new and 0.5000 for old.'
-    """
-    difference = comparison.differences[0]
-    names = (difference.system, difference.baseline)
-    result = comparison.evaluations[difference.system].results[0]
-    metric, n, n_queries = result.metric, result.n_without_relevant, len(result.per_query)
-    if not n:
-        return ""
-    are, it, them = ("is", "it", "it") if n == 1 else ("are", "they", "them")
-    words = f"{n:,} of {n_queries:,} queries {are} without {metric.needs}:"
-    if metric.empty == "skip":
-        return f"{words} {it} {are} left out."
-    words = f"{words} {metric} counts {them} as {metric.empty} for every ranking."
-    if n == n_queries:
-        return words
-    means = [_mean_of_others(comparison.evaluations[name].results[0]) for name in names]
-    shown = " and ".join(f"{decimals(mean)} for {name}" for mean, name in zip(means, names, strict=True))
-    return f"{words} Over the others, the mean is {shown}."
-
-
-def _mean_of_others(result: MetricResult) -> float:
-    """The mean over the queries whose order matters."""
-    n, counted = result.n_without_relevant, float(result.metric.empty)
-    return float((np.sum(result.per_query) - n * counted) / (len(result.per_query) - n))
 
 
 def _figure(label: str, number: str, *below: object, picture: object = "", style: str = "") -> Html:
