@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from swaprank.metrics.metric import BoundMetric
 from swaprank.model_files.container import ModelContent, read_model, write_model
 from swaprank.rankers.saving import content_of
 from swaprank.registry import ranker_of
+from tests.command_line import here
 
 METRICS = [
     "ndcg", "ndcg@2", "ndcg@2(ties=input)", "ndcg(empty=skip)", "p@2", "rbp", "map", "map@2", "mrr", "err",
@@ -325,3 +327,21 @@ def test_rankers_that_cannot_be_combined_are_errors(
         sr.combine(mart, linear, sr.Dataset(vali.features[:3], [0, 0, 0], qid=[1, 1, 1]))
     with pytest.raises(sr.DataError, match="a combination has no training rounds"):
         sr.Combination(members=(mart, linear)).fit(vali, valid=vali)
+
+
+def test_models_of_other_features_are_combined_on_the_command_line(tmp_path: Path) -> None:
+    (data,) = sr.datasets.random_net((30,), n_features=3, n_documents=8, random_state=0)
+    frame = pd.DataFrame(data.features, columns=["a", "b", "c"]).assign(
+        label=data.labels, qid=np.repeat(data.qids, np.diff(data.indptr)), title="text"
+    )
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    models = sr.MART(n_trees=3), sr.LinearRegressionRanker(regularization=0.1)
+    for model, columns in zip(models, (["a", "b"], ["c", "b"]), strict=True):
+        model.fit(sr.Dataset.from_frame(frame, features=columns)).save(tmp_path / f"{model.kind}.swaprank")
+    ended = here(
+        "combine", "mart.swaprank", "linear_regression.swaprank", "data.csv", "-o", "both.swaprank", folder=tmp_path
+    )
+    assert ended.code == 0, ended.err
+    both = sr.load(tmp_path / "both.swaprank")
+    assert both.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert both.predict(frame).shape == (240,)

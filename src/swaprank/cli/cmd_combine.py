@@ -27,10 +27,10 @@ def combine(
     columns: Columns,
 ) -> None:
     """Find the optimal mix of two models: the alpha for which alpha * A + (1 - alpha) * B has the highest metric."""
-    from swaprank.cli.rankings import read_for
     from swaprank.ensembles.combination import combine as mix
-    from swaprank.errors import DataError
+    from swaprank.ensembles.ensemble_ranker import names_of_members
     from swaprank.model_files.container import check_target
+    from swaprank.reading.read import read_matching
     from swaprank.registry import load
     from swaprank.rendering.figures import check_drawing
     from swaprank.rendering.json_values import json_text
@@ -39,9 +39,8 @@ def combine(
     if figure is not None:
         check_drawing(figure)
     a, b = load(first), load(second)
-    if a.n_features_in_ != b.n_features_in_:
-        raise DataError(f"{first} has {a.n_features_in_} features, but {second} has {b.n_features_in_}.")
-    both = mix(a, b, read_for(a, data, columns), metric, whole_line=whole_line, n_threads=threads)
+    documents = read_matching(data, names_of_members([a, b]), **columns)
+    both = mix(a, b, documents, metric, whole_line=whole_line, n_threads=threads)
     both.save(output)
     if figure is not None:
         both.draw(figure)

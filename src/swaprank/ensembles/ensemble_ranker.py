@@ -29,13 +29,10 @@ class EnsembleRanker(Ranker):
     members_: Sequence[Mapping[str, Any]]
 
     def _with_known_features(self, data: Dataset, base: Any) -> Dataset:
-        """The data with the features of the members: of those that have names, each name once."""
+        """The data with the features of the members."""
         if base is not None:
             raise ParameterError("an ensemble takes no base ranker; give the rankers as members.")
-        of_members = [[str(name) for name in ranker.feature_names_in_] for ranker in self._fitted_members()]
-        named = [names for names in of_members if tuple(names) != numbered_names(len(names))]
-        known = dict.fromkeys(name for names in named or of_members[:1] for name in names)
-        return data.with_features(list(known), whose="the ensemble")
+        return data.with_features(names_of_members(self._fitted_members()), whose="the ensemble")
 
     def _fitted_members(self) -> Sequence[Ranker]:
         given: Any = self.members
@@ -64,6 +61,21 @@ class EnsembleRanker(Ranker):
             {"ranker": str(each["ranker"]), "parameters": dict(each["parameters"]), "members": list(each["members"])}
             for each in values["members"]
         ]
+
+
+def names_of_members(rankers: Sequence[Ranker]) -> list[str]:
+    """The names of the features of all rankers, each once; of those that have names, if any has.
+
+    >>> import swaprank as sr
+    >>> from swaprank.ensembles.ensemble_ranker import names_of_members
+    >>> few = sr.Dataset([[1], [2]], [0, 1], qid=[1, 1], feature_names=["age"])
+    >>> more = sr.Dataset([[1, 5], [2, 4]], [0, 1], qid=[1, 1], feature_names=["price", "age"])
+    >>> names_of_members([sr.MART(n_trees=1).fit(few), sr.MART(n_trees=1).fit(more)])
+    ['age', 'price']
+    """
+    of_rankers: list[list[str]] = [ranker.feature_names_in_.tolist() for ranker in rankers]
+    named = [names for names in of_rankers if tuple(names) != numbered_names(len(names))]
+    return list(dict.fromkeys(name for names in named or of_rankers[:1] for name in names))
 
 
 def _on_its_features(ranker: Ranker, data: Dataset) -> Model:
