@@ -277,3 +277,11 @@ def test_the_file_is_on_disk_before_its_name(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(os, "fsync", sync)
     write(file, b"12345")
     assert events == ["5 bytes, False", "folder"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no named pipes")
+def test_a_pipe_with_the_name_of_a_temporary_file_does_not_stop_writing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / ".out.txt.0123abcd.part")
+    with replacing(tmp_path / "out.txt") as stream:
+        stream.write(b"done")
+    assert (tmp_path / "out.txt").read_bytes() == b"done"

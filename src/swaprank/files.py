@@ -15,6 +15,8 @@ from typing import IO
 from swaprank.errors import DataError
 
 COMPRESSED = (".gz", ".xz", ".zst")
+_MOST_DIGITS = 10
+"""The number of an open file has fewer."""
 _MOST_LINKS = 40
 """Links to links that are followed, as many as Linux follows."""
 
@@ -87,6 +89,16 @@ def written_directly(path: str | os.PathLike[str]) -> bool:
     return is_stream or _open_file(file) is not None
 
 
+def is_standard_output(path: str | os.PathLike[str] | None) -> bool:
+    """Whether a path, such as /dev/stdout, leads to the standard output of this process.
+
+    >>> from swaprank.files import is_standard_output
+    >>> is_standard_output("scores.txt"), is_standard_output(None)
+    (False, False)
+    """
+    return path is not None and _open_file(Path(path)) == 1
+
+
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A stream to a temporary file, which replaces `path` on success and is removed on an error.
@@ -100,6 +112,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with opened as raw, _compressed(compression(file), raw) as stream:
             yield stream
     except OSError as error:
+        if isinstance(error, BrokenPipeError) and is_standard_output(file):
+            # The reader has what it wanted, as with `| head`.
+            raise
         raise DataError(f"{file} cannot be written: {error.strerror or error}.") from error
 
 
@@ -160,13 +175,20 @@ def _remove_abandoned_parts(file: Path) -> None:
     """Remove what processes left that were killed while they wrote the same file: nobody holds its lock."""
     pattern = re.compile(re.escape(_part_name(file)) + "[0-9a-f]{8}[.]part")
     with suppress(OSError):
-        for part in [each for each in file.parent.iterdir() if pattern.fullmatch(each.name)]:
-            descriptor = os.open(part, os.O_RDONLY)
-            try:
-                if _lock(descriptor, wait=False):
-                    part.unlink()
-            finally:
-                os.close(descriptor)
+        abandoned = [each for each in file.parent.iterdir() if pattern.fullmatch(each.name)]
+        for part in abandoned:
+            with suppress(OSError):
+                _remove_if_abandoned(part)
+
+
+def _remove_if_abandoned(part: Path) -> None:
+    # Somebody else may have put a pipe there, at which opening would wait, or a link.
+    descriptor = os.open(part, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode) and _lock(descriptor, wait=False):
+            part.unlink()
+    finally:
+        os.close(descriptor)
 
 
 def _lock(descriptor: int, *, wait: bool) -> bool:
@@ -204,7 +226,11 @@ def _open_file(file: Path) -> int | None:
     """The number of an open file of this process, for a path such as /dev/stdout or /dev/fd/3."""
     folders = (Path("/dev/fd"), Path("/proc/self/fd").resolve())
     for _ in range(_MOST_LINKS):
-        if file.name.isdecimal() and (file.parent in folders or file.parent.resolve() in folders):
+        if (
+            file.name.isdecimal()
+            and len(file.name) < _MOST_DIGITS
+            and (file.parent in folders or file.parent.resolve() in folders)
+        ):
             return int(file.name)
         if not file.is_symlink():
             return None

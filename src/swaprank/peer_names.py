@@ -50,6 +50,17 @@ _ADVICE = {
         "categorical_feature categorical_features cat_features enable_categorical"
     ),
     "not available; l2 is": "reg_alpha lambda_l1",
+    "not available; min_docs_in_leaf and l2 are": "min_child_weight min_sum_hessian_in_leaf max_delta_step",
+    "not available: labels have gains, and rows and queries have weights": "scale_pos_weight class_weight is_unbalance",
+    "not available; feature_fraction is": "colsample_bylevel colsample_bynode feature_fraction_bynode",
+    "query_fraction, in turns": "subsample_freq bagging_freq",
+    "importances(kind), or feature_importances_": "importance_type",
+    "all pairs are used; see truncation": "lambdarank_pair_method",
+    "the gain of the metric: 'ndcg@10(gain=linear)'": "ndcg_exp_gain",
+    "not available: positions and their bias": "position lambdarank_unbiased lambdarank_position_bias_regularization",
+    "the first of fit(metrics=[…]) is watched": "first_metric_only",
+    "always the same model": "deterministic force_row_wise force_col_wise",
+    "history_, after fit": "evals_result",
     "one kind of boosting, on the CPU; document_fraction prefers large gradients, as GOSS does": (
         "boosting_type boosting booster tree_method device device_type task_type data_sample_strategy"
     ),

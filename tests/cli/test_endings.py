@@ -243,3 +243,14 @@ def test_certify_ends_with_1_if_the_answer_is_no(folder: Path) -> None:
     ended = here("certify", "linear.swaprank", "train.txt", "--epsilon", 0.1, folder=folder)
     assert (ended.code, ended.err) == (1, "")
     assert "Not a local optimum" in ended.out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no /dev/stdout")
+def test_a_file_that_is_standard_output_has_no_other_text_in_it(tmp_path: Path) -> None:
+    (data,) = sr.datasets.random_net((10,), n_features=3, n_documents=5, random_state=0)
+    sr.write_letor(data, tmp_path / "data.txt")
+    sr.LinearRegressionRanker(regularization=0.1).fit(data).save(tmp_path / "model.swaprank")
+    command = [sys.executable, "-m", "swaprank", "predict", "model.swaprank", "data.txt", "-o", "/dev/stdout"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert len([float(line) for line in ended.stdout.splitlines()]) == len(data)
+    assert ended.stderr == "/dev/stdout: 50 scores\n"

@@ -153,3 +153,19 @@ def test_bad_columns_are_reported(folder: Path, arguments: tuple[str, ...], mess
     failed = here(*arguments, folder=folder)
     assert failed.code == 2
     assert message in failed.err
+
+
+def test_columns_of_text_do_not_matter_for_rankings(tmp_path: Path) -> None:
+    rows = "".join(f"{at // 5},{at % 3 == 0:d},{at * 7 % 11},some text\n" for at in range(30))
+    (tmp_path / "data.csv").write_text(f"query,rel,a,title\n{rows}")
+    columns = ("--label", "rel", "--qid", "query")
+    trained = here(
+        "train", "data.csv", *columns, "--ignore", "title", "--set", "n_trees=2", "-o", "m.swaprank", folder=tmp_path
+    )
+    assert trained.code == 0, trained.err
+    for command in ("evaluate", "compare"):
+        rankings = ("m.swaprank",) if command == "evaluate" else ("a=m.swaprank", "b=m.swaprank")
+        ended = here(command, "data.csv", *rankings, *columns, "--json", folder=tmp_path)
+        assert ended.code == 0, ended.err
+    both = here("train", "data.csv", *columns, "--ignore", "rel", "-o", "x", folder=tmp_path)
+    assert "column 'rel' is given as label and to be ignored" in both.err

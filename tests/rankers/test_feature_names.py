@@ -154,3 +154,45 @@ def test_a_loaded_model_matches_by_name(tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         sr.load(tmp_path / "model.swaprank").predict(frame(TEST, OTHER_ORDER)), scores_of_test()
     )
+
+
+def test_a_record_batch_of_arrow_has_names() -> None:
+    (batch,) = pa.Table.from_pandas(frame(TEST, OTHER_ORDER)).to_batches()
+    np.testing.assert_array_equal(fitted().predict(batch), scores_of_test())
+
+
+def test_columns_that_pandas_numbers_from_0() -> None:
+    by_numbers, numbered = mart().fit(TRAIN), pd.DataFrame(TEST.features)
+    np.testing.assert_array_equal(by_numbers.predict(numbered[[3, 1, 4, 0, 2]]), by_numbers.predict(TEST))
+    with pytest.raises(sr.DataError, match="X has 6 features, but LambdaMART is expecting 5 features as input"):
+        by_numbers.predict(numbered.assign(**{"5": 1.0}).set_axis(range(6), axis=1))
+
+
+def test_names_are_kept_when_training_goes_on_with_an_array() -> None:
+    continued = mart(3).fit(TRAIN, base=fitted())
+    both = sr.combine(fitted(), sr.MART(n_trees=3).fit(named(TRAIN)), TEST)
+    for ranker in (continued, both):
+        assert ranker.feature_names_in_.tolist() == NAMES
+        np.testing.assert_array_equal(ranker.predict(frame(TEST, OTHER_ORDER)), ranker.predict(frame(TEST)))
+
+
+def test_a_column_without_values_is_missing() -> None:
+    expected = fitted().predict(frame(TEST).assign(age=np.nan))
+    np.testing.assert_array_equal(fitted().predict(frame(TEST).assign(age=None)), expected)
+    one = pd.DataFrame([{**frame(TEST).iloc[0], "age": None}])
+    np.testing.assert_array_equal(fitted().predict(one), expected[:1])
+    null = pl.from_pandas(frame(TEST)).with_columns(pl.lit(None).alias("age"))
+    np.testing.assert_array_equal(fitted().predict(null), expected)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda X: fitted().permutation_importances(X),
+        lambda X: sr.certify(fitted(), X),
+        lambda X: sr.explain_query(fitted(), X, 1),
+    ],
+)
+def test_a_table_without_labels_is_no_data_set(call: Callable[[Any], Any]) -> None:
+    with pytest.raises(sr.DataError, match=r"expected a Dataset, such as sr.Dataset\(X, y, qid=qid\); found DataFrame"):
+        call(frame(TEST))

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import swaprank as sr
@@ -80,12 +81,12 @@ def test_base_scores_of_fit_are_those_of_a_data_set() -> None:
         (dict(X=X, y=Y, group=[1.5, 2]), "group must hold the number of rows of each query"),
         (dict(X=TRAIN, group=SIZES, sample_weight=Y), "give it without group, sample_weight"),
         (dict(X=X, y=Y, qid=QID, sample_weight=np.ones(30)), "one per query, but X has 240 rows: give them as query_w"),
-        (dict(X=X, y=Y, qid=QID, query_weight=np.ones(3)), "one value per query: 30, found shape"),
+        (dict(X=X, y=Y, qid=QID, query_weight=np.ones(3)), "one value per query: 30, found 3"),
         (dict(X=X, y=Y, qid=QID, query_weight={1: 1.0}), "query_weight has no weight of the query"),
         (dict(X=X, y=Y, qid=QID, query_weight=-np.ones(30)), "query_weight, query 0: -1.0 is negative"),
         (dict(X=X, y=Y, qid=QID, sample_weight=np.zeros(240)), "all weights are zero"),
         (dict(X=TRAIN, valid=VALI, eval_set=[(VX, VY)]), "as valid or as eval_set, not as both"),
-        (dict(X=TRAIN, eval_set=[(VX, VY)]), "eval_set has 1 sets: eval_group must have the group sizes of each, fo"),
+        (dict(X=TRAIN, eval_set=[(VX, VY)]), "eval_group must have the group sizes of the 1 pairs"),
         (dict(X=TRAIN, eval_group=[VSIZES]), "eval_group and eval_qid belong to eval_set, which is missing"),
         (dict(X=TRAIN, valid=VX), "the set 'valid' must be a Dataset or a tuple"),
     ],
@@ -171,3 +172,75 @@ def test_arguments_of_fit_that_belong_to_the_ranker_or_the_data() -> None:
         sr.Dataset(X, Y, group=SIZES, weight=Y)
     with pytest.raises(sr.DataError, match="y is missing"):
         sr.Dataset(X, qid=QID)
+
+
+def test_query_weights_as_a_series_are_by_query_id() -> None:
+    qid = np.repeat(["z", "a"], 4)
+    by_id = pd.Series({"a": 0.0, "z": 1.0})
+    for weights in (by_id, by_id.to_dict(), pd.Series([1.0, 0.0])):
+        data = sr.Dataset(np.zeros((8, 1)), [0, 1] * 4, qid=qid, query_weight=weights)
+        assert data.sample_weight is not None
+        assert data.sample_weight.tolist() == [1.0] * 4 + [0.0] * 4
+    with pytest.raises(sr.DataError, match="query_weight has no weight of the query 'z'"):
+        sr.Dataset(np.zeros((8, 1)), [0, 1] * 4, qid=qid, query_weight=by_id[["a"]])
+
+
+def test_sets_of_eval_set_may_be_data_sets() -> None:
+    sets: list[Any] = [TRAIN, (VX, VY, VQID), (VX, VY)]
+    history = small().fit(TRAIN, eval_set=sets, eval_group=[VSIZES]).history_
+    assert history["valid_1"] == history["valid_2"] == small().fit(TRAIN, valid=VALI).history_["valid"]
+    with pytest.raises(sr.DataError, match="give eval_group or eval_qid, not both"):
+        small().fit(TRAIN, eval_set=[(VX, VY)], eval_group=[VSIZES], eval_qid=[VQID])
+    with pytest.raises(sr.DataError, match=r"eval_set must be a list of tuples \(X, y\), found int"):
+        small().fit(TRAIN, eval_set=5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (dict(callbacks=[3]), "callbacks must be functions of a Progress"),
+        (dict(callbacks=3), "callbacks must be functions of a Progress"),
+        (dict(verbose="x"), "verbose must be True, False or a number of rounds"),
+        (dict(metrics=5), "a metric is a name or a Metric|5"),
+    ],
+)
+def test_wrong_kinds_of_arguments(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(sr.SwaprankError, match=message):
+        small().fit(TRAIN, **arguments)
+
+
+def test_one_callback_needs_no_list() -> None:
+    stop: Any = lambda progress: progress.round == 2  # noqa: E731
+    assert small().fit(TRAIN, callbacks=stop).n_trees_ == 2
+    assert small().fit(TRAIN, callbacks=None).n_trees_ == 6  # type: ignore[arg-type]
+
+
+def test_a_validation_set_without_base_scores_is_told() -> None:
+    base = np.zeros(len(Y))
+    with pytest.warns(UserWarning, match="the training data has base scores, but a validation set has none"):
+        small().fit(X, Y, qid=QID, base_score=base, valid=VALI)
+    ranker = small().fit(X, Y, qid=QID, base_score=base)
+    data = sr.Dataset(VX, VY, qid=VQID, base_score=VX[:, 0])
+    assert ranker.score(VX, VY, qid=VQID, base_score=VX[:, 0]) == ranker.score(data)
+
+
+@pytest.mark.parametrize("n_trees", [1.5, True, "3", 7, -1])
+def test_a_number_of_trees_is_checked(n_trees: Any) -> None:
+    with pytest.raises(sr.ParameterError, match="n_trees must be from 0 to 6; found"):
+        small().fit(TRAIN).predict(VX, n_trees=n_trees)
+
+
+def test_progress_of_a_ranker_without_rounds() -> None:
+    members = small().fit(TRAIN), sr.MART(n_trees=2).fit(TRAIN)
+    assert sr.Combination(members=members).fit(VALI, verbose=True).alpha_ >= 0
+
+
+def test_swapped_arguments_are_told() -> None:
+    swapped: Any = sr.cross_validate
+    with pytest.raises(sr.SwaprankError, match="cross_validate takes the data, then rankers"):
+        swapped(small(), TRAIN)
+    with pytest.raises(sr.DataError, match="cross_validate takes a Dataset, a file or a folder; found ndarray"):
+        swapped(X, small())
+    stacked: Any = sr.stack
+    with pytest.raises(sr.ParameterError, match="members must be 2 or more fitted rankers"):
+        stacked(small().fit(TRAIN), VALI)

@@ -176,3 +176,21 @@ def test_feature_importances() -> None:
     expected = np.array([gains[name] for name in TRAIN.feature_names])
     np.testing.assert_allclose(ranker.feature_importances_, expected / expected.sum())
     assert not hasattr(sr.LambdaRank(n_epochs=1).fit(TRAIN), "feature_importances_")
+
+
+@pytest.mark.usefixtures("metadata_routing")
+def test_searches_over_pipelines() -> None:
+    pipeline = make_pipeline(StandardScaler(), sr.LambdaMART(n_trees=5))
+    assert pipeline.fit(X, Y, qid=QID).score(X, Y, qid=QID) > 0.8
+    search = GridSearchCV(pipeline, {"lambdamart__n_leaves": [3, 7]}, cv=GroupKFold(3), error_score="raise")
+    assert search.fit(X, Y, qid=QID, groups=QID).best_score_ > 0.8
+    with pytest.raises(sr.DataError, match="metrics have no weights"):
+        sr.LambdaMART(n_trees=1).fit(TRAIN).score(X, Y, qid=QID, sample_weight=Y)  # type: ignore[arg-type]
+
+
+def test_clones_draw_the_same_seed() -> None:
+    ranker = sr.LambdaMART(n_trees=2, feature_fraction=0.5, random_state=np.random.RandomState(0))
+    first, second = clone(ranker).fit(TRAIN), clone(ranker).fit(TRAIN)
+    assert first.random_state_ == second.random_state_
+    custom = sr.CustomMetric(evaluate=lambda labels: float(labels[0]), name="first")
+    assert clone(sr.LambdaMART(custom)).metric is custom

@@ -32,7 +32,7 @@ from swaprank.cli.output import print_note
 from swaprank.cli.table_columns import with_table_columns
 from swaprank.cli.unknown_options import SuggestingCommand
 from swaprank.cli.verbosity import with_verbosity
-from swaprank.errors import SwaprankError
+from swaprank.errors import PrecisionWarning, SwaprankError
 from swaprank.version import __version__
 
 app = typer.Typer(
@@ -74,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; raises SystemExit with one of the codes of `exit_codes`. Errors go to standard error."""
     try:
         with warnings.catch_warnings():
+            warnings.simplefilter("default", PrecisionWarning)
             warnings.showwarning = lambda message, *place, **others: print_note(
                 f"warning: {for_command_line(str(message))}"
             )
@@ -89,8 +90,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if isinstance(cause, OSError):
             sys.exit(CLOSED_PIPE)
         _fail_internally((cause and cause.__cause__) or end)
-    except (SwaprankError, OSError) as error:
+    except BrokenPipeError:
+        sys.exit(CLOSED_PIPE)
+    except SwaprankError as error:
         _fail(f"error: {for_command_line(str(error))}", BAD_INPUT)
+    except OSError as error:
+        where = "the output" if error.filename is None else error.filename
+        _fail(f"error: {where}: {error.strerror or error}.", BAD_INPUT)
     except MemoryError as error:
         _fail(f"error: out of memory. {error}".rstrip(), BAD_INPUT)
     except Exception as error:

@@ -58,6 +58,7 @@ def report(
 ) -> None:
     """Write a report about a model: metrics, queries, features and calibration in one HTML file that works offline."""
     from swaprank.cli.progress_bars import progress_bar
+    from swaprank.rendering.text_tables import decimals
     from swaprank.reporting.report import report as make_report
 
     with progress_bar() as update:
@@ -78,8 +79,9 @@ def report(
         )
     result, difference = made.evaluation.results[0], made.comparison.differences[0]
     low, high = result.interval
-    print_info(f"{output}: {output.stat().st_size / 1000:,.0f} kB")
-    print_result(f"{result.metric} {result.mean:.4f} (95% interval {low:.4f} to {high:.4f})")
+    print_info(f"{output}: {len(made.html.encode()) / 1000:,.0f} kB")
+    interval = "" if low != low else f" (95% interval {low:.4f} to {high:.4f})"
+    print_result(f"{result.metric} {decimals(result.mean)}{interval}")
     print_result(difference.sentence())
     if words := made.comparison.without_relevant():
         print_result(words)

@@ -21,11 +21,14 @@ class Verbosity(IntEnum):
 
 
 verbosity = ContextVar("verbosity", default=Verbosity.NORMAL)
+stdout_is_taken = ContextVar("stdout_is_taken", default=False)
+"""Whether the file that the command writes is standard output: all text then goes to standard error."""
 
 
 def print_result(text: str) -> None:
     """Print a result to standard output; characters that its encoding lacks are escaped."""
-    typer.echo(text if can_print(text) else text.encode(_encoding(), "backslashreplace").decode(_encoding()))
+    printable = text if can_print(text) else text.encode(_encoding(), "backslashreplace").decode(_encoding())
+    typer.echo(printable, err=stdout_is_taken.get())
 
 
 def print_info(text: str) -> None:

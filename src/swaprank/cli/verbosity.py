@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import inspect
 import sys
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from typing import Annotated, Any
 
 import typer
 
-from swaprank.cli.output import Verbosity, print_detail, print_note, verbosity
-from swaprank.errors import PrecisionWarning
+from swaprank.cli.output import Verbosity, print_detail, stdout_is_taken, verbosity
+from swaprank.files import is_standard_output
 
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print every step to standard error.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only results.")]
@@ -32,29 +30,12 @@ def with_verbosity(command: Callable[..., None]) -> Callable[..., None]:
         if verbose and quiet:
             raise typer.BadParameter("--verbose and --quiet exclude each other.")
         verbosity.set(Verbosity.VERBOSE if verbose else Verbosity.QUIET if quiet else Verbosity.NORMAL)
-        with _own_warnings_as_notes():
-            command(*arguments, **options)
+        stdout_is_taken.set(is_standard_output(options.get("output")))
+        command(*arguments, **options)
         _say_if_kernels_are_lost()
 
     setattr(run, "__signature__", signature.replace(parameters=[*signature.parameters.values(), *added]))  # noqa: B010
     return run
-
-
-@contextmanager
-def _own_warnings_as_notes() -> Iterator[None]:
-    """Print warnings about the data as notes, without a line of Python code; other warnings as Python does."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("default", PrecisionWarning)
-        show = warnings.showwarning
-
-        def print_warning(message: Any, category: type[Warning], *place: Any, **details: Any) -> None:
-            if issubclass(category, PrecisionWarning):
-                print_note(f"warning: {message}")
-            else:
-                show(message, category, *place, **details)
-
-        warnings.showwarning = print_warning
-        yield
 
 
 def _say_if_kernels_are_lost() -> None:

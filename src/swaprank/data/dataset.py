@@ -202,8 +202,9 @@ class Dataset:
     def with_features(self, names: Sequence[str], *, whose: str = "the model", where: str = "the data") -> Dataset:
         """The same documents with the features of a model, matched by name; itself if it has just these.
 
-        Other features are dropped. If one of the two has no names but numbers, the features must be as many, and are
-        taken in their order. `whose` and `where` are for error messages: whose features are wanted, and where.
+        Other features are dropped. If one of the two has no names but numbers, the features must be as many, are taken
+        in their order, and get the names of the other. `whose` and `where` are for error messages: whose features are
+        wanted, and where.
 
         >>> import swaprank as sr
         >>> data = sr.Dataset([[1, 9], [2, 8]], [0, 1], qid=[1, 1], feature_names=["age", "bm25"])
@@ -211,11 +212,12 @@ class Dataset:
         [[9.0], [8.0]]
         """
         chosen = matching_columns(names, self.feature_names, whose, where)
-        if chosen is None:
+        known = self.feature_names if tuple(names) == numbered_names(len(names)) and chosen is None else tuple(names)
+        if known == self.feature_names and chosen is None:
             return self
         state = {field.name: getattr(self, field.name) for field in fields(self)}
-        features = np.ascontiguousarray(self.features[:, chosen])
-        return _restored({**state, "features": features, "feature_names": tuple(names)})
+        features = self.features if chosen is None else np.ascontiguousarray(self.features[:, chosen])
+        return _restored({**state, "features": features, "feature_names": known})
 
     def by_query(self, values: AnyArray) -> AnyArray:
         """Reorder one value per row so that they are grouped by query, as `indptr` expects."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -78,8 +79,9 @@ def feature_columns(
     return _features(table, names, every=False, huge_is_missing=False), tuple(names)
 
 
-def split_column(frame: Any, name: str) -> tuple[Any, AnyArray]:
+def split_column(frame: Any, name: Any) -> tuple[Any, AnyArray]:
     """A table without one of its columns, and that column as ids."""
+    name = str(name)
     if not is_frame(frame):
         raise DataError(f"qid='{name}' names a column of a table, but X is of type {type(frame).__name__}.")
     table = _table(frame)
@@ -92,7 +94,13 @@ def is_frame(X: Any) -> bool:
     """Whether X is a pandas, Polars or Arrow table, or another one that narwhals supports."""
     import narwhals as nw
 
-    return nw.dependencies.is_into_dataframe(X) or nw.dependencies.is_polars_lazyframe(X)
+    return nw.dependencies.is_into_dataframe(X) or nw.dependencies.is_polars_lazyframe(X) or _is_record_batch(X)
+
+
+def _is_record_batch(X: Any) -> bool:
+    """Whether X is a part of an Arrow table."""
+    arrow = sys.modules.get("pyarrow")
+    return arrow is not None and isinstance(X, arrow.RecordBatch)
 
 
 def _check_one_role(by_role: Mapping[str, str], features: Sequence[str]) -> None:
@@ -108,6 +116,8 @@ def _check_one_role(by_role: Mapping[str, str], features: Sequence[str]) -> None
 def _table(frame: Any) -> nw.DataFrame[Any]:
     import narwhals as nw
 
+    if _is_record_batch(frame):
+        frame = sys.modules["pyarrow"].Table.from_batches([frame])
     if nw.dependencies.is_pandas_like_dataframe(frame):
         frame = _with_text_names(frame)
     elif nw.dependencies.is_pyarrow_table(frame):
@@ -144,6 +154,9 @@ def _features(table: nw.DataFrame[Any], names: list[str], *, every: bool, huge_i
     X, found = np.empty((len(table), len(names)), np.float32), list[Merged]()
     for k, name in enumerate(names):
         column = table[name]
+        if column.is_null().all():
+            X[:, k] = np.nan
+            continue
         if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
             advice = "give features=[…] without it" if every else "leave it out"
             raise DataError(

@@ -40,6 +40,10 @@ def matching_columns(wanted: Sequence[str], found: Sequence[str], whose: str, wh
     wanted, found = tuple(wanted), tuple(found)
     if found == wanted:
         return None
+    if wanted == numbered_names(len(wanted)) and set(found) == {str(number) for number in range(len(found))}:
+        # Columns of a pandas table without names are numbered from 0.
+        check_count(len(wanted), len(found), whose, where)
+        return np.array([found.index(str(number)) for number in range(len(found))], dtype=np.int64)
     numbers = wanted == numbered_names(len(wanted)), found == numbered_names(len(found))
     position = {name: at for at, name in enumerate(found)}
     missing = [name for name in wanted if name not in position]

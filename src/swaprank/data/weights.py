@@ -20,14 +20,17 @@ def row_weights(sample_weight: Any, query_weight: Any, grouping: Grouping, n_row
     n_queries = len(grouping.qids)
     weights = np.ones(n_rows)
     if sample_weight is not None:
-        if n_queries != n_rows and np.asarray(sample_weight).shape == (n_queries,):
+        if n_queries != n_rows and _length(sample_weight) == n_queries:
             raise DataError(
                 f"sample_weight has {n_queries:,} values, one per query, but X has {n_rows:,} rows: give them as "
                 "query_weight."
             )
         weights *= _not_negative("sample_weight", "row", number_column("sample_weight", sample_weight, n_rows))
     if query_weight is not None:
-        weights *= _query_weights(query_weight, grouping.qids)[query_of_row(grouping.indptr, grouping.order)]
+        with np.errstate(over="ignore"):
+            weights *= _query_weights(query_weight, grouping.qids)[query_of_row(grouping.indptr, grouping.order)]
+    if not np.isfinite(weights).all():
+        raise DataError("the products of sample_weight and query_weight are too large.")
     if not weights.any():
         raise DataError("all weights are zero: there is nothing to learn from.")
     return weights
@@ -35,14 +38,26 @@ def row_weights(sample_weight: Any, query_weight: Any, grouping: Grouping, n_row
 
 def _query_weights(given: Any, qids: AnyArray) -> Floats:
     """The weight of every query, from one value per query or a mapping of query ids."""
+    index = getattr(given, "index", None)
+    if hasattr(given, "to_dict") and type(index).__name__ not in ("NoneType", "RangeIndex"):
+        # A pandas Series by query id, as `groupby` gives it.
+        given = given.to_dict()
     if isinstance(given, Mapping):
         missing = [qid for qid in qids.tolist() if qid not in given]
         if missing:
             raise DataError(f"query_weight has no weight of the query {missing[0]!r}.")
         given = [given[qid] for qid in qids.tolist()]
-    if np.shape(given) != (len(qids),):
-        raise DataError(f"query_weight must have one value per query: {len(qids):,}, found shape {np.shape(given)}.")
+    if _length(given) != len(qids):
+        raise DataError(f"query_weight must have one value per query: {len(qids):,}, found {_length(given)}.")
     return _not_negative("query_weight", "query", number_column("query_weight", given, len(qids)))
+
+
+def _length(values: Any) -> int | None:
+    """The number of values; None if it is not a sequence."""
+    try:
+        return len(values)
+    except TypeError:
+        return len(np.asarray(values)) if np.ndim(np.asarray(values)) else None
 
 
 def _not_negative(name: str, each: str, weights: Floats) -> Floats:

@@ -51,6 +51,7 @@ class Combination(EnsembleRanker):
     """
 
     kind: ClassVar[str] = "combination"
+    trains_in_rounds: ClassVar[bool] = False
     alpha_: float
     interval_: tuple[float, float]
     """All alphas between these are equally good; may be infinite."""

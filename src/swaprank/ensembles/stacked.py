@@ -127,4 +127,5 @@ def stack(
     >>> stacked.score(vali) > 0.8, stacked.predict(test).shape
     (True, (2000,))
     """
-    return Stacked(metric, members=tuple(rankers), **parameters).fit(data, valid=valid)
+    members = rankers if isinstance(rankers, Ranker) else tuple(rankers)
+    return Stacked(metric, members=members, **parameters).fit(data, valid=valid)

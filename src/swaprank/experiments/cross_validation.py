@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError, ParameterError, did_you_mean
+from swaprank.errors import DataError, Interrupted, ParameterError, did_you_mean
 from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.cross_validation_result import CrossValidation, FoldResult
 from swaprank.experiments.folds import Fold, Parts, find_folds, make_folds
@@ -97,7 +98,7 @@ def cross_validate(
     folds = _folds(data, n_folds, random_state, columns or {})
     folder = None if output is None else _output_folder(output, named)
     results: dict[str, list[FoldResult]] = {name: [] for name in named}
-    with shown_trainings(verbose) as shown:
+    with shown_trainings(verbose) as shown, _plain_interrupts():
         for fold in folds:
             parts = fold.load()
             for name, ranker in named.items():
@@ -113,6 +114,15 @@ def cross_validate(
     if folder is not None:
         _write_results(folder, result)
     return result
+
+
+@contextmanager
+def _plain_interrupts() -> Iterator[None]:
+    """Ctrl-C without the half-trained ranker of one fold, which is no result of a cross-validation."""
+    try:
+        yield
+    except Interrupted:
+        raise KeyboardInterrupt from None
 
 
 def _checkpoint(
@@ -134,6 +144,8 @@ def _named_rankers(rankers: Any, metric: Metric) -> dict[str, Ranker]:
     """The rankers by name, after checking that all of them can be trained."""
     if isinstance(rankers, str | Ranker):
         rankers = [rankers]
+    if not isinstance(rankers, Iterable) or isinstance(rankers, type):
+        raise ParameterError(f"cross_validate takes the data, then rankers; found {type(rankers).__name__} as rankers.")
     if not isinstance(rankers, Mapping):
         each = [ranker_class(ranker)() if isinstance(ranker, str) else ranker for ranker in rankers]
         for given, made in zip(rankers, each, strict=True):
@@ -156,6 +168,8 @@ def _folds(
     data: Dataset | str | os.PathLike[str], n_folds: int | None, random_state: int, columns: Mapping[str, Any]
 ) -> list[Fold]:
     if not isinstance(data, Dataset):
+        if not isinstance(data, str | os.PathLike):
+            raise DataError(f"cross_validate takes a Dataset, a file or a folder; found {type(data).__name__}.")
         if Path(data).is_dir():
             if n_folds is not None:
                 raise DataError(f"{data} is a folder with its own folds: n_folds is for a single file.")

@@ -222,6 +222,11 @@ def _threads(path: str | os.PathLike[str], threads: int | None) -> dict[str, Any
 
 def check_outputs(run: TrainingRun) -> None:
     """Raise DataError if the model or its record cannot be written, or would overwrite another file."""
+    for path in (run.train, run.valid, run.base, run.output):
+        try:
+            str(path).encode()
+        except UnicodeEncodeError:
+            raise DataError(f"{path!r}: the training record cannot have a file name that is not UTF-8.") from None
     check_target(run.output, (run.train, run.valid))
     if run.record == Path(run.output):
         raise DataError(f"{run.output}: this is the name of the training record; end the model's name in .swaprank.")

@@ -10,7 +10,7 @@ from typing import Any, final
 from sklearn.base import clone
 
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError, Interrupted
+from swaprank.errors import DataError, Interrupted, ParameterError
 from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.log import Log
 from swaprank.experiments.optuna_study import check_optuna, finished_trials, open_study, optimize, suggest_value
@@ -23,6 +23,7 @@ from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback, Progress
 from swaprank.rankers.shown_progress import shown_trainings
 from swaprank.registry import ranker_class
+from swaprank.seeds import RandomState, seed_of
 
 _MAX_REPORTS = 100
 """Largest number of intermediate values that a trial reports to Optuna."""
@@ -37,7 +38,7 @@ def tune(
     n_trials: int = 50,
     timeout: float | None = None,
     storage: str | os.PathLike[str] | None = None,
-    random_state: int = 0,
+    random_state: RandomState = 0,
     callbacks: Callable[[str], Sequence[Callback]] = lambda title: (),
     log: Log = lambda message: None,
     verbose: bool | int = False,
@@ -73,9 +74,12 @@ def tune(
     ...     pass
     """
     check_optuna()
+    for data in (train, valid):
+        if not isinstance(data, Dataset):
+            raise DataError(f"tune takes train, valid and a ranker; found {type(data).__name__} instead of a Dataset.")
     learner = _learner(ranker)
     tuned = _ranges(learner, ranges)
-    study = open_study(storage, learner, tuned, train, valid, random_state)
+    study = open_study(storage, learner, tuned, train, valid, seed_of(random_state))
     with shown_trainings(verbose) as shown:
 
         def all_callbacks(title: str) -> list[Callback]:
@@ -105,6 +109,8 @@ def _learner(ranker: str | Ranker) -> Ranker:
     if isinstance(ranker, str):
         kind = ranker_class(ranker)
         return kind(**kind.tuning_fixed)
+    if not isinstance(ranker, Ranker):
+        raise ParameterError(f"tune takes train, valid and a ranker; found {type(ranker).__name__} as the ranker.")
     learner: Ranker = clone(ranker)
     return learner
 

@@ -205,6 +205,7 @@ def explain_query(
     """
     check_parameter("sigma", sigma, Bounds(False, 0, np.inf, open_low=True))
     chosen = ranker.training_metric() if metric is None else parse_metric(metric)
+    data = ranker.matched(data)
     query = _lowest_query(ranker, data, chosen) if qid is None else query_number(data, qid)
     part = data.subset([query])
     bound = bind_metric(chosen, part)

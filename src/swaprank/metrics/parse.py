@@ -108,7 +108,7 @@ def _advice(word: str, cut: str | None) -> str:
 
 def metrics(names: str | Metric | Iterable[str | Metric], convention: str = "standard") -> list[Metric]:
     """A list of distinct metrics, from one name or several."""
-    given = [names] if isinstance(names, str | Metric) else list(names)
+    given = [names] if isinstance(names, str | Metric) or not isinstance(names, Iterable) else list(names)
     if not given:
         raise MetricError("at least one metric is needed, found none.")
     parsed = list(dict.fromkeys(metric(name, convention) for name in given))

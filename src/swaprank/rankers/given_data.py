@@ -61,14 +61,21 @@ def validation_sets(
 
 def _named_pairs(eval_set: Any, eval_group: Any, eval_qid: Any) -> dict[str, Any]:
     """The arguments of `as_dataset` for each set, under LightGBM's names: valid_0, valid_1 and so on."""
-    pairs = [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
-    queries, by = (eval_group, "group") if eval_qid is None else (eval_qid, "qid")
-    if queries is None or len(queries) != len(pairs):
-        found = "none" if queries is None else str(len(queries))
-        raise DataError(f"eval_set has {len(pairs)} sets: eval_group must have the group sizes of each, found {found}.")
+    sets = [eval_set] if isinstance(eval_set, tuple | Dataset) else eval_set
+    if not isinstance(sets, Sequence):
+        raise DataError(f"eval_set must be a list of tuples (X, y), found {type(eval_set).__name__}.")
+    is_pair = [isinstance(each, tuple | list) and len(each) == len(("X", "y")) for each in sets]
+    if eval_group is not None and eval_qid is not None:
+        raise DataError("give eval_group or eval_qid, not both.")
+    queries, name, by = (eval_group, "eval_group", "group") if eval_qid is None else (eval_qid, "eval_qid", "qid")
+    n_found = 0 if queries is None else len(queries)
+    if n_found != sum(is_pair):
+        what = "query ids" if by == "qid" else "group sizes"
+        raise DataError(f"{name} must have the {what} of the {sum(is_pair)} pairs (X, y) in eval_set, found {n_found}.")
+    of_pairs = iter(() if queries is None else queries)
     return {
-        f"valid_{number}": {"X": X, "y": y, by: each}
-        for number, ((X, y), each) in enumerate(zip(pairs, queries, strict=True))
+        f"valid_{number}": {"X": each[0], "y": each[1], by: next(of_pairs)} if pair else each
+        for number, (each, pair) in enumerate(zip(sets, is_pair, strict=True))
     }
 
 

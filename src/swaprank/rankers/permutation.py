@@ -9,14 +9,17 @@ import numpy as np
 from swaprank.data.dataset import Dataset
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
+from swaprank.rankers.parameter_checks import Bounds, check_parameter
+from swaprank.seeds import random_generator
 
 
 def permutation_importances(
     ranker: Any, data: Dataset, metric: Metric, n_repeats: int, random_state: int
 ) -> dict[str, float]:
     """The mean fall of the metric when one feature is shuffled over all rows, the most important feature first."""
+    check_parameter("n_repeats", n_repeats, Bounds(True, 1, 10**7))
     bound = bind_metric(metric, data)
-    rng = np.random.default_rng(random_state)
+    rng = random_generator(random_state)
     X, base = np.array(ranker._features_of(data)), 0.0 if data.base_score is None else data.base_score
 
     def measured() -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from inspect import signature
 from typing import Any, ClassVar, NamedTuple, Self
 from warnings import warn
@@ -16,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from swaprank.arrays import Features, Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.features import as_features, read_only
-from swaprank.errors import DataError, Interrupted, MetricError, ParameterError
+from swaprank.errors import DataError, Interrupted, MetricError
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import OWN_SUFFIX, Metric, is_own
 from swaprank.metrics.parse import metric as parse_metric
@@ -25,7 +26,7 @@ from swaprank.models.model import Model
 from swaprank.peer_names import check_arguments
 from swaprank.rankers.given_data import as_dataset, validation_sets
 from swaprank.rankers.parameter_checks import check_parameters
-from swaprank.rankers.rounds import Callback, History
+from swaprank.rankers.rounds import Callback, History, checked_callbacks
 from swaprank.rankers.saving import save
 from swaprank.rankers.shown_progress import shown_trainings
 from swaprank.seeds import RandomState, seed_of
@@ -61,6 +62,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     """Its name in model files and on the command line."""
     round_name: ClassVar[str] = "round"
     """What a round of training is: a tree, an epoch, …"""
+    trains_in_rounds: ClassVar[bool] = True
     rounds_parameter: ClassVar[str | None] = None
     """The parameter that limits the number of rounds."""
     objective_parameters: ClassVar[tuple[str, ...]] = ()
@@ -163,11 +165,14 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         )
         data = self._with_known_features(data, start)
         sets = validation_sets(valid, eval_set, eval_group, eval_qid, data.feature_names)
+        if data.base_score is not None and any(other.base_score is None for other in sets.values()):
+            warn("the training data has base scores, but a validation set has none: 0 is taken.", stacklevel=2)
         chosen = [self.training_metric()] if metrics is None else parse_metrics(metrics)
         if "random_state" in names:
             self.random_state_ = seed_of(self.random_state)
-        with shown_trainings(verbose, self.round_name) as shown:
-            self._fit(FitRequest(data, sets, chosen, start, [*shown(""), *callbacks]))
+        own_callbacks = checked_callbacks(callbacks)
+        with shown_trainings(verbose if self.trains_in_rounds else 0, self.round_name) as shown:
+            self._fit(FitRequest(data, sets, chosen, start, [*shown(""), *own_callbacks]))
         self._set_fitted(data)
         if self.interrupted_:
             raise Interrupted(self)
@@ -184,7 +189,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
             return data
         matched = data.with_features([str(name) for name in names], whose="the base ranker")
         new = [name for name in data.feature_names if name not in matched.feature_names]
-        if new:
+        if new and matched.n_features < data.n_features:
             listed = ", ".join(f"'{name}'" for name in new[:5]) + (f" and {len(new) - 5} more" if len(new) > 5 else "")
             warn(f"the base ranker does not know {listed}: training continues without.", stacklevel=3)
         return matched
@@ -200,8 +205,9 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     def predict_stage(self, X: Any, n_stages: int) -> Floats:
         """Scores by the first parts of the model only, such as its first trees."""
         features = self._features_of(X)
-        if self.model_.n_stages and not 0 <= n_stages <= self.model_.n_stages:
-            raise ParameterError(f"n_{self.round_name}s must be from 0 to {self.model_.n_stages}; found {n_stages}.")
+        whole = isinstance(n_stages, int | np.integer) and not isinstance(n_stages, bool)
+        if self.model_.n_stages and not (whole and 0 <= n_stages <= self.model_.n_stages):
+            raise ParameterError(f"n_{self.round_name}s must be from 0 to {self.model_.n_stages}; found {n_stages!r}.")
         return self._plus_base_score(self.model_.staged_scores(features, [n_stages], self.n_threads)[0], X)
 
     def contributions(self, X: Any) -> Floats:
@@ -239,6 +245,7 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     @property
     def size_(self) -> str:
         """How large the model is, in words."""
+        self.check_fitted()
         return self.model_.describe()
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -246,10 +253,25 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         self.check_fitted()
         save(self, path)
 
-    def score(self, X: Any, y: Any = None, *, qid: Any = None, group: Any = None) -> float:
-        """The mean of the ranker's metric on judged documents: a Dataset, or a feature matrix with y and qid."""
+    def score(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        base_score: Any = None,
+        sample_weight: None = None,
+    ) -> float:
+        """The mean of the ranker's metric on judged documents: a Dataset, or a feature matrix with y and qid.
+
+        `base_score` is added to the scores. `sample_weight` must be None, as scikit-learn's pipelines pass it: metrics
+        have no weights.
+        """
         self.check_fitted()
-        data = as_dataset(X, y, self._feature_names(), type(self).__name__, qid=qid, group=group)
+        if sample_weight is not None:
+            raise DataError("metrics have no weights: score takes no sample_weight.")
+        data = as_dataset(X, y, self._feature_names(), type(self).__name__, qid=qid, group=group, base_score=base_score)
         bound = bind_metric(self.training_metric(), data)
         return bound.mean(data.by_query(self.predict(data)), n_threads=self.n_threads)
 
@@ -265,6 +287,8 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     def matched(self, data: Dataset) -> Dataset:
         """The data set with the features of this ranker, matched by name; itself if it has just these."""
         self.check_fitted()
+        if not isinstance(data, Dataset):
+            raise DataError(f"expected a Dataset, such as sr.Dataset(X, y, qid=qid); found {type(data).__name__}.")
         return data.with_features(self._feature_names(), whose=type(self).__name__)
 
     def __sklearn_tags__(self) -> Any:
@@ -303,7 +327,12 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
 
     def __sklearn_clone__(self) -> Any:
         """A copy without what was learned; the base ranker keeps what it learned, because training starts from it."""
-        return type(self)(**self.get_params(deep=False))
+        given = self.get_params(deep=False)
+        # Two clones with the same generator would draw different seeds from it.
+        changeable = (np.random.RandomState, np.random.Generator, np.ndarray, list)
+        return type(self)(
+            **{name: deepcopy(value) if isinstance(value, changeable) else value for name, value in given.items()}
+        )
 
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters, as scikit-learn does it."""

@@ -10,13 +10,13 @@ steps approach the metric.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError
+from swaprank.errors import DataError, ParameterError
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import BoundMetric, Metric
 
@@ -53,6 +53,14 @@ class Progress(NamedTuple):
 
 Callback = Callable[[Progress], object]
 """Called after every round; training stops when it returns something true."""
+
+
+def checked_callbacks(callbacks: Any) -> list[Callback]:
+    """One or several callbacks as a list; ParameterError for what cannot be called."""
+    given = [] if callbacks is None else [callbacks] if callable(callbacks) else callbacks
+    if not isinstance(given, Sequence) or not all(callable(each) for each in given):
+        raise ParameterError(f"callbacks must be functions of a Progress; found {callbacks!r:.80}.")
+    return list(given)
 
 
 class Watched(NamedTuple):

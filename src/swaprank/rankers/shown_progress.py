@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 
+from swaprank.errors import ParameterError
 from swaprank.rankers.rounds import Callback, Progress
 from swaprank.rendering.bars import UpdateBar, best_bar, line_bar, print_to_stderr
 
@@ -15,6 +16,8 @@ def shown_trainings(verbose: bool | int, unit: str = "round") -> Iterator[Callab
 
     Yields a function that takes the title of a training and returns callbacks for `fit`.
     """
+    if not isinstance(verbose, int):
+        raise ParameterError(f"verbose must be True, False or a number of rounds; found {verbose!r}.")
     if verbose <= 0:
         yield lambda title: []
         return

@@ -111,7 +111,7 @@ def read_matching(
 def read_judged(path: str | os.PathLike[str], **columns: Any) -> Dataset | Qrels:
     """Read a data set or TREC judgements, which are recognized by their first line. A pipe must be a data set.
 
-    `columns` are the names of columns for `read`.
+    `columns` are the names of columns for `read`. Of a table, only the labels and query ids are read.
     """
     file = existing_file(path)
     if not is_table(file) and not is_stream(file):
@@ -119,6 +119,9 @@ def read_judged(path: str | os.PathLike[str], **columns: Any) -> Dataset | Qrels
         words = next((words for words in lines if words and not words[0].startswith("#")), [])
         if len(words) == _QRELS_COLUMNS and ":" not in words[3] and not words[1].startswith("qid:"):
             return read_qrels(file)
+    if is_table(file):
+        # A model reads its own features; other columns may be text.
+        return read_table(file, judgements_only=True, **columns)
     return read(file, **columns)
 
 

@@ -20,6 +20,10 @@ _MISSING = ("", "nan", "null", "na", "n/a", "none")
 """Spellings of a missing number, in lower case."""
 
 
+NO_FEATURES = "(not read)"
+"""The name of the feature of a table of which only the judgements are read."""
+
+
 def read_table(
     file: Path,
     *,
@@ -30,21 +34,32 @@ def read_table(
     docid: str | None = None,
     sample_weight: str | None = None,
     unlabeled: bool = False,
+    judgements_only: bool = False,
 ) -> Dataset:
-    """Read a data set from a table; a number beyond single precision is missing, as in LETOR text."""
+    """Read a data set from a table; a number beyond single precision is missing, as in LETOR text.
+
+    If only the judgements are wanted, the features are not read: there is one that is 0 everywhere.
+    """
     table = _table(file, [name for name in (qid, docid) if name is not None])
     if len(table) == 0:
         raise DataError(f"{file} has no documents: expected rows below the column names.")
     ids: set[str | None] = {qid, docid}
     try:
-        table = _without_columns(table, ignore)
+        roles = {"label": label, "qid": qid, "docid": docid, "sample_weight": sample_weight}
         if unlabeled:
-            table = table.with_columns(_zeros().alias(label))
-        for role, name in (("label", label), ("qid", qid), ("docid", docid), ("sample_weight", sample_weight)):
+            del roles["label"]
+        for role, name in roles.items():
             if name is not None and name not in table.columns:
                 raise DataError(
                     f"there is no column '{name}': choose one by {role}=…; {did_you_mean(name, table.columns)}"
                 )
+            if name in ignore:
+                raise DataError(f"column '{name}' is given as {role} and to be ignored: a column has one role.")
+        table = _without_columns(table, ignore)
+        if unlabeled:
+            table = table.with_columns(_zeros().alias(label))
+        if judgements_only:
+            table, features = table.with_columns(_zeros().alias(NO_FEATURES)), [NO_FEATURES]
         if content_suffix(file) != ".parquet":
             needed = {*table.columns} if features is None else {*features, label, sample_weight}
             table = _with_numbers(table, [name for name in table.columns if name in needed - ids], label)

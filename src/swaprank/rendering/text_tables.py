@@ -59,3 +59,13 @@ def probability(p: float) -> str:
     if p != p:
         return "-"
     return "< .0001" if p < 0.0001 else f"{p:.4f}".lstrip("0") if p < 1 else "1"
+
+
+def counted(n: int, one: str, many: str) -> str:
+    """A number of things.
+
+    >>> from swaprank.rendering.text_tables import counted
+    >>> counted(1, "query", "queries"), counted(1200, "query", "queries")
+    ('1 query', '1,200 queries')
+    """
+    return f"{n:,} {one if n == 1 else many}"

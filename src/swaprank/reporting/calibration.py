@@ -139,7 +139,7 @@ def _meaning(ranker: Ranker) -> str:
     if ranker.learns_probabilities:
         return "RankNet models 1 / (1 + exp(-sigma (s_i - s_j))) as the probability that i is better than j."
     return (
-        f"{type(ranker).__name__} is trained for the order, not for probabilities as RankNet is. This section tests "
+        f"{type(ranker).__name__} is not trained for probabilities, as RankNet is. This section tests "
         "whether its scores still give good probabilities 1 / (1 + exp(-sigma (s_i - s_j)))."
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from swaprank.evaluation.compare import Difference
-from swaprank.rendering.text_tables import decimals, probability
+from swaprank.rendering.text_tables import counted, decimals, probability
 from swaprank.reporting.intervals import difference_interval, difference_scale
 from swaprank.reporting.markup import Html, join, paragraph, tag
 from swaprank.reporting.scales import percent
@@ -30,21 +30,23 @@ def headline(subject: Subject) -> Html:
         _figure(
             f"{result.metric} of {subject.name}",
             decimals(result.mean),
-            f"95% interval {decimals(low)} to {decimals(high)}",
+            _interval(low, high),
             f"{subject.baseline}: {decimals(difference.baseline_mean)}",
         ),
         _figure(
             f"Difference from {subject.baseline}",
             decimals(difference.difference, signed=True),
-            f"95% interval {decimals(difference.low, signed=True)} to {decimals(difference.high, signed=True)}",
-            join([tag("b", _p_value(difference)), ", randomisation test"]),
+            _interval(difference.low, difference.high, signed=True),
+            ""
+            if np.isnan(difference.p_randomization)
+            else join([tag("b", _p_value(difference)), ", randomisation test"]),
             picture=difference_interval(difference, difference_scale([difference])),
             style=direction(difference),
         ),
         _figure(
             "Wins, ties and losses",
             f"{difference.wins:,} / {difference.ties:,} / {difference.losses:,}",
-            f"over {difference.wins + difference.ties + difference.losses:,} queries",
+            f"over {counted(difference.wins + difference.ties + difference.losses, 'query', 'queries')}",
             picture=_split_bar(difference),
         ),
         class_="figures",
@@ -97,6 +99,12 @@ def _figure(label: str, number: str, *below: object, picture: object = "", style
         tag("dd", picture, class_="picture") if picture else "",
         class_=f"figure {style}".strip(),
     )
+
+
+def _interval(low: float, high: float, *, signed: bool = False) -> str:
+    if np.isnan(low):
+        return "no interval: there are too few queries"
+    return f"95% interval {decimals(low, signed=signed)} to {decimals(high, signed=signed)}"
 
 
 def _p_value(difference: Difference) -> str:

@@ -99,7 +99,7 @@ def _words(subject: Subject, unit: str) -> str:
     lengths = [len(values) for of_set in ranker.history_.values() for values in of_set.values()]
     n_rounds = max(lengths, default=0)
     if n_rounds == 0:
-        text = "No round was measured during training: fit(…, valid=…) records learning curves."
+        text = "No round was measured during training; a validation set given to it records learning curves."
     else:
         text = f"{n_rounds:,} {unit}{'s' if n_rounds > 1 else ''} measured during training."
         text += f" The model of {unit} {ranker.best_round_:,} is kept."

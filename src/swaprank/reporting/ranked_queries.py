@@ -16,7 +16,7 @@ from swaprank.reporting.subject import Section, Subject
 
 MOST_DOCUMENTS = 1_000
 """Longest list that is chosen by default; the cost grows with the number of its pairs."""
-_SHOWN, _SHOWN_BELOW = 12, 4
+_SHOWN, _SHOWN_BELOW, _SWAPS = 12, 4, 3
 _NAME_END = 8
 """Characters at the end of a name that are always shown, because names differ most often there."""
 
@@ -36,7 +36,8 @@ def ranked_section(subject: Subject, qids: Sequence[Any]) -> Section:
     words = (
         "Documents in the order of the ranker. Lambda is the force with which all pairs of a document push it up (▲) "
         f"or down (▼) to raise {subject.metric}. The length of an arrow is the square root of the force; the longest "
-        "arrow of each list has the full width."
+        f"arrow of each list has the full width. Of long lists, the first {_SHOWN} documents are shown, those with the "
+        "largest forces below them, and those of the best swaps."
     )
     if not chosen:
         words = "No query has documents with different labels: every order is equally good."
@@ -75,7 +76,7 @@ def typical_queries(subject: Subject) -> list[tuple[str, Any]]:
 
 
 def shown_ranks(explanation: QueryExplanation) -> Ints:
-    """Ranks, from 0, of the first documents and of the largest forces below them.
+    """Ranks, from 0, of the first documents, of the largest forces below them, and of the best swaps.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.ranked_queries import shown_ranks
@@ -86,7 +87,12 @@ def shown_ranks(explanation: QueryExplanation) -> Ints:
     n = len(explanation.rows)
     below = np.arange(min(_SHOWN, n), n)
     hardest = below[np.argsort(-np.abs(explanation.forces[below]), kind="stable")[:_SHOWN_BELOW]]
-    return np.concatenate((np.arange(min(_SHOWN, n)), np.sort(hardest)))
+    swapped = [rank - 1 for i, j, _ in explanation.best_swaps(_SWAPS) for rank in (i, j)]
+    shown = np.zeros(n, np.bool_)
+    shown[: min(_SHOWN, n)] = shown[hardest] = shown[swapped] = True
+    # A single hidden document takes as much room as the line that says so.
+    hidden_alone = ~shown & np.append(shown[1:], True) & np.append(True, shown[:-1])
+    return np.flatnonzero(shown | hidden_alone)
 
 
 def short_number(value: float, *, signed: bool = False) -> str:
@@ -122,7 +128,7 @@ def _list(explanation: QueryExplanation, word: str) -> Html:
         rows.append(_gap(n - 1 - ranks[-1]))
     name, style = ("Row", "docs rows steps") if explanation.docids is None else ("Document", "docs steps")
     columns = tag("tr", *(tag("th", each, scope="col") for each in ("#", "Label", name, "Score", "Lambda")))
-    swaps = [f"{i} with {j} ({gain:+.4f})" for i, j, gain in explanation.best_swaps(3)]
+    swaps = [f"{i} with {j} ({gain:+.4f})" for i, j, gain in explanation.best_swaps(_SWAPS)]
     best = paragraph("Best swaps of ranks: ", ", ".join(swaps), ".", class_="note") if swaps else ""
     listed = tag(
         "table",

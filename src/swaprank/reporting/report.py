@@ -19,6 +19,7 @@ from swaprank.instruments.explain import query_number
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.ranker import Ranker
+from swaprank.rendering.text_tables import counted
 from swaprank.reporting.baseline import Baseline, best_feature, feature_baseline
 from swaprank.reporting.calibration import calibration_section
 from swaprank.reporting.certification import certificate_section, make_certificate
@@ -247,7 +248,8 @@ def _title(subject: Subject, inputs: _Inputs) -> str:
 
 def _subtitle(subject: Subject, baseline_is_chosen: bool) -> Html:
     ranker, data = subject.ranker, subject.data
-    why = ", the single feature that ranks this data best" if baseline_is_chosen else ""
+    orders_matter = subject.result.n_without_relevant < data.n_queries
+    why = ", the single feature that ranks this data best" if baseline_is_chosen and orders_matter else ""
     return join(
         [
             tag("b", type(ranker).__name__),
@@ -255,6 +257,13 @@ def _subtitle(subject: Subject, baseline_is_chosen: bool) -> Html:
             tag("bdi", subject.baseline),
             f"{why}.",
             tag("br"),
-            f"{data.n_queries:,} queries, {len(data):,} documents, {data.n_features:,} features",
+            ", ".join(
+                counted(n, one, many)
+                for n, one, many in (
+                    (data.n_queries, "query", "queries"),
+                    (len(data), "document", "documents"),
+                    (data.n_features, "feature", "features"),
+                )
+            ),
         ]
     )
