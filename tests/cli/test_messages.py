@@ -24,7 +24,8 @@ PYTHON = re.compile(
 """What nobody types on a command line."""
 ONLY_PYTHON = (
     "values, but X has", "one query id per row of", "a Dataset has its own labels", "y is missing",
-    "expected a Dataset", "instead of a Dataset", "cross_validate takes a Dataset", "CustomObjective takes either", "evaluate must be a function", "raising=True is for",
+    "expected a Dataset", "instead of a Dataset", "cross_validate takes a Dataset",
+    "CustomObjective takes either", "evaluate must be a function", "raising=True is for",
     "a sum with losses cannot be divided", "sr.stack for any number", "Instead of a mask", "found shape",
     "has a base_ranker", "has no argument", "have the name", "cannot have the name qid",
     "as a Dataset, or as X with y and qid", "must be a Dataset or a tuple", "eval_set", "names a column of a table",

@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from swaprank.arrays import Features, Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.features import as_features, read_only
-from swaprank.errors import DataError, Interrupted, MetricError
+from swaprank.errors import DataError, Interrupted, MetricError, ParameterError
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import OWN_SUFFIX, Metric, is_own
 from swaprank.metrics.parse import metric as parse_metric

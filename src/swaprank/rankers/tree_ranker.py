@@ -170,7 +170,7 @@ class TreeRanker(Ranker):
         """A new ranker with the same trees, and leaf values for other data.
 
         The splits stay. Tree by tree, the value of a leaf becomes `decay_rate` x the old value + (1 - `decay_rate`) x
-        the Newton step of the documents of this data in the leaf, all of them, as in training. A leaf without documents
+        the Newton step of the documents of this data in the leaf, all of them. A leaf without documents
         keeps its value, and so do the trees of a base ranker. The numbers of documents in the trees stay those of
         training. This ranker does not change.
 
