@@ -61,6 +61,10 @@ _ADVICE = {
     "the first of fit(metrics=[…]) is watched": "first_metric_only",
     "always the same model": "deterministic force_row_wise force_col_wise",
     "history_, after fit": "evals_result",
+    "predict(X, n_trees=50)": "num_iteration iteration_range ntree_limit ntree_end",
+    "contributions(X)": "pred_contrib pred_contribs",
+    "apply(X)": "pred_leaf",
+    "scores are never transformed": "raw_score output_margin prediction_type",
     "one kind of boosting, on the CPU; document_fraction prefers large gradients, as GOSS does": (
         "boosting_type boosting booster tree_method device device_type task_type data_sample_strategy"
     ),

@@ -181,6 +181,13 @@ def test_a_column_without_values_is_missing() -> None:
     np.testing.assert_array_equal(fitted().predict(frame(TEST).assign(age=None)), expected)
     one = pd.DataFrame([{**frame(TEST).iloc[0], "age": None}])
     np.testing.assert_array_equal(fitted().predict(one), expected[:1])
+    mixed = frame(TEST).astype({"age": object})
+    mixed.loc[0, "age"] = None
+    known = frame(TEST).assign(age=np.r_[np.nan, frame(TEST)["age"].to_numpy()[1:]])
+    np.testing.assert_array_equal(fitted().predict(mixed), fitted().predict(known))
+    mixed.loc[1, "age"] = "old"
+    with pytest.raises(sr.DataError, match="column 'age' holds"):
+        fitted().predict(mixed)
     null = pl.from_pandas(frame(TEST)).with_columns(pl.lit(None).alias("age"))
     np.testing.assert_array_equal(fitted().predict(null), expected)
 

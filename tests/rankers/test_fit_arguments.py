@@ -244,3 +244,10 @@ def test_swapped_arguments_are_told() -> None:
     stacked: Any = sr.stack
     with pytest.raises(sr.ParameterError, match="members must be 2 or more fitted rankers"):
         stacked(small().fit(TRAIN), VALI)
+
+
+def test_arguments_of_predict_of_others_are_explained() -> None:
+    ranker: Any = small().fit(TRAIN)
+    for keyword, hint in (("num_iteration", r"predict\(X, n_trees=50\)"), ("pred_contrib", r"contributions\(X\)")):
+        with pytest.raises(sr.ArgumentError, match=f"predict has no argument '{keyword}'; in swaprank: {hint}"):
+            ranker.predict(VX, **{keyword: 1})

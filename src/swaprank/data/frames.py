@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from numbers import Number
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Features, row_blocks
+from swaprank.arrays import AnyArray, Features, Floats, row_blocks
 from swaprank.data.matching import matching_columns
 from swaprank.data.precision import Merged, count_merged, sampled_rows, suspicious_columns, warn_of_merged
 from swaprank.errors import DataError, did_you_mean
@@ -157,6 +158,10 @@ def _features(table: nw.DataFrame[Any], names: list[str], *, every: bool, huge_i
         if column.is_null().all():
             X[:, k] = np.nan
             continue
+        if column.dtype == nw.Object and (numbers := _numbers_of_objects(column)) is not None:
+            with np.errstate(over="ignore"):
+                X[:, k] = numbers
+            continue
         if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
             advice = "give features=[…] without it" if every else "leave it out"
             raise DataError(
@@ -179,6 +184,14 @@ def _merged(column: nw.Series[Any], kept: Features) -> Merged | None:
     if not suspicious_columns(sample, kept[rows]) or count_merged(name, sample, kept[rows]) is None:
         return None
     return count_merged(name, column.cast(nw.Float64).to_numpy(), kept)
+
+
+def _numbers_of_objects(column: nw.Series[Any]) -> Floats | None:
+    """A column of Python numbers and None, as pandas makes it of mixed values; None if there is something else."""
+    values = [np.nan if value is None else value for value in column.to_list()]
+    if not all(isinstance(value, Number) and not isinstance(value, complex) for value in values):
+        return None
+    return np.array([float(value) for value in values])
 
 
 def _example(column: nw.Series[Any]) -> str:

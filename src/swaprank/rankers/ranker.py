@@ -194,11 +194,13 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
             warn(f"the base ranker does not know {listed}: training continues without.", stacklevel=3)
         return matched
 
-    def predict(self, X: Any) -> Floats:
+    def predict(self, X: Any, **unknown: Any) -> Floats:
         """Scores of the rows of a data set or matrix, in the order in which they were given; larger is better.
 
-        The `base_score` of a data set is added, as in training.
+        The `base_score` of a data set is added, as in training. There are no other arguments; for those of other
+        libraries, an ArgumentError says what to call instead.
         """
+        check_arguments(unknown, ["X"], "predict")
         features = self._features_of(X)
         return self._plus_base_score(self.model_.score(features, self.n_threads), X)
 

@@ -123,12 +123,14 @@ class TreeRanker(Ranker):
         interrupted = run_rounds(self.n_trees, add_tree, measured, callbacks, self.early_stopping_rounds)
         return trees, interrupted
 
-    def predict(self, X: Any, n_trees: int | None = None) -> Floats:
+    def predict(self, X: Any, n_trees: int | None = None, **unknown: Any) -> Floats:
         """Scores of the rows of a data set or matrix, in the order in which they were given; larger is better.
 
         The `base_score` of a data set is added, as in training. If `n_trees` is given, only the first trees are used.
         """
-        return super().predict(X) if n_trees is None else self.predict_stage(X, n_trees)
+        if n_trees is None or unknown:
+            return super().predict(X, **unknown)
+        return self.predict_stage(X, n_trees)
 
     def staged_predict(self, X: Any, every: int = 1) -> Iterator[tuple[int, Floats]]:
         """The number of trees and the scores after every `every` trees; each tree is visited once."""
