@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import pickle
-import signal
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,6 @@ from sklearn.exceptions import NotFittedError
 
 import swaprank as sr
 from swaprank.registry import make_ranker
-from swaprank.trees import boosting
-from swaprank.trees.binning import make_bins
-from swaprank.trees.document_sampling import draw_sample
-from tests.interruption import interrupted_fit, pressed_after_the_first_round, pressed_at_call
 from tests.models.random_forests import walk
 
 TRAIN, VALI, TEST = sr.datasets.random_net((120, 40, 40), n_features=8, n_documents=25, levels=5, random_state=0)
@@ -109,17 +104,6 @@ def test_a_callback_sees_every_round_and_can_stop() -> None:
     assert [progress.round for progress in seen] == [1, 2, 3, 4]
     assert ranker.n_trees_ == 4
     assert seen[-1].measured["valid"]["ndcg@10"] == ranker.history_["valid"]["ndcg@10"][-1]
-
-
-def test_ctrl_c_keeps_the_best_forest_so_far() -> None:
-    def interrupt(progress: sr.Progress) -> None:
-        if progress.round == 6:
-            signal.raise_signal(signal.SIGINT)
-
-    ranker = interrupted_fit(small(n_trees=1000), TRAIN, valid=VALI, callbacks=[interrupt])
-    assert 1 <= ranker.n_trees_ <= 6
-    assert ranker.n_trees_ == ranker.best_round_
-    assert ndcg(ranker) > 0.5
 
 
 def test_continued_training_equals_one_long_training() -> None:
@@ -266,34 +250,6 @@ def test_bad_requests_get_a_clear_error() -> None:
         sr.MART("square").fit(TRAIN)  # type: ignore[arg-type]
     with pytest.raises(sr.ParameterError, match="n_trees must be from 0 to 2; found 3"):
         ranker.predict(TEST, n_trees=3)
-
-
-@pytest.mark.parametrize("seconds", [0.0, 0.02, 0.1])
-def test_ctrl_c_at_any_moment_neither_hangs_nor_loses_the_trees(seconds: float) -> None:
-    with pressed_after_the_first_round(seconds) as press:
-        ranker = interrupted_fit(small(n_trees=10**6, n_threads=4), TRAIN, callbacks=[press])
-    assert ranker.n_trees_ >= 1
-    np.testing.assert_array_equal(ranker.predict(TEST), small(n_trees=ranker.n_trees_).fit(TRAIN).predict(TEST))
-
-
-def test_ctrl_c_during_a_round_keeps_the_rounds_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boosting, "draw_sample", pressed_at_call(4, draw_sample))
-    ranker = interrupted_fit(small(), TRAIN)
-    assert ranker.n_trees_ == 3
-    monkeypatch.undo()
-    np.testing.assert_array_equal(ranker.predict(TEST), small(n_trees=3).fit(TRAIN).predict(TEST))
-
-
-@pytest.mark.parametrize(("name", "function"), [("make_bins", make_bins), ("draw_sample", draw_sample)])
-def test_ctrl_c_before_the_end_of_the_first_round_leaves_the_model_as_it_was(
-    monkeypatch: pytest.MonkeyPatch, name: str, function: Any
-) -> None:
-    ranker = small(n_trees=2).fit(TRAIN)
-    expected = ranker.predict(TEST)
-    monkeypatch.setattr(boosting, name, pressed_at_call(1, function))
-    with pytest.raises(KeyboardInterrupt):
-        ranker.fit(VALI)
-    np.testing.assert_array_equal(ranker.predict(TEST), expected)
 
 
 def test_bad_base_scores_do_not_make_scores_explode() -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from inspect import signature
 from typing import Any, ClassVar, NamedTuple, Self
 from warnings import warn
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from swaprank.arrays import Features, Floats
@@ -24,6 +22,7 @@ from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.model import Model
 from swaprank.peer_names import check_arguments
+from swaprank.rankers.estimator import Estimator
 from swaprank.rankers.given_data import as_dataset, validation_sets
 from swaprank.rankers.parameter_checks import check_parameters
 from swaprank.rankers.rounds import Callback, History, checked_callbacks
@@ -44,7 +43,7 @@ class FitRequest(NamedTuple):
     callbacks: Sequence[Callback]
 
 
-class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
+class Ranker(Estimator):
     """Learns to order the documents of a query; see the rankers themselves for their parameters.
 
     >>> import swaprank as sr
@@ -54,15 +53,12 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     (True, '2 trees')
     """
 
-    __metadata_request__fit: ClassVar[Mapping[str, bool]] = {"qid": True}
-    __metadata_request__partial_fit: ClassVar[Mapping[str, bool]] = {"qid": True}
-    __metadata_request__score: ClassVar[Mapping[str, bool]] = {"qid": True}
-    # Above: pipelines and searches of scikit-learn pass qid on, if metadata routing is enabled.
     kind: ClassVar[str]
     """Its name in model files and on the command line."""
     round_name: ClassVar[str] = "round"
     """What a round of training is: a tree, an epoch, …"""
     trains_in_rounds: ClassVar[bool] = True
+    """Whether there is progress to show."""
     rounds_parameter: ClassVar[str | None] = None
     """The parameter that limits the number of rounds."""
     objective_parameters: ClassVar[tuple[str, ...]] = ()
@@ -102,12 +98,6 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
     """The steepness (sigma) of the objective that the scores were trained with; 1 if it has none."""
     members_: Sequence[Mapping[str, Any]] = ()
     """Of an ensemble: the kind ("ranker") and the "parameters" of each member, and the "members" of nested ones."""
-
-    def __new__(cls, *arguments: Any, **parameters: Any) -> Self:
-        """Explain parameters that other libraries have; `__init__` stores the arguments."""
-        check_arguments(parameters, cls._get_param_names(), cls.__name__)
-        ranker: Self = super().__new__(cls)
-        return ranker
 
     def fit(
         self,
@@ -293,13 +283,6 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
             raise DataError(f"expected a Dataset, such as sr.Dataset(X, y, qid=qid); found {type(data).__name__}.")
         return data.with_features(self._feature_names(), whose=type(self).__name__)
 
-    def __sklearn_tags__(self) -> Any:
-        """What scikit-learn should know of it: it takes sparse matrices and missing values, and needs labels."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = tags.input_tags.allow_nan = True
-        tags.target_tags.required = True
-        return tags
-
     def plot_importances(
         self, ax: Any = None, *, kind: str | None = None, data: Dataset | None = None, n_features: int = 20
     ) -> Any:
@@ -326,26 +309,6 @@ class Ranker(BaseEstimator, ABC):  # type: ignore[misc]
         from swaprank.rankers.ranker_figures import plot_learning_curve
 
         return plot_learning_curve(self, ax, metric)
-
-    def __sklearn_clone__(self) -> Any:
-        """A copy without what was learned; the base ranker keeps what it learned, because training starts from it."""
-        given = self.get_params(deep=False)
-        # Two clones with the same generator would draw different seeds from it.
-        changeable = (np.random.RandomState, np.random.Generator, np.ndarray, list)
-        return type(self)(
-            **{name: deepcopy(value) if isinstance(value, changeable) else value for name, value in given.items()}
-        )
-
-    def set_params(self, **parameters: Any) -> Self:
-        """Set parameters, as scikit-learn does it."""
-        own = [name for name in parameters if "__" not in name]
-        check_arguments(own, self._get_param_names(), type(self).__name__)
-        return super().set_params(**parameters)  # type: ignore[no-any-return]
-
-    def _set_parameters(self, arguments: Mapping[str, Any]) -> None:
-        """Store the arguments of `__init__` as attributes of the same names, as scikit-learn wants it."""
-        for name in self._get_param_names():
-            setattr(self, name, arguments[name])
 
     def _fitted_values(self) -> dict[str, Any]:
         """What was found beside the model, as plain values for a model file."""
