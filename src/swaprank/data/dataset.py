@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from inspect import signature
 from typing import Any, final
@@ -73,6 +73,8 @@ class Dataset:
     docid: AnyArray | None
     pairs: Pairs | None
     feature_names: tuple[str, ...]
+    categories: Mapping[str, tuple[str, ...]]
+    """The values of each categorical feature as text; the feature matrix has their numbers, from 0."""
 
     def __init__(
         self,
@@ -111,6 +113,7 @@ class Dataset:
             docid=None if docid is None else document_ids(docid, n_rows),
             pairs=None if pairs is None else check_pairs(pairs, grouping.indptr, grouping.order),
             feature_names=_feature_names(names if feature_names is None else feature_names, n_features),
+            categories={},
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -258,6 +261,7 @@ class Dataset:
             docid=None if self.docid is None else self.docid[take],
             pairs=None if self.pairs is None else pairs_within(self.pairs, rows, len(self)),
             feature_names=self.feature_names,
+            categories=self.categories,
         )
         return part
 

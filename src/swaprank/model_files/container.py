@@ -31,7 +31,7 @@ _SIZES = struct.Struct("<IQQ")
 _HEAD_BYTES = len(MAGIC) + _SIZES.size
 _DIGEST_BYTES = 32
 _ALIGNMENT = 8
-_DTYPES = {"bool": "|b1", "int32": "<i4", "int64": "<i8", "float32": "<f4", "float64": "<f8"}
+_DTYPES = {"bool": "|b1", "int32": "<i4", "int64": "<i8", "uint32": "<u4", "float32": "<f4", "float64": "<f8"}
 
 
 class ModelContent(NamedTuple):

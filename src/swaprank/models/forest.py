@@ -10,6 +10,9 @@ the complement ~ of their number::
           leaf 0  leaf 1
 
 A document goes left if x <= threshold, or if x is missing (NaN) and the node sends missing values left.
+
+A node of a categorical feature has a set of categories instead of a threshold: x is the number of a category, and the
+document goes left if this bit of the node's words is set. The threshold of such a node is 0.
 """
 
 from __future__ import annotations
@@ -65,6 +68,10 @@ class Forest(Model):
     """Training documents at the node."""
     leaf_value: Floats
     leaf_count: Ints
+    n_words: NDArray[np.int32]
+    """How many words the node's set of categories has; 0 if the node has a threshold."""
+    words: NDArray[np.uint32]
+    """The sets of all nodes: category c goes left if bit c % 32 of the node's word c // 32 is set."""
 
     @property
     def n_trees(self) -> int:
@@ -124,11 +131,14 @@ class Forest(Model):
     def to_parts(self) -> ModelParts:
         """See `Model`."""
         meta = {"kind": self.kind, "n_features": self.n_features, "base_score": float(self.base_score)}
-        return ModelParts(meta, {name: getattr(self, name) for name in ARRAYS})
+        without = () if len(self.words) else SET_ARRAYS
+        return ModelParts(meta, {name: getattr(self, name) for name in ARRAYS if name not in without})
 
     @classmethod
     def from_parts(cls, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
         """See `Model`."""
+        if not any(name in arrays for name in SET_ARRAYS) and isinstance(arrays.get("feature"), np.ndarray):
+            arrays = {**arrays, "n_words": np.zeros(arrays["feature"].shape, np.int32), "words": np.empty(0, np.uint32)}
         for name, found in (("n_features", meta), ("base_score", meta), *((name, arrays) for name in ARRAYS)):
             if name not in found:
                 raise ModelFileError(f"the forest has no {name}.")
@@ -156,7 +166,12 @@ class Forest(Model):
         if last - first == self.n_trees:
             return self
         nodes, leaves = self.tree_nodes[first : last + 1], self.tree_leaves[first : last + 1]
-        within = {"node": slice(nodes[0], nodes[-1]), "leaf": slice(leaves[0], leaves[-1])}
+        n_before, n_until = (int(self.n_words[:end].sum()) for end in (nodes[0], nodes[-1]))
+        within = {
+            "node": slice(nodes[0], nodes[-1]),
+            "leaf": slice(leaves[0], leaves[-1]),
+            "word": slice(n_before, n_until),
+        }
         parts = {name: getattr(self, name)[within[whose]] for name, (_, whose) in ARRAYS.items() if whose in within}
         return replace(self, tree_nodes=nodes - nodes[0], tree_leaves=leaves - leaves[0], **parts)
 
@@ -173,8 +188,13 @@ ARRAYS: dict[str, tuple[type[np.generic], str]] = {
     "node_count": (np.int64, "node"),
     "leaf_value": (np.float64, "leaf"),
     "leaf_count": (np.int64, "leaf"),
+    "n_words": (np.int32, "node"),
+    "words": (np.uint32, "word"),
 }
 """The dtype of each array, and what it has one value per."""
+
+SET_ARRAYS = ("n_words", "words")
+"""Not in the files of models without categorical features."""
 
 
 def single_leaf(value: float, n_features: int, n_documents: int) -> Forest:

@@ -21,7 +21,8 @@ def tree_text(forest: Forest, tree: int, feature_names: Sequence[str]) -> str:
     ...     n_features=1, base_score=0.0, tree_nodes=np.array([0, 1]), tree_leaves=np.array([0, 2]),
     ...     feature=np.array([0], np.int32), threshold=np.array([3.5], np.float32), missing_left=np.array([True]),
     ...     left=np.array([~0], np.int32), right=np.array([~1], np.int32), gain=np.array([12.5]),
-    ...     node_count=np.array([100]), leaf_value=np.array([-0.25, 0.5]), leaf_count=np.array([60, 40]))
+    ...     node_count=np.array([100]), leaf_value=np.array([-0.25, 0.5]), leaf_count=np.array([60, 40]),
+    ...     n_words=np.array([0], np.int32), words=np.empty(0, np.uint32))
     >>> print(tree_text(stump, 0, ["bm25"]))
     if bm25 ≤ 3.5 or missing:  (100 documents, gain 12.5)
         leaf 0: -0.25  (60 documents)

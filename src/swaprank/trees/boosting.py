@@ -176,6 +176,8 @@ class Booster:
             node_count=count_at_nodes(left, right, counts),
             leaf_value=values,
             leaf_count=counts,
+            n_words=np.zeros(n_leaves - 1, np.int32),
+            words=np.empty(0, np.uint32),
         )
 
 
