@@ -4,8 +4,9 @@
 
 FOLDER holds the data sets, as for quality.py. Nets use their default parameters except for the hidden units, and keep
 the best of 100 epochs by NDCG@10 on vali. "best of six" is the best on vali of 10, 20 or 50 hidden units with a
-learning rate of 0.001 or 0.003. SmoothRank uses its defaults, with NDCG@50. The trees are those of quality.py, each
-library's best of its grid of six. Means are over folds and seeds (one seed for trees).
+learning rate of 0.001 or 0.003. SmoothRank uses its defaults, with NDCG@50. The trees are those of quality.py with
+--grid: each library's best on vali, over leaves, learning rate and number of trees. Means are over folds and seeds (one
+seed for trees).
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from quality import LEARNERS, LEAVES, METRIC, RATES, Fold, Grid, Predict, folds_of, per_query
+from quality import LEAVES, METRIC, PEERS, RATES, STAGES, Fold, Setting, folds_of, ours, per_query
 
 import swaprank as sr
+from swaprank.arrays import Floats
 
+Predict = Callable[[sr.Dataset], Floats]
 Learner = Callable[[Fold, int], Predict]
 
 
@@ -46,8 +49,15 @@ def smoothrank(fold: Fold, seed: int) -> Predict:
 
 def trees(name: str) -> Learner:
     def learn(fold: Fold, seed: int) -> Predict:
-        grid = [Grid(leaves, rate, 500, 50, seed, 1) for leaves, rate in itertools.product(LEAVES, RATES)]
-        return best_on_vali(fold, [LEARNERS[name](fold, point) for point in grid])
+        learner = ours("") if name == "swaprank" else PEERS[name]
+        staged = [
+            learner(fold.train, Setting(leaves, rate, seed, 1)) for leaves, rate in itertools.product(LEAVES, RATES)
+        ]
+
+        def stage(scores: Callable[[sr.Dataset], Floats], row: int) -> Predict:
+            return lambda data: scores(data)[row]
+
+        return best_on_vali(fold, [stage(scores, row) for scores in staged for row in range(len(STAGES))])
 
     return learn
 

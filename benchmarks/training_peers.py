@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -41,14 +41,27 @@ class Setting(NamedTuple):
     n_threads: int
 
 
-Predict = Callable[[Features], Floats]
-Fit = Callable[[Judged, Setting, Callable[[], object]], Predict]
-"""Trains a model, calls the callback after every tree, and returns the model's predict function."""
+Staged = Callable[[Features, int], Iterator[Floats]]
+"""Scores after every so many trees."""
+Fit = Callable[[Judged, Setting, Callable[[], object]], Staged]
+"""Trains a model, calls the callback after every tree, and returns the model's scores by stages."""
 Bin = Callable[[Judged, Setting], object]
 
 
+def by_stages(n_trees: int, predict: Callable[[Features, int, int], Floats]) -> Staged:
+    """Scores by stages from a function that sums the trees from first to last; a constant does not change a ranking."""
+
+    def staged(X: Features, every: int) -> Iterator[Floats]:
+        scores = np.zeros(len(X))
+        for first in range(0, n_trees - every + 1, every):
+            scores = scores + predict(X, first, first + every)
+            yield scores
+
+    return staged
+
+
 def ours(metric: str | sr.Metric = "ndcg@10", **parameters: Any) -> Fit:
-    def fit(data: Judged, setting: Setting, after_tree: Callable[[], object]) -> Predict:
+    def fit(data: Judged, setting: Setting, after_tree: Callable[[], object]) -> Staged:
         ranker = sr.LambdaMART(
             metric,
             n_trees=setting.n_trees,
@@ -58,7 +71,8 @@ def ours(metric: str | sr.Metric = "ndcg@10", **parameters: Any) -> Fit:
             max_bins=BINS,
             **parameters,
         )
-        return ranker.fit(data.dataset(), callbacks=[lambda _: after_tree()]).predict
+        ranker.fit(data.dataset(), callbacks=[lambda _: after_tree()])
+        return lambda X, every: (scores for _, scores in ranker.staged_predict(X, every))
 
     return fit
 
@@ -82,14 +96,17 @@ def bin_lightgbm(data: Judged, setting: Setting, **more: Any) -> Any:
     return lightgbm.Dataset(data.X, data.y, group=data.sizes, params=lightgbm_options(setting) | more).construct()
 
 
-def with_lightgbm(layout: str) -> Fit:
-    def fit(data: Judged, setting: Setting, after_tree: Callable[[], object]) -> Predict:
-        train = bin_lightgbm(data, setting, **{layout: True})
-        booster = lightgbm.Booster(lightgbm_options(setting) | {layout: True}, train)
+def with_lightgbm(**more: Any) -> Fit:
+    def fit(data: Judged, setting: Setting, after_tree: Callable[[], object]) -> Staged:
+        train = bin_lightgbm(data, setting, **more)
+        booster = lightgbm.Booster(lightgbm_options(setting) | more, train)
         for _ in range(setting.n_trees):
             booster.update()
             after_tree()
-        return lambda X: np.asarray(booster.predict(X))
+        return by_stages(
+            setting.n_trees,
+            lambda X, first, last: np.asarray(booster.predict(X, start_iteration=first, num_iteration=last - first)),
+        )
 
     return fit
 
@@ -100,7 +117,7 @@ def bin_xgboost(data: Judged, setting: Setting) -> Any:
     )
 
 
-def fit_xgboost(data: Judged, setting: Setting, after_tree: Callable[[], object]) -> Predict:
+def fit_xgboost(data: Judged, setting: Setting, after_tree: Callable[[], object]) -> Staged:
     options = {
         "objective": "rank:ndcg",
         "lambdarank_pair_method": "topk",
@@ -117,7 +134,10 @@ def fit_xgboost(data: Judged, setting: Setting, after_tree: Callable[[], object]
     for number in range(setting.n_trees):
         booster.update(train, number)
         after_tree()
-    return lambda X: np.asarray(booster.inplace_predict(X))
+    return by_stages(
+        setting.n_trees,
+        lambda X, first, last: booster.inplace_predict(X, iteration_range=(first, last), predict_type="margin"),
+    )
 
 
 def bin_catboost(data: Judged, setting: Setting) -> Any:
@@ -139,7 +159,7 @@ class AfterIteration(NamedTuple):
 
 
 def with_catboost(loss: str) -> Fit:
-    def fit(data: Judged, setting: Setting, after_tree: Callable[[], object]) -> Predict:
+    def fit(data: Judged, setting: Setting, after_tree: Callable[[], object]) -> Staged:
         options = {
             "loss_function": loss,
             "grow_policy": "Lossguide",
@@ -153,16 +173,16 @@ def with_catboost(loss: str) -> Fit:
         }
         pool = bin_catboost(data, setting)
         model = catboost.CatBoost(options).fit(pool, callbacks=[AfterIteration(after_tree)])
-        return lambda X: np.asarray(model.predict(X))
+        return by_stages(setting.n_trees, lambda X, first, last: model.predict(X, ntree_start=first, ntree_end=last))
 
     return fit
 
 
 class Timed(NamedTuple):
-    """Seconds of every tree, and the predict function."""
+    """Seconds of every tree, and the scores by stages."""
 
     trees: list[float]
-    predict: Predict
+    staged: Staged
 
 
 def in_turns(fits: dict[str, Fit], data: Judged, settings: dict[str, Setting]) -> dict[str, Timed]:
@@ -173,7 +193,7 @@ def in_turns(fits: dict[str, Fit], data: Judged, settings: dict[str, Setting]) -
     ended: set[str] = set()
     rng = np.random.default_rng(0)
 
-    def run(name: str) -> Predict:
+    def run(name: str) -> Staged:
         def after_tree() -> None:
             done.release()
             go[name].acquire()

@@ -130,7 +130,7 @@ def ranker_of(content: ModelContent) -> Ranker:
 def _restored(content: ModelContent) -> Ranker:
     meta = content.meta
     parameters = {key: tuple(value) if isinstance(value, list) else value for key, value in meta["parameters"].items()}
-    ranker = ranker_class(content.kind)(**parameters)
+    ranker = ranker_class(content.kind)(**present_parameters(parameters))
     _check_restored(ranker)
     ranker.model_ = model_from_parts(meta["model"], content.arrays)
     if not isinstance(ranker.model_, ranker.model_classes):
@@ -153,6 +153,21 @@ def _restored(content: ModelContent) -> Ranker:
     ranker.interrupted_, ranker.sigma_ = meta["interrupted"], float(meta["sigma"])
     ranker._restore_values(meta["fitted"])
     return ranker
+
+
+def present_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of models of earlier versions under their present names.
+
+    >>> from swaprank.registry import present_parameters
+    >>> present_parameters({"truncation": 5, "query_fraction": None})
+    {'query_fraction': 1.0, 'horizon': 5}
+    """
+    present = dict(parameters)
+    if "truncation" in present:
+        present["horizon"] = present.pop("truncation")
+    if present.get("query_fraction", 1.0) is None:
+        present["query_fraction"] = 1.0
+    return present
 
 
 def _check_restored(ranker: Ranker) -> None:

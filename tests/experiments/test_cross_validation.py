@@ -237,7 +237,7 @@ def test_grids_from_text() -> None:
         "learning_rate": [0.1, 0.01],
         "b.activation": ["tanh", "relu"],
     }
-    assert parse_grid(["truncation=none,5"], kinds) == {"truncation": [None, 5]}
+    assert parse_grid(["horizon=none,5"], kinds) == {"horizon": [None, 5]}
     for text, message in (
         ("n_leaves", "write a grid as name=value,value, found 'n_leaves'"),
         ("a.hidden=(5,)", "a has no parameter 'hidden'"),

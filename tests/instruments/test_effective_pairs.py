@@ -57,9 +57,9 @@ def test_counts_of_constructions(construction: str) -> None:
     assert found.n_effective == {"spring": 11, "local_gradient": 1, "local_cost": 4}[construction]
 
 
-def test_truncation_leaves_pairs_out() -> None:
+def test_a_horizon_leaves_pairs_out() -> None:
     data = sr.Dataset(np.zeros((4, 1)), [0, 1, 0, 1], qid=[1] * 4)
-    objective = LambdaRankObjective(sr.metric("ndcg"), truncation=1)
+    objective = LambdaRankObjective(sr.metric("ndcg"), horizon=1)
     assert sr.effective_pairs(objective, data, [4, 3, 2, 1]).n_effective == 2
 
 

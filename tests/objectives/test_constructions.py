@@ -80,8 +80,6 @@ def test_an_own_metric_that_fails_is_named_by_every_construction() -> None:
             gradients(data, scores, metric=sr.CustomMetric(evaluate=picky, name="picky"), construction=name)
 
 
-def test_unknown_constructions_and_truncated_ones_are_refused() -> None:
+def test_unknown_constructions_are_refused() -> None:
     with pytest.raises(sr.ParameterError, match="there is no construction 'sprng'; did you mean 'spring'"):
         LambdaRankObjective(METRICS["map"], construction="sprng")
-    with pytest.raises(sr.ParameterError, match="truncation is for construction='pairs'"):
-        LambdaRankObjective(METRICS["map"], truncation=3, construction="spring")

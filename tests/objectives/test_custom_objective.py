@@ -239,7 +239,7 @@ def test_saved_by_name_and_cloned(make: Any, tmp_path: Path) -> None:
     ("ranker", "words"),
     [
         (sr.LambdaMART(objective=sr.RankNetObjective(), sigma=2.0), "sigma=2.0 has no effect on an objective given as"),
-        (sr.LambdaMART(objective=sr.RankNetObjective(), truncation=5), "truncation=5 has no effect"),
+        (sr.LambdaMART(objective=sr.RankNetObjective(), horizon=5), "horizon=5 has no effect"),
         (sr.LambdaRank(objective=sr.RankNetObjective(), normalize=False), "normalize=False has no effect"),
         (sr.LambdaRank(objective=sr.RankNetObjective(), construction="spring"), "construction='spring' has no effect"),
         (sr.RankNet(objective=sr.RankNetObjective(), ties=True), "ties=True has no effect"),

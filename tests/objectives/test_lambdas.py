@@ -107,14 +107,18 @@ def test_ties_are_broken_by_a_seed_and_not_by_the_rows() -> None:
     np.testing.assert_array_equal(grad, again)
 
 
-def test_truncation_keeps_pairs_with_a_leading_document() -> None:
-    data = sr.Dataset(np.zeros((4, 1)), [0, 1, 0, 1], qid=[1, 1, 1, 1])
-    scores = np.array([4.0, 3.0, 2.0, 1.0])
-    grad, _ = gradients(data, scores, metric=METRICS["ndcg"], normalize=False, truncation=1)
-    assert grad[2] == 0
-    assert grad[0] == pytest.approx(-grad[1] - grad[3])
-    full, _ = gradients(data, scores, metric=METRICS["ndcg"], normalize=False)
-    assert full[2] > 0
+@pytest.mark.parametrize("name", ["ndcg", "dcg", "map", "mrr", "err", "precision", "rbp"])
+def test_a_horizon_gives_the_gradients_of_the_metric_that_is_cut_off_there(name: str) -> None:
+    data = queries(7)
+    scores = np.random.default_rng(7).normal(size=len(data))
+    found = gradients(data, scores, metric=sr.metric(f"{name}@5"), horizon=3)
+    np.testing.assert_array_equal(found, gradients(data, scores, metric=sr.metric(f"{name}@3")))
+    assert not np.array_equal(found[0], gradients(data, scores, metric=sr.metric(f"{name}@5"))[0])
+
+
+def test_a_metric_without_cut_off_has_no_horizon() -> None:
+    with pytest.raises(sr.ParameterError, match="pairwise has no cut-off, and so no horizon: found horizon=3"):
+        gradients(queries(2), np.zeros(len(queries(2))), metric=sr.metric("pairwise"), horizon=3)
 
 
 def test_weights_multiply() -> None:

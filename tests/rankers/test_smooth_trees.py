@@ -83,7 +83,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     ("parameters", "words"),
     [
         ({"objective": "smoth"}, "there is no objective 'smoth'; did you mean 'smooth'"),
-        ({"truncation": 5}, "truncation=5 is for objective='lambda'"),
+        ({"horizon": 5}, "horizon=5 is for objective='lambda'"),
         ({"metric": "pairwise"}, "pairwise cannot be smoothed"),
         ({"metric": "bpref"}, "bpref cannot be smoothed"),
         ({"sigma": 0.0}, "sigma must be a number above 0"),

@@ -43,6 +43,8 @@ class ModelSummary:
     importances: dict[str, float]
     """For forests: the share of each feature's splits in the total gain, largest first."""
     parameters: dict[str, Any]
+    chosen: dict[str, Any]
+    """What was chosen for the data where a parameter is None, by its name."""
 
     def to_json(self) -> str:
         """The summary as JSON."""
@@ -67,10 +69,15 @@ class ModelSummary:
             total = sum(self.importances.values()) or 1.0
             most = list(self.importances.items())[:_FEATURES_SHOWN]
             rows.append(("top features", ", ".join(f"{name} ({gain / total:.1%})" for name, gain in most)))
-        rows += [(f"  {name}", "none" if value is None else f"{value}") for name, value in self.parameters.items()]
+        rows += [(f"  {name}", self._parameter_text(name, value)) for name, value in self.parameters.items()]
         width = max(len(name) for name, _ in rows)
         lines = [f"{name.ljust(width)}  {value}" for name, value in rows]
         return "\n".join([*lines[: len(lines) - len(self.parameters)], "parameters", *lines[-len(self.parameters) :]])
+
+    def _parameter_text(self, name: str, value: Any) -> str:
+        if value is None and self.chosen.get(name) is not None:
+            return f"{self.chosen[name]:g}, chosen"
+        return "none" if value is None else f"{value}"
 
 
 def summarize_model(ranker: Ranker) -> ModelSummary:
@@ -97,6 +104,7 @@ def summarize_model(ranker: Ranker) -> ModelSummary:
         measured=metric_values(ranker),
         importances={names[f]: float(shares[f]) for f in np.argsort(-shares, kind="stable") if shares[f] > 0},
         parameters=training_parameters(ranker),
+        chosen=dict(getattr(ranker, "chosen_", {})),
     )
 
 

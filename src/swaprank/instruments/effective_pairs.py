@@ -18,7 +18,7 @@ from swaprank.metrics.families import WORK_ROWS, prepare_swaps, rows_that_count,
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import rank_documents
 from swaprank.metrics.pairwise_kernel import count_pairs
-from swaprank.metrics.terms import PAIRWISE, UNLIMITED, MetricTerms
+from swaprank.metrics.terms import PAIRWISE, MetricTerms
 from swaprank.objectives.constructions import (
     CONSTRUCTIONS,
     DISCRETE_BOUNDED,
@@ -150,10 +150,9 @@ def effective_pairs(
         lengths = np.diff(indptr)
         effective = lengths * (lengths - 1) / 2.0 if getattr(chosen, "ties", False) else distinguished
     else:
-        truncation = getattr(arrays, "truncation", UNLIMITED)
         run_in_threads(
             lambda first, last: count_effective(
-                construction, arrays.terms, arrays.tie_order, truncation, indptr, here, raising, first, last, effective
+                construction, arrays.terms, arrays.tie_order, indptr, here, raising, first, last, effective
             ),
             bound.chunks,
         )
@@ -165,7 +164,7 @@ def effective_pairs(
 
 @kernel
 def count_effective(
-    construction: int, terms: MetricTerms, tie_order: Ints, truncation: int, indptr: Ints, scores: Floats,
+    construction: int, terms: MetricTerms, tie_order: Ints, indptr: Ints, scores: Floats,
     raising: bool, first: int, last: int, counts: Floats,
 ) -> None:  # fmt: skip
     """counts[q]: pairs of the queries from first to last whose weight is not zero, or whose swap raises the metric."""
@@ -185,7 +184,7 @@ def count_effective(
         if rows == 0:
             continue
         prepare_swaps(terms, query, gains[:n], work)
-        for i in range(n if construction == SPRING else min(rows, truncation)):
+        for i in range(n if construction == SPRING else rows):
             if i < rows:
                 swap_gain_rows(terms, query, gains[:n], i, i + 1, work, swap)
             while below < n and (below <= i or gains[below] == gains[i]):

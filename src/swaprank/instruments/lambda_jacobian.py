@@ -16,7 +16,7 @@ from swaprank.errors import DataError
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.terms import PAIRWISE
 from swaprank.objectives.kernel_objective import BoundKernelObjective
-from swaprank.objectives.lambdarank_objective import LambdaRankObjective
+from swaprank.objectives.lambdarank_objective import LambdaRankObjective, learned_metric
 from swaprank.objectives.lambdas import LambdaArrays
 from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective
 from swaprank.objectives.ranknet_queries import LongRankNetArrays, RankNetArrays
@@ -145,9 +145,8 @@ def _pair_weights(
     order = arrays.tie_order[np.argsort(-scores[arrays.tie_order], kind="stable")]
     gains: Floats = np.full((n, n), 1.0 / terms.divisors[0])
     if isinstance(objective, LambdaRankObjective) and terms.family != PAIRWISE:
-        gains = np.abs(objective.metric.swap_gains(labels[order]))
-    rank = np.arange(n)
-    weights[np.ix_(order, order)] = np.where(np.minimum(rank[:, None], rank) < arrays.truncation, gains, 0.0)
+        gains = np.abs(learned_metric(objective.metric, objective.horizon).swap_gains(labels[order]))
+    weights[np.ix_(order, order)] = gains
     return np.where(terms.gains[:, None] != terms.gains, weights, 0.0)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -13,7 +13,7 @@ from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import seeded_tie_order
 from swaprank.metrics.parse import metric as parse_metric
-from swaprank.metrics.terms import CUMULATIVE, CUSTOM, PAIRWISE, UNLIMITED
+from swaprank.metrics.terms import CUMULATIVE, CUSTOM, PAIRWISE
 from swaprank.objectives.constructions import CONSTRUCTIONS, ConstructionArrays
 from swaprank.objectives.kernel_objective import BoundKernelObjective, bind_kernel
 from swaprank.objectives.lambdas import LambdaArrays
@@ -31,7 +31,7 @@ class LambdaRankObjective(Objective):
         sigma: Steepness of the pair probabilities in the score difference.
         normalize: Divide each pair's weight by its score difference, and scale each query's gradients to log2(1 + their
             sum), as LightGBM does. False: as in the paper.
-        truncation: Use only pairs with a document at this rank or above. Default: as deep as the metric looks.
+        horizon: How deep to learn: as if the metric were cut off at this rank. Default: the metric as it is.
         construction: How lambdas are made: "pairs" (the standard), or "spring", "local_gradient", "local_cost" or
             "discrete_bounded" [Donmez2009]; constructions.py has the equations.
 
@@ -51,7 +51,7 @@ class LambdaRankObjective(Objective):
     metric: Metric
     sigma: float = 1.0
     normalize: bool = True
-    truncation: int | None = None
+    horizon: int | None = None
     construction: str = "pairs"
 
     def __post_init__(self) -> None:
@@ -59,23 +59,51 @@ class LambdaRankObjective(Objective):
         if self.construction not in ("pairs", *CONSTRUCTIONS):
             names = did_you_mean(self.construction, ["pairs", *CONSTRUCTIONS])
             raise ParameterError(f"there is no construction '{self.construction}'; {names}")
-        if self.construction != "pairs" and self.truncation is not None:
-            raise ParameterError(f"truncation is for construction='pairs', found it with '{self.construction}'.")
 
     def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundKernelObjective:
         """See `Objective`."""
-        terms = bind_metric(self.metric, data).terms
+        terms = bind_metric(learned_metric(self.metric, self.horizon), data).terms
         sigma, pairs = float(self.sigma), self.construction == "pairs"
-        if pairs and terms.family == PAIRWISE and not self.normalize and self.truncation is None:
+        if pairs and terms.family == PAIRWISE and not self.normalize:
             # All pairs weigh the same, so no ranks are needed [Burges2010, section 2].
             return bind_ranknet(data, terms.gains, terms.divisors, sigma, False, n_threads)
         tie_order = seeded_tie_order(data.indptr, random_state)
-        truncation = UNLIMITED if self.truncation is None else int(self.truncation)
         swaps = None if terms.family == CUMULATIVE else terms
-        arrays: Any = LambdaArrays(terms, swaps, tie_order, sigma, self.normalize, truncation)
+        arrays: Any = LambdaArrays(terms, swaps, tie_order, sigma, self.normalize)
         if not pairs:
             arrays = ConstructionArrays(CONSTRUCTIONS[self.construction], terms, tie_order, sigma, self.normalize)
         lengths = np.diff(data.indptr).astype(np.float64)
-        costs = lengths * np.minimum(lengths, min(terms.depth, truncation))
+        costs = lengths * np.minimum(lengths, terms.depth)
         own_metric = str(self.metric) if terms.family == CUSTOM else ""
         return bind_kernel(arrays, data, costs, n_threads, own_metric)
+
+
+_LEAST_HORIZON = 30
+
+
+def default_horizon(metric: Metric) -> int | None:
+    """How deep trees learn for a metric: 30 for a cut-off above that, otherwise as deep as the metric looks.
+
+    With few ranks that count, few pairs have a gradient, and trees learn little from most documents.
+
+    >>> import swaprank as sr
+    >>> from swaprank.objectives.lambdarank_objective import default_horizon
+    >>> [default_horizon(sr.metric(name)) for name in ("ndcg@10", "ndcg@50", "map")]
+    [30, 50, None]
+    """
+    return None if metric.k is None else max(metric.k, _LEAST_HORIZON)
+
+
+def learned_metric(metric: Metric, horizon: int | None) -> Metric:
+    """The metric cut off at the horizon; itself if there is none.
+
+    >>> import swaprank as sr
+    >>> from swaprank.objectives.lambdarank_objective import learned_metric
+    >>> str(learned_metric(sr.metric("ndcg@10(gain=linear)"), 30))
+    'ndcg@30(gain=linear)'
+    """
+    if horizon is None or metric.k == horizon:
+        return metric
+    if not metric.takes_k:
+        raise ParameterError(f"{metric} has no cut-off, and so no horizon: found horizon={horizon}.")
+    return replace(metric, k=int(horizon))

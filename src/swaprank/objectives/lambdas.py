@@ -35,7 +35,6 @@ class LambdaArrays(NamedTuple):
     """Each query's documents in the order that breaks ties in the scores."""
     sigma: float
     normalize: bool
-    truncation: int
 
 
 @kernel
@@ -179,7 +178,7 @@ def lambda_queries(
     for query in range(first, last):
         start, stop = indptr[query], indptr[query + 1]
         n = stop - start
-        rows = min(rows_that_count(terms, query, n), arrays.truncation)
+        rows = rows_that_count(terms, query, n)
         if rows == 0 or n < 2:
             for r in range(start, stop):
                 grad[r] = 0.0

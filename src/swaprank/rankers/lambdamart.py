@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, final
 
+from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError
 from swaprank.metrics.metric import Metric
-from swaprank.objectives.lambdarank_objective import LambdaRankObjective
+from swaprank.objectives.lambdarank_objective import LambdaRankObjective, default_horizon
 from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
 from swaprank.objectives.smooth_boosting import SmoothBoostingObjective
@@ -16,6 +17,7 @@ from swaprank.seeds import RandomState
 
 TreeObjective = Literal["lambda", "smooth"]
 OBJECTIVES: tuple[TreeObjective, ...] = ("lambda", "smooth")
+_SCORE_NOISE = 0.3
 
 
 @final
@@ -48,13 +50,14 @@ class LambdaMART(TreeRanker):
         sigma: Steepness of the pair probabilities in the score difference. For "lambda" only.
         normalize: Divide each pair's weight by its score difference and rescale each query's gradients, as LightGBM
             does. False: as in the paper. For "lambda" only.
-        truncation: Use only pairs with at least one document ranked within this depth. Default: as deep as the metric
-            looks. For "lambda" only.
+        horizon: How deep to learn: the gradients are those of the metric with its cut-off at this rank. The metric that
+            is measured stays as it is. If None: 30 for a cut-off above that, see `default_horizon`. For "lambda" only.
+        score_noise: Random ranks: the scale of the Gumbel noise that is added to the scores before each round's
+            gradients are computed. 0: the ranks as they are. If None: 0.3 for "lambda", 0 for other objectives.
         feature_fraction: Fraction of the features that each tree may use.
-        query_fraction: Fraction of the queries that each tree learns from. Successive trees take turns. If None: 1 for
-            up to 100,000 documents, 0.5 for more.
+        query_fraction: Fraction of the queries that each tree learns from. Successive trees take turns.
         document_fraction: Fraction of the documents on which splits are found. Large gradients are preferred. If None:
-            1 for up to 100,000 documents, 0.3 for more.
+            1 for up to 60,000 documents, and falling gradually for more: 0.3 for 700,000 documents.
         early_stopping_rounds: Stop if the watched metric has not improved for this many rounds. Needs a validation set,
             whose best round is kept in any case.
         base_ranker: A fitted LambdaMART or MART. Training continues with its trees.
@@ -71,7 +74,7 @@ class LambdaMART(TreeRanker):
     """
 
     kind: ClassVar[str] = "lambdamart"
-    objective_parameters: ClassVar[tuple[str, ...]] = ("sigma", "normalize", "truncation")
+    objective_parameters: ClassVar[tuple[str, ...]] = ("sigma", "normalize", "horizon")
     tuning_ranges: ClassVar[Mapping[str, Any]] = {**TREE_RANGES, "sigma": (0.3, 3.0), "normalize": [True, False]}
 
     def __init__(
@@ -89,9 +92,10 @@ class LambdaMART(TreeRanker):
         max_bins: int = 255,
         sigma: float = 1.0,
         normalize: bool = True,
-        truncation: int | None = None,
+        horizon: int | None = None,
+        score_noise: float | None = None,
         feature_fraction: float = 1.0,
-        query_fraction: float | None = None,
+        query_fraction: float = 1.0,
         document_fraction: float | None = None,
         early_stopping_rounds: int | None = None,
         base_ranker: Any = None,
@@ -100,16 +104,26 @@ class LambdaMART(TreeRanker):
     ) -> None:
         self._set_parameters(locals())
 
+    def _choose(self, data: Dataset) -> dict[str, Any]:
+        chosen = super()._choose(data)
+        if self.objective == "lambda" and self.horizon is None:
+            chosen["horizon"] = default_horizon(self.training_metric())
+        if self.score_noise is None:
+            chosen["score_noise"] = _SCORE_NOISE if self.objective == "lambda" else 0.0
+        return chosen
+
     def _objective(self) -> Objective:
         given = given_objective(self, OBJECTIVES)
         if given is not None:
             return given
         if self.objective == "lambda":
-            return LambdaRankObjective(self.training_metric(), float(self.sigma), self.normalize, self.truncation)
-        if self.truncation is not None:
+            metric = self.training_metric()
+            horizon = default_horizon(metric) if self.horizon is None else self.horizon
+            return LambdaRankObjective(metric, float(self.sigma), self.normalize, horizon)
+        if self.horizon is not None:
             raise ParameterError(
-                f"truncation={self.truncation} is for objective='lambda'. A smooth metric is cut off by itself: "
-                f"metric='ndcg@{self.truncation}'."
+                f"horizon={self.horizon} is for objective='lambda'. A smooth metric is cut off by itself: "
+                f"metric='ndcg@{self.horizon}'."
             )
         if self.sigma != 1:
             raise ParameterError(

@@ -48,8 +48,8 @@ class LambdaRank(NetRanker):
         sigma: Steepness of the pair probabilities in the score difference.
         normalize: Divide each pair's weight by its score difference and rescale each query's gradients, as LightGBM
             does. False: as in the paper.
-        truncation: Use only pairs with at least one document ranked within this depth. Default: as deep as the metric
-            looks.
+        horizon: How deep to learn: the gradients are those of the metric with its cut-off at this rank. The metric that
+            is measured stays as it is. If None, as deep as the metric looks.
         base_ranker: A fitted RankNet or LambdaRank with the same layers, whose weights training starts from.
         random_state: Seed of all random choices. None: a random one; a NumPy generator: drawn from it.
         n_threads: Number of threads for scoring and evaluation. If None, all cores. Training itself uses one thread.
@@ -67,7 +67,7 @@ class LambdaRank(NetRanker):
     """
 
     kind: ClassVar[str] = "lambdarank"
-    objective_parameters: ClassVar[tuple[str, ...]] = ("sigma", "normalize", "truncation", "construction")
+    objective_parameters: ClassVar[tuple[str, ...]] = ("sigma", "normalize", "horizon", "construction")
     tuning_ranges: ClassVar[Mapping[str, Any]] = {**NET_RANGES, "sigma": (0.3, 3.0), "normalize": [True, False]}
 
     def __init__(
@@ -89,7 +89,7 @@ class LambdaRank(NetRanker):
         early_stopping_rounds: int | None = None,
         sigma: float = 1.0,
         normalize: bool = True,
-        truncation: int | None = None,
+        horizon: int | None = None,
         base_ranker: Any = None,
         random_state: RandomState = 0,
         n_threads: int | None = None,
@@ -98,7 +98,7 @@ class LambdaRank(NetRanker):
 
     def _objective(self) -> Objective:
         return given_objective(self, ("lambda",)) or LambdaRankObjective(
-            self.training_metric(), float(self.sigma), self.normalize, self.truncation, self.construction
+            self.training_metric(), float(self.sigma), self.normalize, self.horizon, self.construction
         )
 
     def _training_metric(self, data: Dataset) -> Callable[[Floats], float]:

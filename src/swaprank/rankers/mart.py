@@ -51,7 +51,7 @@ class MART(TreeRanker):
         max_bins: int = 255,
         sigma: float = 1.0,
         feature_fraction: float = 1.0,
-        query_fraction: float | None = None,
+        query_fraction: float = 1.0,
         document_fraction: float | None = None,
         early_stopping_rounds: int | None = None,
         base_ranker: Any = None,

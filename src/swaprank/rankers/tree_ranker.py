@@ -22,15 +22,15 @@ from swaprank.models.tree_walk import find_leaves
 from swaprank.objectives.objective import Objective
 from swaprank.rankers.base_model import base_model
 from swaprank.rankers.given_data import as_dataset
-from swaprank.rankers.parameter_checks import Bounds, check_parameter, check_parameters
+from swaprank.rankers.parameter_checks import BOUNDS, Bounds, check_parameter, check_parameters
 from swaprank.rankers.ranker import FitRequest, Ranker
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
+from swaprank.threads import thread_count
 from swaprank.trees.boosting import Booster, TreeRules, make_forest
+from swaprank.trees.default_sampling import default_document_fraction
 from swaprank.trees.refitting import refitted_values
 from swaprank.trees.routing import add_tree_scores
-
-ALL_UP_TO, DOCUMENTS_BEYOND, QUERIES_BEYOND = 100_000, 0.3, 0.5
-"""Default fractions: 1 up to so many documents; beyond, these are enough to find splits that are as good."""
+from swaprank.trees.score_noise import ranking_scores
 
 _STAGED_SCORES = 10**7
 """Scores that `staged_predict` computes at once: 80 MB."""
@@ -58,8 +58,11 @@ class TreeRanker(Ranker):
     n_trees: int
     learning_rate: float | Sequence[float]
     l2: float
-    query_fraction: float | None
     document_fraction: float | None
+    score_noise: float | None = 0.0
+    """LambdaMART's parameter; other rankers have no ranks."""
+    chosen_: Mapping[str, Any]
+    """What was chosen where a parameter is None, by its name."""
     early_stopping_rounds: int | None
 
     @abstractmethod
@@ -81,7 +84,8 @@ class TreeRanker(Ranker):
 
         measured = Measured(valid, metrics, start_scores, self.n_threads)
         scores = np.array(data.by_query(start_scores(data)))
-        booster = Booster(data, scores, self._rules(len(data)), self.random_state_, self.n_threads)
+        self.chosen_ = self._choose(data)
+        booster = Booster(data, scores, self._rules(), self.random_state_, self.n_threads)
         n_start = 0 if start is None else start.n_trees
         if n_start or data.base_score is not None:
             measured.measure_start()
@@ -98,14 +102,22 @@ class TreeRanker(Ranker):
         rates = np.atleast_1d(np.asarray(self.learning_rate, np.float64))
         return float(rates[min(number, len(rates)) - 1])
 
-    def _rules(self, n_documents: int) -> TreeRules:
-        rules = TreeRules(**{name: getattr(self, name) for name in TreeRules.__dataclass_fields__})
-        beyond = n_documents > ALL_UP_TO
-        if self.document_fraction is None:
-            rules = replace(rules, document_fraction=DOCUMENTS_BEYOND if beyond else 1.0)
-        if self.query_fraction is None:
-            rules = replace(rules, query_fraction=QUERIES_BEYOND if beyond else 1.0)
-        return rules
+    def _choose(self, data: Dataset) -> dict[str, Any]:
+        """What to take where a parameter is None, by its name."""
+        return {} if self.document_fraction is not None else {"document_fraction": default_document_fraction(len(data))}
+
+    def _rules(self) -> TreeRules:
+        given = {name: getattr(self, name) for name in TreeRules.__dataclass_fields__}
+        return TreeRules(**{name: self.chosen_.get(name, value) for name, value in given.items()})
+
+    def _fitted_values(self) -> dict[str, Any]:
+        return {"chosen": dict(self.chosen_)}
+
+    def _restore_values(self, values: Mapping[str, Any]) -> None:
+        chosen = values.get("chosen", {})
+        for name, value in chosen.items():
+            check_parameter(name, value, BOUNDS[name])
+        self.chosen_ = chosen
 
     def _boost(
         self, data: Dataset, booster: Booster, measured: Measured, callbacks: Sequence[Callback], n_start: int
@@ -198,6 +210,7 @@ class TreeRanker(Ranker):
             X, y, self._feature_names(), type(self).__name__, qid=qid, group=group, sample_weight=sample_weight
         )
         n_base = self.n_trees_ - self.best_round_
+        noise = self._rules().score_noise
         base, trees = self.model_.part(0, n_base), self.model_.part(n_base, self.n_trees_)
         fitted = refitted_values(
             trees,
@@ -208,6 +221,9 @@ class TreeRanker(Ranker):
             float(self.l2),
             float(decay_rate),
             self.n_threads,
+            lambda tree, scores: ranking_scores(
+                scores, noise, self.random_state_, n_base + tree + 1, thread_count(self.n_threads)
+            ),
         )
         refitted = copy(self)
         refitted.model_ = replace(self.model_, leaf_value=np.concatenate((base.leaf_value, fitted)))

@@ -20,6 +20,7 @@ from swaprank.trees.document_sampling import DIVERGED, draw_sample, gather_bins
 from swaprank.trees.growing import Columns, Limits, Workspace, grow, make_workspace
 from swaprank.trees.histogram import BLOCK
 from swaprank.trees.routing import fit_leaves
+from swaprank.trees.score_noise import ranking_scores
 from swaprank.trees.tree import Tree, make_tree
 
 _QUERY_BLOCKS = 200
@@ -41,6 +42,7 @@ class TreeRules:
     feature_fraction: float
     query_fraction: float
     document_fraction: float
+    score_noise: float
 
 
 @final
@@ -69,7 +71,8 @@ class Booster:
         rules = self.rules
         rng = np.random.default_rng((self.random_state, number))
         taken = self._choose_queries(number)
-        objective.update(self.scores, self.grad, self.hess, taken)
+        ranked = ranking_scores(self.scores, rules.score_noise, self.random_state, number, self.n_threads)
+        objective.update(ranked, self.grad, self.hess, taken)
         share = rules.document_fraction * rules.query_fraction
         copy = share <= _MAX_COPIED_SHARE
         sample = draw_sample(

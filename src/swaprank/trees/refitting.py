@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -28,18 +28,20 @@ def refitted_values(
     l2: float,
     decay_rate: float,
     n_threads: int | None,
+    noise: Callable[[int, Floats], Floats],
 ) -> Floats:
     """The leaf values of all trees, one tree after the other: `decay_rate` x old + (1 - `decay_rate`) x new value.
 
     A leaf that no document reaches keeps its value. There is one learning rate per tree. `scores` are what the first
-    tree starts from, grouped by query, and in the end what the trees with the new values give.
+    tree starts from, grouped by query, and in the end what the trees with the new values give. `noise` gives the scores
+    that a tree, counted from 0, takes its gradients from.
     """
     threads = thread_count(n_threads)
     grad, hess = np.zeros(len(data)), np.zeros(len(data))
     starts = range(0, len(data), CHUNK)
     fitted = []
     for tree, learning_rate in enumerate(learning_rates):
-        objective.update(scores, grad, hess)
+        objective.update(noise(tree, scores), grad, hess)
         one = forest.part(tree, tree + 1)
         leaf_of = np.ascontiguousarray(data.by_query(find_leaves(one, data.features, threads)[:, 0]))
         sums = np.zeros((len(starts), len(one.leaf_value), 3))
