@@ -14,7 +14,7 @@ NAMES = ["bm25", "clicks"]
 
 
 def two_trees() -> Forest:
-    tree = random_forest(np.random.default_rng(0), [3], n_features=2)
+    tree = random_forest(np.random.default_rng(0), [3], n_features=2, set_share=0)
     tree.left[:], tree.right[:] = [1, ~0], [~2, ~1]
     tree.feature[:], tree.threshold[:], tree.missing_left[:] = [0, 1], [0.1, 3.0], [False, True]
     tree.gain[:], tree.node_count[:], tree.leaf_count[:] = [12.5, 1.0], [1500, 61], [60, 1, 1439]
@@ -46,6 +46,6 @@ def test_there_must_be_such_a_tree(tree: int) -> None:
 
 def test_very_deep_trees_need_no_recursion() -> None:
     n_nodes = 3000
-    forest = random_forest(np.random.default_rng(1), [n_nodes + 1], n_features=2)
+    forest = random_forest(np.random.default_rng(1), [n_nodes + 1], n_features=2, set_share=0)
     forest.left[:], forest.right[:] = ~np.arange(n_nodes), np.append(np.arange(1, n_nodes), ~n_nodes)
     assert tree_text(forest, 0, NAMES).count("\n") == 3 * n_nodes
