@@ -58,6 +58,15 @@ def test_importances_add_up_over_features() -> None:
     np.testing.assert_allclose(split_gains(forest), [forest.gain[forest.feature == f].sum() for f in range(5)])
 
 
+def test_moved_leaf_values_change_scores_by_the_leaves_that_a_walk_finds() -> None:
+    rng = np.random.default_rng(5)
+    forest, X = random_forest(rng, [9, 30]), random_documents(rng, 40)
+    parameters = forest.perturb(X, np.arange(40), np.zeros(40))
+    direction = rng.normal(size=39)
+    ((_, _, scores),) = parameters.scores_along(0, 40, iter([(0, direction[None])]), (0.5,))
+    np.testing.assert_allclose(scores, naive_scores(replace(forest, leaf_value=forest.leaf_value + direction / 2), X))
+
+
 def edited(forest: Forest, name: str, at: int | list[int], value: Any) -> Forest:
     array = getattr(forest, name).copy()
     array[at] = value
