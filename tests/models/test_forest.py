@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from swaprank.errors import ModelFileError, SwaprankError
 from swaprank.models.category_sets import MAX_WORDS
 from swaprank.models.forest import ARRAYS, Forest, check_forest, join_forests, single_leaf, split_counts, split_gains
+from swaprank.trees.boosting import make_forest
 from tests.models.random_forests import naive_scores, random_documents, random_forest
 
 
@@ -50,6 +51,14 @@ def test_truncated_forests_are_views_of_the_first_trees() -> None:
     assert (naive_scores(short, X) == naive_scores(forest, X, n_trees=2)).all()
     with pytest.raises(SwaprankError, match="from 0 to 3; found 4"):
         forest.truncated(4)
+
+
+def test_trees_are_joined_with_their_sets() -> None:
+    forest = random_forest(np.random.default_rng(2), [5, 1, 9, 20])
+    joined = make_forest([forest.part(tree, tree + 1) for tree in range(4)], 5)
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(joined, name), getattr(forest, name))
+        assert getattr(joined, name).dtype == getattr(forest, name).dtype
 
 
 def test_importances_add_up_over_features() -> None:

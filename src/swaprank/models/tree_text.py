@@ -83,21 +83,28 @@ def _membership(words: NDArray[np.uint32], missing_left: bool, names: Sequence[s
     """The categories that go left, or the others if they are fewer, such as "in {acme, bolt}" and "not in {acme}"."""
     in_set = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little").astype(np.bool_)
     if names is None:
-        return f"in {_listed([str(number) for number in np.flatnonzero(in_set)])}"
+        return f"in {_listed(np.flatnonzero(in_set).tolist())}"
     left = np.full(max(len(names), len(in_set)), missing_left)
     left[: len(in_set)] = in_set
-    inside = [name for name, goes_left in zip(names, left, strict=False) if goes_left]
-    outside = [name for name, goes_left in zip(names, left, strict=False) if not goes_left]
-    return f"not in {_listed(outside)}" if len(outside) < len(inside) else f"in {_listed(inside)}"
+    left = left[: len(names)]
+    are_most = 2 * np.count_nonzero(left) > len(left)
+    fewer = [names[number] for number in np.flatnonzero(left != are_most).tolist()]
+    return f"{'not in' if are_most else 'in'} {_listed(fewer)}"
 
 
-def _listed(names: Sequence[str]) -> str:
-    """The first names in braces; quoted if they are not plain."""
-    shown = [name if len(name) <= _CATEGORY_LENGTH else f"{name[:_CATEGORY_LENGTH]}…" for name in names]
-    shown = [name if name.isprintable() and not set(name) & set(",{}'\"") and name else repr(name) for name in shown]
-    if len(shown) > _CATEGORIES_SHOWN:
-        shown[_CATEGORIES_SHOWN:] = [f"… {len(shown) - _CATEGORIES_SHOWN:,} more"]
+def _listed(values: Sequence[object]) -> str:
+    """The first values in braces."""
+    shown = [_shortened(str(value)) for value in values[:_CATEGORIES_SHOWN]]
+    if len(values) > len(shown):
+        shown.append(f"… {len(values) - len(shown):,} more")
     return f"{{{', '.join(shown)}}}"
+
+
+def _shortened(name: str) -> str:
+    """The beginning of a name, in quotes if it is not plain."""
+    short = name if len(name) <= _CATEGORY_LENGTH else f"{name[:_CATEGORY_LENGTH]}…"
+    is_plain = short.isprintable() and short != "" and not set(short) & set(",{}'\"")
+    return short if is_plain else repr(short)
 
 
 def _documents(count: int) -> str:
