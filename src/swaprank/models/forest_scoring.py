@@ -329,7 +329,7 @@ def score_documents(
         pairs = layout.tree_pairs[layout.block_trees[block + 1]] - layout.tree_pairs[layout.block_trees[block]]
         max_pairs = max(max_pairs, pairs)
     bits = np.empty(max_pairs * 2 * LANES, np.uint32)
-    values = np.empty(LANES, np.float32)
+    values, right = np.empty(LANES, np.float32), np.zeros(LANES, np.uint32)
     totals = np.empty((_CHUNK_DOCUMENTS // LANES, LANES))
     for chunk in range(start, stop, _CHUNK_DOCUMENTS):
         chunk_stop = min(stop, chunk + _CHUNK_DOCUMENTS)
@@ -345,7 +345,7 @@ def score_documents(
                 total = totals[(group - chunk) // LANES]
                 clear_bits(layout, block, X, group, n_lanes, values, bits)
                 if sets is not None:
-                    clear_set_bits(sets, block, X, group, n_lanes, bits)
+                    clear_set_bits(sets, block, X, group, n_lanes, right, bits)
                 stage = np.searchsorted(tree_counts, first_tree + 1)
                 for tree in range(first_tree, min(layout.block_trees[block + 1], tree_counts[-1])):
                     add_leaves(layout, tree, layout.tree_pairs[first_tree], n_lanes, bits, total)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from swaprank.arrays import AnyArray, Features, Ints
 from swaprank.kernels import kernel
-from swaprank.models.category_sets import WORD_CATEGORIES, CategorySets, category_sets, goes_left
-from swaprank.models.leaf_bits import LANES, mask_lanes
+from swaprank.models.category_sets import WORD_CATEGORIES
+from swaprank.models.leaf_bits import mask_lanes
 
 if TYPE_CHECKING:
     from swaprank.models.forest import Forest
@@ -59,8 +59,9 @@ def make_set_layout(forest: Forest, n_blocks: int, node: Ints, block: Ints, word
     group_rows = np.append(0, np.cumsum(n_rows))
     goes_right = np.zeros(group_rows[-1], np.uint32)
     node_bit = (1 << (place % _GROUP_NODES)).astype(np.uint32)
-    tests = (forest.threshold, forest.missing_left, category_sets(forest))
-    fill_rows(nodes, group, node_bit, group_rows, *tests, goes_right)
+    first_word = np.cumsum(forest.n_words, dtype=np.int64) - forest.n_words
+    sets = (forest.missing_left, forest.n_words, first_word, forest.words)
+    fill_rows(nodes, group, node_bit, group_rows, *sets, goes_right)
     return SetLayout(
         block_groups=np.searchsorted(node_block[starts_group], np.arange(n_blocks + 1)),
         group_feature=feature[starts_group],
@@ -75,30 +76,35 @@ def make_set_layout(forest: Forest, n_blocks: int, node: Ints, block: Ints, word
 
 @kernel
 def fill_rows(
-    nodes: Ints, group: Ints, node_bit: AnyArray, group_rows: Ints, threshold: Features, missing_left: AnyArray,
-    sets: CategorySets | None, goes_right: AnyArray,
+    nodes: Ints, group: Ints, node_bit: AnyArray, group_rows: Ints, missing_left: AnyArray, n_words: AnyArray,
+    first_word: Ints, words: AnyArray, goes_right: AnyArray,
 ) -> None:  # fmt: skip
     """Set the node's bit in the rows of all categories that go right there."""
     for i in range(len(nodes)):
-        first, last = group_rows[group[i]], group_rows[group[i] + 1]
-        for row in range(first, last):
-            category = np.float32(row - first - 1) if row > first else np.float32(np.nan)
-            if not goes_left(category, nodes[i], threshold, missing_left, sets):
-                goes_right[row] |= node_bit[i]
+        node, bit = nodes[i], node_bit[i]
+        rows = goes_right[group_rows[group[i]] : group_rows[group[i] + 1]]
+        n_categories = WORD_CATEGORIES * n_words[node]
+        for category in range(n_categories):
+            word = words[first_word[node] + category // WORD_CATEGORIES]
+            in_set = (word >> np.uint32(category % WORD_CATEGORIES)) & np.uint32(1)
+            rows[1 + category] |= bit * (np.uint32(1) - in_set)
+        if not missing_left[node]:
+            rows[0] |= bit
+            rows[1 + n_categories :] |= bit
 
 
 @kernel
-def clear_set_bits(sets: SetLayout, block: int, X: Features, start: int, n_lanes: int, bits: Any) -> None:
+def clear_set_bits(sets: SetLayout, block: int, X: Features, start: int, n_lanes: int, right: Any, bits: Any) -> None:
     """Clear the bits of the leaves that up to sixteen documents cannot reach because of their categories."""
-    goes_right, one = np.zeros(LANES, np.uint32), np.uint64(1)
+    one = np.uint64(1)
     for group in range(sets.block_groups[block], sets.block_groups[block + 1]):
         feature, first = sets.group_feature[group], sets.group_rows[group]
         n_categories = np.float32(sets.group_rows[group + 1] - first - 1)
         for lane in range(n_lanes):
             x = X[start + lane, feature]
             row = np.int64(x) + 1 if (x >= 0) & (x < n_categories) else 0
-            goes_right[lane] = sets.goes_right[first + row]
+            right[lane] = sets.goes_right[first + row]
         step, stop = np.uint64(sets.group_steps[group]), np.uint64(sets.group_steps[group + 1])
         while step < stop:
-            mask_lanes(bits, np.uint64(sets.word[step]), goes_right, sets.node_bit[step], sets.mask[step])
+            mask_lanes(bits, np.uint64(sets.word[step]), right, sets.node_bit[step], sets.mask[step])
             step += one
