@@ -24,6 +24,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -217,6 +218,7 @@ def make_models(folder: Path) -> None:
     net = sr.RankNet(hidden=(4,), n_epochs=2).fit(train)
     rankers = {
         "lambdamart": trees,
+        "sets": with_sets(sr.LambdaMART(n_trees=4, n_leaves=5, min_docs_in_leaf=3).fit(train)),
         "mart": sr.MART(n_trees=3, n_leaves=4, min_docs_in_leaf=3).fit(train),
         "linear": linear,
         "ranknet": net,
@@ -230,6 +232,16 @@ def make_models(folder: Path) -> None:
     }
     for name, ranker in rankers.items():
         ranker.save(folder / f"{name}.swaprank")
+
+
+def with_sets(ranker: sr.LambdaMART) -> sr.LambdaMART:
+    """The same trees with sets of categories instead of the thresholds of two features."""
+    rng, forest = np.random.default_rng(0), ranker.model_
+    n_words = np.where(forest.feature < 2, rng.integers(1, 4, len(forest.feature)), 0).astype(np.int32)
+    threshold = np.where(n_words > 0, np.float32(0), forest.threshold)
+    words = rng.integers(2**32, size=n_words.sum(), dtype=np.uint32)
+    ranker.model_ = replace(forest, n_words=n_words, words=words, threshold=threshold)
+    return ranker
 
 
 def model_case(rng: Rng, folder: Path) -> str:
@@ -327,6 +339,7 @@ def use(ranker: sr.Ranker, file: Path) -> None:
     assert n_features < 10**6
     X = np.random.default_rng(0).normal(size=(6, n_features)).astype(np.float32)
     X[1], X[2], X[3, ::2] = np.float32(3.4e38), np.float32(-3.4e38), np.nan
+    X[4], X[5] = np.arange(n_features) % 100, np.float32(2**24 - 1)
     verbs: list[Callable[[], Any]] = [
         lambda: ranker.predict(X),
         lambda: ranker.predict(X[:1]),

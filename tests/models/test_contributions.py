@@ -16,7 +16,7 @@ from swaprank.errors import DataError
 from swaprank.models.contributions import contributions, expected_score
 from swaprank.models.forest import Forest
 from swaprank.models.forest_scoring import score
-from tests.models.random_forests import random_documents, random_forest
+from tests.models.random_forests import goes_left, random_documents, random_forest
 
 
 def expected_tree_value(forest: Forest, tree: int, x: Features, known: set[int]) -> float:
@@ -32,10 +32,7 @@ def expected_tree_value(forest: Forest, tree: int, x: Features, known: set[int])
         node = nodes + child
         feature, left, right = int(forest.feature[node]), int(forest.left[node]), int(forest.right[node])
         if feature in known:
-            missing = np.isnan(x[feature])
-            return value(
-                left if (forest.missing_left[node] if missing else x[feature] <= forest.threshold[node]) else right
-            )
+            return value(left if goes_left(forest, int(node), float(x[feature])) else right)
         return (count(left) * value(left) + count(right) * value(right)) / count(child)
 
     return value(0 if forest.tree_nodes[tree + 1] > nodes else ~0)
@@ -59,10 +56,15 @@ def shapley_values(forest: Forest, x: Features) -> list[float]:
 
 
 @settings(deadline=None)
-@given(seed=st.integers(0, 10**6), n_leaves=st.lists(st.integers(1, 12), max_size=3), n_features=st.integers(1, 4))
-def test_contributions_equal_shapley_values(seed: int, n_leaves: list[int], n_features: int) -> None:
+@given(
+    seed=st.integers(0, 10**6),
+    n_leaves=st.lists(st.integers(1, 12), max_size=3),
+    n_features=st.integers(1, 4),
+    set_share=st.sampled_from([0, 0.5]),
+)
+def test_contributions_equal_shapley_values(seed: int, n_leaves: list[int], n_features: int, set_share: float) -> None:
     rng = np.random.default_rng(seed)
-    forest = random_forest(rng, n_leaves, n_features)
+    forest = random_forest(rng, n_leaves, n_features, set_share=set_share)
     X = random_documents(rng, 3, n_features)
     np.testing.assert_allclose(contributions(forest, X), [shapley_values(forest, x) for x in X], atol=1e-9)
 
@@ -100,7 +102,7 @@ def test_a_stump_by_hand_and_by_lightgbm() -> None:
     y = np.array([0.0] * 30 + [1.0] * 70)
     options = {"objective": "regression", "num_leaves": 2, "learning_rate": 1.0, "verbose": -1, "num_threads": 1}
     booster = lightgbm.train(options, lightgbm.Dataset(X, y), 1)
-    forest = random_forest(np.random.default_rng(6), [2], n_features=1)
+    forest = random_forest(np.random.default_rng(6), [2], n_features=1, set_share=0)
     forest.left[:], forest.right[:], forest.threshold[:] = ~0, ~1, 0.5
     forest.leaf_value[:], forest.leaf_count[:], forest.node_count[:] = [0.0, 1.0], [30, 70], 100
     ours = contributions(forest, X[[0, -1]]) - [0.0, forest.base_score]

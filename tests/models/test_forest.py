@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swaprank.errors import ModelFileError, SwaprankError
+from swaprank.models.category_sets import MAX_WORDS
 from swaprank.models.forest import ARRAYS, Forest, check_forest, join_forests, single_leaf, split_counts, split_gains
+from swaprank.trees.boosting import make_forest
 from tests.models.random_forests import naive_scores, random_documents, random_forest
 
 
@@ -51,13 +53,30 @@ def test_truncated_forests_are_views_of_the_first_trees() -> None:
         forest.truncated(4)
 
 
+def test_trees_are_joined_with_their_sets() -> None:
+    forest = random_forest(np.random.default_rng(2), [5, 1, 9, 20])
+    joined = make_forest([forest.part(tree, tree + 1) for tree in range(4)], 5)
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(joined, name), getattr(forest, name))
+        assert getattr(joined, name).dtype == getattr(forest, name).dtype
+
+
 def test_importances_add_up_over_features() -> None:
     forest = random_forest(np.random.default_rng(3), [9, 30])
     assert split_counts(forest).tolist() == [(forest.feature == f).sum() for f in range(5)]
     np.testing.assert_allclose(split_gains(forest), [forest.gain[forest.feature == f].sum() for f in range(5)])
 
 
-def edited(forest: Forest, name: str, at: int, value: Any) -> Forest:
+def test_moved_leaf_values_change_scores_by_the_leaves_that_a_walk_finds() -> None:
+    rng = np.random.default_rng(5)
+    forest, X = random_forest(rng, [9, 30]), random_documents(rng, 40)
+    parameters = forest.perturb(X, np.arange(40), np.zeros(40))
+    direction = rng.normal(size=39)
+    ((_, _, scores),) = parameters.scores_along(0, 40, iter([(0, direction[None])]), (0.5,))
+    np.testing.assert_allclose(scores, naive_scores(replace(forest, leaf_value=forest.leaf_value + direction / 2), X))
+
+
+def edited(forest: Forest, name: str, at: int | list[int], value: Any) -> Forest:
     array = getattr(forest, name).copy()
     array[at] = value
     return replace(forest, **{name: array})
@@ -85,6 +104,17 @@ SOUND = random_forest(np.random.default_rng(4), [4, 1, 9])
         (edited(SOUND, "feature", 3, 5), r"feature\[3\] is 5"),
         (edited(SOUND, "feature", 3, -1), r"feature\[3\] is -1"),
         (edited(SOUND, "threshold", 2, np.nan), r"threshold\[2\] is nan"),
+        (edited(SOUND, "n_words", 5, -1), "not the sum of its n_words"),
+        (edited(SOUND, "n_words", [2, 5], [3, -1]), r"n_words\[5\] is -1"),
+        (edited(SOUND, "n_words", [0, 1, 2], [2**31 - 1, 2**31 - 1, 2]), "not the sum of its n_words"),
+        (replace(SOUND, n_words=SOUND.n_words[1:]), "n_words has 10 values, not one per node"),
+        (replace(SOUND, words=SOUND.words[1:]), "the forest has 2 words"),
+        (replace(SOUND, words=SOUND.words.astype(np.int32)), "words must be uint32"),
+        (
+            replace(edited(SOUND, "n_words", 5, MAX_WORDS + 1), words=np.zeros(MAX_WORDS + 2, np.uint32)),
+            r"n_words\[5\] is 524289",
+        ),
+        (edited(SOUND, "threshold", 5, 0.5), r"threshold\[5\] is 0\.5"),
         (edited(SOUND, "gain", 2, np.inf), r"gain\[2\] is inf"),
         (edited(SOUND, "leaf_value", 2, np.inf), r"leaf_value\[2\] is inf"),
         (edited(SOUND, "leaf_count", 2, 0), r"leaf_count\[2\] is 0"),

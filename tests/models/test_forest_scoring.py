@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 
 from swaprank.errors import DataError, SwaprankError
 from swaprank.models import forest_scoring
-from swaprank.models.forest import single_leaf
+from swaprank.models.category_sets import MAX_WORDS
+from swaprank.models.forest import check_forest, single_leaf
 from swaprank.models.forest_scoring import Layout, score, score_documents, scores_by_stage, staged_scores
 from tests.models.random_forests import naive_scores, random_documents, random_forest
 
@@ -26,18 +28,22 @@ _TREE_LEAVES = Layout._fields.index("tree_leaves")
     seed=st.integers(0, 10**6),
     n_leaves=st.lists(st.one_of(st.integers(1, 80), st.sampled_from([32, 33, 64, 65, 128, 129, 300])), max_size=6),
     n_documents=st.integers(0, 40),
+    set_share=st.sampled_from([0, 0.3, 1]),
 )
-def test_scores_equal_the_walk_down_the_trees(seed: int, n_leaves: list[int], n_documents: int) -> None:
+def test_scores_equal_the_walk_down_the_trees(
+    seed: int, n_leaves: list[int], n_documents: int, set_share: float
+) -> None:
     rng = np.random.default_rng(seed)
-    forest, X = random_forest(rng, n_leaves), random_documents(rng, n_documents)
+    forest, X = random_forest(rng, n_leaves, set_share=set_share), random_documents(rng, n_documents)
     assert score(forest, X).tolist() == naive_scores(forest, X).tolist()
 
 
+@pytest.mark.parametrize("set_share", [0, 0.5])
 @pytest.mark.parametrize("chain", ["left", "right"])
-def test_trees_that_are_one_long_chain(chain: str) -> None:
+def test_trees_that_are_one_long_chain(chain: str, set_share: float) -> None:
     rng = np.random.default_rng(0)
     n_nodes = 200
-    forest = random_forest(rng, [n_nodes + 1])
+    forest = random_forest(rng, [n_nodes + 1], set_share=set_share)
     deeper, leaves = np.arange(1, n_nodes + 1), ~np.arange(n_nodes)
     deeper[-1] = ~n_nodes
     forest.left[:], forest.right[:] = (deeper, leaves) if chain == "left" else (leaves, deeper)
@@ -45,9 +51,10 @@ def test_trees_that_are_one_long_chain(chain: str) -> None:
     assert score(forest, X).tolist() == naive_scores(forest, X).tolist()
 
 
-def test_many_blocks_of_trees_and_chunks_of_documents() -> None:
+@pytest.mark.parametrize("set_share", [0, 0.3, 1])
+def test_many_blocks_of_trees_and_chunks_of_documents(set_share: float) -> None:
     rng = np.random.default_rng(5)
-    forest = random_forest(rng, rng.integers(1, 12, 700).tolist())
+    forest = random_forest(rng, rng.integers(1, 12, 700).tolist(), set_share=set_share)
     X = random_documents(rng, 600)
     expected = naive_scores(forest, X[:40])
     scores = score(forest, X)
@@ -74,9 +81,10 @@ def test_several_threads_may_score_at_once() -> None:
     assert results[0][:20].tolist() == naive_scores(forest, X[:20]).tolist()
 
 
-def test_stages_are_scores_of_the_first_trees() -> None:
+@pytest.mark.parametrize("set_share", [0, 0.3])
+def test_stages_are_scores_of_the_first_trees(set_share: float) -> None:
     rng = np.random.default_rng(8)
-    forest, X = random_forest(rng, [5] * 600), random_documents(rng, 30)
+    forest, X = random_forest(rng, [5] * 600, set_share=set_share), random_documents(rng, 30)
     counts = [0, 1, 2, 255, 256, 257, 599, 600]
     stages = staged_scores(forest, X, counts)
     for n_trees, stage in zip(counts, stages, strict=True):
@@ -117,6 +125,17 @@ def test_numbers_of_trees_must_rise_within_the_forest(counts: list[int]) -> None
         staged_scores(forest, np.zeros((2, 5), np.float32), counts)
     with pytest.raises(SwaprankError, match="from 0 to 3, found 4"):
         score(forest, np.zeros((2, 5), np.float32), n_trees=4)
+
+
+def test_sets_of_very_different_lengths_and_categories_up_to_the_largest_number() -> None:
+    rng = np.random.default_rng(11)
+    forest = random_forest(rng, [40] * 10, n_features=2, set_share=1)
+    n_words = np.where(rng.random(390) < 0.02, MAX_WORDS, rng.integers(1, 40, 390)).astype(np.int32)
+    words = rng.integers(2**32, size=n_words.sum(), dtype=np.uint32)
+    forest = check_forest(replace(forest, n_words=n_words, words=words))
+    codes = np.append(rng.integers(2**24, size=100), [0, 31, 32, 1247, 1248, 2**24 - 1, 2**24, 2**31])
+    X = np.stack((codes, rng.permutation(codes)), axis=1).astype(np.float32)
+    assert score(forest, X).tolist() == naive_scores(forest, X).tolist()
 
 
 def test_documents_need_the_features_of_the_trees() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from tests.models.random_forests import walk
+from tests.models.random_forests import random_documents, random_forest, walk
 
 OLD, NEW = sr.datasets.random_net((60, 30), n_features=5, n_documents=20, levels=4, random_state=3)
 SMALL: dict[str, Any] = {"n_trees": 6, "n_leaves": 8}
@@ -86,6 +87,20 @@ def test_new_values_equal_a_loop_over_documents(decay: float, rows: slice) -> No
     np.testing.assert_allclose(again.model_.leaf_value, expected, rtol=1e-12, atol=1e-14)
     np.testing.assert_array_equal(ranker.refit(data.features, data.labels, qid=qid, sample_weight=weights,
                                                decay_rate=decay).predict(OLD), again.predict(OLD))  # fmt: skip
+
+
+def test_trees_with_sets_of_categories() -> None:
+    rng = np.random.default_rng(6)
+    ranker = sr.MART(**SMALL, l2=0.5).fit(OLD)
+    ranker.model_ = replace(random_forest(rng, [8] * 6), base_score=0.0)
+    X = random_documents(rng, len(NEW))
+    X[np.isinf(X)] = np.nan
+    data = sr.Dataset(X, NEW.labels, qid=np.repeat(NEW.qids, np.diff(NEW.indptr)))
+    assert ranker.apply(data).tolist() == [[walk(ranker.model_, tree, x) for tree in range(6)] for x in X]
+    again = ranker.refit(data, decay_rate=0.3)
+    expected = naive_refit(ranker, data, np.ones(len(X)), 0.3)
+    np.testing.assert_allclose(again.model_.leaf_value, expected, rtol=1e-12, atol=1e-14)
+    assert again.score(data) > ranker.score(data)
 
 
 def test_only_the_values_of_a_new_ranker_change(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
 from swaprank.data.features import read_only
 from swaprank.errors import DataError
 from swaprank.kernels import kernel
+from swaprank.models.category_sets import CategorySets, category_sets, goes_left
 from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 if TYPE_CHECKING:
@@ -39,11 +40,10 @@ def contributions(forest: Forest, X: Features, n_threads: int | None = None) -> 
     result[:, -1] = expected_score(forest)
     depth = max_depth(forest.tree_nodes, forest.left, forest.right, np.zeros(len(forest.feature), np.int64))
     trees = TreeArrays(*(getattr(forest, name) for name in TreeArrays._fields))
+    sets = category_sets(forest)
+    common = (forest.tree_nodes, forest.tree_leaves, trees, sets, depth)
     chunks = row_chunks(len(X), thread_count(n_threads))
-    run_in_threads(
-        explain_documents,
-        [(forest.tree_nodes, forest.tree_leaves, trees, depth, read_only(X[a:b]), result[a:b]) for a, b in chunks],
-    )
+    run_in_threads(explain_documents, [(*common, read_only(X[a:b]), result[a:b]) for a, b in chunks])
     return result
 
 
@@ -134,8 +134,8 @@ class TreeArrays(NamedTuple):
 
 @kernel
 def explain_tree(
-    tree: TreeArrays, x: Features, stack: Ints, fractions: Floats, lengths: Ints, features: Ints, paths: Floats,
-    result: Floats,
+    tree: TreeArrays, sets: CategorySets | None, x: Features, stack: Ints, fractions: Floats, lengths: Ints,
+    features: Ints, paths: Floats, result: Floats,
 ) -> None:  # fmt: skip
     """Add one tree's contributions, depth first.
 
@@ -144,6 +144,7 @@ def explain_tree(
     """
     if len(tree.feature) == 0:
         return
+    threshold, missing_left = tree.threshold, tree.missing_left
     stack[0, 0], stack[0, 1], stack[0, 2], n_open = 0, 0, -1, 1
     fractions[0, 0], fractions[0, 1] = 1.0, 1.0
     while n_open > 0:
@@ -171,9 +172,8 @@ def explain_tree(
                 length -= 1
                 break
         lengths[depth] = length
-        value = x[split]
-        goes_left = tree.missing_left[child] if np.isnan(value) else value <= tree.threshold[child]
-        for below, followed in ((tree.left[child], goes_left), (tree.right[child], not goes_left)):
+        followed_left = goes_left(x[split], child, threshold, missing_left, sets)
+        for below, followed in ((tree.left[child], followed_left), (tree.right[child], not followed_left)):
             count = tree.node_count[below] if below >= 0 else tree.leaf_count[~below]
             stack[n_open, 0], stack[n_open, 1], stack[n_open, 2] = below, depth + 1, split
             fractions[n_open, 0] = zero * count / tree.node_count[child]
@@ -183,8 +183,9 @@ def explain_tree(
 
 @kernel
 def explain_documents(
-    tree_nodes: Ints, tree_leaves: Ints, trees: TreeArrays, depth: int, X: Features, result: Floats
-) -> None:
+    tree_nodes: Ints, tree_leaves: Ints, trees: TreeArrays, sets: CategorySets | None, depth: int, X: Features,
+    result: Floats,
+) -> None:  # fmt: skip
     """Add the contributions of all trees to each document's row."""
     stack, fractions = np.empty((depth + 2, 3), np.int64), np.empty((depth + 2, 2))
     lengths, features = np.empty(depth + 2, np.int64), np.empty((depth + 2, depth + 2), np.int64)
@@ -197,4 +198,8 @@ def explain_documents(
                 trees.feature[a:b], trees.threshold[a:b], trees.missing_left[a:b], trees.left[a:b], trees.right[a:b],
                 trees.node_count[a:b], trees.leaf_value[c:d], trees.leaf_count[c:d],
             )  # fmt: skip
-            explain_tree(one, X[document], stack, fractions, lengths, features, paths, result[document])
+            if sets is None:
+                explain_tree(one, None, X[document], stack, fractions, lengths, features, paths, result[document])
+            else:
+                own = CategorySets(sets.n_categories[a:b], sets.first_word[a:b], sets.words)
+                explain_tree(one, own, X[document], stack, fractions, lengths, features, paths, result[document])

@@ -12,7 +12,8 @@ the complement ~ of their number::
 A document goes left if x <= threshold, or if x is missing (NaN) and the node sends missing values left.
 
 A node of a categorical feature has a set of categories instead of a threshold: x is the number of a category, and the
-document goes left if this bit of the node's words is set. The threshold of such a node is 0.
+document goes left if this bit of the node's words is set. A category beyond the words was not known in training, and
+goes where missing values go. The threshold of such a node is 0.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
 from swaprank.data.features import read_only
 from swaprank.errors import ModelFileError, ParameterError, SwaprankError
 from swaprank.kernels import kernel
+from swaprank.models.category_sets import MAX_WORDS
 from swaprank.models.contributions import contributions
 from swaprank.models.forest_scoring import score, staged_scores
 from swaprank.models.model import LARGEST_SCORE, Importances, Model, ModelParts
@@ -138,7 +140,7 @@ class Forest(Model):
     def from_parts(cls, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
         """See `Model`."""
         if not any(name in arrays for name in SET_ARRAYS) and isinstance(arrays.get("feature"), np.ndarray):
-            arrays = {**arrays, "n_words": np.zeros(arrays["feature"].shape, np.int32), "words": np.empty(0, np.uint32)}
+            arrays = {**arrays, "n_words": np.zeros(arrays["feature"].size, np.int32), "words": np.empty(0, np.uint32)}
         for name, found in (("n_features", meta), ("base_score", meta), *((name, arrays) for name in ARRAYS)):
             if name not in found:
                 raise ModelFileError(f"the forest has no {name}.")
@@ -302,12 +304,15 @@ def _check_arrays(forest: Forest) -> None:
     same_trees = len(forest.tree_nodes) == len(forest.tree_leaves)
     if not same_trees or (np.diff(forest.tree_leaves) != np.diff(forest.tree_nodes) + 1).any():
         raise ModelFileError("the forest has a tree whose number of leaves is not its number of nodes plus one.")
+    if np.sum(forest.n_words, dtype=np.int64) != len(forest.words):
+        raise ModelFileError(f"the forest has {len(forest.words):,} words, which is not the sum of its n_words.")
 
 
 def _check_values(forest: Forest) -> None:
     wrong = {
         "feature": (forest.feature < 0) | (forest.feature >= forest.n_features),
-        "threshold": ~np.isfinite(forest.threshold),
+        "n_words": (forest.n_words < 0) | (forest.n_words > MAX_WORDS),
+        "threshold": ~np.isfinite(forest.threshold) | ((forest.n_words != 0) & (forest.threshold != 0)),
         "gain": ~np.isfinite(forest.gain),
         "node_count": forest.node_count < 1,
         "leaf_value": ~np.isfinite(forest.leaf_value),

@@ -4,7 +4,8 @@ Number the leaves of a tree from left to right and give every document one bit p
 right clears the bits of its left subtree. After all such nodes, the lowest bit still set is the document's leaf. The
 order of the nodes does not matter, so the nodes of a block of trees are sorted by feature and threshold: the nodes that
 send a document right are then a prefix of each feature's list, and the only branch on data is the end of that prefix.
-Sixteen documents walk a list together, one per lane of the vector registers [Lucchese2016].
+Sixteen documents walk a list together, one per lane of the vector registers [Lucchese2016]. Nodes with a set of
+categories have no order: `set_scoring` clears their bits.
 
 The bits of 32 leaves form a word, as wide as a float32 feature value. A tree has an even number of words, and a node
 has one step for every word in which it clears bits. For trees below about a hundred leaves this is nearly always one.
@@ -12,26 +13,24 @@ has one step for every word in which it clears bits. For trees below about a hun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
 from swaprank.data.features import read_only
 from swaprank.errors import DataError, SwaprankError
 from swaprank.kernels import kernel
+from swaprank.models.leaf_bits import LANES, lowest_bit, mask_lanes
+from swaprank.models.set_scoring import SetLayout, clear_set_bits, make_set_layout
 from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 if TYPE_CHECKING:
     from swaprank.models.forest import Forest
 
-LANES = 16
 _WORD_LEAVES = 32
 _ALL_LEAVES = np.uint32(2**32 - 1)
 _BLOCK_PAIRS = 256
@@ -45,7 +44,7 @@ _MIN_VISITS_PER_THREAD = 200_000
 
 
 class Layout(NamedTuple):
-    """The steps of all nodes: one list per (block of trees, feature, side of missing values), by ascending threshold.
+    """The steps of nodes with a threshold: one list per (block of trees, feature, side of missing values), ascending.
 
     block_lists[b] -> list_feature, list_missing_right, list_steps[l] -> threshold, word, mask
     block_trees[b] -> tree_pairs, tree_leaves[t] -> leaf_value, from left to right
@@ -66,7 +65,7 @@ class Layout(NamedTuple):
     leaf_value: Floats
 
 
-_layouts: WeakKeyDictionary[Forest, Layout] = WeakKeyDictionary()
+_layouts: WeakKeyDictionary[Forest, tuple[Layout, SetLayout | None]] = WeakKeyDictionary()
 """Kept outside the forests, which stay plain data to pickle. Two threads may make the same layout twice."""
 
 
@@ -145,20 +144,21 @@ def scores_by_stage(
 def _scores(forest: Forest, X: Features, tree_counts: Ints, n_threads: int | None, start: Floats | None) -> Floats:
     if X.ndim != 2 or X.shape[1] != forest.n_features:
         raise DataError(f"the trees have {forest.n_features} features, but X has the shape {X.shape}.")
-    layout = _layouts.get(forest)
-    if layout is None:
-        layout = _layouts[forest] = make_layout(forest)
+    found = _layouts.get(forest)
+    if found is None:
+        found = _layouts[forest] = make_layout(forest)
+    layout, sets = found
     scores = np.empty((len(tree_counts), len(X)))
     scores[-1] = forest.base_score if start is None else start
     visits = len(X) * int(tree_counts[-1])
     chunks = row_chunks(len(X), min(thread_count(n_threads), visits // _MIN_VISITS_PER_THREAD))
     common = (*layout, read_only(X))
-    run_in_threads(score_documents, [(*common, a, b, tree_counts, scores) for a, b in chunks])
+    run_in_threads(score_documents, [(*common, a, b, tree_counts, scores, sets) for a, b in chunks])
     return scores
 
 
-def make_layout(forest: Forest) -> Layout:
-    """Sort a forest's nodes for scoring."""
+def make_layout(forest: Forest) -> tuple[Layout, SetLayout | None]:
+    """Sort a forest's nodes for scoring; None if no node has a set of categories."""
     first, middle = np.zeros((2, len(forest.feature)), np.int64)
     position = np.zeros(len(forest.leaf_value), np.int64)
     number_leaves(forest.tree_nodes, forest.tree_leaves, forest.left, forest.right, first, middle, position)
@@ -182,11 +182,17 @@ def make_layout(forest: Forest) -> Layout:
     block = tree_block[tree]
     word += 2 * (tree_pairs[tree] - tree_pairs[block_trees[block]])
 
+    sets = None
+    if len(forest.words):
+        with_set = forest.n_words[node] > 0
+        n_blocks, steps = len(block_trees) - 1, (node, block, word, mask)
+        sets = make_set_layout(forest, n_blocks, *(each[with_set] for each in steps))
+        node, block, word, mask = (each[~with_set] for each in steps)
     threshold, missing_right = forest.threshold[node], ~forest.missing_left[node]
     order = np.lexsort((threshold, missing_right, forest.feature[node], block))
     keys = np.stack((block, forest.feature[node], missing_right))[:, order]
     begins = np.flatnonzero(np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))[: len(order)])
-    return Layout(
+    layout = Layout(
         block_trees=block_trees,
         block_lists=np.searchsorted(keys[0, begins], np.arange(len(block_trees))),
         list_feature=keys[1, begins],
@@ -199,6 +205,7 @@ def make_layout(forest: Forest) -> Layout:
         tree_leaves=np.array(forest.tree_leaves),
         leaf_value=leaf_value,
     )
+    return layout, sets
 
 
 @kernel
@@ -232,46 +239,6 @@ def number_leaves(
                 first[nodes + b] = middle[node]
             else:
                 position[leaves + ~b] = leaves + middle[node]
-
-
-@intrinsic
-def _mask_lanes(typingctx: Any, bits: Any, word: Any, values: Any, threshold: Any, mask: Any) -> Any:
-    """Apply the mask in every lane whose value is above the threshold, in vectors that LLVM would not find itself."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        int32 = ir.IntType(32)
-        bits_type, values_type = ir.VectorType(int32, LANES), ir.VectorType(ir.FloatType(), LANES)
-
-        def element(argument: int, index: Any, vector: Any) -> Any:
-            array = context.make_array(signature.args[argument])(context, builder, arguments[argument])
-            return builder.bitcast(builder.gep(array.data, [index]), vector.as_pointer())
-
-        def broadcast(value: Any, vector: Any) -> Any:
-            undefined = ir.Constant(vector, ir.Undefined)
-            single = builder.insert_element(undefined, value, int32(0))
-            return builder.shuffle_vector(single, undefined, ir.Constant(bits_type, [0] * LANES))
-
-        lanes = builder.mul(arguments[1], ir.IntType(64)(LANES))
-        before = builder.load(element(0, lanes, bits_type), align=4)
-        x = builder.load(element(2, ir.IntType(64)(0), values_type), align=4)
-        above = builder.fcmp_ordered(">", x, broadcast(arguments[3], values_type))
-        after = builder.and_(before, broadcast(arguments[4], bits_type))
-        builder.store(builder.select(above, after, before), element(0, lanes, bits_type), align=4)
-        return context.get_dummy_value()
-
-    return types.void(bits, types.uint64, values, types.float32, types.uint32), generate
-
-
-@intrinsic
-def _lowest_bit(typingctx: Any, bits: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.IntType(1)(1))
-
-    return types.uint64(types.uint64), generate
-
-
-mask_lanes: Callable[[AnyArray, Any, Features, Any, Any], None] = _mask_lanes  # type: ignore[assignment]
-lowest_bit: Callable[[Any], Any] = _lowest_bit  # type: ignore[assignment]
 
 
 @kernel
@@ -347,11 +314,13 @@ def score_documents(
     stop: int,
     tree_counts: Ints,
     scores: Floats,
+    sets: SetLayout | None,
 ) -> None:
     """Score the documents from start to stop after each of the numbers of trees, which are ascending.
 
     scores: One row per number of trees. The last row holds the scores to start from, until it is overwritten.
     The layout is passed as separate arrays: Numba takes several microseconds per call to unpack a tuple of arrays.
+    Without sets, which are None then, this is compiled without the step for them.
     """
     lists = (list_feature, list_missing_right, list_steps, threshold, word, mask)
     layout = Layout(block_trees, block_lists, *lists, tree_pairs, tree_leaves, leaf_value)
@@ -360,7 +329,7 @@ def score_documents(
         pairs = layout.tree_pairs[layout.block_trees[block + 1]] - layout.tree_pairs[layout.block_trees[block]]
         max_pairs = max(max_pairs, pairs)
     bits = np.empty(max_pairs * 2 * LANES, np.uint32)
-    values = np.empty(LANES, np.float32)
+    values, right = np.empty(LANES, np.float32), np.zeros(LANES, np.uint32)
     totals = np.empty((_CHUNK_DOCUMENTS // LANES, LANES))
     for chunk in range(start, stop, _CHUNK_DOCUMENTS):
         chunk_stop = min(stop, chunk + _CHUNK_DOCUMENTS)
@@ -375,6 +344,8 @@ def score_documents(
                 n_lanes = min(LANES, chunk_stop - group)
                 total = totals[(group - chunk) // LANES]
                 clear_bits(layout, block, X, group, n_lanes, values, bits)
+                if sets is not None:
+                    clear_set_bits(sets, block, X, group, n_lanes, right, bits)
                 stage = np.searchsorted(tree_counts, first_tree + 1)
                 for tree in range(first_tree, min(layout.block_trees[block + 1], tree_counts[-1])):
                     add_leaves(layout, tree, layout.tree_pairs[first_tree], n_lanes, bits, total)

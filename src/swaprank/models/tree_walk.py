@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from swaprank.arrays import AnyArray, Features
 from swaprank.data.features import read_only
 from swaprank.kernels import kernel
+from swaprank.models.category_sets import CategorySets, category_sets, goes_left
 from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def find_leaves(forest: Forest, X: Features, n_threads: int | None = None) -> ND
     """
     leaves = np.empty((len(X), forest.n_trees), np.int32)
     chunks = row_chunks(len(X), thread_count(n_threads), least_rows=_MIN_ROWS_PER_THREAD)
+    sets = category_sets(forest)
     for tree in range(forest.n_trees):
         first_leaf = int(forest.tree_leaves[tree])
         nodes = slice(forest.tree_nodes[tree], forest.tree_nodes[tree + 1])
@@ -48,7 +50,8 @@ def find_leaves(forest: Forest, X: Features, n_threads: int | None = None) -> ND
         n_nodes = len(left) // 2
         feature[:n_nodes], threshold[:n_nodes] = forest.feature[nodes], forest.threshold[nodes]
         missing_left[:n_nodes] = forest.missing_left[nodes]
-        walk = (feature, threshold, missing_left, left, right, depth, read_only(X))
+        own_sets = None if sets is None else sets.of_nodes(nodes, n_padded=n_nodes + 1)
+        walk = (feature, threshold, missing_left, own_sets, left, right, depth, read_only(X))
         run_in_threads(walk_documents, [(*walk, a, b, tree, first_leaf, leaves) for a, b in chunks])
     return leaves
 
@@ -75,8 +78,8 @@ def append_leaves(left: AnyArray, right: AnyArray) -> tuple[AnyArray, AnyArray, 
 
 @kernel
 def walk_documents(
-    feature: AnyArray, threshold: Features, missing_left: AnyArray, left: AnyArray, right: AnyArray, depth: int,
-    X: Features, start: int, stop: int, tree: int, first_leaf: int, leaves: AnyArray,
+    feature: AnyArray, threshold: Features, missing_left: AnyArray, sets: CategorySets | None, left: AnyArray,
+    right: AnyArray, depth: int, X: Features, start: int, stop: int, tree: int, first_leaf: int, leaves: AnyArray,
 ) -> None:  # fmt: skip
     """Write the leaves of the documents from start to stop in one tree."""
     node = np.zeros(TILE, np.uint32)
@@ -88,12 +91,10 @@ def walk_documents(
             for k in range(size):
                 at = node[k]
                 x = X[first + k, feature[at]]
-                goes_left = (x <= threshold[at]) | ((x != x) & missing_left[at])
-                node[k] = left[at] if goes_left else right[at]
+                node[k] = left[at] if goes_left(x, at, threshold, missing_left, sets) else right[at]
         for k in range(size):
             at = node[k]
             while at < n_nodes:
                 x = X[first + k, feature[at]]
-                goes_left = (x <= threshold[at]) | ((x != x) & missing_left[at])
-                at = left[at] if goes_left else right[at]
+                at = left[at] if goes_left(x, at, threshold, missing_left, sets) else right[at]
             leaves[first + k, tree] = first_leaf + np.int64(at - n_nodes)

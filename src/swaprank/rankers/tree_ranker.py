@@ -250,4 +250,5 @@ class TreeRanker(Ranker):
     def to_text(self, tree: int = 0) -> str:
         """One tree as text."""
         self.check_fitted()
-        return tree_text(self.model_, tree, [str(name) for name in self.feature_names_in_])
+        names = [str(name) for name in self.feature_names_in_]
+        return tree_text(self.model_, tree, names, getattr(self, "categories_", None))

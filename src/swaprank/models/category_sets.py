@@ -1,0 +1,64 @@
+"""The sets of categories at the nodes of a forest, and the way that a document takes at a node.
+
+A category that is beyond a node's set was not known when the tree was grown: it goes where missing values go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swaprank.arrays import Bools, Features
+from swaprank.kernels import inlined_kernel
+
+if TYPE_CHECKING:
+    from swaprank.models.forest import Forest
+
+WORD_CATEGORIES = 32
+MAX_WORDS = 2**24 // WORD_CATEGORIES
+"""The numbers of categories are float32 values, which are exact up to 2^24."""
+
+
+class CategorySets(NamedTuple):
+    """The sets of some nodes, for kernels."""
+
+    n_categories: Features
+    """How many categories the node's set tells apart: 32 for each of its words, 0 if the node has a threshold."""
+    first_word: NDArray[np.uint64]
+    words: NDArray[np.uint32]
+
+    def of_nodes(self, nodes: slice, n_padded: int) -> CategorySets:
+        """The sets of some nodes, and `n_padded` entries without a set after them."""
+        n_categories, first_word = self.n_categories[nodes], self.first_word[nodes]
+        return CategorySets(np.pad(n_categories, (0, n_padded)), np.pad(first_word, (0, n_padded)), self.words)
+
+
+def category_sets(forest: Forest) -> CategorySets | None:
+    """The sets of all nodes; None if no node has one.
+
+    >>> from swaprank.models.category_sets import category_sets
+    >>> from swaprank.models.forest import single_leaf
+    >>> category_sets(single_leaf(0.5, n_features=3, n_documents=10)) is None
+    True
+    """
+    if len(forest.words) == 0:
+        return None
+    n_categories = (WORD_CATEGORIES * forest.n_words).astype(np.float32)
+    first_word = np.cumsum(forest.n_words, dtype=np.int64) - forest.n_words
+    return CategorySets(n_categories, first_word.astype(np.uint64), forest.words)
+
+
+@inlined_kernel
+def goes_left(x: Any, node: Any, threshold: Features, missing_left: Bools, sets: CategorySets | None) -> Any:
+    """Whether a document with this value goes left at the node; without sets, their test is not compiled."""
+    if sets is not None:
+        n_categories = sets.n_categories[node]
+        if n_categories > 0:
+            if (x >= 0) & (x < n_categories):
+                category = np.uint64(x)
+                word = np.uint64(sets.words[sets.first_word[node] + (category >> np.uint64(5))])
+                return (word >> (category & np.uint64(31))) & np.uint64(1) != 0
+            return missing_left[node]
+    return (x <= threshold[node]) | ((x != x) & missing_left[node])
