@@ -72,7 +72,7 @@ def test_samples_shrink_gradually() -> None:
 def test_show_says_what_was_chosen_also_for_a_saved_model(tmp_path: Path) -> None:
     small().fit(TRAIN).save(tmp_path / "model")
     ranker = sr.load(tmp_path / "model")
-    assert ranker.chosen_["horizon"] == 30  # type: ignore[attr-defined]
+    assert ranker.chosen_["horizon"] == 30
     text = summarize_model(ranker).to_text()
     assert "horizon            30, chosen" in text
     assert "document_fraction  1, chosen" in text
