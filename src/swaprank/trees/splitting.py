@@ -25,37 +25,38 @@ def best_split(
     last: int,
     l2: float,
     prefix: Ints,
+    cuts: Ints,
     gains: Floats,
+    bounds: Floats,
     split: Floats,
 ) -> None:
     """Write the split with the largest gain among the features from first to last.
 
     gain = G_L²/(H_L + l2) + G_R²/(H_R + l2) - G²/(H + l2): twice the cost that one Newton step per side saves over one
     Newton step for the whole leaf. If `check_counts`, `counts` has the number of documents in each bin, and each side
-    needs at least `min_docs` of them. A gain of 0 means that there is no split. Of equal gains the first feature wins,
+    needs at least `min_docs` of them. `bounds` gets each feature's largest gain, whatever the number of documents. A
+    gain of 0 means that there is no split. Of equal gains the first feature wins,
     then missing values to the right, then the lowest bin.
     """
     split[GAIN] = 0.0
     total = np.int64(0)
-    for b in range(BINS):
+    for b in range(n_bins[first] + 1):
         total += histogram[first * BINS + b]
     gradient, hessian = float(total >> 32), float(total & 0xFFFFFFFF)
     unsplit = gradient * gradient / (hessian + l2)
     split[HESS] = hessian
     for f in range(first, last):
+        bounds[f] = 0.0
         if allowed[f] == 0:
             continue
         missing = histogram[f * BINS]
-        running = np.int64(0)
-        known, n_known = np.uint64(f * BINS + 1), np.uint64(n_bins[f])
-        for t in range(n_known):
-            running += histogram[known + t]
-            prefix[t] = running
+        n_cuts = list_cuts(histogram, f * BINS + 1, n_bins[f], check_counts, prefix, cuts)
+        if n_cuts < 2 and missing == 0:
+            continue
         for side in range(2 if missing != 0 else 1):
-            # With missing values on the right, the last cut separates all known values from the missing ones.
-            n_cuts = n_bins[f] - 1 if side == 1 or missing == 0 else n_bins[f]
             missing_sum = int(missing) if side == 1 else 0
             best = newton_gains(prefix, missing_sum, n_cuts, gradient, hessian, unsplit, l2, gains)
+            bounds[f] = max(bounds[f], best)
             if best <= split[GAIN]:
                 continue
             if check_counts:
@@ -64,9 +65,26 @@ def best_split(
                 if gains[t] > split[GAIN]:
                     split[GAIN] = gains[t]
                     split[FEATURE] = f
-                    split[BIN] = t + 1
+                    split[BIN] = cuts[t] + 1
                     split[MISSING_LEFT] = side
                     split[LEFT_HESS] = (prefix[t] + missing_sum) & 0xFFFFFFFF
+
+
+@kernel
+def list_cuts(histogram: Ints, start: int, n_bins: int, every_bin: bool, prefix: Ints, cuts: Ints) -> int:
+    """List the bins that a feature may be cut after and the sums up to there; return their number.
+
+    A cut after an empty bin is the same as the cut before it: unless `every_bin`, there is none. In a small leaf most
+    bins are empty. The last cut leaves nothing on the right but missing values; without these it has no gain.
+    """
+    running, n = np.int64(0), np.uint64(0)
+    for t in range(np.uint64(n_bins)):
+        value = histogram[np.uint64(start) + t]
+        running += value
+        prefix[n] = running
+        cuts[n] = t
+        n += np.uint64(every_bin | (value != 0))
+    return int(n)
 
 
 @kernel
