@@ -26,6 +26,7 @@ from swaprank.trees.histogram import (
 from swaprank.trees.intrinsics import barrier, prefetch
 from swaprank.trees.splitting import (
     BIN,
+    CUTS_AT_ONCE,
     FEATURE,
     GAIN,
     HESS,
@@ -62,12 +63,14 @@ class Workspace(NamedTuple):
     """(n_threads, 2, 6): each thread's best splits of the two new leaves."""
     left_counts: Ints
     """(n_threads * 8,): rows that go left, per thread, one cache line apart."""
-    prefix: Ints
+    sums: Ints
     cuts: Ints
     gains: Floats
-    """prefix, cuts and gains (n_threads, 256): sums, bins and gains of one feature's cuts."""
+    """sums, cuts and gains (n_threads, CUTS_AT_ONCE): of the cuts whose gains are computed together."""
     bounds: Floats
-    """(2, columns): the largest gain of each feature in the two new leaves, whatever the number of documents."""
+    """(2, columns): the largest gain of each feature in the two new leaves, however few documents are on a side."""
+    ends: Ints
+    """(columns,): the number of cuts up to each feature."""
     barrier_state: Ints
 
 
@@ -100,10 +103,11 @@ def make_workspace(n_rows: int, n_columns: int, n_leaves: int, n_threads: int) -
         splits=np.zeros((n_leaves, SPLIT_COLUMNS)),
         candidates=np.zeros((n_threads, 2, SPLIT_COLUMNS)),
         left_counts=np.zeros(n_threads * 8, np.int64),
-        prefix=np.empty((n_threads, BINS), np.int64),
-        cuts=np.empty((n_threads, BINS), np.int64),
-        gains=np.empty((n_threads, BINS)),
+        sums=np.empty((n_threads, CUTS_AT_ONCE), np.int64),
+        cuts=np.empty((n_threads, CUTS_AT_ONCE), np.int64),
+        gains=np.empty((n_threads, CUTS_AT_ONCE)),
         bounds=np.zeros((2, n_columns)),
+        ends=np.empty(n_columns, np.int64),
         barrier_state=np.zeros(2, np.int64),
     )
 
@@ -371,8 +375,9 @@ def search_features(
         first,
         last,
         limits.l2,
-        work.prefix[thread],
+        work.sums[thread],
         work.cuts[thread],
+        work.ends,
         work.gains[thread],
         bounds,
         split,
@@ -386,7 +391,8 @@ def best_counted_split(
 ) -> None:  # fmt: skip
     """Write a leaf's best split with enough documents on each side, among the features from first to last.
 
-    The features are visited from the largest bound down, until no bound is larger than the best gain.
+    The features are visited from the largest gain down, and their documents are counted, until no other feature can
+    have a better split.
     """
     leaf, counts, found = work.leaves[number], work.thread_histograms[thread], np.zeros(SPLIT_COLUMNS)
     rows, begin = work.rows[leaf[LIST]], leaf[START]
