@@ -267,15 +267,16 @@ def child_histograms(
     leaf = work.leaves[smaller]
     rows, start, count, slot = work.rows[leaf[LIST]], leaf[START], leaf[COUNT], leaf[SLOT]
     small, large = work.histograms[slot], work.histograms[work.leaves[larger, SLOT]]
-    first_block, last_block = thread_range(len(blocks), thread, n_threads)
-    first, last = first_block * BLOCK, min(last_block * BLOCK, len(columns.n_bins))
-    width = BLOCK * BINS
+    n_features, width = len(columns.n_bins), BLOCK * BINS
     if count >= _MIN_ROWS_TO_SHARE and n_threads > 1:
         histogram_by_rows(blocks, columns, packed, rows, start, count, slot, work, thread, n_threads)
     else:
-        clear_bins(small, columns.n_bins, first, last)
+        first_block, last_block = thread_range(len(blocks), thread, n_threads)
+        clear_bins(small, columns.n_bins, first_block * BLOCK, min(last_block * BLOCK, n_features))
         for b in range(first_block, last_block):
             add_rows(blocks[b], rows, start, start + count, packed, small[b * width : (b + 1) * width])
+        barrier(work.barrier_state, n_threads)
+    first, last = thread_range(n_features, thread, n_threads)
     subtract_bins(large, small, columns.n_bins, first, last)
 
 
@@ -329,9 +330,8 @@ def search_splits(
     thread: int,
     n_threads: int,
 ) -> None:
-    """Each thread searches its blocks of features; then the first thread keeps the best split of all."""
-    first_block, last_block = thread_range(len(blocks), thread, n_threads)
-    first, last = first_block * BLOCK, min(last_block * BLOCK, len(columns.n_bins))
+    """Each thread searches its features; then the first thread keeps the best split of all."""
+    first, last = thread_range(len(columns.n_bins), thread, n_threads)
     for which in range(2):
         number = one if which == 0 else two
         mine = work.candidates[thread, which]
