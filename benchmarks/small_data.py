@@ -14,7 +14,8 @@ train in this process, in turns, from float32 in memory to the last tree. A smal
 nothing is compiled or loaded in the measurements.
 
     fit        seconds of the whole fit, with binning: the lowest of all repeats
-    tree       microseconds of a tree: the lowest median of all repeats
+    tree       microseconds of a tree: the lowest of all repeats for each tree, then the mean over the trees; other load
+               on the machine affects this least
     times      our time divided by LightGBM's
 """
 
@@ -33,6 +34,7 @@ import lightgbm
 import numpy as np
 
 import swaprank as sr
+from swaprank.arrays import Floats
 
 FILES = {
     "MQ2008": "mq2008/Fold1/train.txt",
@@ -52,10 +54,10 @@ class Setting(NamedTuple):
 
 
 class Took(NamedTuple):
-    """Seconds of a whole fit, and the median of its trees."""
+    """Seconds of a whole fit, and of each of its trees but the first."""
 
     fit: float
-    tree: float
+    trees: Floats
 
 
 def read(file: Path) -> sr.Dataset:
@@ -100,7 +102,7 @@ def timed(name: str, data: sr.Dataset, setting: Setting) -> Took:
     ends: list[float] = []
     start = time.perf_counter()
     FITS[name](data, setting, lambda: ends.append(time.perf_counter()))
-    return Took(time.perf_counter() - start, float(np.median(np.diff(ends))))
+    return Took(time.perf_counter() - start, np.diff(ends))
 
 
 def in_turns(data: sr.Dataset, setting: Setting, repeat: int) -> dict[str, Took]:
@@ -109,7 +111,10 @@ def in_turns(data: sr.Dataset, setting: Setting, repeat: int) -> dict[str, Took]
     for turn in range(repeat):
         for name in FITS if turn % 2 == 0 else reversed(FITS):
             took[name].append(timed(name, data, setting))
-    return {name: Took(min(each.fit for each in all_), min(each.tree for each in all_)) for name, all_ in took.items()}
+    return {
+        name: Took(min(each.fit for each in runs), np.min([each.trees for each in runs], axis=0))
+        for name, runs in took.items()
+    }
 
 
 def main() -> None:
@@ -136,10 +141,11 @@ def main() -> None:
                     timed(each, data, Setting(3, n_leaves, n_threads))
                 took = in_turns(data, Setting(options.trees, n_leaves, n_threads), options.repeat)
                 ours, peer = took["swaprank"], took["LightGBM"]
+                our_tree, peer_tree = ours.trees.mean(), peer.trees.mean()
                 print(
                     f"| {name} | {n_leaves} | {n_threads} "
                     f"| {ours.fit:.2f} | {peer.fit:.2f} | {ours.fit / peer.fit:.2f} "
-                    f"| {1e6 * ours.tree:.0f} | {1e6 * peer.tree:.0f} | {ours.tree / peer.tree:.2f} |",
+                    f"| {1e6 * our_tree:.0f} | {1e6 * peer_tree:.0f} | {our_tree / peer_tree:.2f} |",
                     flush=True,
                 )
     print(f"\nAt the end: load {os.getloadavg()[0]:.1f}.")
