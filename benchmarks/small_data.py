@@ -1,4 +1,4 @@
-"""Claim: on small data sets, training takes no longer than LightGBM's, on one thread and on two.
+"""Claim: on small data sets, training on one thread takes no longer than LightGBM's; sparse data is the closest.
 
     python benchmarks/small_data.py FOLDER [--trees 200] [--leaves 7 15 31 63] [--threads 1 2] [--repeat 5]
 
