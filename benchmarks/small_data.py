@@ -1,4 +1,4 @@
-"""Claim: on small data sets, training on one thread takes no longer than LightGBM's; sparse data is the closest.
+"""Claim: on small data sets, training on one thread takes no longer than LightGBM's.
 
     python benchmarks/small_data.py FOLDER [--trees 200] [--leaves 7 15 31 63] [--threads 1 2] [--repeat 5]
 
@@ -6,7 +6,7 @@ FOLDER has any of these public data sets, each in a folder of its own; those tha
 
     mq2008/Fold1/train.txt          9,630 documents, 46 features, lists of 8 documents (median)
     ohsumed/Fold1/train.txt         9,219 documents, 45 features
-    mslr-sample/train.txt           the first 5,000 documents of a fold of MSLR-WEB10K, 136 features
+    mslr-sample/train.txt           5,000 documents, 136 features
     lightgbm-example/rank.train     LightGBM's example, 3,005 documents, 300 features, and rank.train.query
 
 All parameters are each library's defaults, except the same learning rate, leaves, trees and threads. Both libraries
