@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from threading import Event
 from typing import Any, TypeVar, cast
 
@@ -82,24 +82,31 @@ def run_in_threads(work: Callable[..., Result], jobs: Sequence[tuple[Any, ...]])
         return list(results)
 
 
-def run_together(work: Callable[[int], Result], n_threads: int) -> list[Result]:
+def run_together(work: Callable[[int], Result], n_threads: int, pool: ThreadPoolExecutor) -> list[Result]:
     """Call work(0) to work(n_threads - 1) concurrently, for kernels that wait for each other.
 
     No call begins before all threads exist. Otherwise a kernel could wait forever for a thread that is never started,
     because the system has too many threads or the user presses Ctrl-C.
+
+    pool: Room for `n_threads` threads that do nothing else. They stay for the next call: starting them takes as long
+    as a small tree.
     """
     if n_threads == 1:
         return [work(0)]
     gate, complete = Event(), False
+    futures: list[Future[Result | None]] = []
 
     def job(thread: int) -> Result | None:
         gate.wait()
         return work(thread) if complete else None
 
-    with ThreadPoolExecutor(max_workers=n_threads) as pool:
-        try:
-            futures = [pool.submit(job, thread) for thread in range(n_threads)]
-            complete = True
-        finally:
-            gate.set()
-        return [cast(Result, future.result()) for future in futures]
+    try:
+        futures.extend(pool.submit(job, thread) for thread in range(n_threads))
+        complete = True
+        gate.set()
+        wait(futures)
+    finally:
+        # After Ctrl-C: the kernels share arrays that the caller may not use before they end.
+        gate.set()
+        wait(futures)
+    return [cast(Result, future.result()) for future in futures]

@@ -150,8 +150,8 @@ def test_histograms_are_sums() -> None:
     grad, hess = rng.integers(-1000, 1000, 500), rng.integers(0, 1000, 500)
     histogram, documents = np.zeros(BLOCK * BINS, np.int64), np.zeros(BLOCK * BINS, np.int64)
     add_rows(block, rows, 20, 180, (grad << 32) + hess, histogram)
-    count_rows(block, rows, 20, 180, documents)
     for f in range(BLOCK):
+        count_rows(block, f, rows, 20, 180, documents[f * BINS : (f + 1) * BINS])
         for values, found in ((grad, histogram >> 32), (hess, histogram & 0xFFFFFFFF), (np.ones(500), documents)):
             expected = np.bincount(block[rows[20:180], f], weights=values[rows[20:180]], minlength=BINS)
             np.testing.assert_array_equal(found[f * BINS : (f + 1) * BINS], expected)

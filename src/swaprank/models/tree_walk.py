@@ -66,14 +66,14 @@ def append_leaves(left: AnyArray, right: AnyArray) -> tuple[AnyArray, AnyArray, 
     ([1, 2, 2, 3, 4], [4, 3, 2, 3, 4], 2)
     """
     n_nodes, n_leaves = len(left), len(left) + 1
-    depths = np.zeros(n_nodes + n_leaves, np.int64)
+    depths = [0] * (n_nodes + n_leaves)  # a list, because an element of an array takes ten times as long
     left, right = (
         np.concatenate((np.where(child >= 0, child, n_nodes + ~child), n_nodes + np.arange(n_leaves))).astype(np.uint32)
         for child in (left, right)
     )
-    for node in range(n_nodes):
-        depths[left[node]] = depths[right[node]] = depths[node] + 1
-    return left, right, int(depths.max())
+    for node, (on_left, on_right) in enumerate(zip(left[:n_nodes].tolist(), right[:n_nodes].tolist(), strict=True)):
+        depths[on_left] = depths[on_right] = depths[node] + 1
+    return left, right, max(depths)
 
 
 @kernel

@@ -14,7 +14,7 @@ from swaprank.objectives.objective import BoundObjective
 from swaprank.objectives.query_gradients import query_gradients, weigh_queries
 from swaprank.threads import query_chunks, run_in_threads, thread_count
 
-_PAIRS_PER_THREAD = 100_000.0
+_PAIRS_PER_THREAD = 250_000.0
 """Fewer pairs are not worth starting a thread."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import final
 
@@ -55,6 +56,7 @@ class Booster:
         self.rules = rules
         self.scores = scores
         self.n_threads = thread_count(n_threads)
+        self.pool = ThreadPoolExecutor(self.n_threads)
         self.random_state = random_state
         self.indptr = data.indptr
         self.bins: Bins = make_bins(data.features, data.order, rules.max_bins, random_state, n_threads)
@@ -154,7 +156,7 @@ class Booster:
         def work(thread: int) -> int:
             return grow(blocks, columns, self.packed, n_rows, limits, self.work, tree, thread, self.n_threads)
 
-        return run_together(work, self.n_threads)[0]
+        return run_together(work, self.n_threads, self.pool)[0]
 
     def _as_forest(self, tree: Tree, n_leaves: int, values: Floats, counts: Ints, unit: float) -> Forest:
         """The tree with thresholds instead of bins, as a forest of one tree."""
@@ -186,11 +188,11 @@ class Booster:
 
 def count_at_nodes(left: AnyArray, right: AnyArray, leaf_count: Ints) -> Ints:
     """Sum the leaves' documents at each node, from the last node up, because children come after their parents."""
-    counts = np.zeros(len(left), np.int64)
+    counts, in_leaf, children = [0] * len(left), leaf_count.tolist(), (left.tolist(), right.tolist())
     for node in range(len(left) - 1, -1, -1):
-        for child in (left[node], right[node]):
-            counts[node] += counts[child] if child >= 0 else leaf_count[~child]
-    return counts
+        for child in (children[0][node], children[1][node]):
+            counts[node] += counts[child] if child >= 0 else in_leaf[~child]
+    return np.array(counts, np.int64)
 
 
 def make_forest(trees: Sequence[Forest], n_features: int) -> Forest:

@@ -13,10 +13,20 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Floats, Ints
 from swaprank.kernels import kernel
-from swaprank.trees.histogram import BINS, BLOCK, PREFETCH_DISTANCE, add_rows, count_rows
+from swaprank.trees.histogram import (
+    BINS,
+    BLOCK,
+    PREFETCH_DISTANCE,
+    add_rows,
+    clear_bins,
+    count_rows,
+    subtract_bins,
+    sum_bins,
+)
 from swaprank.trees.intrinsics import barrier, prefetch
 from swaprank.trees.splitting import (
     BIN,
+    CUTS_AT_ONCE,
     FEATURE,
     GAIN,
     HESS,
@@ -53,9 +63,14 @@ class Workspace(NamedTuple):
     """(n_threads, 2, 6): each thread's best splits of the two new leaves."""
     left_counts: Ints
     """(n_threads * 8,): rows that go left, per thread, one cache line apart."""
-    prefix: Ints
+    sums: Ints
+    cuts: Ints
     gains: Floats
-    """prefix and gains (n_threads, 256): sums and gains of one feature's cuts."""
+    """sums, cuts and gains (n_threads, CUTS_AT_ONCE): of the cuts whose gains are computed together."""
+    bounds: Floats
+    """(2, columns): the largest gain of each feature in the two new leaves, however few documents are on a side."""
+    ends: Ints
+    """(columns,): the number of cuts up to each feature."""
     barrier_state: Ints
 
 
@@ -88,8 +103,11 @@ def make_workspace(n_rows: int, n_columns: int, n_leaves: int, n_threads: int) -
         splits=np.zeros((n_leaves, SPLIT_COLUMNS)),
         candidates=np.zeros((n_threads, 2, SPLIT_COLUMNS)),
         left_counts=np.zeros(n_threads * 8, np.int64),
-        prefix=np.empty((n_threads, BINS), np.int64),
-        gains=np.empty((n_threads, BINS)),
+        sums=np.empty((n_threads, CUTS_AT_ONCE), np.int64),
+        cuts=np.empty((n_threads, CUTS_AT_ONCE), np.int64),
+        gains=np.empty((n_threads, CUTS_AT_ONCE)),
+        bounds=np.zeros((2, n_columns)),
+        ends=np.empty(n_columns, np.int64),
         barrier_state=np.zeros(2, np.int64),
     )
 
@@ -118,7 +136,7 @@ def grow(
         leaf[START], leaf[COUNT], leaf[LIST], leaf[DEPTH], leaf[SLOT] = 0, n_rows, 0, 0, 0
     # Numba gives the literals 0, -1 and 1 types of their own and would compile the functions called with them twice.
     root, none, n_leaves = int(np.int64(0)), int(np.int64(-1)), int(np.int64(1))
-    histogram_by_rows(blocks, packed, work.rows[root], root, n_rows, root, work, thread, n_threads)
+    histogram_by_rows(blocks, columns, packed, work.rows[root], root, n_rows, root, work, thread, n_threads)
     find_splits(blocks, columns, limits, root, none, work, thread, n_threads)
     while n_leaves < len(work.leaves):
         chosen = root
@@ -135,15 +153,17 @@ def grow(
         if thread == 0:
             record_split(chosen, n_leaves, n_left, smaller, larger, work, tree)
         barrier(work.barrier_state, n_threads)
-        child_histograms(blocks, packed, smaller, larger, work, thread, n_threads)
-        find_splits(blocks, columns, limits, smaller, larger, work, thread, n_threads)
         n_leaves += 1
+        if n_leaves < len(work.leaves):  # The last two leaves are not split.
+            child_histograms(blocks, columns, packed, smaller, larger, work, thread, n_threads)
+            find_splits(blocks, columns, limits, smaller, larger, work, thread, n_threads)
     return n_leaves
 
 
 @kernel
 def histogram_by_rows(
     blocks: Bytes,
+    columns: Columns,
     packed: Ints,
     rows: AnyArray,
     start: int,
@@ -155,24 +175,15 @@ def histogram_by_rows(
 ) -> None:
     """Compute the histogram of rows[start : start + count]; the threads divide the rows."""
     first, last = thread_range(count, thread, n_threads)
-    mine, width = work.thread_histograms[thread], BLOCK * BINS
-    mine[:] = 0
+    mine, width = work.thread_histograms[thread] if n_threads > 1 else work.histograms[slot], BLOCK * BINS
+    clear_bins(mine, columns.n_bins, 0, len(columns.n_bins))
     for b in range(len(blocks)):
         add_rows(blocks[b], rows, start + first, start + last, packed, mine[b * width : (b + 1) * width])
-    barrier(work.barrier_state, n_threads)
-    sum_thread_histograms(work, slot, thread, n_threads)
-    barrier(work.barrier_state, n_threads)
-
-
-@kernel
-def sum_thread_histograms(work: Workspace, slot: int, thread: int, n_threads: int) -> None:
-    """Sum the histograms of all threads; each thread sums its part of the bins."""
-    first, last = thread_range(work.thread_histograms.shape[1], thread, n_threads)
-    for c in range(first, last):
-        total = work.thread_histograms[0, c]
-        for other in range(1, n_threads):
-            total += work.thread_histograms[other, c]
-        work.histograms[slot, c] = total
+    if n_threads > 1:
+        barrier(work.barrier_state, n_threads)
+        first, last = thread_range(len(columns.n_bins), thread, n_threads)
+        sum_bins(work.thread_histograms, columns.n_bins, first, last, work.histograms[slot])
+        barrier(work.barrier_state, n_threads)
 
 
 @kernel
@@ -249,22 +260,24 @@ def record_split(chosen: int, new: int, n_left: int, smaller: int, larger: int, 
 
 @kernel
 def child_histograms(
-    blocks: Bytes, packed: Ints, smaller: int, larger: int, work: Workspace, thread: int, n_threads: int
-) -> None:
+    blocks: Bytes, columns: Columns, packed: Ints, smaller: int, larger: int, work: Workspace, thread: int,
+    n_threads: int,
+) -> None:  # fmt: skip
     """Sum the smaller child's histogram and subtract it from the parent's to get the larger child's."""
     leaf = work.leaves[smaller]
     rows, start, count, slot = work.rows[leaf[LIST]], leaf[START], leaf[COUNT], leaf[SLOT]
     small, large = work.histograms[slot], work.histograms[work.leaves[larger, SLOT]]
-    first_block, last_block = thread_range(len(blocks), thread, n_threads)
-    width = BLOCK * BINS
+    n_features, width = len(columns.n_bins), BLOCK * BINS
     if count >= _MIN_ROWS_TO_SHARE and n_threads > 1:
-        histogram_by_rows(blocks, packed, rows, start, count, slot, work, thread, n_threads)
+        histogram_by_rows(blocks, columns, packed, rows, start, count, slot, work, thread, n_threads)
     else:
-        small[first_block * width : last_block * width] = 0
+        first_block, last_block = thread_range(len(blocks), thread, n_threads)
+        clear_bins(small, columns.n_bins, first_block * BLOCK, min(last_block * BLOCK, n_features))
         for b in range(first_block, last_block):
             add_rows(blocks[b], rows, start, start + count, packed, small[b * width : (b + 1) * width])
-    for c in range(first_block * width, last_block * width):
-        large[c] -= small[c]
+        barrier(work.barrier_state, n_threads)
+    first, last = thread_range(n_features, thread, n_threads)
+    subtract_bins(large, small, columns.n_bins, first, last)
 
 
 @kernel
@@ -274,8 +287,8 @@ def find_splits(
     """Find the best splits of two leaves (or of one, if `two` is -1).
 
     Histograms do not count documents. A side whose hessian is at least `min_docs` times the largest hessian of any row
-    has enough documents. Otherwise the documents of the two sides are counted. Only if a side has too few are the
-    leaf's documents counted in every bin, and the search is repeated with these counts.
+    has enough documents. Otherwise the documents of the two sides are counted. Only if a side has too few is the
+    search repeated, with the documents counted in every bin of the features that may have a better split.
     """
     search_splits(blocks, columns, limits, one, two, False, work, thread, n_threads)
     if limits.min_docs > 1:
@@ -317,38 +330,21 @@ def search_splits(
     thread: int,
     n_threads: int,
 ) -> None:
-    """Each thread searches its blocks of features; then the first thread keeps the best split of all."""
-    first_block, last_block = thread_range(len(blocks), thread, n_threads)
-    first, last = first_block * BLOCK, min(last_block * BLOCK, len(columns.n_bins))
+    """Each thread searches its features; then the first thread keeps the best split of all."""
+    first, last = thread_range(len(columns.n_bins), thread, n_threads)
     for which in range(2):
         number = one if which == 0 else two
         mine = work.candidates[thread, which]
         mine[GAIN] = 0.0
         if number < 0 or first >= last:
             continue
-        leaf, counts = work.leaves[number], work.thread_histograms[thread]
+        leaf = work.leaves[number]
         if leaf[COUNT] < 2 * limits.min_docs or leaf[DEPTH] >= limits.max_depth:
             continue
         if check_counts:
-            rows, begin = work.rows[leaf[LIST]], leaf[START]
-            for b in range(first_block, last_block):
-                part = counts[b * BLOCK * BINS : (b + 1) * BLOCK * BINS]
-                part[:] = 0
-                count_rows(blocks[b], rows, begin, begin + leaf[COUNT], part)
-        best_split(
-            work.histograms[leaf[SLOT]],
-            counts,
-            check_counts,
-            limits.min_docs,
-            columns.n_bins,
-            columns.allowed,
-            first,
-            last,
-            limits.l2,
-            work.prefix[thread],
-            work.gains[thread],
-            mine,
-        )
+            best_counted_split(blocks, columns, limits, number, first, last, work.bounds[which], work, thread, mine)
+        else:
+            search_features(columns, limits, number, False, first, last, work.bounds[which], work, thread, mine)
     barrier(work.barrier_state, n_threads)
     if thread == 0:
         for which in range(2):
@@ -361,3 +357,55 @@ def search_splits(
                 for field in range(work.splits.shape[1]):  # a row assignment takes Numba a second to compile
                     work.splits[number, field] = work.candidates[best, which, field]
     barrier(work.barrier_state, n_threads)
+
+
+@kernel
+def search_features(
+    columns: Columns, limits: Limits, number: int, check_counts: bool, first: int, last: int, bounds: Floats,
+    work: Workspace, thread: int, split: Floats,
+) -> None:  # fmt: skip
+    """Write a leaf's best split among the features from first to last."""
+    best_split(
+        work.histograms[work.leaves[number, SLOT]],
+        work.thread_histograms[thread],
+        check_counts,
+        limits.min_docs,
+        columns.n_bins,
+        columns.allowed,
+        first,
+        last,
+        limits.l2,
+        work.sums[thread],
+        work.cuts[thread],
+        work.ends,
+        work.gains[thread],
+        bounds,
+        split,
+    )
+
+
+@kernel
+def best_counted_split(
+    blocks: Bytes, columns: Columns, limits: Limits, number: int, first: int, last: int, bounds: Floats,
+    work: Workspace, thread: int, split: Floats,
+) -> None:  # fmt: skip
+    """Write a leaf's best split with enough documents on each side, among the features from first to last.
+
+    The features are visited from the largest gain down, and their documents are counted, until no other feature can
+    have a better split.
+    """
+    leaf, counts, found = work.leaves[number], work.thread_histograms[thread], np.zeros(SPLIT_COLUMNS)
+    rows, begin = work.rows[leaf[LIST]], leaf[START]
+    while True:
+        f = first
+        for other in range(first + 1, last):
+            if bounds[other] > bounds[f]:
+                f = other
+        if bounds[f] == 0.0 or bounds[f] < split[GAIN]:
+            return
+        count_rows(blocks[f // BLOCK], f % BLOCK, rows, begin, begin + leaf[COUNT], counts[f * BINS : (f + 1) * BINS])
+        search_features(columns, limits, number, True, f, f + 1, bounds, work, thread, found)
+        bounds[f] = 0.0
+        if found[GAIN] > split[GAIN] or (found[GAIN] == split[GAIN] and found[FEATURE] < split[FEATURE]):
+            for field in range(SPLIT_COLUMNS):
+                split[field] = found[field]

@@ -36,9 +36,34 @@ def add_rows(block: Bytes, rows: AnyArray, start: int, stop: int, packed: Ints, 
 
 
 @kernel
-def count_rows(block: Bytes, rows: AnyArray, start: int, stop: int, counts: Ints) -> None:
-    """Count rows[start:stop] in each bin of one block's features."""
+def count_rows(block: Bytes, column: int, rows: AnyArray, start: int, stop: int, counts: Ints) -> None:
+    """Count rows[start:stop] in each bin of one feature."""
+    counts[:] = 0
     for k in range(start, stop):
-        row = np.uint64(rows[k])
-        for f in range(BLOCK):
-            counts[(np.uint64(f) << np.uint64(8)) + np.uint64(block[row, np.uint64(f)])] += 1
+        counts[np.uint64(block[np.uint64(rows[k]), np.uint64(column)])] += 1
+
+
+@kernel
+def clear_bins(histogram: Ints, n_bins: Ints, first: int, last: int) -> None:
+    """Set the sums of the features from first to last to 0; bins that a feature does not have are never read."""
+    for f in range(first, last):
+        histogram[f * BINS : f * BINS + n_bins[f] + 1] = 0
+
+
+@kernel
+def subtract_bins(histogram: Ints, other: Ints, n_bins: Ints, first: int, last: int) -> None:
+    """Subtract another histogram, for the features from first to last."""
+    for f in range(first, last):
+        for c in range(np.uint64(f * BINS), np.uint64(f * BINS + n_bins[f] + 1)):
+            histogram[c] -= other[c]
+
+
+@kernel
+def sum_bins(histograms: Ints, n_bins: Ints, first: int, last: int, total: Ints) -> None:
+    """Sum several histograms, for the features from first to last."""
+    for f in range(first, last):
+        for c in range(np.uint64(f * BINS), np.uint64(f * BINS + n_bins[f] + 1)):
+            value = histograms[0, c]
+            for other in range(1, len(histograms)):
+                value += histograms[other, c]
+            total[c] = value

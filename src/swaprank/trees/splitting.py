@@ -12,6 +12,9 @@ GAIN, FEATURE, BIN, MISSING_LEFT, LEFT_HESS, HESS = 0, 1, 2, 3, 4, 5
 """Columns of a split."""
 SPLIT_COLUMNS = 6
 
+CUTS_AT_ONCE = 2048
+"""Gains are computed for this many cuts at once, which fit into the L1 cache; a feature has at most 2 x 256."""
+
 
 @kernel
 def best_split(
@@ -24,87 +27,132 @@ def best_split(
     first: int,
     last: int,
     l2: float,
-    prefix: Ints,
+    sums: Ints,
+    cuts: Ints,
+    ends: Ints,
     gains: Floats,
+    bounds: Floats,
     split: Floats,
 ) -> None:
     """Write the split with the largest gain among the features from first to last.
 
     gain = G_L²/(H_L + l2) + G_R²/(H_R + l2) - G²/(H + l2): twice the cost that one Newton step per side saves over one
     Newton step for the whole leaf. If `check_counts`, `counts` has the number of documents in each bin, and each side
-    needs at least `min_docs` of them. A gain of 0 means that there is no split. Of equal gains the first feature wins,
-    then missing values to the right, then the lowest bin.
+    needs at least `min_docs` of them. `bounds` gets each feature's largest gain, however few documents are on a side. A
+    gain of 0 means that there is no split. Of equal gains the first feature wins, then missing values to the right,
+    then the lowest bin.
     """
     split[GAIN] = 0.0
-    total = np.int64(0)
-    for b in range(BINS):
-        total += histogram[first * BINS + b]
-    gradient, hessian = float(total >> 32), float(total & 0xFFFFFFFF)
+    gradient, hessian = leaf_sums(histogram, n_bins, first)
     unsplit = gradient * gradient / (hessian + l2)
     split[HESS] = hessian
-    for f in range(first, last):
-        if allowed[f] == 0:
+    feature = first
+    while feature < last:
+        begin = feature
+        feature = list_cuts(histogram, n_bins, allowed, check_counts, begin, last, sums, cuts, ends)
+        n_cuts = ends[feature - 1]
+        newton_gains(sums, n_cuts, gradient, hessian, unsplit, l2, gains)
+        if largest_gains(gains, ends, begin, feature, bounds) <= split[GAIN]:
             continue
-        missing = histogram[f * BINS]
-        running = np.int64(0)
-        known, n_known = np.uint64(f * BINS + 1), np.uint64(n_bins[f])
-        for t in range(n_known):
-            running += histogram[known + t]
-            prefix[t] = running
-        for side in range(2 if missing != 0 else 1):
-            # With missing values on the right, the last cut separates all known values from the missing ones.
-            n_cuts = n_bins[f] - 1 if side == 1 or missing == 0 else n_bins[f]
-            missing_sum = int(missing) if side == 1 else 0
-            best = newton_gains(prefix, missing_sum, n_cuts, gradient, hessian, unsplit, l2, gains)
-            if best <= split[GAIN]:
-                continue
-            if check_counts:
-                clear_small_sides(counts, f * BINS, n_cuts, side == 1, min_docs, gains)
-            for t in range(n_cuts):
-                if gains[t] > split[GAIN]:
-                    split[GAIN] = gains[t]
-                    split[FEATURE] = f
-                    split[BIN] = t + 1
-                    split[MISSING_LEFT] = side
-                    split[LEFT_HESS] = (prefix[t] + missing_sum) & 0xFFFFFFFF
+        if check_counts:
+            clear_small_sides(counts, min_docs, cuts, n_cuts, gains)
+        for k in range(n_cuts):
+            if gains[k] > split[GAIN]:
+                split[GAIN] = gains[k]
+                split[FEATURE] = cuts[k] // (2 * BINS)
+                split[BIN] = cuts[k] % BINS
+                split[MISSING_LEFT] = cuts[k] // BINS % 2
+                split[LEFT_HESS] = sums[k] & 0xFFFFFFFF
+
+
+@kernel
+def leaf_sums(histogram: Ints, n_bins: Ints, feature: int) -> tuple[float, float]:
+    """Gradient and hessian of a leaf: the sums of all bins of any feature."""
+    total = np.int64(0)
+    for b in range(n_bins[feature] + 1):
+        total += histogram[feature * BINS + b]
+    return float(total >> 32), float(total & 0xFFFFFFFF)
+
+
+@kernel
+def list_cuts(
+    histogram: Ints, n_bins: Ints, allowed: Ints, every_bin: bool, feature: int, last: int, sums: Ints, cuts: Ints,
+    ends: Ints,
+) -> int:  # fmt: skip
+    """List the cuts of the features from `feature` on, as many as have room, and the sums of their left sides.
+
+    A cut after an empty bin is the same as the cut before it: unless `every_bin`, there is none. In a small leaf most
+    bins are empty. The cut after the last bin separates all known values from the missing ones; without missing values
+    it has no gain. A cut is numbered feature * 512 + 256 if missing values are on the left + its last bin on the left.
+    `ends` gets the number of cuts up to each feature. Returns the first feature that is not listed.
+    """
+    n, kept = np.uint64(0), np.int64(every_bin)
+    while feature < last and n <= np.uint64(CUTS_AT_ONCE - 2 * BINS):
+        if allowed[feature] == 0:
+            ends[feature] = n
+            feature += 1
+            continue
+        start, number, begin, running = np.uint64(feature * BINS), np.int64(feature) * 2 * BINS, n, np.int64(0)
+        for b in range(np.uint64(1), np.uint64(n_bins[feature] + 1)):
+            value = histogram[start + b]
+            running += value
+            sums[n] = running
+            cuts[n] = number + np.int64(b)
+            n += np.uint64((value | kept) != 0)
+        missing, end = histogram[start], n
+        if missing != 0:
+            for k in range(begin, end):
+                sums[n] = sums[k] + missing
+                cuts[n] = cuts[k] + BINS
+                n += np.uint64(1)
+        ends[feature] = n
+        feature += 1
+    return feature
 
 
 @kernel
 def newton_gains(
-    prefix: Ints,
-    missing_sum: int,
-    n_cuts: int,
-    gradient: float,
-    hessian: float,
-    unsplit: float,
-    l2: float,
-    gains: Floats,
-) -> float:
-    """Write the gain of every cut of a feature, 0 if a side has no hessian, and return the largest; vectorizes."""
-    for t in range(np.uint64(n_cuts)):
-        left_sum = prefix[t] + missing_sum
-        g_left, h_left = np.float64(left_sum >> 32), np.float64(left_sum & 0xFFFFFFFF)
+    sums: Ints, n_cuts: int, gradient: float, hessian: float, unsplit: float, l2: float, gains: Floats
+) -> None:
+    """Write the gain of every cut, 0 if a side has no hessian; vectorizes."""
+    for k in range(np.uint64(n_cuts)):
+        g_left, h_left = np.float64(sums[k] >> 32), np.float64(sums[k] & 0xFFFFFFFF)
         g_right, h_right = gradient - g_left, hessian - h_left
         # One common denominator: divisions are most of the cost.
         d_left, d_right = h_left + l2, h_right + l2
         gain = (g_left * g_left * d_right + g_right * g_right * d_left) / (d_left * d_right) - unsplit
-        gains[t] = gain if (h_left >= 1.0) & (h_right >= 1.0) else 0.0
-    # Positive floats have the same order as their bits, and the maximum of integers needs no branch.
-    bits, largest = gains.view(np.int64), np.int64(0)
-    for t in range(np.uint64(n_cuts)):
-        largest = max(largest, bits[t])
-    bits[BINS - 1] = largest  # beyond the last cut
-    return float(gains[BINS - 1])
+        gains[k] = gain if (h_left >= 1.0) & (h_right >= 1.0) else 0.0
 
 
 @kernel
-def clear_small_sides(counts: Ints, start: int, n_cuts: int, missing_left: bool, min_docs: int, gains: Floats) -> None:
-    """Set the gain of every cut to 0 that leaves fewer than `min_docs` documents on a side."""
-    total = np.int64(0)
-    for b in range(BINS):
-        total += counts[start + b]
-    left = counts[start] if missing_left else np.int64(0)
-    for t in range(n_cuts):
-        left += counts[start + 1 + t]
+def largest_gains(gains: Floats, ends: Ints, first: int, last: int, bounds: Floats) -> float:
+    """Write the largest gain of each feature from first to last, and return the largest of all."""
+    # Positive floats have the same order as their bits, and the maximum of integers needs no branch.
+    bits, bound_bits, k, best = gains.view(np.int64), bounds.view(np.int64), np.uint64(0), 0.0
+    for f in range(first, last):
+        largest, end = np.int64(0), np.uint64(ends[f])
+        for cut in range(k, end):
+            largest = max(largest, bits[cut])
+        k = end
+        bound_bits[f] = largest
+        best = max(best, bounds[f])
+    return best
+
+
+@kernel
+def clear_small_sides(counts: Ints, min_docs: int, cuts: Ints, n_cuts: int, gains: Floats) -> None:
+    """Set the gain of every cut to 0 that leaves fewer than `min_docs` documents on a side; `counts` become sums."""
+    feature = np.int64(-1)
+    missing = total = np.int64(0)
+    for k in range(n_cuts):
+        bins = counts[cuts[k] // (2 * BINS) * BINS :]
+        if cuts[k] // (2 * BINS) != feature:
+            feature = cuts[k] // (2 * BINS)
+            missing = bins[0]
+            bins[0] = 0
+            for b in range(1, BINS):
+                bins[b] += bins[b - 1]
+            total = bins[BINS - 1] + missing
+        left = bins[cuts[k] % BINS] + (missing if cuts[k] // BINS % 2 else 0)
         if left < min_docs or total - left < min_docs:
-            gains[t] = 0.0
+            gains[k] = 0.0
