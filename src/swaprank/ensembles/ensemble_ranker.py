@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from swaprank.arrays import Floats
+from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import deviation_within_lists
 from swaprank.data.matching import matching_columns, numbered_names
-from swaprank.errors import ParameterError
+from swaprank.errors import DataError, ParameterError
 from swaprank.models.ensemble import Ensemble, ScoreScale
 from swaprank.models.model import Model
 from swaprank.models.selection import Selection
@@ -23,6 +24,7 @@ class EnsembleRanker(Ranker):
     """Combines the scores of fitted rankers, which are the parameter `members`."""
 
     made_of_rankers: ClassVar[bool] = True
+    takes_categories: ClassVar[bool] = True
     model_classes: ClassVar[tuple[type[Model], ...]] = (Ensemble,)
     members: Any
     model_: Ensemble
@@ -32,7 +34,9 @@ class EnsembleRanker(Ranker):
         """The data with the features of the members."""
         if base is not None:
             raise ParameterError("an ensemble takes no base ranker; give the rankers as members.")
-        return data.with_features(names_of_members(self._fitted_members()), whose="the ensemble")
+        members = self._fitted_members()
+        names = names_of_members(members)
+        return data.with_features(names, categories=categories_of_members(members), whose="the ensemble")
 
     def _fitted_members(self) -> Sequence[Ranker]:
         given: Any = self.members
@@ -76,6 +80,31 @@ def names_of_members(rankers: Sequence[Ranker]) -> list[str]:
     of_rankers: list[list[str]] = [ranker.feature_names_in_.tolist() for ranker in rankers]
     named = [names for names in of_rankers if tuple(names) != numbered_names(len(names))]
     return list(dict.fromkeys(name for names in named or of_rankers[:1] for name in names))
+
+
+def categories_of_members(rankers: Sequence[Ranker]) -> dict[str, Categories]:
+    """The categories of the features of `names_of_members`; DataError if two rankers number them differently.
+
+    >>> import swaprank as sr
+    >>> from swaprank.ensembles.ensemble_ranker import categories_of_members
+    >>> data = sr.Dataset([[7], [12]], [0, 1], qid=[1, 1], feature_names=["shop"], categorical_features=["shop"])
+    >>> categories_of_members([sr.MART(n_trees=1).fit(data), sr.MART(n_trees=2).fit(data)])
+    {'shop': ('7', '12')}
+    """
+    names = names_of_members(rankers)
+    known: dict[str, tuple[Ranker, Categories | None]] = {}
+    for ranker in rankers:
+        own = ranker.feature_names_in_.tolist()
+        columns = matching_columns(own, names, f"the member {type(ranker).__name__}", "the ensemble")
+        for name, at in zip(own, range(len(own)) if columns is None else columns, strict=True):
+            categories = ranker.categories_.get(name)
+            first, of_first = known.setdefault(names[at], (ranker, categories))
+            if of_first != categories:
+                raise DataError(
+                    f"the members {type(first).__name__} and {type(ranker).__name__} were trained with different "
+                    f"categories of the feature '{names[at]}': train both on the same data."
+                )
+    return {name: categories for name, (_, categories) in known.items() if categories is not None}
 
 
 def _on_its_features(ranker: Ranker, data: Dataset) -> Model:

@@ -23,7 +23,8 @@ def permutation_importances(
     X, base = np.array(ranker._features_of(data)), 0.0 if data.base_score is None else data.base_score
 
     def measured() -> float:
-        return bound.mean(data.by_query(ranker.predict(X) + base), n_threads=ranker.n_threads)
+        # Not by predict, which would take the codes of categories for their values.
+        return bound.mean(data.by_query(ranker.model_.score(X, ranker.n_threads) + base), n_threads=ranker.n_threads)
 
     unshuffled = measured()
     falls = {}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +15,8 @@ from swaprank.rankers.ranker import Ranker
 from swaprank.reporting.data_samples import query_sample
 from swaprank.reporting.effects import Effect, effect_of
 from swaprank.reporting.markup import Html, details, join, paragraph, shortened, table, tag
-from swaprank.reporting.plots import Axes, Line, chart, lines
-from swaprank.reporting.scales import percent, scale_of, written
+from swaprank.reporting.plots import Axes, Line, bars, chart, level, lines
+from swaprank.reporting.scales import Scale, percent, scale_of, written
 from swaprank.reporting.subject import Section, Subject
 
 _SHOWN, _MOST_NAMED = 15, 300
@@ -82,10 +83,12 @@ def features_section(subject: Subject) -> Section:
     ]
     curves = [curve for curve in curves if len(curve.grid) > 1]
     parts = [tag("div", tag("h3", "Importances"), _ranking(found))]
+    any_categories = any(curve.categories for curve in curves)
     if curves:
         words = (
             "How the mean score of a sample of documents changes if one feature is set to the same value in all of "
-            "them. All charts have the same vertical scale. Ticks mark the deciles of the feature's values."
+            "them. All charts have the same vertical scale. Ticks mark the deciles of the feature's values"
+            f"{'; of a categorical feature, the most frequent values are shown' if any_categories else ''}."
         )
         charts = tag("div", *_effect_charts(curves), class_="trio")
         parts.append(tag("div", tag("h3", "Effect curves"), paragraph(words, class_="note"), charts))
@@ -139,26 +142,52 @@ def _written(value: float, unit: str) -> str:
 
 def _effect_charts(curves: list[Effect]) -> list[Html]:
     y = scale_of(np.concatenate([curve.scores for curve in curves]), include=(0.0,), pad=0.08)
-    charts = []
-    for curve in curves:
-        x = scale_of(curve.grid, pad=0.0)
-        axes = Axes(x, y, "", "score", list(zip(x.ticks(3), written(x.ticks(3)), strict=True)))
-        line = Line(curve.name, curve.grid, curve.scores)
-        tips = [
-            (at, f"{shortened(curve.name, 60)} = {at:.4g}\n{score:+.4f}")
-            for at, score in zip(curve.grid.tolist(), curve.scores.tolist(), strict=True)
-        ]
-        deciles = [
-            tag("line", x1=axes.x.across(at), x2=axes.x.across(at), y1="100%", y2="96%", class_="decile")
-            for at in curve.deciles.tolist()
-        ]
-        rows = [[f"{at:.5g}", f"{score:+.4f}"] for at, score in zip(curve.grid, curve.scores, strict=True)]
-        missing = "" if curve.missing is None else f" Missing value: {curve.missing:+.4f}."
-        alt = (
-            f"Line chart: as feature {curve.name} goes from {curve.grid[0]:.4g} to {curve.grid[-1]:.4g}, the mean "
-            f"score goes from {curve.scores[0]:+.4f} to {curve.scores[-1]:+.4f}.{missing}"
-        )
-        numbers = join([table(["value", "score"], rows, left=0), paragraph(missing, class_="note") if missing else ""])
-        marks = join([tag("g", *deciles), lines([line], axes, tips)])
-        charts.append(chart(feature_title(curve.name, 36), alt, axes, marks, numbers=numbers, class_="small"))
-    return charts
+    return [_category_chart(curve, y) if curve.categories else _curve_chart(curve, y) for curve in curves]
+
+
+def _curve_chart(curve: Effect, y: Scale) -> Html:
+    x = scale_of(curve.grid, pad=0.0)
+    axes = Axes(x, y, "", "score", list(zip(x.ticks(3), written(x.ticks(3)), strict=True)))
+    line = Line(curve.name, curve.grid, curve.scores)
+    tips = [
+        (at, f"{shortened(curve.name, 60)} = {at:.4g}\n{score:+.4f}")
+        for at, score in zip(curve.grid.tolist(), curve.scores.tolist(), strict=True)
+    ]
+    deciles = [
+        tag("line", x1=axes.x.across(at), x2=axes.x.across(at), y1="100%", y2="96%", class_="decile")
+        for at in curve.deciles.tolist()
+    ]
+    rows = [[f"{at:.5g}", f"{score:+.4f}"] for at, score in zip(curve.grid, curve.scores, strict=True)]
+    alt = (
+        f"Line chart: as feature {curve.name} goes from {curve.grid[0]:.4g} to {curve.grid[-1]:.4g}, the mean "
+        f"score goes from {curve.scores[0]:+.4f} to {curve.scores[-1]:+.4f}.{_missing(curve)}"
+    )
+    marks = join([tag("g", *deciles), lines([line], axes, tips)])
+    numbers = _effect_numbers(curve, "value", rows)
+    return chart(feature_title(curve.name, 36), alt, axes, marks, numbers=numbers, class_="small")
+
+
+def _category_chart(curve: Effect, y: Scale) -> Html:
+    n = len(curve.categories)
+    room = max(3, 36 // n)
+    ticks = [(at + 0.5, shortened(category, room)) for at, category in enumerate(curve.categories)]
+    axes = Axes(Scale(0.0, float(n)), y, "", "score", ticks)
+    values = [
+        (shortened(each, 60), f"{score:+.4f}") for each, score in zip(curve.categories, curve.scores, strict=True)
+    ]
+    tips = [f"{shortened(curve.name, 60)} = {category}\n{score}" for category, score in values]
+    drawn = bars(np.arange(n + 1.0), curve.scores, axes, tips, ["s0"] * n, gap=0.2)
+    described = ", ".join(f"{category} {score}" for category, score in values)
+    alt = f"Bar chart of the mean score by the most frequent categories of {curve.name}: {described}.{_missing(curve)}"
+    numbers = _effect_numbers(curve, "category", [[tag("bdi", category), score] for category, score in values])
+    marks = join([drawn, level(axes, 0.0, "zero")])
+    return chart(feature_title(curve.name, 36), alt, axes, marks, numbers=numbers, class_="small")
+
+
+def _missing(curve: Effect) -> str:
+    return "" if curve.missing is None else f" Missing value: {curve.missing:+.4f}."
+
+
+def _effect_numbers(curve: Effect, values: str, rows: Sequence[list[Any]]) -> Html:
+    note = paragraph(_missing(curve), class_="note") if curve.missing is not None else ""
+    return join([table([values, "score"], rows, left=0), note])
