@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from swaprank.data.dataset import Dataset
+from swaprank.data.features import read_only
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.rankers.parameter_checks import Bounds, check_parameter
@@ -24,7 +25,8 @@ def permutation_importances(
 
     def measured() -> float:
         # Not by predict, which would take the codes of categories for their values.
-        return bound.mean(data.by_query(ranker.model_.score(X, ranker.n_threads) + base), n_threads=ranker.n_threads)
+        scores = ranker.model_.score(read_only(X), ranker.n_threads) + base
+        return bound.mean(data.by_query(scores), n_threads=ranker.n_threads)
 
     unshuffled = measured()
     falls = {}

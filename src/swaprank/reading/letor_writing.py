@@ -96,7 +96,7 @@ def _values(data: Dataset) -> Features:
     features = np.array(data.features)
     for name, categories in data.categories.items():
         for text in categories:
-            if not re.fullmatch(r"0|-?[1-9]\d*", text) or abs(int(text)) > FIRST_INEXACT:
+            if not re.fullmatch(r"0|-?[1-9]\d*", text) or abs(int(text)) > int(FIRST_INEXACT):
                 raise DataError(
                     f"the feature '{name}' has the category '{text[:40]}', which LETOR text cannot hold: leave the "
                     "feature out, with_features([…]), or number its categories."

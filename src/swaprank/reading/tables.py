@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from swaprank.data.dataset import Dataset
 from swaprank.data.frames import columns_of
 from swaprank.data.ids import integers_or_text
+from swaprank.data.matching import feature_position
 from swaprank.errors import DataError, MissingExtraError, did_you_mean
 from swaprank.files import compression, content_suffix
 from swaprank.reading.text_files import check_is_text, is_stream, opened_unchanged, text_blocks
@@ -61,15 +62,17 @@ def read_table(
             if name in categorical:
                 raise DataError(f"column '{name}' is given as {role} and as categorical: a column has one role.")
         table = _without_columns(table, ignore)
+        for name in categorical:
+            feature_position(name, table.columns if features is None else features, "categorical_features")
         if unlabeled:
             table = table.with_columns(_zeros().alias(label))
         if judgements_only:
             table, features = table.with_columns(_zeros().alias(NO_FEATURES)), [NO_FEATURES]
         if content_suffix(file) != ".parquet":
             needed = {*table.columns} if features is None else {*features, label, sample_weight}
-            text = [name for name in categorical if name in table.columns]
-            table = table.with_columns(_category_text(table[name]) for name in text)
-            table = _with_numbers(table, [name for name in table.columns if name in needed - {*ids, *text}], label)
+            table = table.with_columns(_category_text(table[name]) for name in categorical)
+            needed -= {*ids, *categorical}
+            table = _with_numbers(table, [name for name in table.columns if name in needed], label)
         columns = columns_of(
             table,
             label=label,

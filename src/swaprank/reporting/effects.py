@@ -8,6 +8,7 @@ import numpy as np
 
 from swaprank.arrays import Features, Floats
 from swaprank.data.dataset import Dataset
+from swaprank.data.features import read_only
 from swaprank.rankers.ranker import Ranker
 from swaprank.reporting.data_samples import row_sample
 
@@ -57,8 +58,8 @@ def effect_of(ranker: Ranker, data: Dataset, feature: int) -> Effect:
     rows = np.tile(sample, (len(points), 1))
     rows[:, feature] = np.repeat(points, len(sample)).astype(np.float32)
     # Not by predict, which would take the codes of categories for their values.
-    means = ranker.model_.score(rows, ranker.n_threads).reshape(len(points), len(sample)).mean(axis=1)
-    means -= ranker.model_.score(sample, ranker.n_threads).mean()
+    means = ranker.model_.score(read_only(rows), ranker.n_threads).reshape(len(points), len(sample)).mean(axis=1)
+    means -= ranker.model_.score(read_only(sample), ranker.n_threads).mean()
     missing = float(means[-1]) if len(points) > len(grid) else None
     name, means = data.feature_names[feature], means[: len(grid)]
     if categories is not None:
