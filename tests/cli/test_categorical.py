@@ -62,7 +62,7 @@ def test_the_model_knows_its_categorical_features(folder: Path) -> None:
     ran(folder, "train", "train.csv", "--ignore", "brand", "--ranker", "linear_regression", "-o", "linear.swaprank")
     ran(folder, "train", "train.csv", "--categorical", "brand", *SMALL, "-o", "two.swaprank")
     failed = here("combine", "m.swaprank", "linear.swaprank", "vali.csv", "-o", "both.swaprank", folder=folder)
-    assert "different categories of the feature 'shop'" in failed.err
+    assert "the feature 'shop' is categorical for some members of the ensemble" in failed.err
     ran(folder, "combine", "two.swaprank", "linear.swaprank", "vali.csv", "-o", "both.swaprank")
     assert sr.load(folder / "both.swaprank").categories_ == {"brand": ("asics", "nike")}
     ran(folder, "predict", "both.swaprank", "vali.csv")

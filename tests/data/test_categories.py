@@ -212,6 +212,7 @@ def brands() -> Dataset:
 
 def test_parts_and_copies_keep_the_categories() -> None:
     data = brands()
+    assert repr(data) == "Dataset(4 documents, 2 queries, 2 features (1 categorical), labels 0 to 2)"
     for part in (data.subset([1]), *data.split((0.5, 0.5), 0), pickle.loads(pickle.dumps(data)), copy.deepcopy(data)):
         assert part.categories == data.categories
     assert data.with_features(["price"]).categories == {}

@@ -14,7 +14,6 @@ from numpy.testing import assert_array_equal
 
 import swaprank as sr
 from swaprank import ArgumentError, DataError
-from swaprank.ensembles.ensemble_ranker import categories_of_members
 from swaprank.rankers.ranker import FitRequest
 from swaprank.registry import RANKERS, ranker_class
 
@@ -204,7 +203,7 @@ def test_names_of_other_libraries(name: str) -> None:
             sr.LambdaMART(**wrong)
 
 
-def test_members_of_an_ensemble_share_their_categories() -> None:
+def test_members_of_an_ensemble() -> None:
     price = sr.LinearRegressionRanker().fit(X[["price"]], labels_of(X), qid=QID)
     other = sr.Dataset(OTHER, labels_of(OTHER), qid=QID)
     both = sr.combine(price, RANKER, other)
@@ -217,13 +216,30 @@ def test_members_of_an_ensemble_share_their_categories() -> None:
     assert_array_equal(stacked.predict(OTHER), stacked.predict(other))
 
 
-def test_members_with_different_categories() -> None:
-    second = sr.MART(n_trees=2).fit(sr.Dataset(OTHER, labels_of(OTHER), qid=QID, categorical_features=["shop"]))
+def test_members_with_different_categories(tmp_path: Path) -> None:
+    """Each member scores every document as it does alone."""
+    second = sr.MART(n_trees=5).fit(
+        sr.Dataset(OTHER[["shop", "brand"]], labels_of(OTHER), qid=QID, categorical_features=["shop"])
+    )
+    assert second.categories_["brand"] != RANKER.categories_["brand"]
+    third = frame(2, ["puma", "asics", "reebok"])
+    for members in ((RANKER, second), (second, RANKER)):
+        stacked = sr.stack(members, DATA, n_epochs=1)
+        assert set(stacked.categories_["brand"]) == {"nike", "asics", "adidas", "puma"}
+        stacked.save(tmp_path / "stacked.swaprank")
+        loaded: Any = sr.load(tmp_path / "stacked.swaprank")
+        for given in (X, OTHER, third):
+            features = loaded._features_of(given)
+            for member, model in zip(members, loaded.model_.members, strict=True):
+                assert_array_equal(model.score(features), member.predict(given))
+        nested = sr.combine(stacked, RANKER, DATA)
+        assert_array_equal(nested.model_.members[1].score(nested._features_of(third)), RANKER.predict(third))
+
+
+def test_a_feature_that_is_a_number_for_one_member() -> None:
     numbers = sr.MART(n_trees=2).fit(X[["shop"]], labels_of(X), qid=QID)
-    for member, feature in ((second, "brand"), (numbers, "shop")):
-        with pytest.raises(DataError, match=f"different categories of the feature '{feature}': train both on the same"):
-            sr.combine(RANKER, member, DATA)
-    assert categories_of_members([RANKER, RANKER]) == RANKER.categories_
+    with pytest.raises(DataError, match="the feature 'shop' is categorical for some members of the ensemble, and a nu"):
+        sr.combine(RANKER, numbers, DATA)
 
 
 def test_a_contribution_of_a_category_is_grey() -> None:

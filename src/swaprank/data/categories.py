@@ -110,12 +110,22 @@ def recoded(codes: Features, found: Categories, wanted: Categories) -> Features:
     """
     if found == wanted:
         return codes
+    return looked_up(codes, codes_of(found, wanted))
+
+
+def codes_of(found: Categories, wanted: Categories) -> Features:
+    """The code of each category in another list; NaN if the other does not have it.
+
+    >>> from swaprank.data.categories import codes_of
+    >>> codes_of(("adidas", "nike"), ("nike", "puma")).tolist()
+    [nan, 0.0]
+    """
     number = {text: code for code, text in enumerate(wanted)}
-    return looked_up(codes, [number.get(text, np.nan) for text in found])
+    return np.array([number.get(text, np.nan) for text in found], np.float32)
 
 
-def looked_up(codes: Features, numbers: Sequence[float]) -> Features:
-    """The number of each code; missing values stay missing.
+def looked_up(codes: Features, numbers: Sequence[float] | Features) -> Features:
+    """The number of each code; missing values stay missing, and so are codes beyond the numbers.
 
     >>> import numpy as np
     >>> from swaprank.data.categories import looked_up
@@ -123,7 +133,7 @@ def looked_up(codes: Features, numbers: Sequence[float]) -> Features:
     [12.0, nan, 7.0]
     """
     table = np.array([*numbers, np.nan], np.float32)
-    found: Features = table[np.where(np.isnan(codes), len(numbers), codes).astype(np.int64)]
+    found: Features = table[np.fmin(codes, len(numbers)).astype(np.int64)]
     return found
 
 

@@ -182,7 +182,8 @@ class Dataset:
         parts = [
             count(len(self), "document", "documents"),
             count(self.n_queries, "query", "queries"),
-            count(self.n_features, "feature", "features"),
+            count(self.n_features, "feature", "features")
+            + (f" ({len(self.categories):,} categorical)" if self.categories else ""),
             f"labels {self.labels.min():g} to {self.labels.max():g}",
         ]
         if self.pairs is not None:

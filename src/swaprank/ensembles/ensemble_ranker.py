@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.data.categories import Categories
+from swaprank.data.categories import Categories, codes_of, extended
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import deviation_within_lists
 from swaprank.data.matching import matching_columns, numbered_names
@@ -83,34 +83,46 @@ def names_of_members(rankers: Sequence[Ranker]) -> list[str]:
 
 
 def categories_of_members(rankers: Sequence[Ranker]) -> dict[str, Categories]:
-    """The categories of the features of `names_of_members`; DataError if two rankers number them differently.
+    """The categories of the features of `names_of_members`: those of the first ranker, and new ones of the others.
 
     >>> import swaprank as sr
     >>> from swaprank.ensembles.ensemble_ranker import categories_of_members
-    >>> data = sr.Dataset([[7], [12]], [0, 1], qid=[1, 1], feature_names=["shop"], categorical_features=["shop"])
-    >>> categories_of_members([sr.MART(n_trees=1).fit(data), sr.MART(n_trees=2).fit(data)])
-    {'shop': ('7', '12')}
+    >>> old, new = (
+    ...     sr.Dataset(shops, [0, 1], qid=[1, 1], feature_names=["shop"], categorical_features=["shop"])
+    ...     for shops in ([[7], [12]], [[3], [7]])
+    ... )
+    >>> categories_of_members([sr.MART(n_trees=1).fit(old), sr.MART(n_trees=1).fit(new)])
+    {'shop': ('7', '12', '3')}
     """
     names = names_of_members(rankers)
-    known: dict[str, tuple[Ranker, Categories | None]] = {}
+    known: dict[str, Categories | None] = {}
     for ranker in rankers:
         own = ranker.feature_names_in_.tolist()
         columns = matching_columns(own, names, f"the member {type(ranker).__name__}", "the ensemble")
         for name, at in zip(own, range(len(own)) if columns is None else columns, strict=True):
             categories = ranker.categories_.get(name)
-            first, of_first = known.setdefault(names[at], (ranker, categories))
-            if of_first != categories:
+            others = known.setdefault(names[at], categories)
+            if (others is None) != (categories is None):
                 raise DataError(
-                    f"the members {type(first).__name__} and {type(ranker).__name__} were trained with different "
-                    f"categories of the feature '{names[at]}': train both on the same data."
+                    f"the feature '{names[at]}' is categorical for some members of the ensemble, and a number for "
+                    "others: declare it in the same way for all of them."
                 )
-    return {name: categories for name, (_, categories) in known.items() if categories is not None}
+            if others is not None and categories is not None:
+                known[names[at]] = extended(others, categories)
+    return {name: categories for name, categories in known.items() if categories is not None}
 
 
 def _on_its_features(ranker: Ranker, data: Dataset) -> Model:
-    whose = f"the member {type(ranker).__name__}"
-    columns = matching_columns(ranker.feature_names_in_.tolist(), data.feature_names, whose, "the data")
-    return ranker.model_ if columns is None else Selection(ranker.model_, columns, data.n_features)
+    whose, own = f"the member {type(ranker).__name__}", ranker.feature_names_in_.tolist()
+    columns = matching_columns(own, data.feature_names, whose, "the data")
+    at = np.arange(len(own)) if columns is None else columns
+    found = [data.categories.get(data.feature_names[column], ()) for column in at]
+    codes = {
+        f: codes_of(found[f], ranker.categories_[name])
+        for f, name in enumerate(own)
+        if ranker.categories_.get(name, ()) != found[f]
+    }
+    return ranker.model_ if columns is None and not codes else Selection(ranker.model_, at, data.n_features, codes)
 
 
 def fit_scale(scores: Floats, data: Dataset) -> ScoreScale:
