@@ -257,3 +257,14 @@ def test_summary() -> None:
     assert summary.all_zero == ["zero"]
     assert "categorical features                 2: brand (2 values), only (1 values)" in str(summary)
     assert "categorical features" not in str(sr.summarize(Dataset([[1], [2]], [0, 1], qid=[1, 1])))
+
+
+def test_titles_are_no_categories() -> None:
+    titles = pd.DataFrame({"title": [f"Shoe {row}" for row in range(2000)]})
+    labels, qid = np.zeros(2000), np.zeros(2000, int)
+    with pytest.warns(UserWarning, match="column 'title' is text with 2,000 different values in 2,000 rows") as caught:
+        Dataset(titles, labels, qid=qid)
+    assert [warning.filename for warning in caught] == [__file__]
+    # No warning, which would be an error here: declared, or repeated often enough.
+    assert len(Dataset(titles, labels, qid=qid, categorical_features=["title"]).categories["title"]) == 2000
+    assert len(Dataset(titles.loc[np.arange(2000) % 1000], labels, qid=qid).categories["title"]) == 1000

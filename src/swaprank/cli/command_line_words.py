@@ -13,7 +13,7 @@ _PHRASES = {
     r"give features=\[…\] without it": "leave it out with --ignore",
     r"categorical_features=\['(.*?)'\] if it holds categories": r"declare --categorical \1 if it holds categories",
     "categorical_features: ": "--categorical: ",
-    r"declare it in categorical_features before training": "declare it with --categorical before training",
+    r"declare it in categorical_features": "declare it with --categorical",
     r"choose one by (\w+)=…": r"choose one with --\1 COLUMN",
     r"which has no columns: (.*) cannot be given": r"which has no columns: remove the options that name them (\1)",
     "it is not among the chosen columns": "--features or --ignore leave it out",

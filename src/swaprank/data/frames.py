@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Number
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,11 +13,22 @@ import numpy as np
 from swaprank.arrays import AnyArray, Features, Floats, row_blocks
 from swaprank.data.categories import Categories, CodedFeatures, categorical_positions, encoded
 from swaprank.data.matching import matching_columns
-from swaprank.data.precision import Merged, count_merged, sampled_rows, suspicious_columns, warn_of_merged
+from swaprank.data.precision import (
+    Merged,
+    count_merged,
+    frames_within,
+    sampled_rows,
+    suspicious_columns,
+    warn_of_merged,
+)
 from swaprank.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
     import narwhals as nw
+
+
+_MANY = 1000
+"""Text with fewer different values may be categories, even if they do not repeat."""
 
 
 class Columns(NamedTuple):
@@ -186,6 +198,8 @@ def _features(
         column = table[name]
         if k in declared or (not of_model and column.dtype in (nw.String, nw.Categorical, nw.Enum)):
             X[:, k], categories[k] = _categories(column)
+            if k not in declared:
+                _warn_of_titles(name, len(categories[k]), int(np.isfinite(X[:, k]).sum()))
             continue
         if column.is_null().all():
             X[:, k] = np.nan
@@ -206,6 +220,16 @@ def _features(
         found += [] if lost is None else [lost]
     warn_of_merged(found, "")
     return X, categories
+
+
+def _warn_of_titles(name: str, n_categories: int, n_values: int) -> None:
+    """Warn about text that hardly ever repeats: a title or an id is no category."""
+    if n_categories >= _MANY and 2 * n_categories > n_values:
+        warnings.warn(
+            f"column '{name}' is text with {n_categories:,} different values in {n_values:,} rows, and is taken for a "
+            f"categorical feature: leave it out if it is a title or an id, or declare it in categorical_features.",
+            stacklevel=frames_within(),
+        )
 
 
 def _categories(column: nw.Series[Any]) -> tuple[Features, Categories]:
