@@ -1,5 +1,7 @@
 """The numbers in the sections equal those of naive implementations."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -211,8 +213,10 @@ def test_effects_of_categories_are_those_of_the_most_frequent_ones() -> None:
         alike = data.features.copy()
         alike[:, 0] = data.categories["brand"].index(name)
         assert score == pytest.approx(ranker.model_.score(alike).mean() - scores)
-    html = features_section(make_subject(ranker, data, "ndcg@10")).body
-    assert "Bar chart of the mean score by the most frequent categories of brand: brand 0 " in html
+    html = str(features_section(make_subject(ranker, data, "ndcg@10")).body)
+    for name, score in zip(effect.categories, effect.scores, strict=True):
+        assert re.search(rf"<bdi>{name}</bdi></th><td[^>]*>{re.escape(f'{score:+.3f}')}", html)
+    assert f"(missing)</th><td>{effect.missing:+.3f}" in html
 
 
 def test_a_category_is_no_baseline() -> None:

@@ -1,4 +1,4 @@
-"""Effects (partial dependence): the mean score as a function of one feature, a curve or one bar per category."""
+"""Effects (partial dependence): the mean score as a function of one feature, a curve or a score per category."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from swaprank.rankers.ranker import Ranker
 from swaprank.reporting.data_samples import query_sample
 from swaprank.reporting.effects import Effect, effect_of
 from swaprank.reporting.markup import Html, details, join, paragraph, shortened, table, tag
-from swaprank.reporting.plots import Axes, Line, bars, chart, level, lines
+from swaprank.reporting.plots import Axes, Line, chart, lines
 from swaprank.reporting.scales import Scale, percent, scale_of, written
 from swaprank.reporting.subject import Section, Subject
 
@@ -87,8 +86,8 @@ def features_section(subject: Subject) -> Section:
     if curves:
         words = (
             "How the mean score of a sample of documents changes if one feature is set to the same value in all of "
-            "them. All charts have the same vertical scale. Ticks mark the deciles of the feature's values"
-            f"{'; of a categorical feature, the most frequent values are shown' if any_categories else ''}."
+            "them. All charts have the same vertical scale. Ticks mark the deciles of the feature's values."
+            f"{' Of a categorical feature, the most frequent values are listed.' if any_categories else ''}"
         )
         charts = tag("div", *_effect_charts(curves), class_="trio")
         parts.append(tag("div", tag("h3", "Effect curves"), paragraph(words, class_="note"), charts))
@@ -113,19 +112,13 @@ def _lead(found: NamedImportances, used: list[str]) -> str:
 
 
 def _ranking(found: NamedImportances) -> Html:
-    """A table with bars. Screen readers read its numbers, so the bars have no text description."""
+    """A table with bars."""
     items = list(found.values.items())
     reach = max((abs(value) for _, value in items if np.isfinite(value)), default=0.0) or 1.0
     header = ["Feature", found.unit[0].upper() + found.unit[1:], ""]
 
     def row(name: str, value: float) -> list[object]:
-        style = "s0" if value >= 0 else "down"
-        bar = tag("rect", width=percent(min(abs(value) / reach, 1.0)), height="100%", class_=f"fill {style}")
-        return [
-            tag("bdi", shortened(name, 48)),
-            _written(value, found.unit),
-            tag("svg", bar, class_="side", aria_hidden="true"),
-        ]
+        return [tag("bdi", shortened(name, 48)), _written(value, found.unit), _bar(value, reach)]
 
     shown = table(header, [row(*item) for item in items[:_SHOWN]], class_="data ranking")
     rest = items[_SHOWN:_MOST_NAMED]
@@ -142,7 +135,7 @@ def _written(value: float, unit: str) -> str:
 
 def _effect_charts(curves: list[Effect]) -> list[Html]:
     y = scale_of(np.concatenate([curve.scores for curve in curves]), include=(0.0,), pad=0.08)
-    return [_category_chart(curve, y) if curve.categories else _curve_chart(curve, y) for curve in curves]
+    return [_category_table(curve, y) if curve.categories else _curve_chart(curve, y) for curve in curves]
 
 
 def _curve_chart(curve: Effect, y: Scale) -> Html:
@@ -158,36 +151,29 @@ def _curve_chart(curve: Effect, y: Scale) -> Html:
         for at in curve.deciles.tolist()
     ]
     rows = [[f"{at:.5g}", f"{score:+.4f}"] for at, score in zip(curve.grid, curve.scores, strict=True)]
+    missing = "" if curve.missing is None else f" Missing value: {curve.missing:+.4f}."
     alt = (
         f"Line chart: as feature {curve.name} goes from {curve.grid[0]:.4g} to {curve.grid[-1]:.4g}, the mean "
-        f"score goes from {curve.scores[0]:+.4f} to {curve.scores[-1]:+.4f}.{_missing(curve)}"
+        f"score goes from {curve.scores[0]:+.4f} to {curve.scores[-1]:+.4f}.{missing}"
     )
     marks = join([tag("g", *deciles), lines([line], axes, tips)])
-    numbers = _effect_numbers(curve, "value", rows)
+    numbers = join([table(["value", "score"], rows, left=0), paragraph(missing, class_="note") if missing else ""])
     return chart(feature_title(curve.name, 36), alt, axes, marks, numbers=numbers, class_="small")
 
 
-def _category_chart(curve: Effect, y: Scale) -> Html:
-    n = len(curve.categories)
-    room = max(3, 36 // n)
-    ticks = [(at + 0.5, shortened(category, room)) for at, category in enumerate(curve.categories)]
-    axes = Axes(Scale(0.0, float(n)), y, "", "score", ticks)
-    values = [
-        (shortened(each, 60), f"{score:+.4f}") for each, score in zip(curve.categories, curve.scores, strict=True)
-    ]
-    tips = [f"{shortened(curve.name, 60)} = {category}\n{score}" for category, score in values]
-    drawn = bars(np.arange(n + 1.0), curve.scores, axes, tips, ["s0"] * n, gap=0.2)
-    described = ", ".join(f"{category} {score}" for category, score in values)
-    alt = f"Bar chart of the mean score by the most frequent categories of {curve.name}: {described}.{_missing(curve)}"
-    numbers = _effect_numbers(curve, "category", [[tag("bdi", category), score] for category, score in values])
-    marks = join([drawn, level(axes, 0.0, "zero")])
-    return chart(feature_title(curve.name, 36), alt, axes, marks, numbers=numbers, class_="small")
+def _category_table(curve: Effect, y: Scale) -> Html:
+    """The score of each category with a bar: their names have room in a table, and not below bars."""
+    reach = max(abs(y.low), abs(y.high))
+    values = [*zip(curve.categories, curve.scores.tolist(), strict=True)]
+    rows = [[tag("bdi", shortened(name, 16)), f"{score:+.3f}", _bar(score, reach)] for name, score in values]
+    if curve.missing is not None:
+        rows.append(["(missing)", f"{curve.missing:+.3f}", _bar(curve.missing, reach)])
+    title = tag("figcaption", tag("span", feature_title(curve.name, 36), class_="title"))
+    return tag("figure", title, table(["Category", "Score", ""], rows, class_="data ranking"), class_="chart")
 
 
-def _missing(curve: Effect) -> str:
-    return "" if curve.missing is None else f" Missing value: {curve.missing:+.4f}."
-
-
-def _effect_numbers(curve: Effect, values: str, rows: Sequence[list[Any]]) -> Html:
-    note = paragraph(_missing(curve), class_="note") if curve.missing is not None else ""
-    return join([table([values, "score"], rows, left=0), note])
+def _bar(value: float, reach: float) -> Html:
+    """A bar beside its number, which screen readers read: it has no text description."""
+    style = "s0" if value >= 0 else "down"
+    bar = tag("rect", width=percent(min(abs(value) / reach, 1.0)), height="100%", class_=f"fill {style}")
+    return tag("svg", bar, class_="side", aria_hidden="true")
