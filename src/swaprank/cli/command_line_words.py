@@ -22,7 +22,7 @@ _PHRASES = {
     ": see read_run": "",
     "with zero_based=False features": "in the training data features",
     r"but n_features is (\w+)": r"but the training data has \1 features",
-    r"(?<![\w'/.=-])X(?= has| must| is|, row)": "the data",
+    r"(?<![\w'/.=-])X(?= has| must| is|, row|, column)": "the data",
     # training
     r": fit\(train, valid=…\)": " with --valid",
     "or a valid= set": "or a validation set with --valid",
