@@ -27,6 +27,7 @@ _PARAMETERS = {
     "y": "label",
     "sample_weight or query_weight": "weight group_weight",
     "base_score": "init_score base_margin baseline",
+    "categorical_features": "categorical_feature cat_features",
     "qid": "group_id query",
 }
 """Our parameters, and their names elsewhere."""
@@ -46,9 +47,14 @@ _ADVICE = {
     "qid, one query id per row, or group, the number of rows of each query": "groups",
     "Dataset(…, feature_names=[…]), or a table with column names": "feature_name feature_names",
     "not available: trees have no constraints": "monotone_constraints monotonic_cst interaction_constraints",
-    "not available: encode categories as numbers": (
-        "categorical_feature categorical_features cat_features enable_categorical"
+    "fit(…, categorical_features=['brand', 3]), or Dataset(…, categorical_features=…); text and category columns of "
+    "tables are categorical by themselves": (
+        "categorical_feature categorical_features cat_features categorical_column cat_feature"
     ),
+    "always: text and category columns of tables are categorical, others are declared by categorical_features": (
+        "enable_categorical feature_types"
+    ),
+    "not available: categories are matched by their values": "pandas_categorical",
     "not available; l2 is": "reg_alpha lambda_l1",
     "not available; min_docs_in_leaf and l2 are": "min_child_weight min_sum_hessian_in_leaf max_delta_step",
     "not available: labels have gains, and rows and queries have weights": "scale_pos_weight class_weight is_unbalance",

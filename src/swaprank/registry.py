@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from swaprank.data.categories import Categories
 from swaprank.errors import ModelFileError, ParameterError, SwaprankError, did_you_mean
 from swaprank.metrics.metric import is_own
 from swaprank.model_files.container import ModelContent, read_model
@@ -137,6 +138,7 @@ def _restored(content: ModelContent) -> Ranker:
         raise ModelFileError(f"it holds {ranker.model_.describe()}, which is no model of a {ranker.kind}.")
     ranker.n_features_in_ = ranker.model_.n_features
     ranker.feature_names_in_ = np.array(_feature_names(meta["feature_names"], ranker.n_features_in_), dtype=object)
+    ranker.categories_ = _categories(meta.get("categories", {}), ranker)
     ranker.history_ = {
         name: {metric: [_number("history", value) for value in values] for metric, values in of_set.items()}
         for name, of_set in meta["history"].items()
@@ -189,6 +191,19 @@ def _feature_names(names: Any, n_features: int) -> list[str]:
     if len(set(names)) < n_features:
         raise ModelFileError("it has a feature name twice.")
     return names
+
+
+def _categories(categories: Any, ranker: Ranker) -> dict[str, Categories]:
+    if not isinstance(categories, dict) or (categories and not ranker.takes_categories):
+        raise ModelFileError(f"its categories are not those of the features of a {ranker.kind}.")
+    for name, values in categories.items():
+        if name not in ranker.feature_names_in_:
+            raise ModelFileError(f"it has categories of a feature '{name}', which it does not have.")
+        if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+            raise ModelFileError(f"its categories of '{name}' are not a list of text.")
+        if len(set(values)) < len(values):
+            raise ModelFileError(f"it has a category of '{name}' twice.")
+    return {name: tuple(values) for name, values in categories.items()}
 
 
 def _number(what: str, value: Any) -> float:

@@ -100,7 +100,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("train train.txt --set early_stopping_rounds=3 -o x", "needs a data set to watch with --valid."),
         ("train train.data -o x", "The name of LETOR text must end in .txt."),
         ("train train.csv -o x", "there is no column 'label': choose one with --label COLUMN; "),
-        ("train train.csv --label clicked -o x", "'Shoe' is not a number: leave it out with --ignore, or encode it."),
+        (
+            "train train.csv --label clicked -o x",
+            "'Shoe' is not a number: leave it out with --ignore, or declare --categorical title if",
+        ),
         ("train train.txt --label clicked -o x", "which has no columns: remove the options that name them (label)."),
         ("train train.txt --set objective=lamda -o x", "there is no objective 'lamda'; did you mean 'lambda'?"),
         ("cv train.txt --folds 50", "--folds must be from 3"),

@@ -194,7 +194,7 @@ X2, Y2, Q2 = [[1.0], [2.0]], [0, 1], [1, 1]
         (dict(X=np.array([[1], [2]], "M8[D]"), y=Y2, qid=Q2), "X must hold numbers (NaN where a value is missing)"),
         (dict(X=np.array([[1j], [2]]), y=Y2, qid=Q2), "Complex data not supported: X must hold real numbers, fo"),
         (dict(X=scipy.sparse.coo_array(np.ones(2)), y=Y2, qid=Q2), "X must have two dimensions, documents x fea"),
-        (dict(X=pd.DataFrame({"a": ["x", "y"]}), y=Y2, qid=Q2), "column 'a' holds "),
+        (dict(X=pd.DataFrame({"a": np.array([1, 2], "M8[s]")}), y=Y2, qid=Q2), "column 'a' holds "),
         (dict(X=X2, y=np.array([1, 2], "M8[D]"), qid=Q2), "y must hold numbers: found datetime64[D]."),
         (dict(X=X2, y=np.ma.array([1, 2], mask=[False, True]), qid=Q2), "y, row 1: nan is not"),
         (dict(X=X2, y=Y2, qid=Q2, docid=["a", None]), "row 1: None is not a document id: give integers or text."),

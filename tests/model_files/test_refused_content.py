@@ -22,13 +22,17 @@ def contents() -> dict[str, ModelContent]:
     train, vali = sr.datasets.random_net((30, 20), n_features=4, random_state=0)
     trees = sr.LambdaMART(n_trees=3, n_leaves=4).fit(train, valid=vali)
     linear = sr.LinearRegressionRanker().fit(train)
+    shops = sr.Dataset([[7], [12], [7], [3]], [0, 1, 1, 2], qid=[1, 1, 2, 2], categorical_features=["1"])
     net = sr.RankNet(hidden=(3,), n_epochs=2).fit(train)
+    new_shops = sr.Dataset([[5], [12], [7], [3]], [0, 1, 1, 2], qid=[1, 1, 2, 2], categorical_features=["1"])
     rankers = {
         "trees": trees,
+        "shops": sr.MART(n_trees=1).fit(shops),
         "linear": linear,
         "net": net,
         "kernel": sr.SmoothRank(features="kernel_pca", n_landmarks=10, max_iterations=3).fit(train),
         "both": sr.combine(trees, linear, vali),
+        "other shops": sr.combine(sr.MART(n_trees=1).fit(shops), sr.MART(n_trees=1).fit(new_shops), shops),
         "stacked": sr.stack([trees, linear, net], vali, n_epochs=2),
     }
     return {name: content_of(ranker) for name, ranker in rankers.items()}
@@ -57,6 +61,16 @@ WRONG = [
     ("trees", "meta/parameters/normalize", "yes", "normalize must be True or False"),
     ("trees", "meta/parameters/n_roots", 2, "n_roots"),
     ("trees", "meta/parameters", [], "not valid"),
+    ("shops", "meta/categories", [], "its categories are not those of the features of a mart"),
+    ("shops", "meta/categories/2", ["7"], "it has categories of a feature '2', which it does not have"),
+    ("shops", "meta/categories/1", "7", "its categories of '1' are not a list of text"),
+    ("shops", "meta/categories/1/0", 7, "its categories of '1' are not a list of text"),
+    ("shops", "meta/categories/1/0", "7", "it has a category of '1' twice"),
+    ("other shops", "arrays/1//codes//0", np.array([0.5], np.float32), "codes of categories that are not whole"),
+    ("other shops", "arrays/1//codes//0", np.array([-1], np.float32), "codes of categories that are not whole"),
+    ("other shops", "arrays/1//codes//0", np.array([1]), "codes of categories that are not whole"),
+    ("other shops", "arrays/1//codes//7", np.array([1], np.float32), "codes of a feature 7, which it does not have"),
+    ("net", "meta/categories", {"1": ["7"]}, "its categories are not those of the features of a ranknet"),
     ("trees", "meta/sigma", 0, "sigma must be a number above 0"),
     ("trees", "meta/sigma", float("nan"), "sigma must be"),
     ("trees", "meta/rounds/kept", 1.5, "rounds kept must be a whole number"),
@@ -122,7 +136,7 @@ def test_wrong_values_are_refused(
 def test_unchanged_contents_are_accepted(contents: dict[str, ModelContent], tmp_path: Path) -> None:
     for name, content in contents.items():
         write_model(tmp_path / name, content.kind, content.meta, content.arrays)
-        assert sr.load(tmp_path / name).n_features_in_ == 4
+        assert sr.load(tmp_path / name).n_features_in_ == (1 if "shops" in name else 4)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """The numbers in the sections equal those of naive implementations."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,15 +10,18 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
 import swaprank as sr
+from swaprank.data.categories import CodedFeatures
 from swaprank.reporting import calibration
+from swaprank.reporting.baseline import best_feature, feature_baseline
 from swaprank.reporting.calibration import best_sigma, reliability, scored_pairs
 from swaprank.reporting.data_samples import query_sample, row_sample
 from swaprank.reporting.distributions import label_groups
 from swaprank.reporting.effects import effect_of
-from swaprank.reporting.importances import importances_of
+from swaprank.reporting.importances import features_section, importances_of
 from swaprank.reporting.learning_curves import curves, staged_line
 from swaprank.reporting.plots import thinned
 from swaprank.reporting.scales import Scale, scale_of, written
+from swaprank.reporting.subject import make_subject
 from swaprank.reporting.win_loss import in_groups
 
 TRAIN, TEST = sr.datasets.random_net((40, 30), n_features=5, n_documents=9, levels=3, random_state=0)
@@ -183,3 +188,52 @@ def test_samples_are_bounded_and_always_the_same() -> None:
     long = sr.Dataset(np.zeros((1000, 1)), np.zeros(1000), qid=np.zeros(1000))
     assert len(query_sample(long, 100)) == 100
     assert row_sample(1000, 10).tolist() == row_sample(1000, 10).tolist()
+
+
+def categorical_data() -> sr.Dataset:
+    rng = np.random.default_rng(0)
+    brands = np.array([f"brand {at}" for at in range(12)], dtype=object)
+    X = np.column_stack([brands[rng.integers(0, 12, 300) * rng.integers(0, 2, 300)], rng.random(300)])
+    X[:5, 0] = None
+    labels = (X[:, 0] == "brand 0").astype(int) + (X[:, 1].astype(float) > 0.5)
+    names = ["brand", "price"]
+    return sr.Dataset(X, labels, qid=np.arange(300) // 10, feature_names=names, categorical_features=["brand"])
+
+
+def test_effects_of_categories_are_those_of_the_most_frequent_ones() -> None:
+    data = categorical_data()
+    ranker = sr.MART(n_trees=5, n_leaves=4, min_docs_in_leaf=3).fit(data)
+    effect = effect_of(ranker, data, 0)
+    counts = {name: int((data.column("brand") == code).sum()) for code, name in enumerate(data.categories["brand"])}
+    most = sorted(counts, key=lambda name: -counts[name])[:8]
+    assert effect.categories[0] == most[0] == "brand 0"
+    assert sorted(counts[name] for name in effect.categories) == sorted(counts[name] for name in most)
+    scores = ranker.predict(data).mean()
+    for name, score in zip(effect.categories, effect.scores, strict=True):
+        alike = data.features.copy()
+        alike[:, 0] = data.categories["brand"].index(name)
+        assert score == pytest.approx(ranker.model_.score(alike).mean() - scores)
+    html = str(features_section(make_subject(ranker, data, "ndcg@10")).body)
+    for name, score in zip(effect.categories, effect.scores, strict=True):
+        assert re.search(rf"<bdi>{name}</bdi></th><td[^>]*>{re.escape(f'{score:+.3f}')}", html)
+    assert f"(missing)</th><td>{effect.missing:+.3f}" in html
+
+
+def test_a_category_is_no_baseline() -> None:
+    data = categorical_data()
+    assert best_feature(data, sr.metric("ndcg@10")).name == "feature price"
+    for name in ("brand", "-brand"):
+        with pytest.raises(sr.DataError, match="the feature 'brand' is categorical: its values have no order to rank"):
+            feature_baseline(data, name)
+    only = data.with_features(["brand"])
+    assert best_feature(only, sr.metric("ndcg@10")).name == "all documents tied"
+    ranker = sr.MART(n_trees=2).fit(only)
+    assert "all documents tied" in sr.report(ranker, only).html
+
+
+def test_samples_keep_categories() -> None:
+    data = categorical_data()
+    one_list = sr.Dataset(
+        CodedFeatures(data.features, data.feature_names, {0: data.categories["brand"]}), data.labels, qid=[1] * 300
+    )
+    assert query_sample(one_list, 20).categories == data.categories

@@ -28,7 +28,7 @@ def combine(
 ) -> None:
     """Find the optimal mix of two models: the alpha for which alpha * A + (1 - alpha) * B has the highest metric."""
     from swaprank.ensembles.combination import combine as mix
-    from swaprank.ensembles.ensemble_ranker import names_of_members
+    from swaprank.ensembles.ensemble_ranker import categories_of_members, names_of_members
     from swaprank.model_files.container import check_target
     from swaprank.reading.read import read_matching
     from swaprank.registry import load
@@ -39,7 +39,7 @@ def combine(
     if figure is not None:
         check_drawing(figure)
     a, b = load(first), load(second)
-    documents = read_matching(data, names_of_members([a, b]), **columns)
+    documents = read_matching(data, names_of_members([a, b]), categories_of_members([a, b]), **columns)
     both = mix(a, b, documents, metric, whole_line=whole_line, n_threads=threads)
     both.save(output)
     if figure is not None:

@@ -11,6 +11,9 @@ _PHRASES = {
     # data
     r"give features=\[…\] without this column": "leave it out with --ignore",
     r"give features=\[…\] without it": "leave it out with --ignore",
+    r"categorical_features=\['(.*?)'\] if it holds categories": r"declare --categorical \1 if it holds categories",
+    "categorical_features: ": "--categorical: ",
+    r"declare it in categorical_features": "declare it with --categorical",
     r"choose one by (\w+)=…": r"choose one with --\1 COLUMN",
     r"which has no columns: (.*) cannot be given": r"which has no columns: remove the options that name them (\1)",
     "it is not among the chosen columns": "--features or --ignore leave it out",
@@ -19,7 +22,7 @@ _PHRASES = {
     ": see read_run": "",
     "with zero_based=False features": "in the training data features",
     r"but n_features is (\w+)": r"but the training data has \1 features",
-    r"(?<![\w'/.=-])X(?= has| must| is|, row)": "the data",
+    r"(?<![\w'/.=-])X(?= has| must| is|, row|, column)": "the data",
     # training
     r": fit\(train, valid=…\)": " with --valid",
     "or a valid= set": "or a validation set with --valid",

@@ -52,4 +52,4 @@ def read_for(model: Ranker, data: Path, columns: Columns, *, unlabeled: bool = F
 
     print_detail(f"reading {data}")
     names = [str(name) for name in model.feature_names_in_]
-    return read_matching(data, names, unlabeled=unlabeled, **columns)
+    return read_matching(data, names, model.categories_, unlabeled=unlabeled, **columns)

@@ -41,6 +41,9 @@ OPTIONS: Mapping[str, Any] = {
     "sample_weight": _column("sample-weight", "Training weights of documents."),
     "features": _columns("features", "Features", "all columns without another role"),
     "ignore": _columns("ignore", "Columns to leave out"),
+    "categorical_features": _columns(
+        "categorical", "Features whose values are categories; also feature numbers of LETOR text"
+    ),
 }
 """The options by the keywords of `swaprank.read` that they stand for."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from inspect import signature
 from typing import Any, final
@@ -11,8 +11,9 @@ from typing import Any, final
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
+from swaprank.data.categories import Categories, encoded, extended, recoded
 from swaprank.data.columns import number_column
-from swaprank.data.features import features_and_names, read_only
+from swaprank.data.features import given_features, read_only
 from swaprank.data.frames import columns_of
 from swaprank.data.grouping import group_rows, ids_of_groups, query_of_row
 from swaprank.data.ids import document_ids
@@ -39,6 +40,7 @@ class Dataset:
         X: Documents x features: an array, nested lists, a scipy.sparse matrix, or a pandas, Polars or Arrow table, of
             which all columns are features. NaN, null and masked values are missing values. Values are stored as
             float32; a PrecisionWarning names columns that lose most of their distinct values, such as time stamps.
+            Columns of text or of categories are categorical features.
         y: Labels, one per row: any finite numbers, larger is better.
         qid: Query ids, one per row: integers of any size, or text.
         group: Instead of qid: the number of rows of each query, if the rows are grouped, as for LightGBM and XGBoost.
@@ -50,6 +52,8 @@ class Dataset:
         pairs: Preferences (i, j) or (i, j, p): row i ranks above row j with probability p. The default is p = 1.
         feature_names: One name per feature. The default is the column names of a table, or "1", "2", … as in LETOR
             files.
+        categorical_features: Features whose values are categories and not quantities, by name or by position from 0:
+            shop numbers, for example. Columns of text need not be declared. Values are whole numbers or text.
         unknown: None; arguments of other libraries raise an ArgumentError that says what they are called here.
 
     >>> import swaprank as sr
@@ -58,6 +62,12 @@ class Dataset:
     Dataset(3 documents, 2 queries, 1 feature, labels 0 to 2)
     >>> data.qids.tolist(), data.indptr.tolist()
     (['shoes', 'hats'], [0, 2, 3])
+
+    A categorical feature is stored as the number of its category:
+
+    >>> data = sr.Dataset([[0.1, 7], [0.7, 12], [0.4, 7]], [0, 2, 1], qid=[1, 1, 1], categorical_features=[1])
+    >>> data.categories, data.column(1).tolist()
+    ({'2': ('7', '12')}, [0.0, 1.0, 0.0])
     """
 
     features: Features
@@ -73,7 +83,7 @@ class Dataset:
     docid: AnyArray | None
     pairs: Pairs | None
     feature_names: tuple[str, ...]
-    categories: Mapping[str, tuple[str, ...]]
+    categories: Mapping[str, Categories]
     """The values of each categorical feature as text; the feature matrix has their numbers, from 0."""
 
     def __init__(
@@ -89,13 +99,15 @@ class Dataset:
         docid: Any = None,
         pairs: Any = None,
         feature_names: Sequence[str] | None = None,
+        categorical_features: Iterable[str | int] | None = None,
         **unknown: Any,
     ) -> None:
         check_arguments(unknown, _ARGUMENTS, "Dataset")
         if y is None:
             raise DataError("y is missing: one label per row of X.")
-        features, names = features_and_names(X, called=feature_names)
+        features, names, categories = given_features(X, feature_names, categorical_features)
         n_rows, n_features = features.shape
+        names = _feature_names(names if feature_names is None else feature_names, n_features)
         labels = number_column("y", y, n_rows)
         if (qid is None) == (group is None):
             raise DataError("give qid, one query id per row, or group, the number of rows of each query.")
@@ -112,8 +124,8 @@ class Dataset:
             base_score=None if base_score is None else _base_score(base_score, n_rows),
             docid=None if docid is None else document_ids(docid, n_rows),
             pairs=None if pairs is None else check_pairs(pairs, grouping.indptr, grouping.order),
-            feature_names=_feature_names(names if feature_names is None else feature_names, n_features),
-            categories={},
+            feature_names=names,
+            categories={names[at]: of_feature for at, of_feature in categories.items()},
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -132,24 +144,23 @@ class Dataset:
         base_score: str | None = None,
         docid: str | None = None,
         pairs: Any = None,
+        categorical_features: Iterable[str | int] | None = None,
     ) -> Dataset:
         """A data set from a pandas, Polars or Arrow table. The default features are all columns without another role.
 
+        Columns of text and of categories are categorical features; `categorical_features` declares others.
+
         >>> import pandas as pd, swaprank as sr
-        >>> frame = pd.DataFrame({"qid": [1, 1], "label": [0, 1], "bm25": [3.2, 8.1], "clicks": [2, 5]})
-        >>> sr.Dataset.from_frame(frame).feature_names
-        ('bm25', 'clicks')
+        >>> frame = pd.DataFrame({"qid": [1, 1], "label": [0, 1], "bm25": [3.2, 8.1], "brand": ["nike", "asics"]})
+        >>> data = sr.Dataset.from_frame(frame)
+        >>> data.feature_names, data.categories
+        (('bm25', 'brand'), {'brand': ('asics', 'nike')})
         """
         roles = {"sample_weight": sample_weight, "base_score": base_score, "docid": docid}
-        columns = columns_of(frame, label=label, qid=qid, features=features, roles=roles)
-        return cls(
-            columns.X,
-            columns.label,
-            qid=columns.qid,
-            pairs=pairs,
-            feature_names=columns.names,
-            **columns.roles,
+        columns = columns_of(
+            frame, label=label, qid=qid, features=features, roles=roles, categorical=categorical_features
         )
+        return cls(columns.X, columns.label, qid=columns.qid, pairs=pairs, **columns.roles)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -171,7 +182,8 @@ class Dataset:
         parts = [
             count(len(self), "document", "documents"),
             count(self.n_queries, "query", "queries"),
-            count(self.n_features, "feature", "features"),
+            count(self.n_features, "feature", "features")
+            + (f" ({len(self.categories):,} categorical)" if self.categories else ""),
             f"labels {self.labels.min():g} to {self.labels.max():g}",
         ]
         if self.pairs is not None:
@@ -190,7 +202,7 @@ class Dataset:
         return np.arange(start, stop) if self.order is None else self.order[start:stop]
 
     def column(self, feature: int | str) -> Features:
-        """One feature of every row, by position or name; it can serve as scores.
+        """One feature of every row, by position or name; it can serve as scores unless it is categorical.
 
         >>> import swaprank as sr
         >>> sr.Dataset([[1, 9], [2, 8]], [0, 1], qid=[1, 1], feature_names=["age", "bm25"]).column("bm25")
@@ -202,25 +214,48 @@ class Dataset:
             feature = self.feature_names.index(feature)
         return self.features[:, _position("feature", feature, self.n_features)]
 
-    def with_features(self, names: Sequence[str], *, whose: str = "the model", where: str = "the data") -> Dataset:
+    def with_features(
+        self,
+        names: Sequence[str],
+        *,
+        categories: Mapping[str, Categories] | None = None,
+        new_categories: bool = False,
+        whose: str = "the model",
+        where: str = "the data",
+    ) -> Dataset:
         """The same documents with the features of a model, matched by name; itself if it has just these.
 
         Other features are dropped. If one of the two has no names but numbers, the features must be as many, are taken
-        in their order, and get the names of the other. `whose` and `where` are for error messages: whose features are
-        wanted, and where.
+        in their order, and get the names of the other.
+
+        Args:
+            names: The names of the features.
+            categories: The categories of the model, by feature name: values are matched as text and get the numbers of
+                the model. A category that the model does not know becomes a missing value. If None, features keep
+                their own categories.
+            new_categories: Categories that the model does not know are numbered after its own instead.
+            whose: For error messages: whose features are wanted.
+            where: For error messages: where they are wanted.
 
         >>> import swaprank as sr
         >>> data = sr.Dataset([[1, 9], [2, 8]], [0, 1], qid=[1, 1], feature_names=["age", "bm25"])
         >>> data.with_features(["bm25"]).features.tolist()
         [[9.0], [8.0]]
+        >>> data.with_features(["age"], categories={"age": ("2", "3")}).features.tolist()
+        [[nan], [0.0]]
         """
         chosen = matching_columns(names, self.feature_names, whose, where)
         known = self.feature_names if tuple(names) == numbered_names(len(names)) and chosen is None else tuple(names)
-        if known == self.feature_names and chosen is None:
+        own = [self.categories.get(self.feature_names[f]) for f in (range(len(known)) if chosen is None else chosen)]
+        features = self.features if chosen is None else np.ascontiguousarray(self.features[:, chosen])
+        if categories is not None:
+            wanted = [categories.get(name) for name in names]
+            features, own = _with_categories(features, known, own, wanted, new_categories, f"{where}, feature", whose)
+        coded = {name: each for name, each in zip(known, own, strict=True) if each is not None}
+        if known == self.feature_names and features is self.features and coded == self.categories:
             return self
         state = {field.name: getattr(self, field.name) for field in fields(self)}
-        features = self.features if chosen is None else np.ascontiguousarray(self.features[:, chosen])
-        return _restored({**state, "features": features, "feature_names": known})
+        return _restored({**state, "features": features, "feature_names": known, "categories": coded})
 
     def by_query(self, values: AnyArray) -> AnyArray:
         """Reorder one value per row so that they are grouped by query, as `indptr` expects."""
@@ -302,6 +337,37 @@ def _read_only(value: Any) -> Any:
     if isinstance(value, Pairs):
         return Pairs(*(_read_only(array) for array in value))
     return value
+
+
+def _with_categories(
+    features: Features,
+    names: Sequence[str],
+    found: Sequence[Categories | None],
+    wanted: Sequence[Categories | None],
+    new_categories: bool,
+    where: str,
+    whose: str,
+) -> tuple[Features, list[Categories | None]]:
+    """The features with the codes of the wanted categories, not copied if they have them; and the categories."""
+    coded = list(wanted)
+    for f, (name, has, wants) in enumerate(zip(names, found, wanted, strict=True)):
+        if has == wants:
+            continue
+        if wants is None:
+            raise DataError(
+                f"{where} '{name}' holds categories{_example(has or ())}, but for {whose} it is a number: give numbers "
+                "here, or declare it in categorical_features before training."
+            )
+        codes, texts = encoded(features[:, f], f"{where} '{name}'") if has is None else (features[:, f], has)
+        coded[f] = extended(wants, texts) if new_categories else wants
+        if not features.flags.writeable:
+            features = np.array(features)
+        features[:, f] = recoded(codes, texts, coded[f] or ())
+    return features, coded
+
+
+def _example(categories: Categories) -> str:
+    return f" such as '{categories[0][:40]}'" if categories else ""
 
 
 def _base_score(values: Any, n_rows: int) -> Floats:

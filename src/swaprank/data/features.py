@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from swaprank.arrays import AnyArray, Features, row_blocks
+from swaprank.data.categories import Categories, CodedFeatures, categorical_positions, encoded, listed, recoded
 from swaprank.data.frames import feature_columns, is_frame
-from swaprank.data.matching import check_count
+from swaprank.data.matching import check_count, numbered_names
 from swaprank.data.precision import check_precision, sampled_rows
 from swaprank.errors import DataError
 
 
-def as_features(X: Any, names: Sequence[str] | None = None, whose: str = "the model") -> Features:
+def as_features(
+    X: Any,
+    names: Sequence[str] | None = None,
+    whose: str = "the model",
+    categories: Mapping[str, Categories] | None = None,
+) -> Features:
     """X as a checked, C-contiguous float32 matrix; not copied if it is one already.
 
-    If the names of a model's features are given, these features, matched by name (data/matching.py). Warns if a column
-    loses most of its values in single precision (data/precision.py).
+    If the names of a model's features are given, these features, matched by name (data/matching.py), with the codes of
+    the model's categories. Warns if a column loses most of its values in single precision (data/precision.py).
     """
-    return features_and_names(X, names, whose, names)[0]
+    return model_features(X, names or (), whose, categories or {}).matrix if names else given_features(X).matrix
 
 
 def read_only(array: AnyArray) -> AnyArray:
@@ -30,21 +36,58 @@ def read_only(array: AnyArray) -> AnyArray:
     return view
 
 
-def features_and_names(
-    X: Any, names: Sequence[str] | None = None, whose: str = "the model", called: Any = None
-) -> tuple[Features, tuple[str, ...] | None]:
-    """X as in `as_features`, and its column names if it is a pandas, Polars or Arrow table.
+def given_features(X: Any, called: Any = None, categorical: Any = None) -> CodedFeatures:
+    """X as in `as_features`, with its column names and categories.
 
-    `called`: what the columns of an array are called in a warning, not checked yet.
+    Args:
+        X: An array, a sparse matrix or a table, whose columns of text are categorical.
+        called: The names of the features if not those of the table, not checked yet.
+        categorical: The features that are declared categorical, by name or position.
     """
-    if not isinstance(X, np.ndarray | list | tuple) and not hasattr(X, "tocsr") and is_frame(X):
-        features, found = feature_columns(X, names, whose)
-        _check_finite(features, features)
-        return features, found
-    features = _from_sparse(X, called) if hasattr(X, "tocsr") else _from_array(X, called)
-    if names is not None:
-        check_count(len(names), features.shape[1], whose, "X")
-    return features, None
+    if isinstance(X, CodedFeatures):
+        _check_finite(X.matrix, X.matrix)
+        return X
+    declared = listed(categorical)
+    if _is_table(X):
+        found = feature_columns(X, categorical=declared, called=called)
+        _check_finite(found.matrix, found.matrix)
+        return found
+    return _from_sparse(X, called, declared) if hasattr(X, "tocsr") else _from_array(X, called, declared)
+
+
+def model_features(X: Any, names: Sequence[str], whose: str, categories: Mapping[str, Categories]) -> CodedFeatures:
+    """The features of a model, matched by name if X is a table, with the codes of the model's categories.
+
+    A category that the model does not know becomes a missing value.
+
+    >>> import pandas as pd
+    >>> from swaprank.data.features import model_features
+    >>> X = pd.DataFrame({"age": [3, 5, 4], "brand": ["puma", "nike", "asics"]})
+    >>> model_features(X, ["brand"], "MART", {"brand": ("asics", "nike")}).matrix.tolist()
+    [[nan], [1.0], [0.0]]
+    """
+    wanted = {at: categories[name] for at, name in enumerate(names) if name in categories}
+    if _is_table(X):
+        found = feature_columns(X, names, whose, list(wanted))
+        _check_finite(found.matrix, found.matrix)
+    else:
+        convert = _from_sparse if hasattr(X, "tocsr") else _from_array
+        found = convert(X, names, list(wanted), whose)
+    for at, known in wanted.items():
+        found.matrix[:, at] = recoded(found.matrix[:, at], found.categories[at], known)
+    return CodedFeatures(found.matrix, found.names, wanted)
+
+
+def _is_table(X: Any) -> bool:
+    return not isinstance(X, np.ndarray | list | tuple) and not hasattr(X, "tocsr") and is_frame(X)
+
+
+def _declared(categorical: Any, names: Any, n_features: int) -> dict[int, str]:
+    """What the columns that are declared categorical are called in messages; the names are not checked yet."""
+    named = isinstance(names, Sequence) and len(names) == n_features
+    known = [str(name) for name in names] if named else numbered_names(n_features)
+    positions = categorical_positions(categorical, known)
+    return {at: f"X, column '{known[at]}'" if named else f"X, column {at}" for at in positions}
 
 
 def _check_columns(shape: tuple[int, ...]) -> None:
@@ -60,9 +103,12 @@ def _check_numeric(dtype: np.dtype[Any]) -> None:
         raise DataError(f"X must hold numbers (NaN where a value is missing): found {dtype}.")
 
 
-def _from_array(X: Any, names: Any) -> Features:
+def _from_array(X: Any, names: Any, categorical: list[Any], whose: str | None = None) -> CodedFeatures:
+    """A float32 matrix from an array; `whose` names are the expected features, None if they are not checked yet."""
+    # NumPy makes text of a list of numbers and text.
+    kind = object if categorical and isinstance(X, list | tuple) else None
     try:
-        given = np.ma.asarray(X) if np.ma.isMaskedArray(X) else np.asarray(X)
+        given = np.ma.asarray(X) if np.ma.isMaskedArray(X) else np.asarray(X, dtype=kind)
     except ValueError:
         raise DataError("X must be a table of numbers with rows of equal length.") from None
     if given.ndim != 2:
@@ -71,6 +117,12 @@ def _from_array(X: Any, names: Any) -> Features:
             "document is X.reshape(1, -1)."
         )
     _check_columns(given.shape)
+    if whose is not None:
+        check_count(len(names), given.shape[1], whose, "X")
+    coded = {at: encoded(given[:, at], where) for at, where in _declared(categorical, names, given.shape[1]).items()}
+    if coded:
+        given = np.zeros(given.shape, np.float32) if len(coded) == given.shape[1] else given.copy()
+        given[:, list(coded)] = 0
     _check_numeric(given.dtype)
     if isinstance(given, np.ma.MaskedArray):
         masked = np.ma.getmaskarray(given)
@@ -82,7 +134,13 @@ def _from_array(X: Any, names: Any) -> Features:
         check_precision(
             _numbers(given[sampled_rows(len(given))]), features, names, column=lambda f: _numbers(given[:, f])
         )
-    return features
+    return _coded(features, coded)
+
+
+def _coded(features: Features, coded: Mapping[int, tuple[Features, Categories]]) -> CodedFeatures:
+    for at, (codes, _) in coded.items():
+        features[:, at] = codes
+    return CodedFeatures(features, None, {at: categories for at, (_, categories) in coded.items()})
 
 
 def _numbers(given: AnyArray) -> AnyArray:
@@ -99,21 +157,30 @@ def _as_float32(given: AnyArray) -> Features:
         raise DataError(f"X must hold numbers (NaN where a value is missing): {error}.") from None
 
 
-def _from_sparse(X: Any, names: Any) -> Features:
+def _from_sparse(X: Any, names: Any, categorical: list[Any], whose: str | None = None) -> CodedFeatures:
     """A dense float32 matrix from a scipy.sparse matrix; values that are not stored are 0."""
     if len(X.shape) != 2:
         raise DataError(f"X must have two dimensions, documents x features; found shape {X.shape}.")
     _check_columns(X.shape)
+    if whose is not None:
+        check_count(len(names), X.shape[1], whose, "X")
     _check_numeric(X.dtype)
     rows = X.tocsr()
+
+    def column(f: int) -> AnyArray:
+        values: AnyArray = rows[:, [f]].toarray()[:, 0]
+        return values
+
+    coded = {at: encoded(column(at), where) for at, where in _declared(categorical, names, X.shape[1]).items()}
     with np.errstate(over="ignore"):
-        features: Features = rows.astype(np.float32).toarray(order="C")
+        found = _coded(rows.astype(np.float32).toarray(order="C"), coded)
+    features = found.matrix
     _check_finite(features, features)
     if not np.can_cast(X.dtype, np.float32):
-        check_precision(
-            rows[sampled_rows(len(features))].toarray(), features, names, column=lambda f: rows[:, [f]].toarray()[:, 0]
-        )
-    return features
+        sample = rows[sampled_rows(len(features))].toarray()
+        sample[:, list(coded)] = 0
+        check_precision(sample, features, names, column)
+    return found
 
 
 def _check_finite(features: Features, given: AnyArray) -> None:

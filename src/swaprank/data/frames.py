@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Number
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,22 +11,33 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from swaprank.arrays import AnyArray, Features, Floats, row_blocks
+from swaprank.data.categories import Categories, CodedFeatures, categorical_positions, encoded
 from swaprank.data.matching import matching_columns
-from swaprank.data.precision import Merged, count_merged, sampled_rows, suspicious_columns, warn_of_merged
+from swaprank.data.precision import (
+    Merged,
+    count_merged,
+    frames_within,
+    sampled_rows,
+    suspicious_columns,
+    warn_of_merged,
+)
 from swaprank.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
     import narwhals as nw
 
 
+_MANY = 1000
+"""Text with fewer different values may be categories, even if they do not repeat."""
+
+
 class Columns(NamedTuple):
     """The arguments of `Dataset`, as arrays."""
 
-    X: Features
+    X: CodedFeatures
     label: AnyArray
     qid: AnyArray
-    names: tuple[str, ...]
-    roles: dict[str, AnyArray | None]
+    roles: dict[str, Any]
 
 
 def columns_of(
@@ -35,18 +47,20 @@ def columns_of(
     qid: str,
     features: Sequence[str] | None,
     roles: Mapping[str, str | None],
+    categorical: Any = None,
     huge_is_missing: bool = False,
 ) -> Columns:
     """Extract the arrays of a data set from a table. The default features are all columns without another role.
 
-    A number beyond single precision becomes infinite, which `Dataset` rejects, or with `huge_is_missing`, missing.
+    Columns of text and of categories are categorical features, and so are those that are declared as `categorical`. A
+    number beyond single precision becomes infinite, which `Dataset` rejects, or with `huge_is_missing`, missing.
 
     >>> import pandas as pd
     >>> from swaprank.data.frames import columns_of
-    >>> frame = pd.DataFrame({"qid": ["a", "a"], "label": [0, 1], "age": [3, None], "new": [True, False]})
-    >>> columns = columns_of(frame, label="label", qid="qid", features=None, roles={"docid": None})
-    >>> columns.names, columns.X.tolist()
-    (('age', 'new'), [[3.0, 1.0], [nan, 0.0]])
+    >>> frame = pd.DataFrame({"qid": ["a", "a"], "label": [0, 1], "age": [3, None], "brand": ["nike", "asics"]})
+    >>> X = columns_of(frame, label="label", qid="qid", features=None, roles={"docid": None}).X
+    >>> X.names, X.matrix.tolist(), X.categories
+    (('age', 'brand'), [[3.0, 1.0], [nan, 0.0]], {1: ('asics', 'nike')})
     """
     table = _table(frame)
     by_role = {"label": label, "qid": qid, **{role: name for role, name in roles.items() if name is not None}}
@@ -59,25 +73,41 @@ def columns_of(
     _check_one_role(by_role, names)
     if not names:
         raise DataError(f"the table has no feature columns besides {', '.join(taken)}.")
+    declared = categorical_positions(categorical, names)
+    matrix, categories = _features(
+        table, names, declared, of_model=False, every=features is None, huge_is_missing=huge_is_missing
+    )
     return Columns(
-        X=_features(table, names, every=features is None, huge_is_missing=huge_is_missing),
+        X=CodedFeatures(matrix, tuple(names), categories),
         label=_numbers(table[by_role["label"]], by_role["label"]),
         qid=_ids(table[by_role["qid"]], by_role["qid"]),
-        names=tuple(names),
         roles={role: _role(table[by_role[role]], by_role[role], role) if role in by_role else None for role in roles},
     )
 
 
 def feature_columns(
-    frame: Any, wanted: Sequence[str] | None = None, whose: str = "the model"
-) -> tuple[Features, tuple[str, ...]]:
-    """The columns of a table as features, and their names: all of them, or those that a model has."""
+    frame: Any,
+    wanted: Sequence[str] | None = None,
+    whose: str = "the model",
+    categorical: Any = None,
+    called: Sequence[str] | None = None,
+) -> CodedFeatures:
+    """The columns of a table as features: all of them, or those that a model has.
+
+    `categorical` are the features that are declared categorical, or those that are categorical in the model, by name or
+    position; `called` is what the columns are called there if not by their names.
+    """
     table = _table(frame)
     if not table.columns:
         raise DataError("X has no features.")
     chosen = None if wanted is None else matching_columns(wanted, table.columns, whose, "X")
     names = table.columns if chosen is None else [table.columns[at] for at in chosen]
-    return _features(table, names, every=False, huge_is_missing=False), tuple(names)
+    known_as = names if called is None or len(called) != len(names) else [str(name) for name in called]
+    declared = categorical_positions(categorical, known_as)
+    matrix, categories = _features(
+        table, names, declared, of_model=wanted is not None, every=False, huge_is_missing=False
+    )
+    return CodedFeatures(matrix, tuple(names), categories)
 
 
 def split_column(frame: Any, name: Any) -> tuple[Any, AnyArray]:
@@ -147,14 +177,30 @@ def _check_distinct(names: list[str]) -> None:
         raise DataError(f"the table has more than one column '{twice}': rename one of them.")
 
 
-def _features(table: nw.DataFrame[Any], names: list[str], *, every: bool, huge_is_missing: bool) -> Features:
-    """Copy columns into one float32 matrix, in blocks of rows, so that no float64 copy of a column is made."""
+def _features(
+    table: nw.DataFrame[Any],
+    names: list[str],
+    declared: Sequence[int],
+    *,
+    of_model: bool,
+    every: bool,
+    huge_is_missing: bool,
+) -> tuple[Features, dict[int, Categories]]:
+    """Copy columns into one float32 matrix, in blocks of rows, so that no float64 copy of a column is made.
+
+    Text is categorical, unless a model has numbers there; and so are the declared columns.
+    """
     import narwhals as nw
 
     exact = (nw.Float32, nw.Boolean, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16)
-    X, found = np.empty((len(table), len(names)), np.float32), list[Merged]()
+    X, found, categories = np.empty((len(table), len(names)), np.float32), list[Merged](), dict[int, Categories]()
     for k, name in enumerate(names):
         column = table[name]
+        if k in declared or (not of_model and column.dtype in (nw.String, nw.Categorical, nw.Enum)):
+            X[:, k], categories[k] = _categories(column)
+            if k not in declared:
+                _warn_of_titles(name, len(categories[k]), int(np.isfinite(X[:, k]).sum()))
+            continue
         if column.is_null().all():
             X[:, k] = np.nan
             continue
@@ -164,15 +210,42 @@ def _features(table: nw.DataFrame[Any], names: list[str], *, every: bool, huge_i
             continue
         if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
             advice = "give features=[…] without it" if every else "leave it out"
+            declare = "encode it" if of_model else f"declare categorical_features=['{name}'] if it holds categories"
             raise DataError(
-                f"column '{name}' holds {column.dtype}{_example(column)}, not numbers: {advice}, or encode it."
+                f"column '{name}' holds {column.dtype}{_example(column)}, not numbers: {advice}, or {declare}."
             )
         for rows in row_blocks(len(table), 65_536):
             X[rows, k] = _with_nan(column[rows], huge_is_missing)
         lost = None if column.dtype in exact else _merged(column, X[:, k])
         found += [] if lost is None else [lost]
     warn_of_merged(found, "")
-    return X
+    return X, categories
+
+
+def _warn_of_titles(name: str, n_categories: int, n_values: int) -> None:
+    """Warn about text that hardly ever repeats: a title or an id is no category."""
+    if n_categories >= _MANY and 2 * n_categories > n_values:
+        warnings.warn(
+            f"column '{name}' is text with {n_categories:,} different values in {n_values:,} rows, and is taken for a "
+            f"categorical feature: leave it out if it is a title or an id, or declare it in categorical_features.",
+            stacklevel=frames_within(),
+        )
+
+
+def _categories(column: nw.Series[Any]) -> tuple[Features, Categories]:
+    """The codes of a column, and its categories."""
+    import narwhals as nw
+
+    missing = column.is_null().to_numpy()
+    if column.dtype == nw.String or "128" in str(column.dtype):
+        # NumPy would give every text the room of the longest, and has no 128-bit integers.
+        values = np.array(column.to_list(), dtype=object)
+    elif column.dtype.is_integer():
+        # Integers with nulls would become floats.
+        values = column.fill_null(0).to_numpy()
+    else:
+        values = column.to_numpy()
+    return encoded(values, f"column '{column.name}'", missing)
 
 
 def _merged(column: nw.Series[Any], kept: Features) -> Merged | None:

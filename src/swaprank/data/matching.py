@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from swaprank.arrays import Ints
-from swaprank.errors import DataError, did_you_mean
+from swaprank.errors import DataError, ParameterError, did_you_mean
 
 
 def numbered_names(n_features: int) -> tuple[str, ...]:
@@ -56,6 +57,27 @@ def matching_columns(wanted: Sequence[str], found: Sequence[str], whose: str, wh
         )
     check_count(len(wanted), len(found), whose, where)
     return None
+
+
+def feature_position(feature: Any, names: Sequence[str], what: str) -> int:
+    """The position of a feature that is given by name, or by position from 0; `what` is for error messages.
+
+    >>> from swaprank.data.matching import feature_position
+    >>> feature_position("bm25", ["age", "bm25"], "log_features"), feature_position(0, ["age", "bm25"], "log_features")
+    (1, 0)
+    """
+    if isinstance(feature, str):
+        if feature not in names:
+            raise DataError(f"{what}: no feature '{feature}'; {did_you_mean(feature, names)}")
+        return tuple(names).index(feature)
+    if isinstance(feature, bool | np.bool_) or not isinstance(feature, int | np.integer):
+        raise ParameterError(
+            f"{what}: a feature is a name, or a number from 0; found {feature!r}. Instead of a mask, give "
+            "np.flatnonzero(mask)."
+        )
+    if not 0 <= feature < len(names):
+        raise DataError(f"{what}: there is no feature {feature}: there are {len(names)}, numbered from 0.")
+    return int(feature)
 
 
 def check_count(n_wanted: int, n_found: int, whose: str, where: str) -> None:

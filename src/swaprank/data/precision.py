@@ -115,10 +115,10 @@ def warn_of_merged(found: Sequence[Merged], where: str) -> None:
         f"{where}{'; '.join(named)} in single precision (float32), in which features are stored. Subtract a constant "
         "first, or use another unit: the age in days instead of seconds since 1970, for example."
     )
-    warnings.warn(message, PrecisionWarning, stacklevel=_frames_within())
+    warnings.warn(message, PrecisionWarning, stacklevel=frames_within())
 
 
-def _frames_within() -> int:
+def frames_within() -> int:
     """How many calls lie between the user's line and the function that warns."""
     package = f"{Path(__file__).parents[1]}{os.sep}"
     depth, frame = 0, sys._getframe()

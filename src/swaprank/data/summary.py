@@ -38,11 +38,14 @@ class Summary:
     """Queries whose documents all have the same label, so every order is equally good."""
     n_without_relevant: int
     """Queries without a label above 0."""
+    categorical: dict[str, int]
+    """The number of categories of each categorical feature."""
     missing: dict[str, int]
     """The number of missing values of each feature that has any."""
     constant: list[str]
-    """Features with a single value other than 0."""
+    """Features with a single value other than 0, or with a single category."""
     all_zero: list[str]
+    """Features that are 0 everywhere, as numbers."""
     has_docid: bool
     is_grouped: bool
     """Whether the rows of each query are contiguous."""
@@ -73,12 +76,18 @@ class Summary:
             *self._label_rows(bar),
             ("queries without a relevant document", f"{self.n_without_relevant:,}"),
             ("queries with one label only", f"{self.n_one_label:,}"),
+            *self._categorical_rows(),
             ("features with missing values", _named([f"{n} ({c:,})" for n, c in self.missing.items()])),
             ("constant features", _named(self.constant)),
             ("all-zero features", _named(self.all_zero)),
         ]
         width = max(len(name) for name, _ in rows)
         return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in rows)
+
+    def _categorical_rows(self) -> list[tuple[str, str]]:
+        if not self.categorical:
+            return []
+        return [("categorical features", _named([f"{n} ({c:,} values)" for n, c in self.categorical.items()]))]
 
     def _label_rows(self, bar: str) -> list[tuple[str, str]]:
         if not self.labels:
@@ -133,6 +142,7 @@ def summarize(data: Dataset) -> Summary:
         label_range=(float(labels.min()), float(labels.max())),
         n_one_label=int((lowest == highest).sum()),
         n_without_relevant=int((highest <= 0).sum()),
+        categorical={name: len(categories) for name, categories in data.categories.items()},
         missing=missing,
         constant=constant,
         all_zero=all_zero,
@@ -160,8 +170,9 @@ def _feature_findings(data: Dataset) -> tuple[dict[str, int], list[str], list[st
         low = np.fmin(low, np.fmin.reduce(block, axis=0))
         high = np.fmax(high, np.fmax.reduce(block, axis=0))
     one_value = (low == high) & (missing == 0)
-    zero = one_value & (low == 0)
     names = np.array(data.feature_names, dtype=object)
+    # The 0 of a categorical feature is its first category.
+    zero = one_value & (low == 0) & np.array([name not in data.categories for name in names])
     counts: dict[str, Any] = dict(zip(names[missing > 0].tolist(), missing[missing > 0].tolist(), strict=True))
     return counts, names[one_value & ~zero].tolist(), names[zero].tolist()
 

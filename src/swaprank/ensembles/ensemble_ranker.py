@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from swaprank.arrays import Floats
+from swaprank.data.categories import Categories, codes_of, extended
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import deviation_within_lists
 from swaprank.data.matching import matching_columns, numbered_names
-from swaprank.errors import ParameterError
+from swaprank.errors import DataError, ParameterError
 from swaprank.models.ensemble import Ensemble, ScoreScale
 from swaprank.models.model import Model
 from swaprank.models.selection import Selection
@@ -23,6 +24,7 @@ class EnsembleRanker(Ranker):
     """Combines the scores of fitted rankers, which are the parameter `members`."""
 
     made_of_rankers: ClassVar[bool] = True
+    takes_categories: ClassVar[bool] = True
     model_classes: ClassVar[tuple[type[Model], ...]] = (Ensemble,)
     members: Any
     model_: Ensemble
@@ -32,7 +34,9 @@ class EnsembleRanker(Ranker):
         """The data with the features of the members."""
         if base is not None:
             raise ParameterError("an ensemble takes no base ranker; give the rankers as members.")
-        return data.with_features(names_of_members(self._fitted_members()), whose="the ensemble")
+        members = self._fitted_members()
+        names = names_of_members(members)
+        return data.with_features(names, categories=categories_of_members(members), whose="the ensemble")
 
     def _fitted_members(self) -> Sequence[Ranker]:
         given: Any = self.members
@@ -78,10 +82,47 @@ def names_of_members(rankers: Sequence[Ranker]) -> list[str]:
     return list(dict.fromkeys(name for names in named or of_rankers[:1] for name in names))
 
 
+def categories_of_members(rankers: Sequence[Ranker]) -> dict[str, Categories]:
+    """The categories of the features of `names_of_members`: those of the first ranker, and new ones of the others.
+
+    >>> import swaprank as sr
+    >>> from swaprank.ensembles.ensemble_ranker import categories_of_members
+    >>> old, new = (
+    ...     sr.Dataset(shops, [0, 1], qid=[1, 1], feature_names=["shop"], categorical_features=["shop"])
+    ...     for shops in ([[7], [12]], [[3], [7]])
+    ... )
+    >>> categories_of_members([sr.MART(n_trees=1).fit(old), sr.MART(n_trees=1).fit(new)])
+    {'shop': ('7', '12', '3')}
+    """
+    names = names_of_members(rankers)
+    known: dict[str, Categories | None] = {}
+    for ranker in rankers:
+        own = ranker.feature_names_in_.tolist()
+        columns = matching_columns(own, names, f"the member {type(ranker).__name__}", "the ensemble")
+        for name, at in zip(own, range(len(own)) if columns is None else columns, strict=True):
+            categories = ranker.categories_.get(name)
+            others = known.setdefault(names[at], categories)
+            if (others is None) != (categories is None):
+                raise DataError(
+                    f"the feature '{names[at]}' is categorical for some members of the ensemble, and a number for "
+                    "others: declare it in the same way for all of them."
+                )
+            if others is not None and categories is not None:
+                known[names[at]] = extended(others, categories)
+    return {name: categories for name, categories in known.items() if categories is not None}
+
+
 def _on_its_features(ranker: Ranker, data: Dataset) -> Model:
-    whose = f"the member {type(ranker).__name__}"
-    columns = matching_columns(ranker.feature_names_in_.tolist(), data.feature_names, whose, "the data")
-    return ranker.model_ if columns is None else Selection(ranker.model_, columns, data.n_features)
+    whose, own = f"the member {type(ranker).__name__}", ranker.feature_names_in_.tolist()
+    columns = matching_columns(own, data.feature_names, whose, "the data")
+    at = np.arange(len(own)) if columns is None else columns
+    found = [data.categories.get(data.feature_names[column], ()) for column in at]
+    codes = {
+        f: codes_of(found[f], ranker.categories_[name])
+        for f, name in enumerate(own)
+        if ranker.categories_.get(name, ()) != found[f]
+    }
+    return ranker.model_ if columns is None and not codes else Selection(ranker.model_, at, data.n_features, codes)
 
 
 def fit_scale(scores: Floats, data: Dataset) -> ScoreScale:

@@ -30,6 +30,8 @@ def data_digest(data: Dataset) -> str:
     for ids in (data.qids, data.docid):
         digest.update(to_json(None if ids is None else [str(each) for each in ids.tolist()]))
     digest.update(to_json(list(data.feature_names)))
+    if data.categories:
+        digest.update(to_json({name: list(categories) for name, categories in data.categories.items()}))
     return digest.hexdigest()
 
 

@@ -83,7 +83,9 @@ def _folder_fold(folder: Path, columns: Mapping[str, Any]) -> Fold:
 
     def load() -> Parts:
         train = read(files["train"], **columns)
-        vali, test = (read_matching(files[part], train.feature_names, **columns) for part in ("vali", "test"))
+        vali, test = (
+            read_matching(files[part], train.feature_names, train.categories, **columns) for part in ("vali", "test")
+        )
         return Parts(train, vali, test)
 
     return Fold(folder.name, load)

@@ -34,6 +34,8 @@ class ModelSummary:
     metric: str
     n_features: int
     feature_names: list[str]
+    categorical: dict[str, int]
+    """The number of categories of each categorical feature."""
     interrupted: bool
     n_rounds: int
     best_round: int
@@ -58,6 +60,10 @@ class ModelSummary:
             ("metric", self.metric),
             ("features", f"{self.n_features:,}"),
         ]
+        if self.categorical:
+            named = [f"{name} ({count:,} values)" for name, count in self.categorical.items()][:_FEATURES_SHOWN]
+            more = len(self.categorical) - len(named)
+            rows.append(("categorical", ", ".join(named) + (f", and {more} more" if more else "")))
         if self.measured:
             rows.append(("rounds", f"{self.n_rounds:,}; the model is that of round {self.best_round:,}"))
         rows += [
@@ -98,6 +104,7 @@ def summarize_model(ranker: Ranker) -> ModelSummary:
         metric=str(ranker.metric),
         n_features=ranker.n_features_in_,
         feature_names=names,
+        categorical={name: len(categories) for name, categories in ranker.categories_.items()},
         interrupted=ranker.interrupted_,
         n_rounds=ranker.n_rounds_,
         best_round=ranker.best_round_,

@@ -15,7 +15,15 @@ from swaprank.experiments.training_run import TrainingRun
 PATHS = ("train", "valid", "base", "output")
 VALUES = {"ranker": str, "metric": str, "seed": int, "threads": int}
 TABLES = ("columns", "parameters", "data", "versions", "result")
-COLUMNS = {"label": str, "qid": str, "docid": str, "sample_weight": str, "features": list, "ignore": list}
+COLUMNS = {
+    "label": str,
+    "qid": str,
+    "docid": str,
+    "sample_weight": str,
+    "features": list,
+    "ignore": list,
+    "categorical_features": list,
+}
 
 
 def read_training_config(

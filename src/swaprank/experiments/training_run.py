@@ -150,7 +150,9 @@ def run_training(
     base_digest = None if run.base is None else file_digest(run.base)
     log(f"reading {run.train}")
     train = read(run.train, **_threads(run.train, run.threads), **run.columns)
-    valid = None if run.valid is None else read_matching(run.valid, train.feature_names, **run.columns)
+    valid = (
+        None if run.valid is None else read_matching(run.valid, train.feature_names, train.categories, **run.columns)
+    )
     data = {name: data_fingerprint(part) for name, part in (("train", train), ("valid", valid)) if part is not None}
     if base_digest is not None:
         data["base"] = {"digest": base_digest}

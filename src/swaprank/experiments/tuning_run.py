@@ -53,7 +53,7 @@ def run_tuning(
         )
     learner, tuned = _learner_and_ranges(run, settings, ranges)
     train = read(run.train, **run.columns)
-    valid = read_matching(run.valid, train.feature_names, **run.columns)
+    valid = read_matching(run.valid, train.feature_names, train.categories, **run.columns)
     try:
         tuning = tune(
             train,

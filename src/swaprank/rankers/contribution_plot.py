@@ -26,7 +26,7 @@ def plot_contributions(
     """Draw the features with the largest mean absolute contributions, and return the axes.
 
     The color of a point is the rank of the document's feature value among all documents: blue is low, red is high, grey
-    is missing.
+    is missing or a category.
     """
     if len(shares) == 0:
         raise DataError("X has no rows, and so no contributions to draw.")

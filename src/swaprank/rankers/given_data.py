@@ -5,23 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
-from swaprank.data.features import features_and_names
+from swaprank.data.features import model_features
 from swaprank.data.frames import split_column
 from swaprank.errors import DataError
 
 
-def as_dataset(X: Any, y: Any, names: Sequence[str] | None = None, whose: str = "the model", **others: Any) -> Dataset:
+def as_dataset(
+    X: Any,
+    y: Any,
+    names: Sequence[str] | None = None,
+    whose: str = "the model",
+    categories: Mapping[str, Categories] | None = None,
+    **others: Any,
+) -> Dataset:
     """A Dataset as it is, or one made of X, y and the other arguments of `Dataset` that are not None.
 
-    qid may be the name of a column of X. If names are given, only these features are taken, see data/matching.py.
+    qid may be the name of a column of X. If the names and categories of a model are given, only these features are
+    taken, see data/matching.py, with the codes of these categories.
     """
     given = {name: value for name, value in others.items() if value is not None}
     if isinstance(X, Dataset):
         if y is not None or given:
             found = ", ".join(["y"] * (y is not None) + list(given))
             raise DataError(f"a Dataset has its own labels, query ids and weights: give it without {found}.")
-        return X if names is None else X.with_features(names, whose=whose)
+        return X if names is None else X.with_features(names, categories=categories or {}, whose=whose)
     needed = "documents are given as a Dataset, or as X with y and qid: one label and one query id for every row."
     if y is None:
         # The words that people search for, and that scikit-learn's checks want.
@@ -31,22 +40,19 @@ def as_dataset(X: Any, y: Any, names: Sequence[str] | None = None, whose: str = 
     if isinstance(given.get("qid"), str):
         X, given["qid"] = split_column(X, given["qid"])
     if names is not None:
-        X, found_names = features_and_names(X, names, whose)
-        given["feature_names"] = found_names
+        X = model_features(X, names, whose, categories or {})
     return Dataset(X, y, **given)
 
 
-def validation_sets(
-    valid: Any, eval_set: Any, eval_group: Any, eval_qid: Any, names: Sequence[str]
-) -> dict[str, Dataset]:
-    """The validation sets by name, with the features of the training data.
+def validation_sets(valid: Any, eval_set: Any, eval_group: Any, eval_qid: Any, train: Dataset) -> dict[str, Dataset]:
+    """The validation sets by name, with the features of the training data and the codes of its categories.
 
     Args:
         valid: A Dataset, a tuple (X, y, qid), or a mapping of such.
         eval_set: Pairs (X, y), as LightGBM and XGBoost want them, with `eval_group` or `eval_qid`.
         eval_group: The group sizes of each pair.
         eval_qid: The query ids of each pair.
-        names: The names of the features.
+        train: The training data.
     """
     if eval_set is None:
         if eval_group is not None or eval_qid is not None:
@@ -56,7 +62,7 @@ def validation_sets(
         raise DataError("give the validation data as valid or as eval_set, not as both.")
     else:
         named = _named_pairs(eval_set, eval_group, eval_qid)
-    return {str(name): _validation_set(str(name), each, names) for name, each in named.items()}
+    return {str(name): _validation_set(str(name), each, train) for name, each in named.items()}
 
 
 def _named_pairs(eval_set: Any, eval_group: Any, eval_qid: Any) -> dict[str, Any]:
@@ -79,12 +85,12 @@ def _named_pairs(eval_set: Any, eval_group: Any, eval_qid: Any) -> dict[str, Any
     }
 
 
-def _validation_set(name: str, given: Any, names: Sequence[str]) -> Dataset:
-    where = f"the set '{name}'"
+def _validation_set(name: str, given: Any, train: Dataset) -> Dataset:
+    where, names, categories = f"the set '{name}'", train.feature_names, train.categories
     if isinstance(given, Dataset):
-        return given.with_features(names, whose="the training data", where=where)
+        return given.with_features(names, categories=categories, whose="the training data", where=where)
     if isinstance(given, tuple) and len(given) == len(("X", "y", "qid")):
         given = dict(zip(("X", "y", "qid"), given, strict=True))
     if not isinstance(given, Mapping):
         raise DataError(f"{where} must be a Dataset or a tuple (X, y, qid); found {type(given).__name__}.")
-    return as_dataset(**given, names=names, whose="the training data")
+    return as_dataset(**given, names=names, whose="the training data", categories=categories)

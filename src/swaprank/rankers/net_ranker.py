@@ -6,14 +6,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from swaprank.arrays import Bools, Floats
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError, ParameterError, did_you_mean
+from swaprank.data.matching import feature_position
+from swaprank.errors import DataError, ParameterError
 from swaprank.models.activations import ACTIVATIONS, Activation
 from swaprank.models.layers import make_layers, random_weights, weight_generator
 from swaprank.models.model import Model
@@ -130,6 +130,7 @@ class NetRanker(Ranker):
         else:
             self.random_state_ = seed_of(self.random_state)
             data = self._with_known_features(data, self.base_ranker)
+            self._check_categories(data)
             net = self._new_net(data) if self.base_ranker is None else self._start_net(self.base_ranker, data)
         stepper: Stepper | None = getattr(self, "_stepper", None)
         if stepper is not None:
@@ -196,19 +197,7 @@ class NetRanker(Ranker):
             return np.full(data.n_features, self.log_features)
         logged = np.zeros(data.n_features, np.bool_)
         for feature in self.log_features:
-            if isinstance(feature, str) and feature not in data.feature_names:
-                raise DataError(f"log_features: no feature '{feature}'; {did_you_mean(feature, data.feature_names)}")
-            if isinstance(feature, bool | np.bool_) or not isinstance(feature, str | Integral):
-                raise ParameterError(
-                    f"log_features: a feature is a name, or a number from 0; found {feature!r}. Instead of a mask, "
-                    "give np.flatnonzero(mask)."
-                )
-            at = data.feature_names.index(feature) if isinstance(feature, str) else int(feature)
-            if not 0 <= at < data.n_features:
-                raise DataError(
-                    f"log_features: there is no feature {at}: there are {data.n_features}, numbered from 0."
-                )
-            logged[at] = True
+            logged[feature_position(feature, data.feature_names, "log_features")] = True
         return logged
 
     def _check_words(self) -> None:

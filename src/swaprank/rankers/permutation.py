@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from swaprank.data.dataset import Dataset
+from swaprank.data.features import read_only
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.rankers.parameter_checks import Bounds, check_parameter
@@ -23,7 +24,9 @@ def permutation_importances(
     X, base = np.array(ranker._features_of(data)), 0.0 if data.base_score is None else data.base_score
 
     def measured() -> float:
-        return bound.mean(data.by_query(ranker.predict(X) + base), n_threads=ranker.n_threads)
+        # Not by predict, which would take the codes of categories for their values.
+        scores = ranker.model_.score(read_only(X), ranker.n_threads) + base
+        return bound.mean(data.by_query(scores), n_threads=ranker.n_threads)
 
     unshuffled = measured()
     falls = {}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from inspect import signature
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 from warnings import warn
 
@@ -13,6 +14,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from swaprank.arrays import Features, Floats
+from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
 from swaprank.data.features import as_features, read_only
 from swaprank.errors import DataError, Interrupted, MetricError, ParameterError
@@ -73,6 +75,8 @@ class Ranker(Estimator):
     """Whether it combines fitted rankers, and so cannot be trained from data alone."""
     model_classes: ClassVar[tuple[type[Model], ...]] = (Model,)
     """What its model may be."""
+    takes_categories: ClassVar[bool] = False
+    """Whether it knows what to do with categorical features; others learn from numbers."""
     learns_probabilities: ClassVar[bool] = False
     """Whether differences of its scores are meant as log odds of one document being better than another."""
     metric: str | Metric
@@ -84,6 +88,8 @@ class Ranker(Estimator):
     """What has been learned."""
     n_features_in_: int
     feature_names_in_: Any
+    categories_: Mapping[str, Categories] = MappingProxyType({})
+    """The categories of each categorical feature in the training data; their positions are the codes in the model."""
     history_: History
     """What was measured after every round: `history_[set][metric]` is a list."""
     n_rounds_: int
@@ -109,6 +115,7 @@ class Ranker(Estimator):
         sample_weight: Any = None,
         query_weight: Any = None,
         base_score: Any = None,
+        categorical_features: Iterable[str | int] | None = None,
         valid: Any = None,
         eval_set: Any = None,
         eval_group: Any = None,
@@ -122,7 +129,8 @@ class Ranker(Estimator):
         """Learn from judged documents.
 
         Features are matched by name wherever both sides have names: those of validation sets and of a base ranker may
-        be in another order. Ctrl-C keeps the best model so far, sets `interrupted_`, and raises Interrupted, a
+        be in another order. Values of categorical features are matched as text; a category that the training data does
+        not have is a missing value. Ctrl-C keeps the best model so far, sets `interrupted_`, and raises Interrupted, a
         KeyboardInterrupt.
 
         Args:
@@ -133,6 +141,8 @@ class Ranker(Estimator):
             sample_weight: How much each row counts.
             query_weight: How much each query counts, in the order in which the queries first appear, or by query id.
             base_score: Scores to start from, one per row.
+            categorical_features: Features whose values are categories, by name or by position from 0; columns of text
+                need not be declared. Only trees take them.
             valid: A data set, as a Dataset or a tuple (X, y, qid), or several by name, measured after every round. The
                 last one is watched: its best round is kept, and early stopping goes by it.
             eval_set: Instead of valid: a list of tuples (X, y), as for LightGBM and XGBoost. They are named "valid_0",
@@ -151,10 +161,18 @@ class Ranker(Estimator):
         check_parameters(self)
         start = self.base_ranker if base is None else base
         data = as_dataset(
-            X, y, qid=qid, group=group, sample_weight=sample_weight, query_weight=query_weight, base_score=base_score
+            X,
+            y,
+            qid=qid,
+            group=group,
+            sample_weight=sample_weight,
+            query_weight=query_weight,
+            base_score=base_score,
+            categorical_features=categorical_features,
         )
         data = self._with_known_features(data, start)
-        sets = validation_sets(valid, eval_set, eval_group, eval_qid, data.feature_names)
+        self._check_categories(data)
+        sets = validation_sets(valid, eval_set, eval_group, eval_qid, data)
         if data.base_score is not None and any(other.base_score is None for other in sets.values()):
             warn("the training data has base scores, but a validation set has none: 0 is taken.", stacklevel=2)
         chosen = [self.training_metric()] if metrics is None else parse_metrics(metrics)
@@ -177,12 +195,29 @@ class Ranker(Estimator):
         names = getattr(base, "feature_names_in_", None)
         if names is None:
             return data
-        matched = data.with_features([str(name) for name in names], whose="the base ranker")
+        # The base ranker's categories keep their numbers, and new ones follow.
+        matched = data.with_features(
+            [str(name) for name in names],
+            categories=getattr(base, "categories_", {}),
+            new_categories=True,
+            whose="the base ranker",
+        )
         new = [name for name in data.feature_names if name not in matched.feature_names]
         if new and matched.n_features < data.n_features:
             listed = ", ".join(f"'{name}'" for name in new[:5]) + (f" and {len(new) - 5} more" if len(new) > 5 else "")
             warn(f"the base ranker does not know {listed}: training continues without.", stacklevel=3)
         return matched
+
+    def _check_categories(self, data: Dataset) -> None:
+        """Raise DataError if there are categorical features and the ranker learns from numbers only."""
+        if self.takes_categories or not data.categories:
+            return
+        name, values = next(iter(data.categories.items()))
+        found = f" (such as '{values[0][:40]}')" if values else ""
+        raise DataError(
+            f"{type(self).__name__} learns from numbers, but the feature '{name}' is categorical{found}: use "
+            "LambdaMART or MART, which take categories, leave it out, or encode it as columns of 0 and 1."
+        )
 
     def predict(self, X: Any, **unknown: Any) -> Floats:
         """Scores of the rows of a data set or matrix, in the order in which they were given; larger is better.
@@ -213,7 +248,7 @@ class Ranker(Estimator):
         """A summary plot of `contributions`, as of SHAP values: one row per feature, one point per row of X.
 
         The features with the largest mean absolute contributions are drawn. The color is the value of the feature: blue
-        is low, red is high, grey is missing. Needs Matplotlib.
+        is low, red is high, grey is missing or a category. Needs Matplotlib.
 
         Args:
             X: A data set or matrix.
@@ -232,7 +267,8 @@ class Ranker(Estimator):
         from swaprank.rankers.contribution_plot import plot_contributions
 
         shares = self.contributions(X)[:, :-1]
-        return plot_contributions(shares, self._features_of(X), self.feature_names_in_, n_features, ax)
+        # A category is neither low nor high: it has no rank among the others.
+        return plot_contributions(shares, self._quantities_of(X), self.feature_names_in_, n_features, ax)
 
     @property
     def size_(self) -> str:
@@ -263,7 +299,16 @@ class Ranker(Estimator):
         self.check_fitted()
         if sample_weight is not None:
             raise DataError("metrics have no weights: score takes no sample_weight.")
-        data = as_dataset(X, y, self._feature_names(), type(self).__name__, qid=qid, group=group, base_score=base_score)
+        data = as_dataset(
+            X,
+            y,
+            self._feature_names(),
+            type(self).__name__,
+            self.categories_,
+            qid=qid,
+            group=group,
+            base_score=base_score,
+        )
         bound = bind_metric(self.training_metric(), data)
         return bound.mean(data.by_query(self.predict(data)), n_threads=self.n_threads)
 
@@ -277,11 +322,14 @@ class Ranker(Estimator):
         return permutation_importances(self, self.matched(data), chosen, n_repeats, random_state)
 
     def matched(self, data: Dataset) -> Dataset:
-        """The data set with the features of this ranker, matched by name; itself if it has just these."""
+        """The data set with the features of this ranker, matched by name, and its categories; itself if it has these.
+
+        A category that the ranker does not know becomes a missing value.
+        """
         self.check_fitted()
         if not isinstance(data, Dataset):
             raise DataError(f"expected a Dataset, such as sr.Dataset(X, y, qid=qid); found {type(data).__name__}.")
-        return data.with_features(self._feature_names(), whose=type(self).__name__)
+        return data.with_features(self._feature_names(), categories=self.categories_, whose=type(self).__name__)
 
     def plot_importances(
         self, ax: Any = None, *, kind: str | None = None, data: Dataset | None = None, n_features: int = 20
@@ -340,13 +388,23 @@ class Ranker(Estimator):
         self.sigma_ = float(getattr(objective, "sigma", getattr(self, "sigma", 1.0)))
         self.n_features_in_ = data.n_features
         self.feature_names_in_ = np.array(data.feature_names, dtype=object)
+        self.categories_ = dict(data.categories)
 
     def _features_of(self, X: Any) -> Features:
-        """The feature matrix to score: the features of this ranker, matched by name if X has names."""
+        """The feature matrix to score: the features of this ranker, matched by name if X has names, with its codes."""
         self.check_fitted()
         if isinstance(X, Dataset):
             return self.matched(X).features
-        return read_only(as_features(X, self._feature_names(), type(self).__name__))
+        return read_only(as_features(X, self._feature_names(), type(self).__name__, self.categories_))
+
+    def _quantities_of(self, X: Any) -> Features:
+        """The feature matrix with NaN for all categories."""
+        features = self._features_of(X)
+        if not self.categories_:
+            return features
+        quantities = np.array(features)
+        quantities[:, [name in self.categories_ for name in self._feature_names()]] = np.nan
+        return quantities
 
     def _feature_names(self) -> list[str]:
         names: list[str] = self.feature_names_in_.tolist()

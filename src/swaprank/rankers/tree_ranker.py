@@ -50,6 +50,7 @@ class TreeRanker(Ranker):
     """A forest of boosted trees."""
 
     model_classes: ClassVar[tuple[type[Model], ...]] = (Forest,)
+    takes_categories: ClassVar[bool] = True
     round_name: ClassVar[str] = "tree"
     rounds_parameter: ClassVar[str | None] = "n_trees"
     tuning_fixed: ClassVar[Mapping[str, Any]] = {"n_trees": 2000, "early_stopping_rounds": 50}
@@ -207,7 +208,14 @@ class TreeRanker(Ranker):
         check_parameters(self)
         check_parameter("decay_rate", decay_rate, Bounds(False, 0, 1))
         data = as_dataset(
-            X, y, self._feature_names(), type(self).__name__, qid=qid, group=group, sample_weight=sample_weight
+            X,
+            y,
+            self._feature_names(),
+            type(self).__name__,
+            self.categories_,
+            qid=qid,
+            group=group,
+            sample_weight=sample_weight,
         )
         n_base = self.n_trees_ - self.best_round_
         noise = self._rules().score_noise

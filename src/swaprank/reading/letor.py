@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,7 @@ def read_letor(
     absent: float = 0.0,
     zero_based: bool | None = None,
     unlabeled: bool = False,
+    categorical_features: Iterable[str | int] | None = None,
     n_threads: int | None = None,
 ) -> Dataset:
     r"""Read LETOR / SVMlight text, plain or compressed (.gz, .xz, .zst), on all cores.
@@ -52,6 +53,8 @@ def read_letor(
         zero_based: Whether features are numbered from 0. If None, they are if the file contains a feature 0. Set it if
             a part of a data set might lack feature 0, so that all parts are numbered in the same way.
         unlabeled: The documents are only to be scored: all labels are 0, and a line may start with the query id.
+        categorical_features: Features whose values are categories, whole numbers: by their numbers in the file as text,
+            ["3"], or by position from 0, [2].
         n_threads: The number of threads. The default is all cores.
 
     >>> import pathlib, tempfile, swaprank as sr
@@ -76,7 +79,7 @@ def read_letor(
     if any(block.first != blocks[0].first for block in blocks):
         # A later block of a compressed file contains feature 0, but earlier blocks were numbered from 1.
         blocks = _parsed_blocks(file, form._replace(zero_based=True), n_threads)
-    return _dataset(blocks, form, file, sizes_file)
+    return _dataset(blocks, form, file, sizes_file, categorical_features)
 
 
 def _parsed_blocks(file: Path, form: Format, n_threads: int | None) -> list[ParsedBlock]:
@@ -129,7 +132,7 @@ def _first_document(text: Text, start: int) -> bytes | None:
     return None
 
 
-def _dataset(blocks: list[ParsedBlock], form: Format, file: Path, sizes_file: Path | None) -> Dataset:
+def _dataset(blocks: list[ParsedBlock], form: Format, file: Path, sizes_file: Path | None, categorical: Any) -> Dataset:
     labels = np.concatenate([block.labels for block in blocks])
     if form.unlabeled:
         labels[:] = 0
@@ -144,7 +147,10 @@ def _dataset(blocks: list[ParsedBlock], form: Format, file: Path, sizes_file: Pa
     if features.shape[1] == 0:
         raise DataError(f"{file} has no features: expected '<feature number>:<value>' after the query id.")
     names = None if first == 1 else [str(number) for number in range(features.shape[1])]
-    return Dataset(features, labels, qid=qid, docid=docid, feature_names=names)
+    try:
+        return Dataset(features, labels, qid=qid, docid=docid, feature_names=names, categorical_features=categorical)
+    except DataError as error:
+        raise DataError(f"{file}: {error}") from None
 
 
 def _joined_features(blocks: list[ParsedBlock], n_rows: int, absent: float) -> Features:

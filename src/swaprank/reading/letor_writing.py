@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Bytes, Ints
+from swaprank.arrays import AnyArray, Bytes, Features, Ints
+from swaprank.data.categories import looked_up
 from swaprank.data.dataset import Dataset
+from swaprank.data.features import read_only
 from swaprank.data.grouping import query_of_row
 from swaprank.data.ids import id_text
+from swaprank.data.precision import FIRST_INEXACT
 from swaprank.errors import DataError
 from swaprank.files import replacing
 from swaprank.threads import run_in_threads, thread_count
@@ -50,8 +54,9 @@ def write_letor(
     """Write a data set as LETOR text, compressed if the path ends in .gz, .xz or .zst.
 
     The file has features, labels, query ids and document ids, without loss: every float32 is written with the fewest
-    digits that restore it. Feature names are replaced by numbers from 1; sample_weight, base_score and pairs are not
-    written. Rows keep their order. The file appears only when it is complete.
+    digits that restore it. Feature names are replaced by numbers from 1. Categories must be whole numbers, which are
+    written; sample_weight, base_score and pairs are not written. Rows keep their order. The file appears only when it
+    is complete.
 
     Args:
         data: The data set. Its query ids and document ids must not contain blanks or '#'.
@@ -68,7 +73,7 @@ def write_letor(
     """
     from swaprank.reading.writing_kernel import PAIR_BYTES
 
-    lines = _lines(data)
+    lines, features = _lines(data), _values(data)
     row_bytes = PAIR_BYTES * data.n_features + lines.most_bytes()
     batch = max(1, _BATCH_BYTES // row_bytes)
     threads = thread_count(n_threads)
@@ -77,21 +82,38 @@ def write_letor(
         for start in range(0, len(data), batch * len(buffers)):
             starts = range(start, min(start + batch * len(buffers), len(data)), batch)
             jobs = [
-                (data, sparse, lines, first, min(first + batch, len(data)), buffer)
+                (features, sparse, lines, first, min(first + batch, len(data)), buffer)
                 for first, buffer in zip(starts, buffers, strict=False)
             ]
             for written in run_in_threads(_write_batch, jobs):
                 stream.write(written)
 
 
-def _write_batch(data: Dataset, sparse: bool, lines: _Lines, start: int, stop: int, out: Bytes) -> memoryview:
+def _values(data: Dataset) -> Features:
+    """The features, with the values of categories that are whole numbers instead of their codes."""
+    if not data.categories:
+        return data.features
+    features = np.array(data.features)
+    for name, categories in data.categories.items():
+        for text in categories:
+            if not re.fullmatch(r"0|-?[1-9]\d*", text) or abs(int(text)) > int(FIRST_INEXACT):
+                raise DataError(
+                    f"the feature '{name}' has the category '{text[:40]}', which LETOR text cannot hold: leave the "
+                    "feature out, with_features([…]), or number its categories."
+                )
+        f = data.feature_names.index(name)
+        features[:, f] = looked_up(features[:, f], [int(text) for text in categories])
+    return read_only(features)
+
+
+def _write_batch(features: Features, sparse: bool, lines: _Lines, start: int, stop: int, out: Bytes) -> memoryview:
     from swaprank.reading.writing_kernel import COLUMN, N_SLOTS, ROW, WRITTEN, write_rows
 
     progress = np.zeros(N_SLOTS, np.int64)
     progress[ROW], progress[COLUMN] = start, -1
-    while not write_rows(data.features, sparse, stop, *lines, progress, out):
+    while not write_rows(features, sparse, stop, *lines, progress, out):
         row, column, at = int(progress[ROW]), int(progress[COLUMN]), int(progress[WRITTEN])
-        text = _number_text(data.features[row, column])
+        text = _number_text(features[row, column])
         out[at : at + len(text)] = np.frombuffer(text, np.uint8)
         progress[WRITTEN], progress[COLUMN] = at + len(text), column + 1
     return out[: progress[WRITTEN]].data

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ def read(
     qid: str | None = None,
     features: Sequence[str] | None = None,
     ignore: Sequence[str] | None = None,
+    categorical_features: Sequence[str] | None = None,
     docid: str | None = None,
     sample_weight: str | None = None,
     unlabeled: bool = False,
@@ -49,6 +50,8 @@ def read(
         qid: Tables only: the column of query ids. The default is "qid".
         features: Tables only: the feature columns. The default is all columns without another role.
         ignore: Tables only: columns that are left out.
+        categorical_features: Features whose values are categories: the names of columns, or the numbers of features in
+            LETOR text, as text: ["3"]. Text in a Parquet file need not be declared.
         docid: Tables only: the column of document ids.
         sample_weight: Tables only: the column of training weights.
         unlabeled: The documents are only to be scored: all labels are 0. A table needs no column of labels, and a line
@@ -68,10 +71,11 @@ def read(
     file = existing_file(path)
     columns = _given(label=label, qid=qid, features=features, ignore=ignore, docid=docid, sample_weight=sample_weight)
     options = _given(n_features=n_features, absent=absent, zero_based=zero_based, n_threads=n_threads)
+    categorical = _given(categorical_features=categorical_features)
     if is_table(file):
         if options:
             raise DataError(f"{file} is a table: {', '.join(options)} cannot be given, only for LETOR text.")
-        return read_table(file, unlabeled=unlabeled, **columns)
+        return read_table(file, unlabeled=unlabeled, **columns, **categorical)
     if content_suffix(file) not in TEXT_SUFFIXES and side_file(file) is None and not is_stream(file):
         known = ", ".join((*TEXT_SUFFIXES, *TABLE_SUFFIXES))
         raise DataError(
@@ -80,16 +84,22 @@ def read(
         )
     if columns:
         raise DataError(f"{file} is LETOR text, which has no columns: {', '.join(columns)} cannot be given.")
-    return read_letor(file, unlabeled=unlabeled, **options)
+    return read_letor(file, unlabeled=unlabeled, **options, **categorical)
 
 
 def read_matching(
-    path: str | os.PathLike[str], feature_names: Sequence[str], *, unlabeled: bool = False, **columns: Any
+    path: str | os.PathLike[str],
+    feature_names: Sequence[str],
+    categorical: Collection[str] = (),
+    *,
+    unlabeled: bool = False,
+    **columns: Any,
 ) -> Dataset:
     r"""Read documents with the same features as a data set or model, given its feature names.
 
-    A sparse validation file may lack the last features of its training file, or feature 0. `columns` are the names of
-    columns for `read`; the chosen features must include those of the model.
+    A sparse validation file may lack the last features of its training file, or feature 0. `categorical` are the names
+    of its categorical features. `columns` are the names of columns for `read`; the chosen features must include those
+    of the model.
 
     >>> import pathlib, tempfile
     >>> from swaprank.reading.read import read_matching
@@ -103,6 +113,8 @@ def read_matching(
         for name in feature_names:
             if name in ignored or (chosen is not None and name not in chosen):
                 raise DataError(f"{path}: the feature '{name}' is needed, but it is not among the chosen columns.")
+        declared = {*categorical, *(columns.pop("categorical_features", None) or ())}
+        columns["categorical_features"] = [name for name in feature_names if name in declared]
         return read(path, features=list(feature_names), unlabeled=unlabeled, **columns)
     numbered = [str(number) for number in range(len(feature_names))] == list(feature_names)
     return read(path, n_features=len(feature_names), zero_based=numbered, unlabeled=unlabeled, **columns)

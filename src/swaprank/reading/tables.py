@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from swaprank.data.dataset import Dataset
 from swaprank.data.frames import columns_of
 from swaprank.data.ids import integers_or_text
+from swaprank.data.matching import feature_position
 from swaprank.errors import DataError, MissingExtraError, did_you_mean
 from swaprank.files import compression, content_suffix
 from swaprank.reading.text_files import check_is_text, is_stream, opened_unchanged, text_blocks
@@ -31,6 +32,7 @@ def read_table(
     qid: str = "qid",
     features: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
+    categorical_features: Sequence[str] = (),
     docid: str | None = None,
     sample_weight: str | None = None,
     unlabeled: bool = False,
@@ -38,9 +40,11 @@ def read_table(
 ) -> Dataset:
     """Read a data set from a table; a number beyond single precision is missing, as in LETOR text.
 
-    If only the judgements are wanted, the features are not read: there is one that is 0 everywhere.
+    Text is categorical in a Parquet file; in a CSV or TSV file, columns of categories must be declared. If only the
+    judgements are wanted, the features are not read: there is one that is 0 everywhere.
     """
-    table = _table(file, [name for name in (qid, docid) if name is not None])
+    categorical = [] if judgements_only else _names("categorical_features", categorical_features)
+    table = _table(file, [name for name in (qid, docid, *categorical) if name is not None])
     if len(table) == 0:
         raise DataError(f"{file} has no documents: expected rows below the column names.")
     ids: set[str | None] = {qid, docid}
@@ -55,24 +59,31 @@ def read_table(
                 )
             if name in ignore:
                 raise DataError(f"column '{name}' is given as {role} and to be ignored: a column has one role.")
+            if name in categorical:
+                raise DataError(f"column '{name}' is given as {role} and as categorical: a column has one role.")
         table = _without_columns(table, ignore)
+        for name in categorical:
+            feature_position(name, table.columns if features is None else features, "categorical_features")
         if unlabeled:
             table = table.with_columns(_zeros().alias(label))
         if judgements_only:
             table, features = table.with_columns(_zeros().alias(NO_FEATURES)), [NO_FEATURES]
         if content_suffix(file) != ".parquet":
             needed = {*table.columns} if features is None else {*features, label, sample_weight}
-            table = _with_numbers(table, [name for name in table.columns if name in needed - ids], label)
+            table = table.with_columns(_category_text(table[name]) for name in categorical)
+            needed -= {*ids, *categorical}
+            table = _with_numbers(table, [name for name in table.columns if name in needed], label)
         columns = columns_of(
             table,
             label=label,
             qid=qid,
             features=features,
             roles={"docid": docid, "sample_weight": sample_weight},
+            categorical=categorical,
             huge_is_missing=True,
         )
         qids = integers_or_text(columns.qid) if columns.qid.dtype.kind == "U" else columns.qid
-        return Dataset(columns.X, columns.label, qid=qids, feature_names=columns.names, **columns.roles)
+        return Dataset(columns.X, columns.label, qid=qids, **columns.roles)
     except DataError as error:
         raise DataError(f"{file}: {error}") from None
 
@@ -150,10 +161,22 @@ def _with_numbers(table: polars.DataFrame, names: list[str], label: str) -> pola
         numbers = words.cast(polars.Float64, strict=False)
         bad = (words.is_not_null() & numbers.is_null()).arg_true()
         if len(bad):
-            advice = "" if name == label else ": give features=[…] without this column, or encode it"
+            declare = f"categorical_features=['{name}'] if it holds categories"
+            advice = "" if name == label else f": give features=[…] without this column, or {declare}"
             raise DataError(f"column '{name}', row {bad[0]}: '{words[bad[0]][:40]}' is not a number{advice}.")
         table = table.with_columns(numbers)
     return table
+
+
+def _names(what: str, given: Sequence[str]) -> list[str]:
+    if isinstance(given, str) or not all(isinstance(name, str) for name in given):
+        raise DataError(f"{what} of a file must be a list of column names; found {given!r}.")
+    return list(given)
+
+
+def _category_text(column: polars.Series) -> polars.Series:
+    """Text without surrounding blanks; 7.0, which pandas writes for a 7 next to missing values, as 7."""
+    return _without_missing(column).str.replace(r"^(-?\d+)\.0+$", "$1")
 
 
 def _without_missing(column: polars.Series) -> polars.Series:

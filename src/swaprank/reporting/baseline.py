@@ -39,6 +39,9 @@ def feature_baseline(data: Dataset, feature: str) -> Baseline:
     >>> feature_baseline(data, "-price")
     Baseline(name='feature price, smallest first', scores=array([-3., -4.]))
     """
+    for name in (feature, feature.removeprefix("-")):
+        if name in data.categories:
+            raise DataError(f"the feature '{name}' is categorical: its values have no order to rank by.")
     if feature in data.feature_names:
         return Baseline(f"feature {feature}", feature_scores(data, data.feature_names.index(feature), 1))
     if feature.startswith("-") and feature[1:] in data.feature_names:
@@ -50,6 +53,8 @@ def feature_baseline(data: Dataset, feature: str) -> Baseline:
 def best_feature(data: Dataset, metric: Metric) -> Baseline:
     """The single feature, ascending or descending, with the best metric on the data, or on a sample of large data.
 
+    If all features are categorical, none can rank, and all documents are tied.
+
     >>> import swaprank as sr
     >>> from swaprank.reporting.baseline import best_feature
     >>> data = sr.Dataset([[1, 9], [1, 3], [1, 4]], [0, 2, 1], qid=[1, 1, 1], feature_names=["age", "price"])
@@ -58,8 +63,12 @@ def best_feature(data: Dataset, metric: Metric) -> Baseline:
     """
     part = query_sample(data, max(1000, _MOST_VALUES // data.n_features))
     bound = bind_metric(metric, part)
-    best, best_value = data.feature_names[0], -np.inf
-    for feature, name in enumerate(data.feature_names):
+    numeric = [name for name in data.feature_names if name not in data.categories]
+    if not numeric:
+        return Baseline("all documents tied", np.zeros(len(data)))
+    best, best_value = numeric[0], -np.inf
+    for name in numeric:
+        feature = data.feature_names.index(name)
         for sign, signed in ((1, name), (-1, f"-{name}")):
             value = bound.mean(part.by_query(feature_scores(part, feature, sign)))
             if value > best_value + 1e-12:

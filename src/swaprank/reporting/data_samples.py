@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from swaprank.arrays import Ints
+from swaprank.data.categories import CodedFeatures
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import query_of_row
 
@@ -43,11 +44,12 @@ def row_sample(n_rows: int, most: int) -> Ints:
 def _thinned(data: Dataset, n_documents: int) -> Dataset:
     """A random sample of rows, for data whose single lists are longer than the sample."""
     rows = row_sample(len(data), n_documents)
+    names = data.feature_names
+    coded = {at: data.categories[name] for at, name in enumerate(names) if name in data.categories}
     return Dataset(
-        data.features[rows],
+        CodedFeatures(data.features[rows], names, coded),
         data.labels[rows],
         qid=query_of_row(data.indptr, data.order)[rows],
         docid=None if data.docid is None else data.docid[rows],
         base_score=None if data.base_score is None else data.base_score[rows],
-        feature_names=data.feature_names,
     )

@@ -1,4 +1,4 @@
-"""Effect curves (partial dependence): the mean score as a function of one feature."""
+"""Effects (partial dependence): the mean score as a function of one feature, a curve or a score per category."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 
 from swaprank.arrays import Features, Floats
 from swaprank.data.dataset import Dataset
+from swaprank.data.features import read_only
 from swaprank.rankers.ranker import Ranker
 from swaprank.reporting.data_samples import row_sample
 
-_DOCUMENTS, _VALUES = 400, 24
+_DOCUMENTS, _VALUES, _CATEGORIES = 400, 24, 8
 
 
 class Effect(NamedTuple):
@@ -30,10 +31,12 @@ class Effect(NamedTuple):
     deciles: Floats
     missing: float | None
     """The same for a missing value; None if the feature is never missing."""
+    categories: tuple[str, ...] = ()
+    """Of a categorical feature: the categories of the grid, the most frequent first."""
 
 
 def effect_of(ranker: Ranker, data: Dataset, feature: int) -> Effect:
-    """The curve of one feature from its 1% to its 99% quantile, on a sample of documents.
+    """The curve of one feature from its 1% to its 99% quantile, or its most frequent categories, on a sample.
 
     >>> import swaprank as sr
     >>> from swaprank.reporting.effects import effect_of
@@ -49,16 +52,28 @@ def effect_of(ranker: Ranker, data: Dataset, feature: int) -> Effect:
     known = values[~np.isnan(values)]
     if not len(known):
         return Effect(data.feature_names[feature], np.empty(0), np.empty(0), np.empty(0), None)
-    grid = _grid(known)
+    categories = data.categories.get(data.feature_names[feature])
+    grid = _grid(known) if categories is None else _most_frequent(known)
     points = grid if len(known) == len(values) else np.append(grid, np.nan)
     rows = np.tile(sample, (len(points), 1))
     rows[:, feature] = np.repeat(points, len(sample)).astype(np.float32)
-    means = ranker.predict(rows).reshape(len(points), len(sample)).mean(axis=1)
-    means -= ranker.predict(sample).mean()
+    # Not by predict, which would take the codes of categories for their values.
+    means = ranker.model_.score(read_only(rows), ranker.n_threads).reshape(len(points), len(sample)).mean(axis=1)
+    means -= ranker.model_.score(read_only(sample), ranker.n_threads).mean()
+    missing = float(means[-1]) if len(points) > len(grid) else None
+    name, means = data.feature_names[feature], means[: len(grid)]
+    if categories is not None:
+        return Effect(name, grid, means, np.empty(0), missing, tuple(categories[int(code)] for code in grid))
     deciles = np.quantile(known, np.linspace(0.1, 0.9, 9))
     inside = deciles[(deciles >= grid[0]) & (deciles <= grid[-1])].astype(np.float64)
-    missing = float(means[-1]) if len(points) > len(grid) else None
-    return Effect(data.feature_names[feature], grid, means[: len(grid)], inside, missing)
+    return Effect(name, grid, means, inside, missing)
+
+
+def _most_frequent(codes: Features) -> Floats:
+    """The codes of the most frequent categories."""
+    counts = np.bincount(codes.astype(np.int64))
+    most = np.argsort(-counts, kind="stable")[:_CATEGORIES]
+    return most[counts[most] > 0].astype(np.float64)
 
 
 def _grid(known: Features) -> Floats:

@@ -15,7 +15,7 @@ from swaprank.reporting.data_samples import query_sample
 from swaprank.reporting.effects import Effect, effect_of
 from swaprank.reporting.markup import Html, details, join, paragraph, shortened, table, tag
 from swaprank.reporting.plots import Axes, Line, chart, lines
-from swaprank.reporting.scales import percent, scale_of, written
+from swaprank.reporting.scales import Scale, percent, scale_of, written
 from swaprank.reporting.subject import Section, Subject
 
 _SHOWN, _MOST_NAMED = 15, 300
@@ -82,10 +82,12 @@ def features_section(subject: Subject) -> Section:
     ]
     curves = [curve for curve in curves if len(curve.grid) > 1]
     parts = [tag("div", tag("h3", "Importances"), _ranking(found))]
+    any_categories = any(curve.categories for curve in curves)
     if curves:
         words = (
             "How the mean score of a sample of documents changes if one feature is set to the same value in all of "
             "them. All charts have the same vertical scale. Ticks mark the deciles of the feature's values."
+            f"{' Of a categorical feature, the most frequent values are listed.' if any_categories else ''}"
         )
         charts = tag("div", *_effect_charts(curves), class_="trio")
         parts.append(tag("div", tag("h3", "Effect curves"), paragraph(words, class_="note"), charts))
@@ -110,19 +112,13 @@ def _lead(found: NamedImportances, used: list[str]) -> str:
 
 
 def _ranking(found: NamedImportances) -> Html:
-    """A table with bars. Screen readers read its numbers, so the bars have no text description."""
+    """A table with bars."""
     items = list(found.values.items())
     reach = max((abs(value) for _, value in items if np.isfinite(value)), default=0.0) or 1.0
     header = ["Feature", found.unit[0].upper() + found.unit[1:], ""]
 
     def row(name: str, value: float) -> list[object]:
-        style = "s0" if value >= 0 else "down"
-        bar = tag("rect", width=percent(min(abs(value) / reach, 1.0)), height="100%", class_=f"fill {style}")
-        return [
-            tag("bdi", shortened(name, 48)),
-            _written(value, found.unit),
-            tag("svg", bar, class_="side", aria_hidden="true"),
-        ]
+        return [tag("bdi", shortened(name, 48)), _written(value, found.unit), _bar(value, reach)]
 
     shown = table(header, [row(*item) for item in items[:_SHOWN]], class_="data ranking")
     rest = items[_SHOWN:_MOST_NAMED]
@@ -139,26 +135,45 @@ def _written(value: float, unit: str) -> str:
 
 def _effect_charts(curves: list[Effect]) -> list[Html]:
     y = scale_of(np.concatenate([curve.scores for curve in curves]), include=(0.0,), pad=0.08)
-    charts = []
-    for curve in curves:
-        x = scale_of(curve.grid, pad=0.0)
-        axes = Axes(x, y, "", "score", list(zip(x.ticks(3), written(x.ticks(3)), strict=True)))
-        line = Line(curve.name, curve.grid, curve.scores)
-        tips = [
-            (at, f"{shortened(curve.name, 60)} = {at:.4g}\n{score:+.4f}")
-            for at, score in zip(curve.grid.tolist(), curve.scores.tolist(), strict=True)
-        ]
-        deciles = [
-            tag("line", x1=axes.x.across(at), x2=axes.x.across(at), y1="100%", y2="96%", class_="decile")
-            for at in curve.deciles.tolist()
-        ]
-        rows = [[f"{at:.5g}", f"{score:+.4f}"] for at, score in zip(curve.grid, curve.scores, strict=True)]
-        missing = "" if curve.missing is None else f" Missing value: {curve.missing:+.4f}."
-        alt = (
-            f"Line chart: as feature {curve.name} goes from {curve.grid[0]:.4g} to {curve.grid[-1]:.4g}, the mean "
-            f"score goes from {curve.scores[0]:+.4f} to {curve.scores[-1]:+.4f}.{missing}"
-        )
-        numbers = join([table(["value", "score"], rows, left=0), paragraph(missing, class_="note") if missing else ""])
-        marks = join([tag("g", *deciles), lines([line], axes, tips)])
-        charts.append(chart(feature_title(curve.name, 36), alt, axes, marks, numbers=numbers, class_="small"))
-    return charts
+    return [_category_table(curve, y) if curve.categories else _curve_chart(curve, y) for curve in curves]
+
+
+def _curve_chart(curve: Effect, y: Scale) -> Html:
+    x = scale_of(curve.grid, pad=0.0)
+    axes = Axes(x, y, "", "score", list(zip(x.ticks(3), written(x.ticks(3)), strict=True)))
+    line = Line(curve.name, curve.grid, curve.scores)
+    tips = [
+        (at, f"{shortened(curve.name, 60)} = {at:.4g}\n{score:+.4f}")
+        for at, score in zip(curve.grid.tolist(), curve.scores.tolist(), strict=True)
+    ]
+    deciles = [
+        tag("line", x1=axes.x.across(at), x2=axes.x.across(at), y1="100%", y2="96%", class_="decile")
+        for at in curve.deciles.tolist()
+    ]
+    rows = [[f"{at:.5g}", f"{score:+.4f}"] for at, score in zip(curve.grid, curve.scores, strict=True)]
+    missing = "" if curve.missing is None else f" Missing value: {curve.missing:+.4f}."
+    alt = (
+        f"Line chart: as feature {curve.name} goes from {curve.grid[0]:.4g} to {curve.grid[-1]:.4g}, the mean "
+        f"score goes from {curve.scores[0]:+.4f} to {curve.scores[-1]:+.4f}.{missing}"
+    )
+    marks = join([tag("g", *deciles), lines([line], axes, tips)])
+    numbers = join([table(["value", "score"], rows, left=0), paragraph(missing, class_="note") if missing else ""])
+    return chart(feature_title(curve.name, 36), alt, axes, marks, numbers=numbers, class_="small")
+
+
+def _category_table(curve: Effect, y: Scale) -> Html:
+    """The score of each category with a bar: their names have room in a table, and not below bars."""
+    reach = max(abs(y.low), abs(y.high))
+    values = [*zip(curve.categories, curve.scores.tolist(), strict=True)]
+    rows = [[tag("bdi", shortened(name, 16)), f"{score:+.3f}", _bar(score, reach)] for name, score in values]
+    if curve.missing is not None:
+        rows.append(["(missing)", f"{curve.missing:+.3f}", _bar(curve.missing, reach)])
+    title = tag("figcaption", tag("span", feature_title(curve.name, 36), class_="title"))
+    return tag("figure", title, table(["Category", "Score", ""], rows, class_="data ranking"), class_="chart")
+
+
+def _bar(value: float, reach: float) -> Html:
+    """A bar beside its number, which screen readers read: it has no text description."""
+    style = "s0" if value >= 0 else "down"
+    bar = tag("rect", width=percent(min(abs(value) / reach, 1.0)), height="100%", class_=f"fill {style}")
+    return tag("svg", bar, class_="side", aria_hidden="true")

@@ -141,6 +141,7 @@ def _data_facts(source: DataSource) -> Facts:
         ("queries with only one label", f"{summary.n_one_label:,}"),
     ]
     for name, found in (
+        ("categorical features", list(summary.categorical)),
         ("missing values", list(summary.missing)),
         ("constant features", summary.constant),
         ("all-zero features", summary.all_zero),

@@ -175,7 +175,8 @@ def _read(
 
     def scores_of(other: Ranker) -> Floats:
         same_features = other.feature_names_in_.tolist() == model.feature_names_in_.tolist()
-        return other.predict(test.data if same_features else data_from(data, other, columns)[0])
+        same = same_features and other.categories_ == model.categories_
+        return other.predict(test.data if same else data_from(data, other, columns)[0])
 
     return _Inputs(model, file, test, trained_on, scores_of)
 

@@ -76,7 +76,8 @@ def data_from(
     if not isinstance(given, str | os.PathLike):
         raise DataError(f"expected a Dataset or a file, found {type(given).__name__}.")
     names = [str(name) for name in ranker.feature_names_in_]
-    return read_matching(given, names, **(columns or {})), file_info(given)
+    data = read_matching(given, names, ranker.categories_, **(columns or {}))
+    return ranker.matched(data), file_info(given)
 
 
 def file_info(path: AnyPath) -> FileInfo:
