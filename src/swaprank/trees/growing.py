@@ -15,6 +15,7 @@ from swaprank.arrays import AnyArray, Bytes, Floats, Ints
 from swaprank.kernels import kernel
 from swaprank.trees.histogram import BINS, BLOCK, PREFETCH_DISTANCE, add_rows, count_rows
 from swaprank.trees.intrinsics import barrier, prefetch
+from swaprank.trees.set_splitting import best_set_split, number_in_set
 from swaprank.trees.splitting import (
     BIN,
     FEATURE,
@@ -51,6 +52,14 @@ class Workspace(NamedTuple):
     """(n_leaves, 6): the best split of each leaf."""
     candidates: Floats
     """(n_threads, 2, 6): each thread's best splits of the two new leaves."""
+    sets: Bytes
+    """(n_leaves, set_size), 1 for what the best split of each leaf sends left if it is a split into sets of bins."""
+    candidate_sets: Bytes
+    """(n_threads, 2, set_size)"""
+    set_numbers: Ints
+    """(n_threads, 3, set_size): work arrays of `best_set_split`."""
+    set_keys: Floats
+    """(n_threads, set_size)"""
     left_counts: Ints
     """(n_threads * 8,): rows that go left, per thread, one cache line apart."""
     prefix: Ints
@@ -60,11 +69,13 @@ class Workspace(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Properties of each feature."""
+    """Properties of each column of bins."""
 
     n_bins: Ints
+    n_columns: Ints
+    """Of columns that are split into sets of bins: how many belong together, from this one on."""
     allowed: Ints
-    """1 for the features that this tree may use."""
+    """How this tree may use it: NOT_ALLOWED, NUMBER or SET."""
 
 
 class Limits(NamedTuple):
@@ -75,10 +86,13 @@ class Limits(NamedTuple):
     min_gain: float
     l2: float
     largest_hessian: int
+    smoothing: float
+    """See `best_set_split`."""
+    noise: float
 
 
-def make_workspace(n_rows: int, n_columns: int, n_leaves: int, n_threads: int) -> Workspace:
-    """Allocate the work arrays for trees of at most `n_leaves` leaves."""
+def make_workspace(n_rows: int, n_columns: int, n_leaves: int, n_threads: int, set_size: int) -> Workspace:
+    """Allocate the work arrays for trees of at most `n_leaves` leaves; set_size is 0 if there are no sets of bins."""
     return Workspace(
         rows=np.empty((2, n_rows), np.int32),
         goes_left=np.empty(n_rows, np.uint8),
@@ -87,6 +101,10 @@ def make_workspace(n_rows: int, n_columns: int, n_leaves: int, n_threads: int) -
         leaves=np.zeros((n_leaves, 5), np.int64),
         splits=np.zeros((n_leaves, SPLIT_COLUMNS)),
         candidates=np.zeros((n_threads, 2, SPLIT_COLUMNS)),
+        sets=np.zeros((n_leaves, set_size), np.uint8),
+        candidate_sets=np.zeros((n_threads, 2, set_size), np.uint8),
+        set_numbers=np.zeros((n_threads, 3, set_size), np.int64),
+        set_keys=np.zeros((n_threads, set_size)),
         left_counts=np.zeros(n_threads * 8, np.int64),
         prefix=np.empty((n_threads, BINS), np.int64),
         gains=np.empty((n_threads, BINS)),
@@ -127,7 +145,7 @@ def grow(
                 chosen = number
         if not work.splits[chosen, GAIN] > limits.min_gain:
             break
-        n_left = partition_rows(blocks, chosen, work, thread, n_threads)
+        n_left = partition_rows(blocks, columns, chosen, work, thread, n_threads)
         smaller = n_leaves if 2 * n_left >= work.leaves[chosen, COUNT] else chosen
         larger = chosen + n_leaves - smaller
         # All threads have read the leaf and its split, so that one thread may overwrite them now.
@@ -176,7 +194,7 @@ def sum_thread_histograms(work: Workspace, slot: int, thread: int, n_threads: in
 
 
 @kernel
-def mark_left(blocks: Bytes, number: int, work: Workspace, thread: int, n_threads: int) -> int:
+def mark_left(blocks: Bytes, columns: Columns, number: int, work: Workspace, thread: int, n_threads: int) -> int:
     """Mark the rows of a leaf that its split sends left and return their number; each thread marks its part."""
     leaf, split = work.leaves[number], work.splits[number]
     feature, cut, missing_left = int(split[FEATURE]), int(split[BIN]), split[MISSING_LEFT] == 1.0
@@ -187,12 +205,20 @@ def mark_left(blocks: Bytes, number: int, work: Workspace, thread: int, n_thread
     mine = work.rows[leaf[LIST], leaf[START] + first : leaf[START] + last]
     goes_left = work.goes_left[leaf[START] + first : leaf[START] + last]
     n_mine = np.int64(0)
-    for k in range(len(mine)):
-        prefetch(block, np.int64(mine[min(k + PREFETCH_DISTANCE, len(mine) - 1)]) * BLOCK)
-        bin_number = np.int64(block[np.uint64(mine[k]), column])
-        left = np.uint8((bin_number <= cut) & (bin_number >= lowest))
-        goes_left[k] = left
-        n_mine += left
+    if cut > 0:
+        for k in range(len(mine)):
+            prefetch(block, np.int64(mine[min(k + PREFETCH_DISTANCE, len(mine) - 1)]) * BLOCK)
+            bin_number = np.int64(block[np.uint64(mine[k]), column])
+            left = np.uint8((bin_number <= cut) & (bin_number >= lowest))
+            goes_left[k] = left
+            n_mine += left
+    else:
+        left_set = work.sets[number]
+        for k in range(len(mine)):
+            prefetch(block, np.int64(mine[min(k + PREFETCH_DISTANCE, len(mine) - 1)]) * BLOCK)
+            left = left_set[number_in_set(block[np.uint64(mine[k])], int(column), columns.n_columns[feature])]
+            goes_left[k] = left
+            n_mine += left
     work.left_counts[8 * thread] = n_mine
     barrier(work.barrier_state, n_threads)
     n_left = np.int64(0)
@@ -202,9 +228,9 @@ def mark_left(blocks: Bytes, number: int, work: Workspace, thread: int, n_thread
 
 
 @kernel
-def partition_rows(blocks: Bytes, chosen: int, work: Workspace, thread: int, n_threads: int) -> int:
+def partition_rows(blocks: Bytes, columns: Columns, chosen: int, work: Workspace, thread: int, n_threads: int) -> int:
     """Write the leaf's rows to the other list, those that go left first, and return their number; order is kept."""
-    n_left = mark_left(blocks, chosen, work, thread, n_threads)
+    n_left = mark_left(blocks, columns, chosen, work, thread, n_threads)
     leaf = work.leaves[chosen]
     first, last = thread_range(leaf[COUNT], thread, n_threads)
     begin = leaf[START]
@@ -237,6 +263,8 @@ def record_split(chosen: int, new: int, n_left: int, smaller: int, larger: int, 
     tree.missing_left[node] = split[MISSING_LEFT] == 1.0
     tree.left[node], tree.right[node] = ~chosen, ~new
     tree.gain[node] = split[GAIN]
+    for b in range(tree.sets.shape[1]):
+        tree.sets[node, b] = work.sets[chosen, b]
     right = work.leaves[new]
     right[START], right[COUNT] = parent[START] + n_left, parent[COUNT] - n_left
     parent[COUNT] = n_left
@@ -279,8 +307,8 @@ def find_splits(
     """
     search_splits(blocks, columns, limits, one, two, False, work, thread, n_threads)
     if limits.min_docs > 1:
-        again_one = has_small_side(blocks, limits, one, work, thread, n_threads)
-        again_two = two >= 0 and has_small_side(blocks, limits, two, work, thread, n_threads)
+        again_one = has_small_side(blocks, columns, limits, one, work, thread, n_threads)
+        again_two = two >= 0 and has_small_side(blocks, columns, limits, two, work, thread, n_threads)
         if again_one or again_two:
             none = int(np.int64(-1))
             one, two = one if again_one else none, two if again_two else none
@@ -288,11 +316,13 @@ def find_splits(
 
 
 @kernel
-def has_small_side(blocks: Bytes, limits: Limits, number: int, work: Workspace, thread: int, n_threads: int) -> bool:
+def has_small_side(
+    blocks: Bytes, columns: Columns, limits: Limits, number: int, work: Workspace, thread: int, n_threads: int
+) -> bool:
     """Whether a side of a leaf's best split has too few documents; all threads get the same answer."""
     if surely_enough_documents(work.splits[number], limits):
         return False
-    n_left = mark_left(blocks, number, work, thread, n_threads)
+    n_left = mark_left(blocks, columns, number, work, thread, n_threads)
     # All threads must read left_counts before any thread writes them again.
     barrier(work.barrier_state, n_threads)
     return bool(min(n_left, work.leaves[number, COUNT] - n_left) < limits.min_docs)
@@ -349,6 +379,27 @@ def search_splits(
             work.gains[thread],
             mine,
         )
+        if work.sets.shape[1] > 0:
+            best_set_split(
+                work.histograms[leaf[SLOT]],
+                counts,
+                check_counts,
+                limits.min_docs,
+                columns.n_bins,
+                columns.n_columns,
+                columns.allowed,
+                first,
+                last,
+                limits.l2,
+                limits.smoothing,
+                limits.noise,
+                work.set_numbers[thread, 0],
+                work.set_keys[thread],
+                work.set_numbers[thread, 1],
+                work.set_numbers[thread, 2],
+                mine,
+                work.candidate_sets[thread, which],
+            )
     barrier(work.barrier_state, n_threads)
     if thread == 0:
         for which in range(2):
@@ -360,4 +411,6 @@ def search_splits(
                         best = other
                 for field in range(work.splits.shape[1]):  # a row assignment takes Numba a second to compile
                     work.splits[number, field] = work.candidates[best, which, field]
+                for b in range(work.sets.shape[1]):
+                    work.sets[number, b] = work.candidate_sets[best, which, b]
     barrier(work.barrier_state, n_threads)

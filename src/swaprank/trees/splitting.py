@@ -1,4 +1,4 @@
-"""The best split of one leaf: the feature, the bin and the side of missing values with the largest gain."""
+"""The best split of one leaf on a number: the feature, the bin and the side of missing values with the largest gain."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from swaprank.kernels import kernel
 from swaprank.trees.histogram import BINS
 
 GAIN, FEATURE, BIN, MISSING_LEFT, LEFT_HESS, HESS = 0, 1, 2, 3, 4, 5
-"""Columns of a split."""
+"""Columns of a split. A split into sets of bins has the bin 0."""
 SPLIT_COLUMNS = 6
+NOT_ALLOWED, NUMBER, SET = 0, 1, 2
+"""How a tree may use a column of bins: not at all, split between neighbouring bins, or split into sets of bins."""
 
 
 @kernel
@@ -43,7 +45,7 @@ def best_split(
     unsplit = gradient * gradient / (hessian + l2)
     split[HESS] = hessian
     for f in range(first, last):
-        if allowed[f] == 0:
+        if allowed[f] != NUMBER:
             continue
         missing = histogram[f * BINS]
         running = np.int64(0)
