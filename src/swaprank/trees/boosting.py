@@ -17,6 +17,7 @@ from swaprank.objectives.objective import BoundObjective
 from swaprank.threads import run_together, thread_count
 from swaprank.trees.binning import Bins, make_bins
 from swaprank.trees.category_bins import Layout, category_columns, plain_layout, with_categories
+from swaprank.trees.constraints import NO_CONSTRAINTS, Constraints, by_column
 from swaprank.trees.document_sampling import DIVERGED, draw_sample, gather_bins
 from swaprank.trees.growing import Columns, Limits, Workspace, grow, make_workspace
 from swaprank.trees.histogram import BLOCK
@@ -51,7 +52,13 @@ class Booster:
     """Binned documents, their current scores, and the work arrays of all trees."""
 
     def __init__(
-        self, data: Dataset, scores: Floats, rules: TreeRules, random_state: int, n_threads: int | None
+        self,
+        data: Dataset,
+        scores: Floats,
+        rules: TreeRules,
+        random_state: int,
+        n_threads: int | None,
+        constraints: Constraints = NO_CONSTRAINTS,
     ) -> None:
         self.rules = rules
         self.scores = scores
@@ -63,9 +70,10 @@ class Booster:
         self.layout: Layout = plain_layout(self.n_features)
         if data.categories:
             self.bins, self.layout = with_categories(self.bins, category_columns(data, rules.max_bins, random_state))
-        n_rows = len(data)
+        self.constraints = by_column(constraints, self.layout.feature)
+        n_rows, n_columns, n_groups = len(data), len(self.bins.blocks) * BLOCK, len(constraints.groups)
         self.work: Workspace = make_workspace(
-            n_rows, len(self.bins.blocks) * BLOCK, rules.n_leaves, self.n_threads, self.layout.set_size
+            n_rows, n_columns, rules.n_leaves, self.n_threads, self.layout.set_size, n_groups
         )
         self.grad, self.hess = np.zeros(n_rows), np.zeros(n_rows)
         self.packed, self.leaf_of = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int32)
@@ -85,7 +93,7 @@ class Booster:
             self.grad, self.hess, self.taken, rules.document_fraction, int(rng.integers(2**62)), self.n_threads, copy,
             self.work.rows, self.packed,
         )  # fmt: skip
-        columns = Columns(self.bins.n_bins, self.layout.n_columns, self._allowed_columns(rng))
+        columns = Columns(self.bins.n_bins, self.layout.n_columns, self._allowed_columns(rng), self.constraints)
         # The integer gains G² / H are in units of hess_scale / grad_scale².
         with np.errstate(over="ignore", under="ignore"):
             unit = float(np.float64(sample.grad_scale) ** 2 / sample.hess_scale)
@@ -107,7 +115,7 @@ class Booster:
         with np.errstate(over="ignore", invalid="ignore"):
             values, counts = fit_leaves(
                 self.bins.blocks, self.layout.n_columns, tree, n_leaves, self.grad, self.hess, self.taken, rules.l2,
-                learning_rate, self.n_threads, self.leaf_of, self.scores,
+                learning_rate, self.constraints.monotone, self.n_threads, self.leaf_of, self.scores,
             )  # fmt: skip
         if not (np.abs(values) <= LARGEST_SCORE).all():
             raise DataError(DIVERGED)

@@ -13,6 +13,8 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Floats, Ints
 from swaprank.kernels import kernel
+from swaprank.trees.bounded_splitting import best_bounded_split
+from swaprank.trees.constraints import Constraints
 from swaprank.trees.histogram import BINS, BLOCK, PREFETCH_DISTANCE, add_rows, count_rows
 from swaprank.trees.intrinsics import barrier, prefetch
 from swaprank.trees.set_splitting import best_set_split, number_in_set
@@ -22,6 +24,7 @@ from swaprank.trees.splitting import (
     GAIN,
     HESS,
     LEFT_HESS,
+    MIDDLE,
     MISSING_LEFT,
     SPLIT_COLUMNS,
     best_split,
@@ -49,9 +52,9 @@ class Workspace(NamedTuple):
     leaves: Ints
     """(n_leaves, 5)"""
     splits: Floats
-    """(n_leaves, 6): the best split of each leaf."""
+    """(n_leaves, 7): the best split of each leaf."""
     candidates: Floats
-    """(n_threads, 2, 6): each thread's best splits of the two new leaves."""
+    """(n_threads, 2, 7): each thread's best splits of the two new leaves."""
     sets: Bytes
     """(n_leaves, set_size), 1 for what the best split of each leaf sends left if it is a split into sets of bins."""
     candidate_sets: Bytes
@@ -60,6 +63,12 @@ class Workspace(NamedTuple):
     """(n_threads, 3, set_size): work arrays of `best_set_split`."""
     set_keys: Floats
     """(n_threads, set_size)"""
+    bounds: Floats
+    """(n_leaves, 2): the lowest and the highest value of each leaf; for monotone features and sets of bins only."""
+    open_groups: Bytes
+    """(n_leaves, n_groups): 1 for the groups with all features on the way to the leaf."""
+    allowed: Ints
+    """(n_leaves, n_columns): `Columns.allowed` in each leaf, if there are groups."""
     left_counts: Ints
     """(n_threads * 8,): rows that go left, per thread, one cache line apart."""
     prefix: Ints
@@ -76,6 +85,8 @@ class Columns(NamedTuple):
     """Of columns that are split into sets of bins: how many belong together, from this one on."""
     allowed: Ints
     """How this tree may use it: NOT_ALLOWED, NUMBER or SET."""
+    constraints: Constraints
+    """By column."""
 
 
 class Limits(NamedTuple):
@@ -91,7 +102,9 @@ class Limits(NamedTuple):
     noise: float
 
 
-def make_workspace(n_rows: int, n_columns: int, n_leaves: int, n_threads: int, set_size: int) -> Workspace:
+def make_workspace(
+    n_rows: int, n_columns: int, n_leaves: int, n_threads: int, set_size: int, n_groups: int
+) -> Workspace:
     """Allocate the work arrays for trees of at most `n_leaves` leaves; set_size is 0 if there are no sets of bins."""
     return Workspace(
         rows=np.empty((2, n_rows), np.int32),
@@ -105,6 +118,9 @@ def make_workspace(n_rows: int, n_columns: int, n_leaves: int, n_threads: int, s
         candidate_sets=np.zeros((n_threads, 2, set_size), np.uint8),
         set_numbers=np.zeros((n_threads, 3, set_size), np.int64),
         set_keys=np.zeros((n_threads, set_size)),
+        bounds=np.zeros((n_leaves, 2)),
+        open_groups=np.zeros((n_leaves, n_groups), np.uint8),
+        allowed=np.zeros((n_leaves, n_columns if n_groups else 0), np.int64),
         left_counts=np.zeros(n_threads * 8, np.int64),
         prefix=np.empty((n_threads, BINS), np.int64),
         gains=np.empty((n_threads, BINS)),
@@ -134,6 +150,9 @@ def grow(
     if thread == 0:
         leaf = work.leaves[0]
         leaf[START], leaf[COUNT], leaf[LIST], leaf[DEPTH], leaf[SLOT] = 0, n_rows, 0, 0, 0
+        work.bounds[0, 0], work.bounds[0, 1] = -np.inf, np.inf
+        work.open_groups[0] = 1
+        allow_open_groups(columns, 0, work)
     # Numba gives the literals 0, -1 and 1 types of their own and would compile the functions called with them twice.
     root, none, n_leaves = int(np.int64(0)), int(np.int64(-1)), int(np.int64(1))
     histogram_by_rows(blocks, packed, work.rows[root], root, n_rows, root, work, thread, n_threads)
@@ -152,6 +171,7 @@ def grow(
         barrier(work.barrier_state, n_threads)
         if thread == 0:
             record_split(chosen, n_leaves, n_left, smaller, larger, work, tree)
+            constrain_children(columns, chosen, n_leaves, work)
         barrier(work.barrier_state, n_threads)
         child_histograms(blocks, packed, smaller, larger, work, thread, n_threads)
         find_splits(blocks, columns, limits, smaller, larger, work, thread, n_threads)
@@ -276,6 +296,34 @@ def record_split(chosen: int, new: int, n_left: int, smaller: int, larger: int, 
 
 
 @kernel
+def constrain_children(columns: Columns, left: int, right: int, work: Workspace) -> None:
+    """Pass the bounds and the groups of a leaf on to its children, the left of which has its number."""
+    split, groups, monotone = work.splits[left], columns.constraints.groups, columns.constraints.monotone
+    feature = int(split[FEATURE])
+    work.bounds[right, 0], work.bounds[right, 1] = work.bounds[left, 0], work.bounds[left, 1]
+    direction = monotone[feature] if len(monotone) > 0 else 0
+    if direction != 0:
+        below, above = (left, right) if direction > 0 else (right, left)
+        work.bounds[below, 1] = work.bounds[above, 0] = split[MIDDLE]
+    for g in range(len(groups)):
+        work.open_groups[left, g] &= groups[g, feature]
+        work.open_groups[right, g] = work.open_groups[left, g]
+    allow_open_groups(columns, left, work)
+    allow_open_groups(columns, right, work)
+
+
+@kernel
+def allow_open_groups(columns: Columns, number: int, work: Workspace) -> None:
+    """Allow a leaf the features of its open groups."""
+    groups, allowed = columns.constraints.groups, work.allowed[number]
+    for c in range(groups.shape[1]):
+        allowed[c] = 0
+        for g in range(len(groups)):
+            if work.open_groups[number, g] == 1 and groups[g, c] == 1:
+                allowed[c] = columns.allowed[c]
+
+
+@kernel
 def child_histograms(
     blocks: Bytes, packed: Ints, smaller: int, larger: int, work: Workspace, thread: int, n_threads: int
 ) -> None:
@@ -365,20 +413,37 @@ def search_splits(
                 part = counts[b * BLOCK * BINS : (b + 1) * BLOCK * BINS]
                 part[:] = 0
                 count_rows(blocks[b], rows, begin, begin + leaf[COUNT], part)
-        best_split(
-            work.histograms[leaf[SLOT]],
-            counts,
-            check_counts,
-            limits.min_docs,
-            columns.n_bins,
-            columns.allowed,
-            first,
-            last,
-            limits.l2,
-            work.prefix[thread],
-            work.gains[thread],
-            mine,
-        )
+        allowed = work.allowed[number] if len(columns.constraints.groups) > 0 else columns.allowed
+        if len(columns.constraints.monotone) > 0:
+            best_bounded_split(
+                work.histograms[leaf[SLOT]],
+                counts,
+                check_counts,
+                limits.min_docs,
+                columns.n_bins,
+                columns.constraints.monotone,
+                allowed,
+                first,
+                last,
+                limits.l2,
+                work.bounds[number],
+                mine,
+            )
+        else:
+            best_split(
+                work.histograms[leaf[SLOT]],
+                counts,
+                check_counts,
+                limits.min_docs,
+                columns.n_bins,
+                allowed,
+                first,
+                last,
+                limits.l2,
+                work.prefix[thread],
+                work.gains[thread],
+                mine,
+            )
         if work.sets.shape[1] > 0:
             best_set_split(
                 work.histograms[leaf[SLOT]],
@@ -387,12 +452,13 @@ def search_splits(
                 limits.min_docs,
                 columns.n_bins,
                 columns.n_columns,
-                columns.allowed,
+                allowed,
                 first,
                 last,
                 limits.l2,
                 limits.smoothing,
                 limits.noise,
+                work.bounds[number],
                 work.set_numbers[thread, 0],
                 work.set_keys[thread],
                 work.set_numbers[thread, 1],

@@ -11,6 +11,7 @@ from swaprank.kernels import kernel
 from swaprank.models.forest import Forest
 from swaprank.models.tree_walk import COMMON_DEPTH, TILE, append_leaves, find_leaves
 from swaprank.threads import run_strided
+from swaprank.trees.constraints import bounded_values
 from swaprank.trees.document_sampling import CHUNK
 from swaprank.trees.histogram import BLOCK
 from swaprank.trees.set_splitting import number_in_set
@@ -27,13 +28,15 @@ def fit_leaves(
     taken: AnyArray,
     l2: float,
     learning_rate: float,
+    monotone: Ints,
     n_threads: int,
     leaf_of: AnyArray,
     scores: Floats,
 ) -> tuple[Floats, Ints]:
     """Fit the leaf values and add them to the scores: Newton steps -G / (H + l2) [Burges2010, section 7].
 
-    G and H are sums of the exact gradients of the documents with `taken` > 0. Returns the values and the number of
+    G and H are sums of the exact gradients of the documents with `taken` > 0. `monotone` has the direction of each
+    column, or nothing. Returns the values and the number of
     documents per leaf.
     """
     starts = range(0, len(grad), CHUNK)
@@ -50,18 +53,22 @@ def fit_leaves(
             len(starts),
             n_threads,
         )
-    values, counts = newton_steps(sums, l2, learning_rate)
+    values, hessians, counts = newton_steps(sums, l2, learning_rate)
+    if len(monotone):
+        nodes_of = slice(0, n_leaves - 1)
+        left, right, direction = tree.left[nodes_of], tree.right[nodes_of], monotone[tree.feature[nodes_of]]
+        values = bounded_values(left, right, direction, values, hessians)
     add_leaf_values(leaf_of, values, n_threads, scores)
     return values, counts
 
 
-def newton_steps(sums: Floats, l2: float, learning_rate: float) -> tuple[Floats, Ints]:
-    """Leaf values and the number of documents per leaf, from the sums of `route_rows` for each chunk."""
+def newton_steps(sums: Floats, l2: float, learning_rate: float) -> tuple[Floats, Floats, Ints]:
+    """Leaf values, hessians and the number of documents per leaf, from the sums of `route_rows` for each chunk."""
     # Chunks are summed in order: the same sums for any number of threads.
     gradient, hessian, count = sums.sum(axis=0).T
     curved = hessian + l2 > 0
     values = np.where(curved, -learning_rate * gradient / np.where(curved, hessian + l2, 1.0), 0.0)
-    return values, count.astype(np.int64)
+    return values, hessian, count.astype(np.int64)
 
 
 def add_tree_scores(tree: Forest, X: Features, n_threads: int, scores: Floats) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 
 from swaprank.arrays import Bytes, Floats, Ints
 from swaprank.kernels import kernel
+from swaprank.trees.bounded_splitting import bounded_step, saved_cost
 from swaprank.trees.histogram import BINS
 from swaprank.trees.splitting import BIN, FEATURE, GAIN, HESS, LEFT_HESS, MISSING_LEFT, SET
 
@@ -39,6 +40,7 @@ def best_set_split(
     l2: float,
     smoothing: float,
     noise: float,
+    bounds: Floats,
     order: Ints,
     keys: Floats,
     sums: Ints,
@@ -72,7 +74,8 @@ def best_set_split(
         if n_used < 2 or hessian < 2.0:
             continue
         sort_pairs(keys, order, int(n_used))
-        needed = gradient * gradient / (hessian + l2) + _SORTED_NOISE * noise * (roots * roots / hessian - 1.0)
+        needed = _SORTED_NOISE * noise * (roots * roots / hessian - 1.0)
+        needed += saved_cost(gradient, hessian + l2, bounded_step(gradient, hessian + l2, bounds))
         running, n_running, best = np.int64(0), np.int64(0), np.int64(0)
         for k in range(n_used - 1):
             running += sums[order[k]]
@@ -83,7 +86,9 @@ def best_set_split(
                 continue
             if check_counts and min(n_running, n_documents - n_running) < min_docs:
                 continue
-            gain = g_left * g_left / (h_left + l2) + g_right * g_right / (h_right + l2) - needed
+            d_left, d_right = h_left + l2, h_right + l2
+            gain = saved_cost(g_left, d_left, bounded_step(g_left, d_left, bounds))
+            gain += saved_cost(g_right, d_right, bounded_step(g_right, d_right, bounds)) - needed
             if gain > split[GAIN] or (gain == split[GAIN] and gain > 0.0 and f < split[FEATURE]):
                 split[GAIN], split[FEATURE], split[BIN] = gain, f, 0
                 split[LEFT_HESS], split[HESS] = h_left, hessian

@@ -8,9 +8,9 @@ from swaprank.arrays import Floats, Ints
 from swaprank.kernels import kernel
 from swaprank.trees.histogram import BINS
 
-GAIN, FEATURE, BIN, MISSING_LEFT, LEFT_HESS, HESS = 0, 1, 2, 3, 4, 5
-"""Columns of a split. A split into sets of bins has the bin 0."""
-SPLIT_COLUMNS = 6
+GAIN, FEATURE, BIN, MISSING_LEFT, LEFT_HESS, HESS, MIDDLE = 0, 1, 2, 3, 4, 5, 6
+"""Columns of a split. A split into sets of bins has the bin 0. The middle is for monotone features only."""
+SPLIT_COLUMNS = 7
 NOT_ALLOWED, NUMBER, SET = 0, 1, 2
 """How a tree may use a column of bins: not at all, split between neighbouring bins, or split into sets of bins."""
 
