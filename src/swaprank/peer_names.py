@@ -23,6 +23,8 @@ _PARAMETERS = {
     "sigma": "sigmoid lambdarank_sigmoid",
     "horizon": "lambdarank_truncation_level lambdarank_num_pair_per_sample truncation",
     "normalize": "lambdarank_norm lambdarank_normalization",
+    "monotone_constraints": "monotonic_cst monotone_constraint mono",
+    "interaction_constraints": "interaction_cst",
     "n_epochs": "max_iter epochs",
     "y": "label",
     "sample_weight or query_weight": "weight group_weight",
@@ -46,7 +48,6 @@ _ADVICE = {
     "base, a fitted ranker that training continues": "init_model xgb_model",
     "qid, one query id per row, or group, the number of rows of each query": "groups",
     "Dataset(…, feature_names=[…]), or a table with column names": "feature_name feature_names",
-    "not available: trees have no constraints": "monotone_constraints monotonic_cst interaction_constraints",
     "fit(…, categorical_features=['brand', 3]), or Dataset(…, categorical_features=…); text and category columns of "
     "tables are categorical by themselves": (
         "categorical_feature categorical_features cat_features categorical_column cat_feature"

@@ -71,7 +71,7 @@ def make_ranker(name: str, settings: Iterable[str] = ()) -> Ranker:
 
 
 def _value(text: str) -> Any:
-    """Numbers, tuples and lists of numbers, true, false and none as what they mean; anything else is text."""
+    """Numbers, tuples, lists, mappings, true, false and none as what they mean; anything else is text."""
     constants = {"true": True, "false": False, "none": None}
     if text.lower() in constants:
         return constants[text.lower()]
@@ -81,7 +81,7 @@ def _value(text: str) -> Any:
         return text
     if isinstance(value, list):
         return tuple(value)
-    return value if isinstance(value, int | float | tuple) else text
+    return value if isinstance(value, int | float | tuple | dict) else text
 
 
 def load(path: str | os.PathLike[str]) -> Ranker:

@@ -152,7 +152,7 @@ summary.summarize = warn
         ("train x --n-jobs 2", "write --threads 2"),
         ("train x --random-state 2", "write --seed 2"),
         ("train x --eval-set y", "write --valid y"),
-        ("train x --monotone-constraints 1", "trees have no constraints"),
+        ("train x --monotone-constraints {'a':1}", "--set monotone_constraints={'a':1}"),
         ("train x --metrik map", "(Possible options: --metric"),
         ("predict x --tree 3", "--trees)"),
         ("train x -o y --set n_estimators=5", "has no parameter 'n_estimators'; did you mean 'n_trees'?"),

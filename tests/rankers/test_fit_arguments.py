@@ -103,7 +103,7 @@ def test_bad_arguments_are_explained(arguments: dict[str, Any], message: str) ->
         ("n_estimators", "in swaprank: n_trees."),
         ("colsample_bytree", "in swaprank: feature_fraction."),
         ("subsample", "in swaprank: query_fraction or document_fraction."),
-        ("monotone_constraints", "in swaprank: not available"),
+        ("monotonic_cst", "in swaprank: monotone_constraints."),
         ("eval_set", "in swaprank: fit"),
         ("label_gain", r"in swaprank: metric=sr.NDCG\(10, gain="),
         ("n_leafs", "did you mean 'n_leaves'"),

@@ -12,6 +12,7 @@ from swaprank.objectives.lambdarank_objective import LambdaRankObjective, defaul
 from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
 from swaprank.objectives.smooth_boosting import SmoothBoostingObjective
+from swaprank.rankers.tree_constraints import InteractionConstraints, MonotoneConstraints
 from swaprank.rankers.tree_ranker import TREE_RANGES, TreeRanker
 from swaprank.seeds import RandomState
 
@@ -58,6 +59,12 @@ class LambdaMART(TreeRanker):
         query_fraction: Fraction of the queries that each tree learns from. Successive trees take turns.
         document_fraction: Fraction of the documents on which splits are found. Large gradients are preferred. If None:
             1 for up to 60,000 documents, and falling gradually for more: 0.3 for 700,000 documents.
+        monotone_constraints: 1 for each feature with which scores must never fall, -1 for those with which they must
+            never rise: by name, as {"authority": 1, "spam": -1}, or a list of one of -1, 0 and 1 per feature. Missing
+            values have no order.
+        interaction_constraints: Groups of features, by name or position, as [["bm25", "clicks"], ["age", "price"]]:
+            all features on the path from the root of a tree to a leaf are of one group. A feature in no group is alone
+            in a group of its own. Holds for new trees, not for those of a base ranker.
         early_stopping_rounds: Stop if the watched metric has not improved for this many rounds. Needs a validation set,
             whose best round is kept in any case.
         base_ranker: A fitted LambdaMART or MART. Training continues with its trees.
@@ -97,6 +104,8 @@ class LambdaMART(TreeRanker):
         feature_fraction: float = 1.0,
         query_fraction: float = 1.0,
         document_fraction: float | None = None,
+        monotone_constraints: MonotoneConstraints | None = None,
+        interaction_constraints: InteractionConstraints | None = None,
         early_stopping_rounds: int | None = None,
         base_ranker: Any = None,
         random_state: RandomState = 0,

@@ -9,6 +9,7 @@ from swaprank.metrics.metric import Metric
 from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
 from swaprank.objectives.pointwise import LOSSES, Loss, PointwiseObjective
+from swaprank.rankers.tree_constraints import InteractionConstraints, MonotoneConstraints
 from swaprank.rankers.tree_ranker import TREE_RANGES, TreeRanker
 from swaprank.seeds import RandomState
 
@@ -53,6 +54,8 @@ class MART(TreeRanker):
         feature_fraction: float = 1.0,
         query_fraction: float = 1.0,
         document_fraction: float | None = None,
+        monotone_constraints: MonotoneConstraints | None = None,
+        interaction_constraints: InteractionConstraints | None = None,
         early_stopping_rounds: int | None = None,
         base_ranker: Any = None,
         random_state: RandomState = 0,

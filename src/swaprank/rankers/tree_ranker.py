@@ -25,8 +25,10 @@ from swaprank.rankers.given_data import as_dataset
 from swaprank.rankers.parameter_checks import BOUNDS, Bounds, check_parameter, check_parameters
 from swaprank.rankers.ranker import FitRequest, Ranker
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
+from swaprank.rankers.tree_constraints import InteractionConstraints, MonotoneConstraints, tree_constraints
 from swaprank.threads import thread_count
 from swaprank.trees.boosting import Booster, TreeRules, make_forest
+from swaprank.trees.constraints import Constraints, broken_feature
 from swaprank.trees.default_sampling import default_document_fraction
 from swaprank.trees.refitting import refitted_values
 from swaprank.trees.routing import add_tree_scores
@@ -64,6 +66,8 @@ class TreeRanker(Ranker):
     """LambdaMART's parameter; other rankers have no ranks."""
     chosen_: Mapping[str, Any]
     """What was chosen where a parameter is None, by its name."""
+    monotone_constraints: MonotoneConstraints | None
+    interaction_constraints: InteractionConstraints | None
     early_stopping_rounds: int | None
 
     @abstractmethod
@@ -85,8 +89,16 @@ class TreeRanker(Ranker):
 
         measured = Measured(valid, metrics, start_scores, self.n_threads)
         scores = np.array(data.by_query(start_scores(data)))
+        constraints = self._constraints(data.feature_names, data.categories)
+        if start is not None and len(constraints.monotone):
+            broken = broken_feature(start, constraints.monotone)
+            if broken is not None:
+                raise ParameterError(
+                    f"the base ranker breaks monotone_constraints of '{data.feature_names[broken]}': train it with the "
+                    "same constraints."
+                )
         self.chosen_ = self._choose(data)
-        booster = Booster(data, scores, self._rules(), self.random_state_, self.n_threads)
+        booster = Booster(data, scores, self._rules(), self.random_state_, self.n_threads, constraints)
         n_start = 0 if start is None else start.n_trees
         if n_start or data.base_score is not None:
             measured.measure_start()
@@ -119,6 +131,9 @@ class TreeRanker(Ranker):
         for name, value in chosen.items():
             check_parameter(name, value, BOUNDS[name])
         self.chosen_ = chosen
+
+    def _constraints(self, names: Sequence[str], categories: Mapping[str, Any]) -> Constraints:
+        return tree_constraints(self.monotone_constraints, self.interaction_constraints, names, categories)
 
     def _boost(
         self, data: Dataset, booster: Booster, measured: Measured, callbacks: Sequence[Callback], n_start: int
@@ -228,6 +243,7 @@ class TreeRanker(Ranker):
             self._objective().bind(data, random_state=self.random_state_, n_threads=self.n_threads),
             float(self.l2),
             float(decay_rate),
+            self._constraints(data.feature_names, data.categories).monotone,
             self.n_threads,
             lambda tree, scores: ranking_scores(
                 scores, noise, self.random_state_, n_base + tree + 1, thread_count(self.n_threads)

@@ -17,16 +17,20 @@ from swaprank.models.forest import ARRAYS, Forest
 from swaprank.objectives.objective import BoundObjective
 from swaprank.threads import run_together, thread_count
 from swaprank.trees.binning import Bins, make_bins
+from swaprank.trees.category_bins import Layout, category_columns, plain_layout, with_categories
+from swaprank.trees.constraints import NO_CONSTRAINTS, Constraints, by_column
 from swaprank.trees.document_sampling import DIVERGED, draw_sample, gather_bins
 from swaprank.trees.growing import Columns, Limits, Workspace, grow, make_workspace
 from swaprank.trees.histogram import BLOCK
-from swaprank.trees.routing import fit_leaves
+from swaprank.trees.routing import fit_leaves, left_sets
 from swaprank.trees.score_noise import ranking_scores
 from swaprank.trees.tree import Tree, make_tree
 
 _QUERY_BLOCKS = 200
 _MAX_COPIED_SHARE = 0.5
 """The bins of a sample of at most this share of the documents are copied, so that its rows are adjacent."""
+_SMOOTHING_DOCUMENTS = 10.0
+"""The smoothing of `best_set_split` in documents of mean hessian."""
 
 
 @final
@@ -51,7 +55,13 @@ class Booster:
     """Binned documents, their current scores, and the work arrays of all trees."""
 
     def __init__(
-        self, data: Dataset, scores: Floats, rules: TreeRules, random_state: int, n_threads: int | None
+        self,
+        data: Dataset,
+        scores: Floats,
+        rules: TreeRules,
+        random_state: int,
+        n_threads: int | None,
+        constraints: Constraints = NO_CONSTRAINTS,
     ) -> None:
         self.rules = rules
         self.scores = scores
@@ -59,9 +69,16 @@ class Booster:
         self.pool = ThreadPoolExecutor(self.n_threads)
         self.random_state = random_state
         self.indptr = data.indptr
+        self.n_features = data.n_features
         self.bins: Bins = make_bins(data.features, data.order, rules.max_bins, random_state, n_threads)
-        n_rows = len(data)
-        self.work: Workspace = make_workspace(n_rows, len(self.bins.blocks) * BLOCK, rules.n_leaves, self.n_threads)
+        self.layout: Layout = plain_layout(self.n_features)
+        if data.categories:
+            self.bins, self.layout = with_categories(self.bins, category_columns(data, rules.max_bins, random_state))
+        self.constraints = by_column(constraints, self.layout.feature)
+        n_rows, n_columns, n_groups = len(data), len(self.bins.blocks) * BLOCK, len(constraints.groups)
+        self.work: Workspace = make_workspace(
+            n_rows, n_columns, rules.n_leaves, self.n_threads, self.layout.set_size, n_groups
+        )
         self.grad, self.hess = np.zeros(n_rows), np.zeros(n_rows)
         self.packed, self.leaf_of = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int32)
         self.taken = np.ones(n_rows, np.uint8)
@@ -81,7 +98,7 @@ class Booster:
             self.grad, self.hess, self.taken, rules.document_fraction, int(rng.integers(2**62)), self.n_threads, copy,
             self.work.rows, self.packed,
         )  # fmt: skip
-        columns = Columns(self.bins.n_bins, self._allowed_features(rng))
+        columns = Columns(self.bins.n_bins, self.layout.n_columns, self._allowed_columns(rng), self.constraints)
         # The integer gains G² / H are in units of hess_scale / grad_scale².
         with np.errstate(over="ignore", under="ignore"):
             unit = float(np.float64(sample.grad_scale) ** 2 / sample.hess_scale)
@@ -93,20 +110,33 @@ class Booster:
             min_gain=rules.min_gain * unit,
             l2=rules.l2 * sample.hess_scale,
             largest_hessian=sample.largest_hessian,
+            **self._noise(sample.n_rows, copy),
         )
-        tree = make_tree(rules.n_leaves)
+        tree = make_tree(rules.n_leaves, self.layout.set_size)
         n_leaves = 1
         if sample.n_rows > 0:
             blocks = self._copy_sample(sample.n_rows) if copy else self.bins.blocks
             n_leaves = self._grow(blocks, columns, sample.n_rows, limits, tree)
         with np.errstate(over="ignore", invalid="ignore"):
             values, counts = fit_leaves(
-                self.bins.blocks, tree, n_leaves, self.grad, self.hess, self.taken, rules.l2, learning_rate,
-                self.n_threads, self.leaf_of, self.scores,
+                self.bins.blocks, self.layout.n_columns, tree, n_leaves, self.grad, self.hess, self.taken, rules.l2,
+                learning_rate, self.constraints.monotone, self.n_threads, self.leaf_of, self.scores,
             )  # fmt: skip
         if not (np.abs(values) <= LARGEST_SCORE).all():
             raise DataError(DIVERGED)
         return self._as_forest(tree, n_leaves, values, counts, unit)
+
+    def _noise(self, n_rows: int, by_position: bool) -> dict[str, float]:
+        """What splits into sets of bins need to know about the rounded gradients of the sample."""
+        if self.layout.set_size == 0 or n_rows == 0:
+            return {"smoothing": 0.0, "noise": 0.0}
+        packed = self.packed[:n_rows] if by_position else self.packed[self.work.rows[0, :n_rows]]
+        hessian = float(np.sum(packed & 0xFFFFFFFF))
+        gradient = (packed >> 32).astype(np.float64)
+        return {
+            "smoothing": _SMOOTHING_DOCUMENTS * hessian / n_rows,
+            "noise": float(np.sum(gradient * gradient)) / max(1.0, hessian),
+        }
 
     def _choose_queries(self, number: int) -> Bools | None:
         """The queries that a tree is grown on, or None for all.
@@ -130,16 +160,15 @@ class Booster:
         self.taken[:] = np.repeat(taken, np.diff(self.indptr))
         return taken
 
-    def _allowed_features(self, rng: np.random.Generator) -> Ints:
+    def _allowed_columns(self, rng: np.random.Generator) -> Ints:
         allowed = (self.bins.n_bins > 1).astype(np.int64)
         # A feature with one known value can still separate missing values from known ones.
         allowed |= self.bins.has_missing
         if self.rules.feature_fraction < 1.0:
-            candidates = np.flatnonzero(allowed)
+            candidates = np.unique(self.layout.feature[allowed > 0])
             wanted = min(len(candidates), max(1, round(self.rules.feature_fraction * len(candidates))))
-            allowed[:] = 0
-            allowed[rng.choice(candidates, wanted, replace=False)] = 1
-        return allowed
+            allowed &= np.isin(self.layout.feature, rng.choice(candidates, wanted, replace=False))
+        return allowed * self.layout.use
 
     def _copy_sample(self, n_rows: int) -> Bytes:
         """Copy the bins of the sampled documents next to each other, and renumber the documents by position."""
@@ -159,31 +188,49 @@ class Booster:
         return run_together(work, self.n_threads, self.pool)[0]
 
     def _as_forest(self, tree: Tree, n_leaves: int, values: Floats, counts: Ints, unit: float) -> Forest:
-        """The tree with thresholds instead of bins, as a forest of one tree."""
+        """The tree with thresholds and sets of categories instead of bins, as a forest of one tree."""
         nodes = slice(0, n_leaves - 1)
-        feature, cut = tree.feature[nodes], tree.bin[nodes]
+        column, cut = tree.feature[nodes], tree.bin[nodes]
+        feature = self.layout.feature[column].astype(np.int32)
         # The cut above the highest bin separates known from missing values: no known value exceeds it.
-        above = cut >= self.bins.n_bins[feature]
+        above = cut >= self.bins.n_bins[column]
         threshold = self.bins.cuts[feature, np.minimum(cut, 255) - 1]
         threshold = np.where(above, np.finfo(np.float32).max, threshold).astype(np.float32)
         left, right = tree.left[nodes], tree.right[nodes]
+        missing_left = tree.missing_left[nodes].copy()
+        words = [np.empty(0, np.uint32)] * (n_leaves - 1)
+        goes_left = left_sets(tree, n_leaves) if self.layout.categories else None
+        for node in range(n_leaves - 1):
+            numbers = self.layout.categories.get(int(column[node]))
+            if numbers is not None and goes_left is not None:
+                *categories, missing_left[node] = goes_left[node, numbers]
+                words[node], threshold[node] = as_words(np.array(categories)), 0.0
         return Forest(
-            n_features=len(self.bins.n_bins),
+            n_features=self.n_features,
             base_score=0.0,
             tree_nodes=np.array([0, n_leaves - 1]),
             tree_leaves=np.array([0, n_leaves]),
             feature=feature,
             threshold=threshold,
-            missing_left=tree.missing_left[nodes],
+            missing_left=missing_left,
             left=left,
             right=right,
             gain=tree.gain[nodes] / unit,
             node_count=count_at_nodes(left, right, counts),
             leaf_value=values,
             leaf_count=counts,
-            n_words=np.zeros(n_leaves - 1, np.int32),
-            words=np.empty(0, np.uint32),
+            n_words=np.array([len(each) for each in words], np.int32),
+            words=np.concatenate((np.empty(0, np.uint32), *words)),
         )
+
+
+def as_words(members: AnyArray) -> AnyArray:
+    """A set of numbers as words of 32 bits, the number 0 in the lowest bit of the first word."""
+    n_words = -(-len(members) // 32)
+    bits = np.zeros(32 * n_words, np.uint32)
+    bits[: len(members)] = members
+    words: AnyArray = np.bitwise_or.reduce(bits.reshape(n_words, 32) << np.arange(32, dtype=np.uint32), axis=1)
+    return words
 
 
 def count_at_nodes(left: AnyArray, right: AnyArray, leaf_count: Ints) -> Ints:

@@ -13,6 +13,8 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Floats, Ints
 from swaprank.kernels import kernel
+from swaprank.trees.bounded_splitting import best_bounded_split
+from swaprank.trees.constraints import Constraints
 from swaprank.trees.histogram import (
     BINS,
     BLOCK,
@@ -24,6 +26,7 @@ from swaprank.trees.histogram import (
     sum_bins,
 )
 from swaprank.trees.intrinsics import barrier, prefetch
+from swaprank.trees.set_splitting import best_set_split, number_in_set
 from swaprank.trees.splitting import (
     BIN,
     CUTS_AT_ONCE,
@@ -31,7 +34,9 @@ from swaprank.trees.splitting import (
     GAIN,
     HESS,
     LEFT_HESS,
+    MIDDLE,
     MISSING_LEFT,
+    SET,
     SPLIT_COLUMNS,
     best_split,
 )
@@ -58,16 +63,30 @@ class Workspace(NamedTuple):
     leaves: Ints
     """(n_leaves, 5)"""
     splits: Floats
-    """(n_leaves, 6): the best split of each leaf."""
+    """(n_leaves, 7): the best split of each leaf."""
     candidates: Floats
-    """(n_threads, 2, 6): each thread's best splits of the two new leaves."""
+    """(n_threads, 2, 7): each thread's best splits of the two new leaves."""
+    sets: Bytes
+    """(n_leaves, set_size), 1 for what the best split of each leaf sends left if it is a split into sets of bins."""
+    candidate_sets: Bytes
+    """(n_threads, 2, set_size)"""
+    set_numbers: Ints
+    """(n_threads, 3, set_size): work arrays of `best_set_split`."""
+    set_keys: Floats
+    """(n_threads, set_size)"""
+    bounds: Floats
+    """(n_leaves, 2): the lowest and the highest value of each leaf; for monotone features and sets of bins only."""
+    open_groups: Bytes
+    """(n_leaves, n_groups): 1 for the groups with all features on the way to the leaf."""
+    allowed: Ints
+    """(n_leaves, n_columns): `Columns.allowed` in each leaf, if there are groups."""
     left_counts: Ints
     """(n_threads * 8,): rows that go left, per thread, one cache line apart."""
     sums: Ints
     cuts: Ints
     gains: Floats
     """sums, cuts and gains (n_threads, CUTS_AT_ONCE): of the cuts whose gains are computed together."""
-    bounds: Floats
+    feature_gains: Floats
     """(2, columns): the largest gain of each feature in the two new leaves, however few documents are on a side."""
     ends: Ints
     """(columns,): the number of cuts up to each feature."""
@@ -75,11 +94,15 @@ class Workspace(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Properties of each feature."""
+    """Properties of each column of bins."""
 
     n_bins: Ints
+    n_columns: Ints
+    """Of columns that are split into sets of bins: how many belong together, from this one on."""
     allowed: Ints
-    """1 for the features that this tree may use."""
+    """How this tree may use it: NOT_ALLOWED, NUMBER or SET."""
+    constraints: Constraints
+    """By column."""
 
 
 class Limits(NamedTuple):
@@ -90,10 +113,15 @@ class Limits(NamedTuple):
     min_gain: float
     l2: float
     largest_hessian: int
+    smoothing: float
+    """See `best_set_split`."""
+    noise: float
 
 
-def make_workspace(n_rows: int, n_columns: int, n_leaves: int, n_threads: int) -> Workspace:
-    """Allocate the work arrays for trees of at most `n_leaves` leaves."""
+def make_workspace(
+    n_rows: int, n_columns: int, n_leaves: int, n_threads: int, set_size: int, n_groups: int
+) -> Workspace:
+    """Allocate the work arrays for trees of at most `n_leaves` leaves; set_size is 0 if there are no sets of bins."""
     return Workspace(
         rows=np.empty((2, n_rows), np.int32),
         goes_left=np.empty(n_rows, np.uint8),
@@ -102,11 +130,18 @@ def make_workspace(n_rows: int, n_columns: int, n_leaves: int, n_threads: int) -
         leaves=np.zeros((n_leaves, 5), np.int64),
         splits=np.zeros((n_leaves, SPLIT_COLUMNS)),
         candidates=np.zeros((n_threads, 2, SPLIT_COLUMNS)),
+        sets=np.zeros((n_leaves, set_size), np.uint8),
+        candidate_sets=np.zeros((n_threads, 2, set_size), np.uint8),
+        set_numbers=np.zeros((n_threads, 3, set_size), np.int64),
+        set_keys=np.zeros((n_threads, set_size)),
+        bounds=np.zeros((n_leaves, 2)),
+        open_groups=np.zeros((n_leaves, n_groups), np.uint8),
+        allowed=np.zeros((n_leaves, n_columns if n_groups else 0), np.int64),
         left_counts=np.zeros(n_threads * 8, np.int64),
         sums=np.empty((n_threads, CUTS_AT_ONCE), np.int64),
         cuts=np.empty((n_threads, CUTS_AT_ONCE), np.int64),
         gains=np.empty((n_threads, CUTS_AT_ONCE)),
-        bounds=np.zeros((2, n_columns)),
+        feature_gains=np.zeros((2, n_columns)),
         ends=np.empty(n_columns, np.int64),
         barrier_state=np.zeros(2, np.int64),
     )
@@ -134,6 +169,9 @@ def grow(
     if thread == 0:
         leaf = work.leaves[0]
         leaf[START], leaf[COUNT], leaf[LIST], leaf[DEPTH], leaf[SLOT] = 0, n_rows, 0, 0, 0
+        work.bounds[0, 0], work.bounds[0, 1] = -np.inf, np.inf
+        work.open_groups[0] = 1
+        allow_open_groups(columns, 0, work)
     # Numba gives the literals 0, -1 and 1 types of their own and would compile the functions called with them twice.
     root, none, n_leaves = int(np.int64(0)), int(np.int64(-1)), int(np.int64(1))
     histogram_by_rows(blocks, columns, packed, work.rows[root], root, n_rows, root, work, thread, n_threads)
@@ -145,13 +183,14 @@ def grow(
                 chosen = number
         if not work.splits[chosen, GAIN] > limits.min_gain:
             break
-        n_left = partition_rows(blocks, chosen, work, thread, n_threads)
+        n_left = partition_rows(blocks, columns, chosen, work, thread, n_threads)
         smaller = n_leaves if 2 * n_left >= work.leaves[chosen, COUNT] else chosen
         larger = chosen + n_leaves - smaller
         # All threads have read the leaf and its split, so that one thread may overwrite them now.
         barrier(work.barrier_state, n_threads)
         if thread == 0:
             record_split(chosen, n_leaves, n_left, smaller, larger, work, tree)
+            constrain_children(columns, chosen, n_leaves, work)
         barrier(work.barrier_state, n_threads)
         n_leaves += 1
         if n_leaves < len(work.leaves):  # The last two leaves are not split.
@@ -187,7 +226,7 @@ def histogram_by_rows(
 
 
 @kernel
-def mark_left(blocks: Bytes, number: int, work: Workspace, thread: int, n_threads: int) -> int:
+def mark_left(blocks: Bytes, columns: Columns, number: int, work: Workspace, thread: int, n_threads: int) -> int:
     """Mark the rows of a leaf that its split sends left and return their number; each thread marks its part."""
     leaf, split = work.leaves[number], work.splits[number]
     feature, cut, missing_left = int(split[FEATURE]), int(split[BIN]), split[MISSING_LEFT] == 1.0
@@ -198,12 +237,20 @@ def mark_left(blocks: Bytes, number: int, work: Workspace, thread: int, n_thread
     mine = work.rows[leaf[LIST], leaf[START] + first : leaf[START] + last]
     goes_left = work.goes_left[leaf[START] + first : leaf[START] + last]
     n_mine = np.int64(0)
-    for k in range(len(mine)):
-        prefetch(block, np.int64(mine[min(k + PREFETCH_DISTANCE, len(mine) - 1)]) * BLOCK)
-        bin_number = np.int64(block[np.uint64(mine[k]), column])
-        left = np.uint8((bin_number <= cut) & (bin_number >= lowest))
-        goes_left[k] = left
-        n_mine += left
+    if cut > 0:
+        for k in range(len(mine)):
+            prefetch(block, np.int64(mine[min(k + PREFETCH_DISTANCE, len(mine) - 1)]) * BLOCK)
+            bin_number = np.int64(block[np.uint64(mine[k]), column])
+            left = np.uint8((bin_number <= cut) & (bin_number >= lowest))
+            goes_left[k] = left
+            n_mine += left
+    else:
+        left_set = work.sets[number]
+        for k in range(len(mine)):
+            prefetch(block, np.int64(mine[min(k + PREFETCH_DISTANCE, len(mine) - 1)]) * BLOCK)
+            left = left_set[number_in_set(block[np.uint64(mine[k])], int(column), columns.n_columns[feature])]
+            goes_left[k] = left
+            n_mine += left
     work.left_counts[8 * thread] = n_mine
     barrier(work.barrier_state, n_threads)
     n_left = np.int64(0)
@@ -213,9 +260,9 @@ def mark_left(blocks: Bytes, number: int, work: Workspace, thread: int, n_thread
 
 
 @kernel
-def partition_rows(blocks: Bytes, chosen: int, work: Workspace, thread: int, n_threads: int) -> int:
+def partition_rows(blocks: Bytes, columns: Columns, chosen: int, work: Workspace, thread: int, n_threads: int) -> int:
     """Write the leaf's rows to the other list, those that go left first, and return their number; order is kept."""
-    n_left = mark_left(blocks, chosen, work, thread, n_threads)
+    n_left = mark_left(blocks, columns, chosen, work, thread, n_threads)
     leaf = work.leaves[chosen]
     first, last = thread_range(leaf[COUNT], thread, n_threads)
     begin = leaf[START]
@@ -248,6 +295,8 @@ def record_split(chosen: int, new: int, n_left: int, smaller: int, larger: int, 
     tree.missing_left[node] = split[MISSING_LEFT] == 1.0
     tree.left[node], tree.right[node] = ~chosen, ~new
     tree.gain[node] = split[GAIN]
+    for b in range(tree.sets.shape[1]):
+        tree.sets[node, b] = work.sets[chosen, b]
     right = work.leaves[new]
     right[START], right[COUNT] = parent[START] + n_left, parent[COUNT] - n_left
     parent[COUNT] = n_left
@@ -256,6 +305,34 @@ def record_split(chosen: int, new: int, n_left: int, smaller: int, larger: int, 
     # The larger child reuses its parent's histogram: the smaller child's histogram is subtracted from it.
     slot = parent[SLOT]
     work.leaves[larger, SLOT], work.leaves[smaller, SLOT] = slot, new
+
+
+@kernel
+def constrain_children(columns: Columns, left: int, right: int, work: Workspace) -> None:
+    """Pass the bounds and the groups of a leaf on to its children, the left of which has its number."""
+    split, groups, monotone = work.splits[left], columns.constraints.groups, columns.constraints.monotone
+    feature = int(split[FEATURE])
+    work.bounds[right, 0], work.bounds[right, 1] = work.bounds[left, 0], work.bounds[left, 1]
+    direction = monotone[feature] if len(monotone) > 0 else 0
+    if direction != 0:
+        below, above = (left, right) if direction > 0 else (right, left)
+        work.bounds[below, 1] = work.bounds[above, 0] = split[MIDDLE]
+    for g in range(len(groups)):
+        work.open_groups[left, g] &= groups[g, feature]
+        work.open_groups[right, g] = work.open_groups[left, g]
+    allow_open_groups(columns, left, work)
+    allow_open_groups(columns, right, work)
+
+
+@kernel
+def allow_open_groups(columns: Columns, number: int, work: Workspace) -> None:
+    """Allow a leaf the features of its open groups."""
+    groups, allowed = columns.constraints.groups, work.allowed[number]
+    for c in range(groups.shape[1]):
+        allowed[c] = 0
+        for g in range(len(groups)):
+            if work.open_groups[number, g] == 1 and groups[g, c] == 1:
+                allowed[c] = columns.allowed[c]
 
 
 @kernel
@@ -292,8 +369,8 @@ def find_splits(
     """
     search_splits(blocks, columns, limits, one, two, False, work, thread, n_threads)
     if limits.min_docs > 1:
-        again_one = has_small_side(blocks, limits, one, work, thread, n_threads)
-        again_two = two >= 0 and has_small_side(blocks, limits, two, work, thread, n_threads)
+        again_one = has_small_side(blocks, columns, limits, one, work, thread, n_threads)
+        again_two = two >= 0 and has_small_side(blocks, columns, limits, two, work, thread, n_threads)
         if again_one or again_two:
             none = int(np.int64(-1))
             one, two = one if again_one else none, two if again_two else none
@@ -301,11 +378,13 @@ def find_splits(
 
 
 @kernel
-def has_small_side(blocks: Bytes, limits: Limits, number: int, work: Workspace, thread: int, n_threads: int) -> bool:
+def has_small_side(
+    blocks: Bytes, columns: Columns, limits: Limits, number: int, work: Workspace, thread: int, n_threads: int
+) -> bool:
     """Whether a side of a leaf's best split has too few documents; all threads get the same answer."""
     if surely_enough_documents(work.splits[number], limits):
         return False
-    n_left = mark_left(blocks, number, work, thread, n_threads)
+    n_left = mark_left(blocks, columns, number, work, thread, n_threads)
     # All threads must read left_counts before any thread writes them again.
     barrier(work.barrier_state, n_threads)
     return bool(min(n_left, work.leaves[number, COUNT] - n_left) < limits.min_docs)
@@ -332,6 +411,8 @@ def search_splits(
 ) -> None:
     """Each thread searches its features; then the first thread keeps the best split of all."""
     first, last = thread_range(len(columns.n_bins), thread, n_threads)
+    if work.sets.shape[1] > 0:  # A feature with many categories may have columns whose sums another thread computes.
+        barrier(work.barrier_state, n_threads)
     for which in range(2):
         number = one if which == 0 else two
         mine = work.candidates[thread, which]
@@ -341,10 +422,52 @@ def search_splits(
         leaf = work.leaves[number]
         if leaf[COUNT] < 2 * limits.min_docs or leaf[DEPTH] >= limits.max_depth:
             continue
-        if check_counts:
-            best_counted_split(blocks, columns, limits, number, first, last, work.bounds[which], work, thread, mine)
+        sets, monotone = work.sets.shape[1] > 0, columns.constraints.monotone
+        if check_counts and (sets or len(monotone) > 0):
+            count_features(blocks, columns, number, first, last, work, thread)
+        if len(monotone) > 0:
+            best_bounded_split(
+                work.histograms[leaf[SLOT]],
+                work.thread_histograms[thread],
+                check_counts,
+                limits.min_docs,
+                columns.n_bins,
+                monotone,
+                allowed_columns(columns, number, work),
+                first,
+                last,
+                limits.l2,
+                work.bounds[number],
+                mine,
+            )
+        elif check_counts:
+            best_counted_split(
+                blocks, columns, limits, number, first, last, work.feature_gains[which], work, thread, mine
+            )
         else:
-            search_features(columns, limits, number, False, first, last, work.bounds[which], work, thread, mine)
+            search_features(columns, limits, number, False, first, last, work.feature_gains[which], work, thread, mine)
+        if sets:
+            best_set_split(
+                work.histograms[leaf[SLOT]],
+                work.thread_histograms[thread],
+                check_counts,
+                limits.min_docs,
+                columns.n_bins,
+                columns.n_columns,
+                allowed_columns(columns, number, work),
+                first,
+                last,
+                limits.l2,
+                limits.smoothing,
+                limits.noise,
+                work.bounds[number],
+                work.set_numbers[thread, 0],
+                work.set_keys[thread],
+                work.set_numbers[thread, 1],
+                work.set_numbers[thread, 2],
+                mine,
+                work.candidate_sets[thread, which],
+            )
     barrier(work.barrier_state, n_threads)
     if thread == 0:
         for which in range(2):
@@ -356,13 +479,35 @@ def search_splits(
                         best = other
                 for field in range(work.splits.shape[1]):  # a row assignment takes Numba a second to compile
                     work.splits[number, field] = work.candidates[best, which, field]
+                for b in range(work.sets.shape[1]):
+                    work.sets[number, b] = work.candidate_sets[best, which, b]
     barrier(work.barrier_state, n_threads)
 
 
 @kernel
+def allowed_columns(columns: Columns, number: int, work: Workspace) -> Ints:
+    """How a leaf may use each column."""
+    return work.allowed[number] if len(columns.constraints.groups) > 0 else columns.allowed
+
+
+@kernel
+def count_features(
+    blocks: Bytes, columns: Columns, number: int, first: int, last: int, work: Workspace, thread: int
+) -> None:
+    """Count a leaf's documents in every bin of the features from first to last: of all, or of those with sets only."""
+    leaf, counts, every = work.leaves[number], work.thread_histograms[thread], len(columns.constraints.monotone) > 0
+    rows, begin = work.rows[leaf[LIST]], leaf[START]
+    for f in range(first, last):
+        n_columns = columns.n_columns[f] if columns.allowed[f] == SET else int(every)
+        for c in range(f, f + n_columns):
+            part = counts[c * BINS : (c + 1) * BINS]
+            count_rows(blocks[c // BLOCK], c % BLOCK, rows, begin, begin + leaf[COUNT], part)
+
+
+@kernel
 def search_features(
-    columns: Columns, limits: Limits, number: int, check_counts: bool, first: int, last: int, bounds: Floats,
-    work: Workspace, thread: int, split: Floats,
+    columns: Columns, limits: Limits, number: int, check_counts: bool, first: int, last: int,
+    feature_gains: Floats, work: Workspace, thread: int, split: Floats,
 ) -> None:  # fmt: skip
     """Write a leaf's best split among the features from first to last."""
     best_split(
@@ -371,7 +516,7 @@ def search_features(
         check_counts,
         limits.min_docs,
         columns.n_bins,
-        columns.allowed,
+        allowed_columns(columns, number, work),
         first,
         last,
         limits.l2,
@@ -379,15 +524,15 @@ def search_features(
         work.cuts[thread],
         work.ends,
         work.gains[thread],
-        bounds,
+        feature_gains,
         split,
     )
 
 
 @kernel
 def best_counted_split(
-    blocks: Bytes, columns: Columns, limits: Limits, number: int, first: int, last: int, bounds: Floats,
-    work: Workspace, thread: int, split: Floats,
+    blocks: Bytes, columns: Columns, limits: Limits, number: int, first: int, last: int,
+    feature_gains: Floats, work: Workspace, thread: int, split: Floats,
 ) -> None:  # fmt: skip
     """Write a leaf's best split with enough documents on each side, among the features from first to last.
 
@@ -399,13 +544,13 @@ def best_counted_split(
     while True:
         f = first
         for other in range(first + 1, last):
-            if bounds[other] > bounds[f]:
+            if feature_gains[other] > feature_gains[f]:
                 f = other
-        if bounds[f] == 0.0 or bounds[f] < split[GAIN]:
+        if feature_gains[f] == 0.0 or feature_gains[f] < split[GAIN]:
             return
         count_rows(blocks[f // BLOCK], f % BLOCK, rows, begin, begin + leaf[COUNT], counts[f * BINS : (f + 1) * BINS])
-        search_features(columns, limits, number, True, f, f + 1, bounds, work, thread, found)
-        bounds[f] = 0.0
+        search_features(columns, limits, number, True, f, f + 1, feature_gains, work, thread, found)
+        feature_gains[f] = 0.0
         if found[GAIN] > split[GAIN] or (found[GAIN] == split[GAIN] and found[FEATURE] < split[FEATURE]):
             for field in range(SPLIT_COLUMNS):
                 split[field] = found[field]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Floats
+from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.data.scores import LARGEST_SCORE
 from swaprank.errors import DataError
@@ -15,6 +15,7 @@ from swaprank.models.forest import Forest
 from swaprank.models.tree_walk import find_leaves
 from swaprank.objectives.objective import BoundObjective
 from swaprank.threads import run_strided, thread_count
+from swaprank.trees.constraints import bounded_values
 from swaprank.trees.document_sampling import CHUNK, DIVERGED
 from swaprank.trees.routing import add_leaf_values, newton_steps
 
@@ -27,14 +28,16 @@ def refitted_values(
     objective: BoundObjective,
     l2: float,
     decay_rate: float,
+    monotone: Ints,
     n_threads: int | None,
     noise: Callable[[int, Floats], Floats],
 ) -> Floats:
     """The leaf values of all trees, one tree after the other: `decay_rate` x old + (1 - `decay_rate`) x new value.
 
     A leaf that no document reaches keeps its value. There is one learning rate per tree. `scores` are what the first
-    tree starts from, grouped by query, and in the end what the trees with the new values give. `noise` gives the scores
-    that a tree, counted from 0, takes its gradients from.
+    tree starts from, grouped by query, and in the end what the trees with the new values give. `monotone` has the
+    direction of each feature, or nothing. `noise` gives the scores that a tree, counted from 0, takes its gradients
+    from.
     """
     threads = thread_count(n_threads)
     grad, hess = np.zeros(len(data)), np.zeros(len(data))
@@ -50,8 +53,10 @@ def refitted_values(
             sum_leaves(leaf_of, grad, hess, starts[c], sums[c])
 
         run_strided(add_chunk, len(starts), threads)
-        steps, counts = newton_steps(sums, l2, learning_rate)
+        steps, hessians, counts = newton_steps(sums, l2, learning_rate)
         values = np.where(counts > 0, decay_rate * one.leaf_value + (1.0 - decay_rate) * steps, one.leaf_value)
+        if len(monotone):
+            values = bounded_values(one.left, one.right, monotone[one.feature], values, hessians)
         if not (np.abs(values) <= LARGEST_SCORE).all():
             raise DataError(DIVERGED)
         add_leaf_values(leaf_of, values, threads, scores)

@@ -11,13 +11,16 @@ from swaprank.kernels import kernel
 from swaprank.models.forest import Forest
 from swaprank.models.tree_walk import COMMON_DEPTH, TILE, append_leaves, find_leaves
 from swaprank.threads import run_strided
+from swaprank.trees.constraints import bounded_values
 from swaprank.trees.document_sampling import CHUNK
 from swaprank.trees.histogram import BLOCK
+from swaprank.trees.set_splitting import number_in_set
 from swaprank.trees.tree import Tree
 
 
 def fit_leaves(
     blocks: Bytes,
+    n_columns: Ints,
     tree: Tree,
     n_leaves: int,
     grad: Floats,
@@ -25,33 +28,47 @@ def fit_leaves(
     taken: AnyArray,
     l2: float,
     learning_rate: float,
+    monotone: Ints,
     n_threads: int,
     leaf_of: AnyArray,
     scores: Floats,
 ) -> tuple[Floats, Ints]:
     """Fit the leaf values and add them to the scores: Newton steps -G / (H + l2) [Burges2010, section 7].
 
-    G and H are sums of the exact gradients of the documents with `taken` > 0. Returns the values and the number of
+    G and H are sums of the exact gradients of the documents with `taken` > 0. `monotone` has the direction of each
+    column, or nothing. Returns the values and the number of
     documents per leaf.
     """
     starts = range(0, len(grad), CHUNK)
     sums = np.zeros((len(starts), n_leaves, 3))
     nodes, bins = make_binned_nodes(tree, n_leaves, len(grad)), blocks.reshape(-1)
-    run_strided(
-        lambda c: route_rows(bins, nodes, grad, hess, taken, starts[c], leaf_of, sums[c]), len(starts), n_threads
-    )
-    values, counts = newton_steps(sums, l2, learning_rate)
+    if (tree.bin[: n_leaves - 1] > 0).all():
+        run_strided(
+            lambda c: route_rows(bins, nodes, grad, hess, taken, starts[c], leaf_of, sums[c]), len(starts), n_threads
+        )
+    else:
+        sets, widths = left_sets(tree, n_leaves), n_columns[tree.feature[: n_leaves - 1]]
+        run_strided(
+            lambda c: route_rows_by_sets(bins, nodes, sets, widths, grad, hess, taken, starts[c], leaf_of, sums[c]),
+            len(starts),
+            n_threads,
+        )
+    values, hessians, counts = newton_steps(sums, l2, learning_rate)
+    if len(monotone):
+        nodes_of = slice(0, n_leaves - 1)
+        left, right, direction = tree.left[nodes_of], tree.right[nodes_of], monotone[tree.feature[nodes_of]]
+        values = bounded_values(left, right, direction, values, hessians)
     add_leaf_values(leaf_of, values, n_threads, scores)
     return values, counts
 
 
-def newton_steps(sums: Floats, l2: float, learning_rate: float) -> tuple[Floats, Ints]:
-    """Leaf values and the number of documents per leaf, from the sums of `route_rows` for each chunk."""
+def newton_steps(sums: Floats, l2: float, learning_rate: float) -> tuple[Floats, Floats, Ints]:
+    """Leaf values, hessians and the number of documents per leaf, from the sums of `route_rows` for each chunk."""
     # Chunks are summed in order: the same sums for any number of threads.
     gradient, hessian, count = sums.sum(axis=0).T
     curved = hessian + l2 > 0
     values = np.where(curved, -learning_rate * gradient / np.where(curved, hessian + l2, 1.0), 0.0)
-    return values, count.astype(np.int64)
+    return values, hessian, count.astype(np.int64)
 
 
 def add_tree_scores(tree: Forest, X: Features, n_threads: int, scores: Floats) -> None:
@@ -132,6 +149,44 @@ def route_rows(
             if taken[row]:
                 sums[leaf, 0] += grad[row]
                 sums[leaf, 1] += hess[row]
+
+
+def left_sets(tree: Tree, n_leaves: int) -> Bytes:
+    """(n_nodes, set_size): 1 for what goes left at each of the first nodes, also where this is a range of bins."""
+    nodes = slice(0, n_leaves - 1)
+    cut, missing_left = tree.bin[nodes, None], tree.missing_left[nodes, None]
+    numbers = np.arange(tree.sets.shape[1])
+    in_range = (numbers <= cut) & (missing_left | (numbers > 0))
+    return np.where(cut > 0, in_range, tree.sets[nodes] > 0).astype(np.uint8)
+
+
+@kernel
+def route_rows_by_sets(
+    bins: Bytes,
+    nodes: BinnedNodes,
+    sets: Bytes,
+    n_columns: Ints,
+    grad: Floats,
+    hess: Floats,
+    taken: AnyArray,
+    start: int,
+    leaf_of: AnyArray,
+    sums: Floats,
+) -> None:
+    """The same as `route_rows` for trees with sets of bins."""
+    offset, left, right = nodes.offset, nodes.left, nodes.right
+    stride, n_nodes = np.uint64(BLOCK), np.uint32(nodes.n_nodes)
+    for row in range(np.uint64(start), np.uint64(min(start + CHUNK, len(grad)))):
+        at = np.uint32(0)
+        while at < n_nodes:
+            number = number_in_set(bins, int(offset[at] + row * stride), n_columns[at])
+            at = left[at] if sets[at, number] else right[at]
+        leaf = np.uint64(at - n_nodes)
+        leaf_of[row] = leaf
+        sums[leaf, 2] += 1.0
+        if taken[row]:
+            sums[leaf, 0] += grad[row]
+            sums[leaf, 1] += hess[row]
 
 
 @kernel

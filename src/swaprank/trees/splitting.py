@@ -1,4 +1,4 @@
-"""The best split of one leaf: the feature, the bin and the side of missing values with the largest gain."""
+"""The best split of one leaf on a number: the feature, the bin and the side of missing values with the largest gain."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from swaprank.arrays import Floats, Ints
 from swaprank.kernels import kernel
 from swaprank.trees.histogram import BINS
 
-GAIN, FEATURE, BIN, MISSING_LEFT, LEFT_HESS, HESS = 0, 1, 2, 3, 4, 5
-"""Columns of a split."""
-SPLIT_COLUMNS = 6
+GAIN, FEATURE, BIN, MISSING_LEFT, LEFT_HESS, HESS, MIDDLE = 0, 1, 2, 3, 4, 5, 6
+"""Columns of a split. A split into sets of bins has the bin 0. The middle is for monotone features only."""
+SPLIT_COLUMNS = 7
+NOT_ALLOWED, NUMBER, SET = 0, 1, 2
+"""How a tree may use a column of bins: not at all, split between neighbouring bins, or split into sets of bins."""
 
 CUTS_AT_ONCE = 2048
 """Gains are computed for this many cuts at once, which fit into the L1 cache; a feature has at most 2 x 256."""
@@ -31,16 +33,16 @@ def best_split(
     cuts: Ints,
     ends: Ints,
     gains: Floats,
-    bounds: Floats,
+    feature_gains: Floats,
     split: Floats,
 ) -> None:
     """Write the split with the largest gain among the features from first to last.
 
     gain = G_L²/(H_L + l2) + G_R²/(H_R + l2) - G²/(H + l2): twice the cost that one Newton step per side saves over one
     Newton step for the whole leaf. If `check_counts`, `counts` has the number of documents in each bin, and each side
-    needs at least `min_docs` of them. `bounds` gets each feature's largest gain, however few documents are on a side. A
-    gain of 0 means that there is no split. Of equal gains the first feature wins, then missing values to the right,
-    then the lowest bin.
+    needs at least `min_docs` of them. `feature_gains` gets each feature's largest gain, however few documents are on a
+    side. A gain of 0 means that there is no split. Of equal gains the first feature wins, then missing values to the
+    right, then the lowest bin.
     """
     split[GAIN] = 0.0
     gradient, hessian = leaf_sums(histogram, n_bins, first)
@@ -52,7 +54,7 @@ def best_split(
         feature = list_cuts(histogram, n_bins, allowed, check_counts, begin, last, sums, cuts, ends)
         n_cuts = ends[feature - 1]
         newton_gains(sums, n_cuts, gradient, hessian, unsplit, l2, gains)
-        if largest_gains(gains, ends, begin, feature, bounds) <= split[GAIN]:
+        if largest_gains(gains, ends, begin, feature, feature_gains) <= split[GAIN]:
             continue
         if check_counts:
             clear_small_sides(counts, min_docs, cuts, n_cuts, gains)
@@ -88,7 +90,7 @@ def list_cuts(
     """
     n, kept = np.uint64(0), np.int64(every_bin)
     while feature < last and n <= np.uint64(CUTS_AT_ONCE - 2 * BINS):
-        if allowed[feature] == 0:
+        if allowed[feature] != NUMBER:
             ends[feature] = n
             feature += 1
             continue
@@ -125,17 +127,17 @@ def newton_gains(
 
 
 @kernel
-def largest_gains(gains: Floats, ends: Ints, first: int, last: int, bounds: Floats) -> float:
+def largest_gains(gains: Floats, ends: Ints, first: int, last: int, feature_gains: Floats) -> float:
     """Write the largest gain of each feature from first to last, and return the largest of all."""
     # Positive floats have the same order as their bits, and the maximum of integers needs no branch.
-    bits, bound_bits, k, best = gains.view(np.int64), bounds.view(np.int64), np.uint64(0), 0.0
+    bits, found, k, best = gains.view(np.int64), feature_gains.view(np.int64), np.uint64(0), 0.0
     for f in range(first, last):
         largest, end = np.int64(0), np.uint64(ends[f])
         for cut in range(k, end):
             largest = max(largest, bits[cut])
         k = end
-        bound_bits[f] = largest
-        best = max(best, bounds[f])
+        found[f] = largest
+        best = max(best, feature_gains[f])
     return best
 
 
