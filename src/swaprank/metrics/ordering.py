@@ -7,7 +7,7 @@ import numpy as np
 from swaprank.arrays import AnyArray, Floats, Ints, contiguous_ints
 from swaprank.kernels import kernel
 
-_COUNTING_LIMIT = 400
+_COUNTING_LIMIT = 800
 """Lists up to this length are ranked by comparing all pairs, which is vectorized and faster than sorting."""
 _RUN_LENGTH = 12
 """Merge sort starts from runs of this length, sorted by insertion."""
@@ -24,7 +24,7 @@ def rank_documents(scores: Floats, order: Ints, scratch: Ints, gathered: Floats)
     """Sort `order`, positions in `scores`, by descending score; tied documents keep their order.
 
     The sort is stable, so the caller decides ties by the order it fills in: row order, document ids, a seeded shuffle.
-    `scratch` and `gathered` must be at least as long as `order`.
+    `scratch` and `gathered` must be at least as long as `order`, and are overwritten.
     """
     if len(order) <= _COUNTING_LIMIT:
         _rank_by_counting(scores, order, scratch, gathered)
@@ -34,19 +34,22 @@ def rank_documents(scores: Floats, order: Ints, scratch: Ints, gathered: Floats)
 
 @kernel
 def _rank_by_counting(scores: Floats, order: Ints, scratch: Ints, gathered: Floats) -> None:
-    """A document's rank is the number of documents with a larger score, plus that of tied ones before it."""
+    """Take in the documents one after the other: each passes those with a smaller score and moves them down a rank.
+
+    One comparison decides a pair, in a loop that is vectorized; scratch[j] is the rank so far of document order[j].
+    """
     n = len(order)
     for i in range(n):
-        scratch[i] = order[i]
-        gathered[i] = scores[order[i]]
-    for i in range(n):
-        score = gathered[i]
-        rank = np.int64(0)
-        for j in range(n):
-            rank += np.int64(gathered[j] > score)
+        score, behind = scores[order[i]], np.int64(0)
         for j in range(i):
-            rank += np.int64(gathered[j] == score)
-        order[rank] = scratch[i]
+            passed = np.int64(gathered[j] < score)
+            behind += passed
+            scratch[j] += passed
+        gathered[i], scratch[i] = score, i - behind
+    for i in range(n):  # the scores are not needed any more: the old order takes their place
+        gathered[i] = order[i]
+    for i in range(n):
+        order[scratch[i]] = np.int64(gathered[i])
 
 
 @kernel
