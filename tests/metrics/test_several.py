@@ -74,12 +74,16 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
             np.testing.assert_array_equal(measure_each(bound, scores, n_threads), expected)
 
 
-def test_a_tie_that_only_the_deeper_metric_sees_is_its_error() -> None:
-    labels, scores = [1, 0, 0, 0, 1, 0], [6.0, 5.0, 4.0, 3.0, 2.0, 2.0]
+@pytest.mark.parametrize("n_between", [0, 1, 4, 100])
+def test_a_tie_that_only_the_deeper_metric_sees_is_its_error(n_between: int) -> None:
+    scores = np.concatenate(([0.0], -1.0 - np.arange(n_between + 1), [-1.0 - n_between]))
+    labels, indptr = np.arange(len(scores)) == 0, [0, len(scores)]
     shallow, deep = sr.metric("p@1(ties=docid)"), sr.metric("map(ties=docid)")
-    assert shallow.mean(labels, scores, [0, 6]) == 1
-    with pytest.raises(sr.DataError, match=r"map\(ties=docid\) breaks ties .* in query 0 document 5"):
-        measure_each([metric.bind(labels, [0, 6]) for metric in (shallow, deep)], scores)
+    assert shallow.mean(labels, scores, indptr) == 1
+    with pytest.raises(sr.DataError, match=rf"map\(ties=docid\) breaks ties .* in query 0 document {n_between + 2}"):
+        measure_each([metric.bind(labels, indptr) for metric in (shallow, deep)], scores)
+    with pytest.raises(sr.DataError, match=r"p@1\(ties=docid\) breaks ties .* document 1"):
+        shallow.mean(labels, np.concatenate(([0.0, 0.0], scores[2:])), indptr)
 
 
 @pytest.mark.parametrize(("letter", "rank"), [("z", 1), ("a", 3)])

@@ -56,7 +56,7 @@ def rank_queries(
 ) -> int:
     """Rank a block, the queries from first to last, by its scores.
 
-    Returns a document, as its position in the block, whose score is tied with another one's, or -1.
+    Returns a document, as its position in the block, that is tied with one within the depth, or -1.
     """
     scratch, gathered, top = np.empty(longest, np.int64), np.empty(longest), np.empty(longest + 1)
     tied = -1
@@ -65,7 +65,7 @@ def rank_queries(
         order = ranking.order[start:stop]
         n = keep_top(scores, order, depth, gathered, top)
         rank_documents(scores, order[:n], scratch, gathered)
-        tied = max(tied, tie_groups(scores, order[:n], break_ties, ranking.ends[start:stop]))
+        tied = max(tied, tie_groups(scores, order[:n], depth, break_ties, ranking.ends[start:stop]))
         ranking.n_ranked[query - first] = n
     return tied
 
@@ -101,7 +101,7 @@ def swap_gain_matrix(terms: MetricTerms, gains: Floats) -> None:
 def measure(
     each: Sequence[MetricTerms], indptr: Ints, tie_order: Ints | None, scores: Floats, ties: str, n_threads: int | None
 ) -> tuple[list[Floats], int]:
-    """The values of several metrics of one ranking, and a document that is tied with another one (-1 if there is none).
+    """The values of several metrics of one ranking, and a document that is tied with one within their depth, or -1.
 
     The documents are ranked once, as deep as the deepest metric looks. Without a tie order, ties keep the row order.
     """
