@@ -4,7 +4,7 @@ import pytest
 from swaprank.arrays import Floats, Ints
 from swaprank.metrics.ordering import keep_top, rank_documents, rank_leading, seeded_tie_order
 
-SIZES = (0, 1, 2, 11, 12, 13, 25, 399, 400, 401, 402, 1000, 10_000)
+SIZES = (0, 1, 2, 11, 12, 13, 25, 399, 400, 799, 800, 801, 802, 1000, 10_000)
 TIED = pytest.mark.parametrize("levels", [None, 1, 7, 300], ids=["no ties", "all tied", "many ties", "some ties"])
 
 

@@ -28,8 +28,8 @@ def sweep_queries(
     Writes the metric at alpha = -infinity to starts[query].
     """
     order, blocks = np.empty(longest, np.int64), np.empty(longest + 1, np.int64)
-    scratch, gathered = np.empty(longest, np.int64), np.empty(longest)
     n_pairs = longest * (longest - 1) // 2
+    scratch, gathered = np.empty(longest, np.int64), np.empty(max(longest, n_pairs))
     crossings, sequence, merged = np.empty(n_pairs), np.empty(n_pairs, np.int64), np.empty(n_pairs, np.int64)
     upper, lower = np.empty(n_pairs, np.int64), np.empty(n_pairs, np.int64)
     alphas, changes, count = np.empty(1024), np.empty(1024), 0
@@ -46,8 +46,7 @@ def sweep_queries(
             n_crossings = _find_crossings(b, c, order, blocks, n_blocks, crossings, upper, lower)
         for e in range(n_crossings):
             sequence[e] = e
-        # The sequence is 0, 1, 2, …: gathering the crossings in it leaves them unchanged and needs no second array.
-        rank_documents(crossings, sequence[:n_crossings], merged, crossings)
+        rank_documents(crossings, sequence[:n_crossings], merged, gathered)
         if count + n_crossings > len(alphas):
             alphas, changes = _grown(alphas, count, n_crossings), _grown(changes, count, n_crossings)
         starts[query], n_changes = _sweep_query(

@@ -13,8 +13,8 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.judgements import Qrels
 from swaprank.errors import MetricError, did_you_mean
 from swaprank.evaluation.means import mean, mean_interval
-from swaprank.evaluation.ranked_lists import RankedLists, ranked_lists
-from swaprank.metrics.metric import Metric
+from swaprank.evaluation.ranked_lists import ranked_lists
+from swaprank.metrics.metric import Metric, measure_each
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rendering.json_values import json_text, plain
@@ -237,11 +237,12 @@ def evaluate(
     map: average precision; ...
     """
     lists = ranked_lists(data, scores)
-    results = tuple(_evaluate_metric(metric, lists, n_threads) for metric in parse_metrics(metrics, convention))
+    bound = [
+        metric.bind(lists.labels, lists.indptr, docid=lists.docid, pool=lists.pool)
+        for metric in parse_metrics(metrics, convention)
+    ]
+    results = tuple(
+        MetricResult(each.metric, values, n_without_relevant=int(each.terms.is_empty.sum()))
+        for each, values in zip(bound, measure_each(bound, lists.scores, n_threads), strict=True)
+    )
     return Evaluation(results, lists.qids, convention)
-
-
-def _evaluate_metric(metric: Metric, lists: RankedLists, n_threads: int | None) -> MetricResult:
-    bound = metric.bind(lists.labels, lists.indptr, docid=lists.docid, pool=lists.pool)
-    values = bound.per_query(lists.scores, n_threads=n_threads)
-    return MetricResult(metric, values, n_without_relevant=int(bound.terms.is_empty.sum()))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Floats, Ints
+from swaprank.arrays import AnyArray, Floats, Ints, contiguous_floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.judgements import Qrels, Run
 from swaprank.data.scores import check_scores
@@ -37,7 +37,7 @@ def ranked_lists(judged: Dataset | Qrels, scores: Any) -> RankedLists:
     given = scores.scores_for(judged) if isinstance(scores, Run) else check_scores(scores, len(judged))
     return RankedLists(
         qids=judged.qids,
-        labels=np.ascontiguousarray(judged.by_query(judged.labels)),
+        labels=contiguous_floats(judged.by_query(judged.labels)),
         scores=judged.by_query(given),
         indptr=judged.indptr,
         docid=None if judged.docid is None else judged.by_query(judged.docid),

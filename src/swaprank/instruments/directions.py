@@ -7,10 +7,10 @@ from typing import final
 
 import numpy as np
 
-from swaprank.arrays import Floats, Ints
+from swaprank.arrays import Floats, Ints, contiguous_floats
 from swaprank.data.grouping import longest_list, query_of_row
 from swaprank.errors import MetricError
-from swaprank.metrics.measuring import measure_queries
+from swaprank.metrics.measuring import measure_queries, rank_queries, scores_to_rank, start_ranking
 from swaprank.metrics.metric import BoundMetric
 from swaprank.models.perturbation import Perturbation
 from swaprank.threads import run_in_threads
@@ -52,9 +52,9 @@ class MetricAlongDirections:
         numbers, done = iter(range(len(self._blocks))), iter(range(1, len(self._blocks) + 1))
 
         def work() -> None:
-            scores, values = np.zeros(len(self.parameters.start)), np.empty(len(self.counted))
+            values = np.empty(len(self.counted))
             for number in numbers:
-                self._measure(self._blocks[number], self._chunks(n_directions, draw), scores, values, totals[number])
+                self._measure(self._blocks[number], self._chunks(n_directions, draw), values, totals[number])
                 if self.progress is not None:
                     self.progress(next(done), len(self._blocks))
 
@@ -68,18 +68,17 @@ class MetricAlongDirections:
         return curves
 
     def _measure(
-        self, block: tuple[int, int], chunks: Iterator[tuple[int, Floats]], scores: Floats, values: Floats, out: Floats
+        self, block: tuple[int, int], chunks: Iterator[tuple[int, Floats]], values: Floats, out: Floats
     ) -> None:
         bound, (first, last) = self.bound, block
         start, stop = int(bound.indptr[first]), int(bound.indptr[last])
         longest = longest_list(bound.indptr[first : last + 1])
         kept = np.flatnonzero(self.counted[first:last]) + first
         for direction, step, moved in self.parameters.scores_along(start, stop, chunks, self.steps.tolist()):
-            # trec_eval stores scores in single precision: scores that are equal there are tied.
-            scores[start:stop] = moved.astype(np.float32) if bound.metric.ties == "docid" else moved
-            measure_queries(
-                bound.terms, bound.indptr, self._tie_order, scores, self._break_ties, longest, first, last, values
-            )
+            scores = contiguous_floats(scores_to_rank(moved, bound.metric.ties))
+            ranking = start_ranking(self._tie_order[start:stop] - start, last - first)
+            rank_queries(ranking, scores, bound.terms.depth, self._break_ties, bound.indptr, longest, first, last)
+            measure_queries(bound.terms, ranking, bound.indptr, longest, first, last, values)
             out[direction, step] = values[kept].sum()
 
     def _chunks(self, n_directions: int, draw: Callable[[int], Floats]) -> Iterator[tuple[int, Floats]]:

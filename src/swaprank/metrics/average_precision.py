@@ -7,6 +7,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
+from swaprank.arrays import contiguous_floats
 from swaprank.data.grouping import longest_list, sum_by_query
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.terms import AVERAGE_PRECISION, Lists, MetricTerms, make_terms
@@ -33,11 +34,12 @@ class AveragePrecision(Metric):
         """See `Metric.terms`."""
         longest = max(longest_list(lists.indptr), 1)
         depth = min(longest, self.k or longest)
-        relevant = sum_by_query(pool.labels >= self.rel, pool.indptr)
+        gains = contiguous_floats(lists.labels >= self.rel)
+        relevant = sum_by_query(gains if pool is lists else pool.labels >= self.rel, pool.indptr)
         reachable = relevant if self.over == "relevant" or self.k is None else np.minimum(relevant, self.k)
         return make_terms(
             AVERAGE_PRECISION,
-            lists.labels >= self.rel,
+            gains,
             lists,
             discounts=1.0 / np.arange(1, depth + 1),
             divisors=reachable,

@@ -22,11 +22,16 @@ def average_precision_value(ranked: Floats, ends: Ints, discounts: Floats) -> fl
     while start < n:
         end = ends[start]
         size = end - start
+        if size == 1:
+            value += ranked[start] * discounts[start] * (above + 1.0)
+            above += ranked[start]
+            start = end
+            continue
         relevant = 0.0
         for r in range(start, end):
             relevant += ranked[r]
         share = relevant / size
-        step = (relevant - 1.0) / (size - 1.0) if size > 1 else 0.0
+        step = (relevant - 1.0) / (size - 1.0)
         for r in range(start, min(end, n)):
             value += share * discounts[r] * (above + 1.0 + step * (r - start))
         above += relevant

@@ -46,13 +46,14 @@ class Cumulative(Metric):
             pool_gains = self.gains(pool.labels)
             check_overflow(self, pool.labels, pool_gains, discounts, longest)
         divisors = self.divisors(pool_gains, pool.indptr, discounts)
+        sizes = pool_gains if pool_gains.min(initial=0.0) == 0.0 else np.abs(pool_gains)
         return make_terms(
             CUMULATIVE,
             gains,
             lists,
             discounts=discounts,
             divisors=divisors,
-            is_empty=(sum_by_query(pool_gains != 0, pool.indptr) == 0) | (np.asarray(divisors) <= 0),
+            is_empty=(sum_by_query(sizes, pool.indptr) == 0) | (np.asarray(divisors) <= 0),
             empty=self.empty,
             depth=len(discounts),
         )

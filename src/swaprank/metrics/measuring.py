@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -18,44 +21,68 @@ from swaprank.metrics.families import (
 )
 from swaprank.metrics.ordering import keep_top, rank_documents, tie_groups
 from swaprank.metrics.terms import Lists, MetricTerms
-from swaprank.threads import query_chunks, run_in_threads, thread_count
+from swaprank.threads import query_chunks, run_strided, thread_count
+
+_BLOCK_DOCUMENTS = 32_768
+"""Documents that are ranked together, and then measured by each metric while they are in the CPU's cache."""
+
+
+class Ranking(NamedTuple):
+    """The documents of a block of queries in the order of their scores, as deep as a metric looks."""
+
+    order: Ints
+    """Positions in the block, grouped by query."""
+    ends: Ints
+    """At the first rank of each group of tied documents: the rank where the group ends."""
+    n_ranked: Ints
+    """How many documents of each query are ranked; its others are lost."""
+
+
+def start_ranking(order: Ints, n_queries: int) -> Ranking:
+    """Documents to be ranked; among tied scores, the one that comes first in `order` ranks first."""
+    return Ranking(order, np.empty_like(order), np.empty(n_queries, np.int64))
+
+
+@kernel
+def rank_queries(
+    ranking: Ranking,
+    scores: Floats,
+    depth: int,
+    break_ties: bool,
+    indptr: Ints,
+    longest: int,
+    first: int,
+    last: int,
+) -> int:
+    """Rank a block, the queries from first to last, by its scores.
+
+    Returns a document, as its position in the block, that is tied with one within the depth, or -1.
+    """
+    scratch, gathered, top = np.empty(longest, np.int64), np.empty(longest), np.empty(longest + 1)
+    tied = -1
+    for query in range(first, last):
+        start, stop = indptr[query] - indptr[first], indptr[query + 1] - indptr[first]
+        order = ranking.order[start:stop]
+        n = keep_top(scores, order, depth, gathered, top)
+        rank_documents(scores, order[:n], scratch, gathered)
+        tied = max(tied, tie_groups(scores, order[:n], depth, break_ties, ranking.ends[start:stop]))
+        ranking.n_ranked[query - first] = n
+    return tied
 
 
 @kernel
 def measure_queries(
-    terms: MetricTerms,
-    indptr: Ints,
-    tie_order: Ints,
-    scores: Floats,
-    break_ties: bool,
-    longest: int,
-    first: int,
-    last: int,
-    values: Floats,
-) -> int:
-    """Fill values[q] for the queries from first to last: rank the documents by score, then evaluate the list.
-
-    Returns a document whose score is tied with another one's, or -1.
-    """
-    order, scratch, ends = (
-        np.empty(longest, np.int64),
-        np.empty(longest, np.int64),
-        np.empty(longest, np.int64),
-    )
+    terms: MetricTerms, ranking: Ranking, indptr: Ints, longest: int, first: int, last: int, values: Floats
+) -> None:
+    """Fill values[q] for the queries of a ranked block, from first to last."""
     ranked, work = np.empty(longest), np.empty((WORK_ROWS, longest + 1))
-    tied = -1
+    places, scratch = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    block = indptr[first]
     for query in range(first, last):
-        start = indptr[query]
-        n = indptr[query + 1] - start
+        start, n = indptr[query] - block, ranking.n_ranked[query - first]
         for r in range(n):
-            order[r] = tie_order[start + r]
-        n = keep_top(scores, order[:n], terms.depth, ranked, work[0])
-        rank_documents(scores, order[:n], scratch, ranked)
-        for r in range(n):
-            ranked[r] = terms.gains[order[r]]
-        tied = max(tied, tie_groups(scores, order[:n], break_ties, ends))
-        values[query] = list_value(terms, query, ranked[:n], ends, work, order, scratch)
-    return tied
+            ranked[r] = terms.gains[block + ranking.order[start + r]]
+        values[query] = list_value(terms, query, ranked[:n], ranking.ends[start : start + n], work, places, scratch)
 
 
 @kernel
@@ -72,15 +99,35 @@ def swap_gain_matrix(terms: MetricTerms, gains: Floats) -> None:
 
 
 def measure(
-    terms: MetricTerms, indptr: Ints, tie_order: Ints, scores: Floats, break_ties: bool, n_threads: int | None
-) -> tuple[Floats, int]:
-    """The metric of every query, and a document whose score is tied with another one's (-1 if there is none)."""
-    values, longest = np.empty(len(indptr) - 1), longest_list(indptr)
+    each: Sequence[MetricTerms], indptr: Ints, tie_order: Ints | None, scores: Floats, ties: str, n_threads: int | None
+) -> tuple[list[Floats], int]:
+    """The values of several metrics of one ranking, and a document that is tied with one within their depth, or -1.
 
-    def work(first: int, last: int) -> int:
-        return measure_queries(terms, indptr, tie_order, scores, break_ties, longest, first, last, values)
+    The documents are ranked once, as deep as the deepest metric looks. Without a tie order, ties keep the row order.
+    """
+    values, longest = [np.empty(len(indptr) - 1) for _ in each], longest_list(indptr)
+    depth, threads = max(terms.depth for terms in each), thread_count(n_threads)
+    blocks = query_chunks(indptr, max(threads, int(indptr[-1]) // _BLOCK_DOCUMENTS))
+    tied = [-1]
 
-    return values, max(run_in_threads(work, query_chunks(indptr, thread_count(n_threads))))
+    def work(number: int) -> None:
+        first, last = blocks[number]
+        start, stop = int(indptr[first]), int(indptr[last])
+        order = np.arange(stop - start) if tie_order is None else tie_order[start:stop] - start
+        ranking, own = start_ranking(order, last - first), scores_to_rank(scores[start:stop], ties)
+        found = rank_queries(ranking, own, depth, ties != "expected", indptr, longest, first, last)
+        if found >= 0:
+            tied.append(start + found)
+        for terms, of_metric in zip(each, values, strict=True):
+            measure_queries(terms, ranking, indptr, longest, first, last, of_metric)
+
+    run_strided(work, len(blocks), threads)
+    return values, max(tied)
+
+
+def scores_to_rank(scores: Floats, ties: str) -> Floats:
+    """The scores by which documents are ranked: trec_eval stores them in single precision, and equal ones are tied."""
+    return scores.astype(np.float32).astype(np.float64) if ties == "docid" else scores
 
 
 def check_lists(labels: ArrayLike, indptr: ArrayLike) -> Lists:
@@ -100,8 +147,6 @@ def check_lists(labels: ArrayLike, indptr: ArrayLike) -> Lists:
 
 def by_descending_id(docid: AnyArray, indptr: Ints) -> Ints:
     """Each query's documents by descending id, as trec_eval orders ties (code points sort as UTF-8 bytes do)."""
-    if docid.shape != (int(indptr[-1]),):
-        raise DataError(f"docid must be one id per document, {indptr[-1]:,} in all; found shape {docid.shape}.")
     ids = docid.astype(str)
     rank = np.empty(len(ids), np.int64)
     rank[np.argsort(ids, kind="stable")[::-1]] = np.arange(len(ids))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -139,18 +141,12 @@ a query without a relevant document counts 0; tied scores: expected value over t
         if len(judged.indptr) != len(lists.indptr):
             raise DataError(f"the pool has {len(judged.indptr) - 1} queries, but {len(lists.indptr) - 1} were ranked.")
         ids = None if docid is None else np.asarray(docid)
-        tie_order = np.arange(len(lists.labels))
-        if self.ties == "docid" and ids is not None:
-            tie_order = by_descending_id(ids, lists.indptr)
-        return BoundMetric(
-            self,
-            self.terms(lists, judged),
-            lists.labels,
-            lists.indptr,
-            tie_order,
-            docid=ids,
-            pool=None if pool is None else judged,
-        )
+        if ids is not None and ids.shape != lists.labels.shape:
+            raise DataError(
+                f"docid must be one id per document, {len(lists.labels):,} in all; found shape {ids.shape}."
+            )
+        terms = self.terms(lists, judged)
+        return BoundMetric(self, terms, *lists, docid=ids, pool=None if pool is None else judged)
 
     def per_query(
         self,
@@ -223,42 +219,75 @@ class BoundMetric:
     terms: MetricTerms
     labels: Floats
     indptr: Ints
-    tie_order: Ints
-    """Positions grouped by query; among tied scores, the document that comes first here ranks first."""
     docid: AnyArray | None
     pool: Lists | None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _bind, (self.metric, self.labels, self.indptr, self.docid, self.pool)
 
+    @cached_property
+    def tie_order(self) -> Ints:
+        """Positions grouped by query; among tied scores, the document that comes first here ranks first."""
+        if self.metric.ties == "docid" and self.docid is not None:
+            return by_descending_id(self.docid, self.indptr)
+        return np.arange(len(self.labels))
+
     def per_query(self, scores: ArrayLike, *, n_threads: int | None = None) -> Floats:
         """The metric of every query; NaN for a query that is left out (empty="skip")."""
-        checked = check_scores(scores, len(self.tie_order))
-        if self.metric.ties == "docid":
-            # trec_eval stores scores in single precision: scores that are equal there are tied.
-            checked = checked.astype(np.float32).astype(np.float64)
-        break_ties = self.metric.ties != "expected"
-        values, tied = measure(self.terms, self.indptr, self.tie_order, checked, break_ties, n_threads)
-        if self.metric.ties == "docid" and self.docid is None and tied >= 0:
-            query = int(np.searchsorted(self.indptr, tied, side="right")) - 1
-            raise DataError(
-                f"{self.metric} breaks ties by document id, but no document ids are given, and in query {query} "
-                f"document {tied - self.indptr[query]} (both counted from 0) has the same score as another one, "
-                f"{checked[tied]:g}. Give document ids, or choose ties=input or ties=expected."
-            )
-        failed = np.flatnonzero(~np.isfinite(values) & ~self.terms.is_empty)
-        if len(failed):
-            raise MetricError(
-                f"{self.metric}: evaluate failed or did not return a finite number for query {failed[0]} "
-                f"({self.indptr[failed[0] + 1] - self.indptr[failed[0]]} documents)."
-            )
+        (values,) = measure_each([self], scores, n_threads)
         return values
 
     def mean(self, scores: ArrayLike, *, n_threads: int | None = None) -> float:
         """The mean over all queries that are not left out; NaN if there is none."""
-        values = self.per_query(scores, n_threads=n_threads)
-        kept = values[~np.isnan(values)]
-        return float(kept.mean()) if len(kept) else float("nan")
+        (mean,) = mean_of_each([self], scores, n_threads)
+        return mean
+
+
+def measure_each(bound: Sequence[BoundMetric], scores: ArrayLike, n_threads: int | None = None) -> list[Floats]:
+    """Measure several metrics, bound to the same documents: they share one ranking for each treatment of ties.
+
+    >>> import swaprank as sr
+    >>> from swaprank.metrics.metric import measure_each
+    >>> measure_each([sr.metric(name).bind([0, 1], [0, 2]) for name in ("mrr", "p@1")], [0.7, 0.5])
+    [array([0.5]), array([0.])]
+    """
+    checked = check_scores(scores, len(bound[0].labels))
+    values: dict[int, Floats] = {}
+    for ties in dict.fromkeys(each.metric.ties for each in bound):
+        alike = [at for at, each in enumerate(bound) if each.metric.ties == ties]
+        values |= zip(alike, _measure_ranking([bound[at] for at in alike], checked, n_threads), strict=True)
+    for at, each in enumerate(bound):
+        failed = np.flatnonzero(~np.isfinite(values[at]) & ~each.terms.is_empty)
+        if len(failed):
+            raise MetricError(
+                f"{each.metric}: evaluate failed or did not return a finite number for query {failed[0]} "
+                f"({each.indptr[failed[0] + 1] - each.indptr[failed[0]]} documents)."
+            )
+    return [values[at] for at in range(len(bound))]
+
+
+def mean_of_each(bound: Sequence[BoundMetric], scores: ArrayLike, n_threads: int | None = None) -> list[float]:
+    """The means of several metrics, bound to the same documents, over all queries that are not left out."""
+    kept = [values[~np.isnan(values)] for values in measure_each(bound, scores, n_threads)]
+    return [float(values.mean()) if len(values) else float("nan") for values in kept]
+
+
+def _measure_ranking(bound: Sequence[BoundMetric], scores: Floats, n_threads: int | None) -> list[Floats]:
+    """Measure metrics that treat ties in the same way."""
+    deepest = max(bound, key=lambda each: each.terms.depth)
+    ties, indptr, terms = deepest.metric.ties, deepest.indptr, [each.terms for each in bound]
+    values, tied = measure(terms, indptr, None, scores, ties, n_threads)
+    if ties != "docid" or tied < 0:
+        return values
+    if deepest.docid is None:
+        query = int(np.searchsorted(indptr, tied, side="right")) - 1
+        raise DataError(
+            f"{deepest.metric} breaks ties by document id, but no document ids are given, and in query {query} "
+            f"document {tied - indptr[query]} (both counted from 0) has the same score as another one, "
+            f"{scores[tied]:g}. Give document ids, or choose ties=input or ties=expected."
+        )
+    # Sorting ids takes many times longer than ranking, so it is done only if there are ties.
+    return measure(terms, indptr, deepest.tie_order, scores, ties, n_threads)[0]
 
 
 def _bind(metric: Metric, labels: Floats, indptr: Ints, docid: AnyArray | None, pool: Lists | None) -> BoundMetric:

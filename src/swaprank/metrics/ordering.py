@@ -7,12 +7,14 @@ import numpy as np
 from swaprank.arrays import AnyArray, Floats, Ints, contiguous_ints
 from swaprank.kernels import kernel
 
-_COUNTING_LIMIT = 400
+_COUNTING_LIMIT = 800
 """Lists up to this length are ranked by comparing all pairs, which is vectorized and faster than sorting."""
 _RUN_LENGTH = 12
 """Merge sort starts from runs of this length, sorted by insertion."""
 SELECTION_LIMIT = 32
 """Up to this many largest values are found by insertion into a list of the best so far."""
+_SELECTION_LENGTH = 8
+"""Selecting before sorting is faster for lists that are so many times longer than what is selected."""
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 """The increment of splitmix64."""
 MIXER = np.uint64(0xD1342543DE82EF95)
@@ -24,7 +26,7 @@ def rank_documents(scores: Floats, order: Ints, scratch: Ints, gathered: Floats)
     """Sort `order`, positions in `scores`, by descending score; tied documents keep their order.
 
     The sort is stable, so the caller decides ties by the order it fills in: row order, document ids, a seeded shuffle.
-    `scratch` and `gathered` must be at least as long as `order`.
+    `scratch` and `gathered` must be at least as long as `order`, and are overwritten.
     """
     if len(order) <= _COUNTING_LIMIT:
         _rank_by_counting(scores, order, scratch, gathered)
@@ -34,19 +36,22 @@ def rank_documents(scores: Floats, order: Ints, scratch: Ints, gathered: Floats)
 
 @kernel
 def _rank_by_counting(scores: Floats, order: Ints, scratch: Ints, gathered: Floats) -> None:
-    """A document's rank is the number of documents with a larger score, plus that of tied ones before it."""
+    """Take in the documents one after the other: each passes those with a smaller score and moves them down a rank.
+
+    One comparison decides a pair, in a loop that is vectorized; scratch[j] is the rank so far of document order[j].
+    """
     n = len(order)
     for i in range(n):
-        scratch[i] = order[i]
-        gathered[i] = scores[order[i]]
-    for i in range(n):
-        score = gathered[i]
-        rank = np.int64(0)
-        for j in range(n):
-            rank += np.int64(gathered[j] > score)
+        score, behind = scores[order[i]], np.int64(0)
         for j in range(i):
-            rank += np.int64(gathered[j] == score)
-        order[rank] = scratch[i]
+            passed = np.int64(gathered[j] < score)
+            behind += passed
+            scratch[j] += passed
+        gathered[i], scratch[i] = score, i - behind
+    for i in range(n):  # the scores are not needed any more: the old order takes their place
+        gathered[i] = order[i]
+    for i in range(n):
+        order[scratch[i]] = np.int64(gathered[i])
 
 
 @kernel
@@ -109,7 +114,7 @@ def largest(values: Floats, start: int, stop: int, k: int, top: Floats) -> None:
 def score_at(scores: Floats, order: Ints, depth: int, gathered: Floats, top: Floats) -> float:
     """Gather the scores and return the score at rank `depth`; -inf, without gathering, if sorting all is as fast."""
     n = len(order)
-    if depth > SELECTION_LIMIT or n < 2 * depth:
+    if depth > SELECTION_LIMIT or n < _SELECTION_LENGTH * depth:
         return -np.inf
     for i in range(n):
         gathered[i] = scores[order[i]]
@@ -160,10 +165,11 @@ def rank_leading(scores: Floats, order: Ints, depth: int, scratch: Ints, gathere
 
 
 @kernel
-def tie_groups(scores: Floats, order: Ints, break_ties: bool, ends: Ints) -> int:
+def tie_groups(scores: Floats, order: Ints, depth: int, break_ties: bool, ends: Ints) -> int:
     """ends[r], for the first rank r of each group of tied scores: where the group ends.
 
-    With `break_ties`, every document is a group of its own. Returns a document that is tied with another one, or -1.
+    With `break_ties`, every document is a group of its own. Returns a document that is tied with one within the depth,
+    or -1.
     """
     n = len(order)
     tied = -1
@@ -171,7 +177,8 @@ def tie_groups(scores: Floats, order: Ints, break_ties: bool, ends: Ints) -> int
     while start < n:
         end = start + 1
         while end < n and scores[order[end]] == scores[order[start]]:
-            tied = order[end]
+            if start < depth:
+                tied = order[end]
             if break_ties:
                 break
             end += 1

@@ -18,7 +18,7 @@ from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
 from swaprank.metrics.binding import bind_metric
-from swaprank.metrics.metric import BoundMetric, Metric
+from swaprank.metrics.metric import BoundMetric, Metric, mean_of_each
 
 History = dict[str, dict[str, list[float]]]
 """What was measured after every round, by set and metric."""
@@ -113,11 +113,12 @@ class Measured:
         return now
 
     def _values(self) -> dict[str, dict[str, float]]:
-        scores = {name: self.sets[name].by_query(scores) for name, scores in self.scores.items()}
-        return {
-            name: {metric: each.mean(scores[name], n_threads=self.n_threads) for metric, each in bound.items()}
-            for name, bound in self.bound.items()
-        }
+        now = {}
+        for name, bound in self.bound.items():
+            scores = self.sets[name].by_query(self.scores[name])
+            means = mean_of_each(list(bound.values()), scores, self.n_threads)
+            now[name] = dict(zip(bound, means, strict=True))
+        return now
 
     def measure_start(self) -> None:
         """Measure the watched metric before the first round, because the start may turn out to be the best."""
