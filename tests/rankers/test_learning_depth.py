@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.experiments.model_summary import summarize_model
-from swaprank.trees.default_sampling import ALL_UP_TO, default_document_fraction
+from swaprank.trees.data_size import default_document_fraction, default_l2, default_score_noise
 
 TRAIN, VALI = sr.datasets.random_net((60, 20), n_features=8, random_state=0)
 
@@ -26,7 +27,7 @@ def test_the_metric_is_measured_and_the_horizon_is_learned() -> None:
                                   deep.model_.part(0, ranker.best_round_).score(VALI.features))  # fmt: skip
 
 
-@pytest.mark.parametrize(("metric", "horizon"), [("ndcg@5", 30), ("map@40", 40), ("mrr", None)])
+@pytest.mark.parametrize(("metric", "horizon"), [("ndcg@5", 30), ("map@40", None), ("mrr", None), ("p@5", None)])
 def test_the_default_horizon_is_at_least_30(metric: str, horizon: int | None) -> None:
     ranker = small(metric).fit(TRAIN)
     assert ranker.chosen_["horizon"] == horizon
@@ -60,8 +61,17 @@ def test_training_that_is_continued_makes_the_same_noise_as_in_one_go() -> None:
     np.testing.assert_array_equal(whole.predict(VALI), rest.predict(VALI))
 
 
+def test_regularization_fades_out() -> None:
+    for default in (default_l2, default_score_noise):
+        values = [default(n) for n in (10, 30_000, 30_001, 10**5, 10**7)]
+        assert values == sorted(values, reverse=True)
+        assert values[0] == values[1]
+        assert values[2] > 0.99 * values[1]
+        assert 0 < values[-1] < 0.02
+
+
 def test_samples_shrink_gradually() -> None:
-    sizes = np.array([10**3, ALL_UP_TO, ALL_UP_TO + 1, 10**5, 10**6, 10**8])
+    sizes = np.array([10**3, 60_000, 60_001, 10**5, 10**6, 10**8])
     fractions = np.array([default_document_fraction(int(n)) for n in sizes])
     assert fractions[:2].tolist() == [1, 1]
     assert (np.diff(fractions) <= 0).all()
@@ -74,8 +84,8 @@ def test_show_says_what_was_chosen_also_for_a_saved_model(tmp_path: Path) -> Non
     ranker = sr.load(tmp_path / "model")
     assert ranker.chosen_["horizon"] == 30
     text = summarize_model(ranker).to_text()
-    assert "horizon            30, chosen" in text
-    assert "document_fraction  1, chosen" in text
+    for name, chosen in (("horizon", "30"), ("document_fraction", "1"), ("l2", "5"), ("score_noise", "1")):
+        assert re.search(rf"^  {name} +{chosen}, chosen$", text, re.MULTILINE)
 
 
 def test_wrong_choices_in_a_model_file_are_refused() -> None:

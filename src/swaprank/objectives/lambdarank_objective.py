@@ -82,16 +82,18 @@ _LEAST_HORIZON = 30
 
 
 def default_horizon(metric: Metric) -> int | None:
-    """How deep trees learn for a metric: 30 for a cut-off above that, otherwise as deep as the metric looks.
+    """How deep trees learn for a metric: to rank 30 if its cut-off is above that; None for the metric as it is.
 
-    With few ranks that count, few pairs have a gradient, and trees learn little from most documents.
+    With few ranks that count, few pairs have a gradient, and trees learn little from most documents. Precision, recall
+    and success are about their cut-off, and so are a user's own metrics, as far as we know.
 
     >>> import swaprank as sr
     >>> from swaprank.objectives.lambdarank_objective import default_horizon
-    >>> [default_horizon(sr.metric(name)) for name in ("ndcg@10", "ndcg@50", "map")]
-    [30, 50, None]
+    >>> [default_horizon(sr.metric(name)) for name in ("ndcg@10", "ndcg@50", "map", "p@10")]
+    [30, None, None, None]
     """
-    return None if metric.k is None else max(metric.k, _LEAST_HORIZON)
+    about_its_cut_off = metric.needs_k or metric.is_own
+    return None if metric.k is None or metric.k >= _LEAST_HORIZON or about_its_cut_off else _LEAST_HORIZON
 
 
 def learned_metric(metric: Metric, horizon: int | None) -> Metric:

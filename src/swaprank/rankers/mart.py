@@ -46,7 +46,7 @@ class MART(TreeRanker):
         n_leaves: int = 31,
         learning_rate: float | Sequence[float] = 0.1,
         min_docs_in_leaf: int = 20,
-        l2: float = 0.0,
+        l2: float | None = None,
         min_gain: float = 0.0,
         max_depth: int | None = None,
         max_bins: int = 255,

@@ -29,7 +29,7 @@ BOUNDS = {
     "n_leaves": Bounds(True, 2, 65_536),
     "learning_rate": Bounds(False, 0, np.inf, open_low=True),
     "min_docs_in_leaf": Bounds(True, 1, 2**62),
-    "l2": Bounds(False, 0, np.inf),
+    "l2": Bounds(False, 0, np.inf, optional=True),
     "min_gain": Bounds(False, 0, np.inf),
     "max_depth": Bounds(True, 1, 2**62, optional=True),
     "max_bins": Bounds(True, 2, 255),

@@ -29,7 +29,7 @@ from swaprank.rankers.tree_constraints import InteractionConstraints, MonotoneCo
 from swaprank.threads import thread_count
 from swaprank.trees.boosting import Booster, TreeRules, make_forest
 from swaprank.trees.constraints import Constraints, broken_feature
-from swaprank.trees.default_sampling import default_document_fraction
+from swaprank.trees.data_size import default_document_fraction, default_l2
 from swaprank.trees.refitting import refitted_values
 from swaprank.trees.routing import add_tree_scores
 from swaprank.trees.score_noise import ranking_scores
@@ -60,7 +60,7 @@ class TreeRanker(Ranker):
     model_: Forest
     n_trees: int
     learning_rate: float | Sequence[float]
-    l2: float
+    l2: float | None
     document_fraction: float | None
     score_noise: float | None = 0.0
     """LambdaMART's parameter; other rankers have no ranks."""
@@ -117,7 +117,8 @@ class TreeRanker(Ranker):
 
     def _choose(self, data: Dataset) -> dict[str, Any]:
         """What to take where a parameter is None, by its name."""
-        return {} if self.document_fraction is not None else {"document_fraction": default_document_fraction(len(data))}
+        by_size = {"document_fraction": default_document_fraction(len(data)), "l2": default_l2(len(data))}
+        return {name: value for name, value in by_size.items() if getattr(self, name) is None}
 
     def _rules(self) -> TreeRules:
         given = {name: getattr(self, name) for name in TreeRules.__dataclass_fields__}
@@ -233,7 +234,7 @@ class TreeRanker(Ranker):
             sample_weight=sample_weight,
         )
         n_base = self.n_trees_ - self.best_round_
-        noise = self._rules().score_noise
+        rules = self._rules()
         base, trees = self.model_.part(0, n_base), self.model_.part(n_base, self.n_trees_)
         fitted = refitted_values(
             trees,
@@ -241,12 +242,12 @@ class TreeRanker(Ranker):
             data,
             np.array(data.by_query(self._plus_base_score(base.score(data.features, self.n_threads), data))),
             self._objective().bind(data, random_state=self.random_state_, n_threads=self.n_threads),
-            float(self.l2),
+            rules.l2,
             float(decay_rate),
             self._constraints(data.feature_names, data.categories).monotone,
             self.n_threads,
             lambda tree, scores: ranking_scores(
-                scores, noise, self.random_state_, n_base + tree + 1, thread_count(self.n_threads)
+                scores, rules.score_noise, self.random_state_, n_base + tree + 1, thread_count(self.n_threads)
             ),
         )
         refitted = copy(self)
