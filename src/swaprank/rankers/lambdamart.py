@@ -48,7 +48,7 @@ class LambdaMART(TreeRanker):
             proportion for more.
         min_gain: A split must have a gain larger than this.
         max_depth: Maximum depth of a tree. If None, there is no limit.
-        max_bins: Maximum number of bins per feature, at most 255.
+        max_bins: Maximum number of bins per feature, at most 255. Categories are not merged: each has its own.
         sigma: Steepness of the pair probabilities in the score difference. For "lambda" only.
         normalize: Divide each pair's weight by its score difference and rescale each query's gradients, as LightGBM
             does. False: as in the paper. For "lambda" only.

@@ -166,14 +166,15 @@ def grow(
     n_threads: int,
 ) -> int:
     """Grow a tree on the rows work.rows[0, :n_rows] and return its number of leaves."""
+    # Numba gives the literals 0, -1 and 1 types of their own and would compile the functions called with them twice.
+    root, none, n_leaves = int(np.int64(0)), int(np.int64(-1)), int(np.int64(1))
     if thread == 0:
         leaf = work.leaves[0]
         leaf[START], leaf[COUNT], leaf[LIST], leaf[DEPTH], leaf[SLOT] = 0, n_rows, 0, 0, 0
         work.bounds[0, 0], work.bounds[0, 1] = -np.inf, np.inf
-        work.open_groups[0] = 1
-        allow_open_groups(columns, 0, work)
-    # Numba gives the literals 0, -1 and 1 types of their own and would compile the functions called with them twice.
-    root, none, n_leaves = int(np.int64(0)), int(np.int64(-1)), int(np.int64(1))
+        for g in range(work.open_groups.shape[1]):
+            work.open_groups[0, g] = 1
+        allow_open_groups(columns, root, work)
     histogram_by_rows(blocks, columns, packed, work.rows[root], root, n_rows, root, work, thread, n_threads)
     find_splits(blocks, columns, limits, root, none, work, thread, n_threads)
     while n_leaves < len(work.leaves):
