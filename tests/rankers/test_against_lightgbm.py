@@ -29,7 +29,9 @@ def test_first_trees_are_lightgbms(metric: str) -> None:
     X = np.round(made.features * 20).astype(np.float32)
     qid = np.repeat(made.qids, np.diff(made.indptr))
     data = sr.Dataset(X, made.labels, qid=qid)
-    ours = sr.LambdaMART(metric=metric, n_trees=3, n_leaves=7, min_docs_in_leaf=20).fit(data)
+    ours = sr.LambdaMART(
+        metric=metric, objective=LambdaRankObjective(sr.metric(metric)), n_trees=3, n_leaves=7, min_docs_in_leaf=20
+    ).fit(data)
     bound = LambdaRankObjective(sr.metric(metric)).bind(data, random_state=0, n_threads=1)
 
     def objective(scores: Floats, _: Any) -> tuple[Floats, Floats]:

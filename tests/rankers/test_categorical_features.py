@@ -262,3 +262,22 @@ def test_instruments() -> None:
     other = sr.Dataset(OTHER, labels_of(OTHER), qid=QID)
     explained = sr.explain_query(RANKER, other, qid=3)
     assert_array_equal(np.sort(explained.scores), np.sort(RANKER.predict(other)[30:40]))
+
+
+def test_categories_that_a_base_ranker_does_not_know_are_missing_for_its_trees() -> None:
+    rng = np.random.default_rng(0)
+    brands, labels, qid = rng.choice(["a", "b", "c"], 300), rng.integers(0, 3, 300), np.arange(300) // 10
+    old = brands != "b"
+    base = sr.LambdaMART(n_trees=8, min_docs_in_leaf=2).fit(
+        pd.DataFrame({"brand": brands[old]}), labels[old] + (brands[old] == "a"), qid=qid[old]
+    )
+    more = sr.LambdaMART(n_trees=8, min_docs_in_leaf=2, base_ranker=base).fit(
+        pd.DataFrame({"brand": brands}), labels + 2 * (brands == "b"), qid=qid
+    )
+    assert more.categories_["brand"] == ("a", "c", "b")
+    codes = np.array([[0.0], [1.0], [2.0], [np.nan]], np.float32)
+    known_to_base = more.model_.part(0, base.n_trees_).score(codes)
+    assert known_to_base[2] == known_to_base[3]
+    assert known_to_base[0] != known_to_base[1]
+    with_new = more.predict(pd.DataFrame({"brand": ["b", None]}))
+    assert with_new[0] != with_new[1]

@@ -10,7 +10,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.experiments.model_summary import summarize_model
-from swaprank.trees.data_size import default_document_fraction, default_l2, default_score_noise
+from swaprank.trees.data_size import default_document_fraction, default_leaf_smoothing, default_score_noise
 
 TRAIN, VALI = sr.datasets.random_net((60, 20), n_features=8, random_state=0)
 
@@ -35,9 +35,9 @@ def test_the_default_horizon_is_at_least_30(metric: str, horizon: int | None) ->
 
 
 def test_the_exact_metric_is_one_argument_away() -> None:
-    exact = sr.LambdaRankObjective(sr.metric("ndcg@5"))
-    given = small(objective=exact, score_noise=0.1).fit(TRAIN)
-    np.testing.assert_array_equal(small(horizon=5, score_noise=0.1).fit(TRAIN).predict(VALI), given.predict(VALI))
+    exact, same = sr.LambdaRankObjective(sr.metric("ndcg@5")), {"score_noise": 0.1, "leaf_smoothing": 50.0}
+    given = small(objective=exact, **same).fit(TRAIN)
+    np.testing.assert_array_equal(small(horizon=5, **same).fit(TRAIN).predict(VALI), given.predict(VALI))
 
 
 def test_noise_changes_the_trees_and_the_same_seed_gives_the_same_ones() -> None:
@@ -62,12 +62,12 @@ def test_training_that_is_continued_makes_the_same_noise_as_in_one_go() -> None:
 
 
 def test_regularization_fades_out() -> None:
-    for default in (default_l2, default_score_noise):
-        values = [default(n) for n in (10, 30_000, 30_001, 10**5, 10**7)]
+    for default in (default_leaf_smoothing, default_score_noise):
+        values = [default(n) for n in (20_000, 50_000, 50_001, 10**5, 10**7)]
         assert values == sorted(values, reverse=True)
         assert values[0] == values[1]
         assert values[2] > 0.99 * values[1]
-        assert 0 < values[-1] < 0.02
+        assert 0 < values[-1] < 0.01 * values[0]
 
 
 def test_samples_shrink_gradually() -> None:
@@ -84,7 +84,12 @@ def test_show_says_what_was_chosen_also_for_a_saved_model(tmp_path: Path) -> Non
     ranker = sr.load(tmp_path / "model")
     assert ranker.chosen_["horizon"] == 30
     text = summarize_model(ranker).to_text()
-    for name, chosen in (("horizon", "30"), ("document_fraction", "1"), ("l2", "5"), ("score_noise", "1")):
+    for name, chosen in (
+        ("horizon", "30"),
+        ("document_fraction", "1"),
+        ("leaf_smoothing", "200"),
+        ("score_noise", "0.5"),
+    ):
         assert re.search(rf"^  {name} +{chosen}, chosen$", text, re.MULTILINE)
 
 

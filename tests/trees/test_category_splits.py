@@ -24,10 +24,10 @@ def grown(
     return Booster(data, np.zeros(len(X)), rules(**changes), 0, n_threads).add_tree(Fixed(grad, hess), 1, 1.0)
 
 
-def left_codes(forest: Forest, node: int) -> list[int]:
+def left_codes(forest: Forest, node: int, n_categories: int) -> list[int]:
     start = int(forest.n_words[:node].sum())
     words = forest.words[start : start + forest.n_words[node]]
-    return [c for c in range(32 * len(words)) if int(words[c // 32]) >> (c % 32) & 1]
+    return [c for c in range(n_categories) if int(words[c // 32]) >> (c % 32) & 1]
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -76,7 +76,7 @@ def test_many_categories_are_split_in_several_columns() -> None:
     tree = grown(X, grad, np.ones(14_000), {1: 705}, n_leaves=2)
     assert tree.feature.tolist() == [1]
     assert sorted(tree.leaf_value.tolist()) == pytest.approx([-1, 1])
-    left = left_codes(tree, 0)
+    left = left_codes(tree, 0, 705)
     low = bool(kind[left[0]])
     assert tree.missing_left[0] == (kind[700] == low)
     # The category 650 and those above 699 have no documents.
@@ -92,12 +92,14 @@ def test_categories_that_a_leaf_has_not_seen_go_with_most_documents() -> None:
     node = int(np.flatnonzero(left_counts := tree.node_count == 40)[-1])
     assert left_counts.sum() == 1
     assert tree.feature[node] == 1
-    assert left_codes(tree, node) == [0, 2]
+    assert left_codes(tree, node, 3) == [0, 2]
     assert tree.missing_left[node]
 
 
 def test_words() -> None:
-    assert as_words(np.isin(np.arange(40), [0, 31, 33])).tolist() == [1 + 2**31, 2]
+    members = np.isin(np.arange(40), [0, 31, 33])
+    assert as_words(members, False).tolist() == [1 + 2**31, 2]
+    assert as_words(members, True).tolist() == [1 + 2**31, 2 + 2**32 - 2**8]
 
 
 def problem(seed: int, n_categories: int, n_queries: int = 300) -> tuple[Features, Floats, AnyArray]:

@@ -29,7 +29,8 @@ class Fixed(BoundObjective):
 def rules(**changes: float | None) -> TreeRules:
     standard: dict[str, float | None] = {
         "n_leaves": 8, "min_docs_in_leaf": 1, "l2": 0.0, "min_gain": 0.0, "max_depth": None,
-        "max_bins": 255, "feature_fraction": 1.0, "query_fraction": 1.0, "document_fraction": 1.0, "score_noise": 0.0,
+        "max_bins": 255, "feature_fraction": 1.0, "query_fraction": 1.0, "document_fraction": 1.0,
+        "score_noise": 0.0, "leaf_smoothing": 0.0,
     }  # fmt: skip
     return TreeRules(**(standard | changes))  # type: ignore[arg-type]
 

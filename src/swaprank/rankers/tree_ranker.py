@@ -29,7 +29,7 @@ from swaprank.rankers.tree_constraints import InteractionConstraints, MonotoneCo
 from swaprank.threads import thread_count
 from swaprank.trees.boosting import Booster, TreeRules, make_forest
 from swaprank.trees.constraints import Constraints, broken_feature
-from swaprank.trees.data_size import default_document_fraction, default_l2
+from swaprank.trees.data_size import default_document_fraction
 from swaprank.trees.refitting import refitted_values
 from swaprank.trees.routing import add_tree_scores
 from swaprank.trees.score_noise import ranking_scores
@@ -42,7 +42,7 @@ TREE_RANGES = {
     "n_leaves": (4, 255),
     "learning_rate": (0.01, 0.3),
     "min_docs_in_leaf": (5, 500),
-    "l2": (0.0, 10.0),
+    "leaf_smoothing": (0.0, 1000.0),
     "feature_fraction": (0.3, 1.0),
 }
 """What `tune` searches for all rankers made of trees."""
@@ -60,7 +60,8 @@ class TreeRanker(Ranker):
     model_: Forest
     n_trees: int
     learning_rate: float | Sequence[float]
-    l2: float | None
+    l2: float
+    leaf_smoothing: float | None
     document_fraction: float | None
     score_noise: float | None = 0.0
     """LambdaMART's parameter; other rankers have no ranks."""
@@ -117,8 +118,7 @@ class TreeRanker(Ranker):
 
     def _choose(self, data: Dataset) -> dict[str, Any]:
         """What to take where a parameter is None, by its name."""
-        by_size = {"document_fraction": default_document_fraction(len(data)), "l2": default_l2(len(data))}
-        return {name: value for name, value in by_size.items() if getattr(self, name) is None}
+        return {} if self.document_fraction is not None else {"document_fraction": default_document_fraction(len(data))}
 
     def _rules(self) -> TreeRules:
         given = {name: getattr(self, name) for name in TreeRules.__dataclass_fields__}
@@ -243,6 +243,7 @@ class TreeRanker(Ranker):
             np.array(data.by_query(self._plus_base_score(base.score(data.features, self.n_threads), data))),
             self._objective().bind(data, random_state=self.random_state_, n_threads=self.n_threads),
             rules.l2,
+            rules.leaf_smoothing,
             float(decay_rate),
             self._constraints(data.feature_names, data.categories).monotone,
             self.n_threads,

@@ -19,7 +19,7 @@ from swaprank.threads import run_together, thread_count
 from swaprank.trees.binning import Bins, make_bins
 from swaprank.trees.category_bins import Layout, category_columns, plain_layout, with_categories
 from swaprank.trees.constraints import NO_CONSTRAINTS, Constraints, by_column
-from swaprank.trees.document_sampling import DIVERGED, draw_sample, gather_bins
+from swaprank.trees.document_sampling import DIVERGED, draw_sample, gather_bins, smoothed_l2
 from swaprank.trees.growing import Columns, Limits, Workspace, grow, make_workspace
 from swaprank.trees.histogram import BLOCK
 from swaprank.trees.routing import fit_leaves, left_sets
@@ -41,6 +41,7 @@ class TreeRules:
     n_leaves: int
     min_docs_in_leaf: int
     l2: float
+    leaf_smoothing: float
     min_gain: float
     max_depth: int | None
     max_bins: int
@@ -92,6 +93,7 @@ class Booster:
         taken = self._choose_queries(number)
         ranked = ranking_scores(self.scores, rules.score_noise, self.random_state, number, self.n_threads)
         objective.update(ranked, self.grad, self.hess, taken)
+        l2 = smoothed_l2(rules.l2, rules.leaf_smoothing, self.hess, self.taken, self.n_threads)
         share = rules.document_fraction * rules.query_fraction
         copy = share <= _MAX_COPIED_SHARE
         sample = draw_sample(
@@ -108,7 +110,7 @@ class Booster:
             min_docs=max(1, round(rules.min_docs_in_leaf * share)),
             max_depth=np.iinfo(np.int64).max if rules.max_depth is None else rules.max_depth,
             min_gain=rules.min_gain * unit,
-            l2=rules.l2 * sample.hess_scale,
+            l2=l2 * sample.hess_scale,
             largest_hessian=sample.largest_hessian,
             **self._noise(sample.n_rows, copy),
         )
@@ -119,7 +121,7 @@ class Booster:
             n_leaves = self._grow(blocks, columns, sample.n_rows, limits, tree)
         with np.errstate(over="ignore", invalid="ignore"):
             values, counts = fit_leaves(
-                self.bins.blocks, self.layout.n_columns, tree, n_leaves, self.grad, self.hess, self.taken, rules.l2,
+                self.bins.blocks, self.layout.n_columns, tree, n_leaves, self.grad, self.hess, self.taken, l2,
                 learning_rate, self.constraints.monotone, self.n_threads, self.leaf_of, self.scores,
             )  # fmt: skip
         if not (np.abs(values) <= LARGEST_SCORE).all():
@@ -204,7 +206,7 @@ class Booster:
             numbers = self.layout.categories.get(int(column[node]))
             if numbers is not None and goes_left is not None:
                 *categories, missing_left[node] = goes_left[node, numbers]
-                words[node], threshold[node] = as_words(np.array(categories)), 0.0
+                words[node], threshold[node] = as_words(np.array(categories), missing_left[node]), 0.0
         return Forest(
             n_features=self.n_features,
             base_score=0.0,
@@ -224,10 +226,13 @@ class Booster:
         )
 
 
-def as_words(members: AnyArray) -> AnyArray:
-    """A set of numbers as words of 32 bits, the number 0 in the lowest bit of the first word."""
+def as_words(members: AnyArray, others: bool) -> AnyArray:
+    """A set of numbers as words of 32 bits, the number 0 in the lowest bit of the first word.
+
+    The bits of numbers beyond are `others`: training that is continued may have new categories, which are missing here.
+    """
     n_words = -(-len(members) // 32)
-    bits = np.zeros(32 * n_words, np.uint32)
+    bits = np.full(32 * n_words, others, np.uint32)
     bits[: len(members)] = members
     words: AnyArray = np.bitwise_or.reduce(bits.reshape(n_words, 32) << np.arange(32, dtype=np.uint32), axis=1)
     return words

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 _ALL_UP_TO = 60_000
-_SCARCE_UP_TO = 30_000
-_L2_IF_SCARCE, _NOISE_IF_SCARCE = 5.0, 1.0
+_SCARCE_UP_TO = 50_000
+_SMOOTHING_IF_SCARCE, _SMOOTHING_SHARE, _NOISE_IF_SCARCE = 800.0, 15.0, 0.5
 
 
 def default_document_fraction(n_documents: int) -> float:
@@ -26,22 +26,22 @@ def default_document_fraction(n_documents: int) -> float:
     return min(1.0, round(math.sqrt(_ALL_UP_TO / n_documents), 3))
 
 
-def default_l2(n_documents: int) -> float:
-    """5 up to 30,000 documents; beyond, it falls in proportion.
+def default_leaf_smoothing(n_documents: int) -> float:
+    """A fifteenth of the documents, at most 800; beyond 50,000 documents, it falls in proportion to their number.
 
-    >>> from swaprank.trees.data_size import default_l2
-    >>> [default_l2(n) for n in (10_000, 100_000, 1_000_000)]
-    [5.0, 1.5, 0.15]
+    >>> from swaprank.trees.data_size import default_leaf_smoothing
+    >>> [default_leaf_smoothing(n) for n in (1500, 20_000, 100_000, 1_000_000)]
+    [100.0, 800.0, 400.0, 40.0]
     """
-    return round(_L2_IF_SCARCE * _scarcity(n_documents), 4)
+    return round(min(_SMOOTHING_IF_SCARCE, n_documents / _SMOOTHING_SHARE) * _scarcity(n_documents), 1)
 
 
 def default_score_noise(n_documents: int) -> float:
-    """1 up to 30,000 documents; beyond, it falls in proportion.
+    """0.5 up to 50,000 documents; beyond, it falls in proportion.
 
     >>> from swaprank.trees.data_size import default_score_noise
     >>> [default_score_noise(n) for n in (10_000, 100_000, 1_000_000)]
-    [1.0, 0.3, 0.03]
+    [0.5, 0.25, 0.025]
     """
     return round(_NOISE_IF_SCARCE * _scarcity(n_documents), 4)
 

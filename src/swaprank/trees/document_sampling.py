@@ -60,7 +60,9 @@ def draw_sample(
     `packed` is indexed by the position in the list if `by_position`, otherwise by row. rows[1] is a work array.
     """
     starts = list(range(0, len(grad), CHUNK))
-    rates = Rates(*_importance_factors(grad, hess, taken, starts, n_threads), 0.0)
+    count, gradient, hessian = total_sums(grad, hess, taken, n_threads)
+    # The mean |gradient| and the mean hessian are scaled to 1.
+    rates = Rates(count / gradient if gradient > 0 else 1.0, count / hessian if hessian > 0 else 1.0, 0.0)
     if fraction < 1.0:
         rates = rates._replace(threshold=_threshold(_some_importances(grad, hess, taken, rates, seed), fraction))
     sums = np.zeros((len(starts), 5))
@@ -109,18 +111,25 @@ class Rates(NamedTuple):
     threshold: float
 
 
-def _importance_factors(
-    grad: Floats, hess: Floats, taken: AnyArray, starts: list[int], n_threads: int
-) -> tuple[float, float]:
-    """The factors that scale the mean |gradient| and the mean hessian to 1."""
+def total_sums(grad: Floats, hess: Floats, taken: AnyArray, n_threads: int) -> tuple[float, float, float]:
+    """The number of documents with `taken` > 0, and the sums of their |grad| and hess."""
+    starts = range(0, len(grad), CHUNK)
     sums = np.zeros((len(starts), 3))
 
     def add(c: int) -> None:
         sums[c] = sum_chunk(grad, hess, taken, starts[c])
 
     run_strided(add, len(starts), n_threads)
-    count, gradient, hessian = sums.sum(axis=0)
-    return (count / gradient if gradient > 0 else 1.0), (count / hessian if hessian > 0 else 1.0)
+    count, gradient, hessian = sums.sum(axis=0).tolist()
+    return count, gradient, hessian
+
+
+def smoothed_l2(l2: float, leaf_smoothing: float, hess: Floats, taken: AnyArray, n_threads: int) -> float:
+    """What is added to the hessian of every leaf: l2, and the mean hessian of so many documents."""
+    if leaf_smoothing == 0.0:
+        return l2
+    count, _, hessian = total_sums(hess, hess, taken, n_threads)
+    return l2 + leaf_smoothing * hessian / max(count, 1.0)
 
 
 def _some_importances(grad: Floats, hess: Floats, taken: AnyArray, rates: Rates, seed: int) -> Floats:

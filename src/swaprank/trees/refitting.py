@@ -16,7 +16,7 @@ from swaprank.models.tree_walk import find_leaves
 from swaprank.objectives.objective import BoundObjective
 from swaprank.threads import run_strided, thread_count
 from swaprank.trees.constraints import bounded_values
-from swaprank.trees.document_sampling import CHUNK, DIVERGED
+from swaprank.trees.document_sampling import CHUNK, DIVERGED, smoothed_l2
 from swaprank.trees.routing import add_leaf_values, newton_steps
 
 
@@ -27,6 +27,7 @@ def refitted_values(
     scores: Floats,
     objective: BoundObjective,
     l2: float,
+    leaf_smoothing: float,
     decay_rate: float,
     monotone: Ints,
     n_threads: int | None,
@@ -41,7 +42,7 @@ def refitted_values(
     """
     threads = thread_count(n_threads)
     grad, hess = np.zeros(len(data)), np.zeros(len(data))
-    starts = range(0, len(data), CHUNK)
+    starts, taken = range(0, len(data), CHUNK), np.ones(len(data), np.uint8)
     fitted = []
     for tree, learning_rate in enumerate(learning_rates):
         objective.update(noise(tree, scores), grad, hess)
@@ -53,7 +54,9 @@ def refitted_values(
             sum_leaves(leaf_of, grad, hess, starts[c], sums[c])
 
         run_strided(add_chunk, len(starts), threads)
-        steps, hessians, counts = newton_steps(sums, l2, learning_rate)
+        steps, hessians, counts = newton_steps(
+            sums, smoothed_l2(l2, leaf_smoothing, hess, taken, threads), learning_rate
+        )
         values = np.where(counts > 0, decay_rate * one.leaf_value + (1.0 - decay_rate) * steps, one.leaf_value)
         if len(monotone):
             values = bounded_values(one.left, one.right, monotone[one.feature], values, hessians)
