@@ -10,13 +10,18 @@ import pytest
 
 import swaprank as sr
 from swaprank.experiments.model_summary import summarize_model
-from swaprank.trees.data_size import default_document_fraction, default_leaf_smoothing, default_score_noise
+from swaprank.trees.data_size import (
+    default_document_fraction,
+    default_leaf_smoothing,
+    default_max_depth,
+    default_score_noise,
+)
 
 TRAIN, VALI = sr.datasets.random_net((60, 20), n_features=8, random_state=0)
 
 
 def small(metric: str = "ndcg@5", **parameters: object) -> sr.LambdaMART:
-    return sr.LambdaMART(metric, n_trees=6, n_leaves=7, **parameters)  # type: ignore[arg-type]
+    return sr.LambdaMART(metric, **{"n_trees": 6, "n_leaves": 7, **parameters})  # type: ignore[arg-type]
 
 
 def test_the_metric_is_measured_and_the_horizon_is_learned() -> None:
@@ -63,11 +68,20 @@ def test_training_that_is_continued_makes_the_same_noise_as_in_one_go() -> None:
 
 def test_regularization_fades_out() -> None:
     for default in (default_leaf_smoothing, default_score_noise):
-        values = [default(n) for n in (20_000, 50_000, 50_001, 10**5, 10**7)]
+        values = [default(n) for n in (12_000, 60_000, 60_001, 10**5, 10**7)]
         assert values == sorted(values, reverse=True)
-        assert values[0] == values[1]
         assert values[2] > 0.99 * values[1]
         assert 0 < values[-1] < 0.01 * values[0]
+
+
+def test_trees_may_be_deeper_on_more_documents() -> None:
+    depths = [default_max_depth(n) for n in (1, 6000, 12_000, 10**6, 10**9)]
+    assert depths == sorted(depths)
+    assert depths[:2] == [4, 4]
+    forest = small(n_trees=3, n_leaves=31).fit(TRAIN).model_
+    assert np.diff(forest.tree_leaves).max() <= 16
+    whole = small(n_trees=3, n_leaves=31, max_depth=31, min_docs_in_leaf=1).fit(TRAIN).model_
+    assert np.diff(whole.tree_leaves).max() == 31
 
 
 def test_samples_shrink_gradually() -> None:
@@ -88,7 +102,8 @@ def test_show_says_what_was_chosen_also_for_a_saved_model(tmp_path: Path) -> Non
         ("horizon", "30"),
         ("document_fraction", "1"),
         ("leaf_smoothing", "200"),
-        ("score_noise", "0.5"),
+        ("max_depth", "4"),
+        ("score_noise", "0.2"),
     ):
         assert re.search(rf"^  {name} +{chosen}, chosen$", text, re.MULTILINE)
 

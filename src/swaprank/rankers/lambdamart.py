@@ -15,7 +15,7 @@ from swaprank.objectives.smooth_boosting import SmoothBoostingObjective
 from swaprank.rankers.tree_constraints import InteractionConstraints, MonotoneConstraints
 from swaprank.rankers.tree_ranker import TREE_RANGES, TreeRanker
 from swaprank.seeds import RandomState
-from swaprank.trees.data_size import default_leaf_smoothing, default_score_noise
+from swaprank.trees.data_size import default_leaf_smoothing, default_max_depth, default_score_noise
 
 TreeObjective = Literal["lambda", "smooth"]
 OBJECTIVES: tuple[TreeObjective, ...] = ("lambda", "smooth")
@@ -46,10 +46,11 @@ class LambdaMART(TreeRanker):
             fraction of the queries or documents.
         leaf_smoothing: Leaf values shrink as if each leaf had so many more documents, of mean hessian and no gradient:
             L2 regularization that does not depend on the scale of the gradients. If None: for "lambda" a fifteenth of
-            the documents, at most 800, and falling in proportion beyond 50,000 documents; 0 for other objectives.
+            the documents, at most 800, and falling in proportion beyond 10,000 documents; 0 for other objectives.
         l2: L2 regularization: a number that is added to the hessian of each leaf, too.
         min_gain: A split must have a gain larger than this.
-        max_depth: Maximum depth of a tree. If None, there is no limit.
+        max_depth: Maximum depth of a tree. If None: for "lambda" 4 for up to 6,000 documents, and one more whenever
+            their number doubles; no limit for other objectives. A depth of n_leaves is no limit, either.
         max_bins: Maximum number of bins per feature, at most 255. Categories are not merged: each has its own.
         sigma: Steepness of the pair probabilities in the score difference. For "lambda" only.
         normalize: Divide each pair's weight by its score difference and rescale each query's gradients, as LightGBM
@@ -57,7 +58,7 @@ class LambdaMART(TreeRanker):
         horizon: How deep to learn: the gradients are those of the metric with its cut-off at this rank. The metric that
             is measured stays as it is. If None: 30 for a cut-off above that, see `default_horizon`. For "lambda" only.
         score_noise: Random ranks: the scale of the Gumbel noise that is added to the scores before each round's
-            gradients are computed. 0: the ranks as they are. If None: for "lambda" 0.5 for up to 50,000 documents, and
+            gradients are computed. 0: the ranks as they are. If None: for "lambda" 0.2 for up to 60,000 documents, and
             falling in proportion for more; 0 for other objectives.
         feature_fraction: Fraction of the features that each tree may use.
         query_fraction: Fraction of the queries that each tree learns from. Successive trees take turns.
@@ -122,9 +123,13 @@ class LambdaMART(TreeRanker):
         chosen = super()._choose(data)
         if self.objective == "lambda" and self.horizon is None:
             chosen["horizon"] = default_horizon(self.training_metric())
-        for name, default in (("leaf_smoothing", default_leaf_smoothing), ("score_noise", default_score_noise)):
-            if getattr(self, name) is None:
-                chosen[name] = default(len(data)) if self.objective == "lambda" else 0.0
+        lambdas = self.objective == "lambda"
+        if self.leaf_smoothing is None:
+            chosen["leaf_smoothing"] = default_leaf_smoothing(len(data)) if lambdas else 0.0
+        if self.score_noise is None:
+            chosen["score_noise"] = default_score_noise(len(data)) if lambdas else 0.0
+        if self.max_depth is None and lambdas:
+            chosen["max_depth"] = default_max_depth(len(data))
         return chosen
 
     def _objective(self) -> Objective:

@@ -99,7 +99,7 @@ class TreeRanker(Ranker):
                     "same constraints."
                 )
         self.chosen_ = self._choose(data)
-        booster = Booster(data, scores, self._rules(), self.random_state_, self.n_threads, constraints)
+        booster = Booster(data, scores, self._rules(self.chosen_), self.random_state_, self.n_threads, constraints)
         n_start = 0 if start is None else start.n_trees
         if n_start or data.base_score is not None:
             measured.measure_start()
@@ -120,9 +120,9 @@ class TreeRanker(Ranker):
         """What to take where a parameter is None, by its name."""
         return {} if self.document_fraction is not None else {"document_fraction": default_document_fraction(len(data))}
 
-    def _rules(self) -> TreeRules:
+    def _rules(self, chosen: Mapping[str, Any]) -> TreeRules:
         given = {name: getattr(self, name) for name in TreeRules.__dataclass_fields__}
-        return TreeRules(**{name: self.chosen_.get(name, value) for name, value in given.items()})
+        return TreeRules(**{name: chosen.get(name, value) for name, value in given.items()})
 
     def _fitted_values(self) -> dict[str, Any]:
         return {"chosen": dict(self.chosen_)}
@@ -234,7 +234,7 @@ class TreeRanker(Ranker):
             sample_weight=sample_weight,
         )
         n_base = self.n_trees_ - self.best_round_
-        rules = self._rules()
+        rules = self._rules(self._choose(data))
         base, trees = self.model_.part(0, n_base), self.model_.part(n_base, self.n_trees_)
         fitted = refitted_values(
             trees,

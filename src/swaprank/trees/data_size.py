@@ -1,16 +1,12 @@
 """What is chosen by the size of the data if the user does not say.
 
 The fewer documents, the more regularization; the more documents, the smaller the share of them that splits are found
-on. All of it changes gradually.
+on. All of it changes gradually. `benchmarks/quality.py` compares these defaults with other values.
 """
 
 from __future__ import annotations
 
 import math
-
-_ALL_UP_TO = 60_000
-_SCARCE_UP_TO = 50_000
-_SMOOTHING_IF_SCARCE, _SMOOTHING_SHARE, _NOISE_IF_SCARCE = 800.0, 15.0, 0.5
 
 
 def default_document_fraction(n_documents: int) -> float:
@@ -23,28 +19,36 @@ def default_document_fraction(n_documents: int) -> float:
     >>> [default_document_fraction(n) for n in (10_000, 100_000, 1_000_000, 10_000_000)]
     [1.0, 0.775, 0.245, 0.077]
     """
-    return min(1.0, round(math.sqrt(_ALL_UP_TO / n_documents), 3))
+    return min(1.0, round(math.sqrt(60_000 / n_documents), 3))
 
 
 def default_leaf_smoothing(n_documents: int) -> float:
-    """A fifteenth of the documents, at most 800; beyond 50,000 documents, it falls in proportion to their number.
+    """A fifteenth of the documents, at most 800; beyond 10,000 documents, it falls in proportion to their number.
 
     >>> from swaprank.trees.data_size import default_leaf_smoothing
-    >>> [default_leaf_smoothing(n) for n in (1500, 20_000, 100_000, 1_000_000)]
-    [100.0, 800.0, 400.0, 40.0]
+    >>> [default_leaf_smoothing(n) for n in (1500, 12_000, 100_000, 1_000_000)]
+    [100.0, 666.7, 80.0, 8.0]
     """
-    return round(min(_SMOOTHING_IF_SCARCE, n_documents / _SMOOTHING_SHARE) * _scarcity(n_documents), 1)
+    return round(min(n_documents / 15, 800.0, 800.0 * 10_000 / n_documents), 1)
 
 
 def default_score_noise(n_documents: int) -> float:
-    """0.5 up to 50,000 documents; beyond, it falls in proportion.
+    """0.2 up to 60,000 documents; beyond, it falls in proportion to their number.
 
     >>> from swaprank.trees.data_size import default_score_noise
     >>> [default_score_noise(n) for n in (10_000, 100_000, 1_000_000)]
-    [0.5, 0.25, 0.025]
+    [0.2, 0.12, 0.012]
     """
-    return round(_NOISE_IF_SCARCE * _scarcity(n_documents), 4)
+    return round(min(0.2, 0.2 * 60_000 / n_documents), 4)
 
 
-def _scarcity(n_documents: int) -> float:
-    return min(1.0, _SCARCE_UP_TO / n_documents)
+def default_max_depth(n_documents: int) -> int:
+    """4 up to 6,000 documents, and one more whenever their number doubles.
+
+    Leaf by leaf, trees of few documents otherwise grow long branches that follow single lists.
+
+    >>> from swaprank.trees.data_size import default_max_depth
+    >>> [default_max_depth(n) for n in (1000, 10_000, 100_000, 1_000_000)]
+    [4, 5, 8, 12]
+    """
+    return max(4, round(math.log2(n_documents / 300)))
