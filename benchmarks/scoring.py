@@ -87,7 +87,7 @@ def forest_of(booster: lightgbm.Booster) -> Forest:
         add(tree["tree_structure"])
         tree_nodes.append(len(columns["feature"]))
         tree_leaves.append(len(columns["leaf_value"]))
-    columns |= {"tree_nodes": tree_nodes, "tree_leaves": tree_leaves}
+    columns |= {"tree_nodes": tree_nodes, "tree_leaves": tree_leaves, "n_words": [0] * len(columns["feature"])}
     arrays = {name: np.array(columns[name], dtype) for name, (dtype, _) in ARRAYS.items()}
     return check_forest(Forest(n_features=N_FEATURES, base_score=0.0, **arrays))
 

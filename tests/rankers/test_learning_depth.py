@@ -68,14 +68,14 @@ def test_training_that_is_continued_makes_the_same_noise_as_in_one_go() -> None:
 
 def test_regularization_fades_out() -> None:
     for default in (default_leaf_smoothing, default_score_noise):
-        values = [default(n) for n in (12_000, 60_000, 60_001, 10**5, 10**7)]
+        values = [default(n) for n in (12_000, 60_000, 60_001, 10**5, 4 * 10**5, 10**7)]
         assert values == sorted(values, reverse=True)
         assert values[2] > 0.99 * values[1]
-        assert 0 < values[-1] < 0.01 * values[0]
+        assert 0 <= values[-1] < 0.01 * values[0]
 
 
 def test_trees_may_be_deeper_on_more_documents() -> None:
-    depths = [default_max_depth(n) for n in (1, 6000, 12_000, 10**6, 10**9)]
+    depths = [default_max_depth(n) for n in (1, 8000, 12_000, 10**6, 10**9)]
     assert depths == sorted(depths)
     assert depths[:2] == [4, 4]
     forest = small(n_trees=3, n_leaves=31).fit(TRAIN).model_
@@ -85,7 +85,7 @@ def test_trees_may_be_deeper_on_more_documents() -> None:
 
 
 def test_samples_shrink_gradually() -> None:
-    sizes = np.array([10**3, 60_000, 60_001, 10**5, 10**6, 10**8])
+    sizes = np.array([10**3, 30_000, 30_001, 10**5, 10**6, 10**8])
     fractions = np.array([default_document_fraction(int(n)) for n in sizes])
     assert fractions[:2].tolist() == [1, 1]
     assert (np.diff(fractions) <= 0).all()

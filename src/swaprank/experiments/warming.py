@@ -135,6 +135,18 @@ def _use_ranker(name: str, train: Dataset, vali: Dataset, file: Path) -> None:
     ranker.score(vali)
     with suppress(SwaprankError):  # not every model can explain itself
         ranker.contributions(vali)
+    if ranker.takes_categories and not ranker.made_of_rankers:
+        _use_categories(name, train)
+
+
+def _use_categories(name: str, train: Dataset) -> None:
+    """Train on a category that decides the labels, so that trees split on it."""
+    features = np.column_stack((train.labels, train.features))
+    data = Dataset(features, train.labels, qid=np.arange(len(train)) // 20, categorical_features=[0])
+    trees = _trained(name, data, data)
+    trees.predict(data)
+    trees.contributions(data)
+    trees.refit(data)
 
 
 def _trained(name: str, train: Dataset, vali: Dataset, **options: Any) -> Any:

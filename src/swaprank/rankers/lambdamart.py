@@ -49,7 +49,7 @@ class LambdaMART(TreeRanker):
             the documents, at most 800, and falling in proportion beyond 10,000 documents; 0 for other objectives.
         l2: L2 regularization: a number that is added to the hessian of each leaf, too.
         min_gain: A split must have a gain larger than this.
-        max_depth: Maximum depth of a tree. If None: for "lambda" 4 for up to 6,000 documents, and one more whenever
+        max_depth: Maximum depth of a tree. If None: for "lambda" 4 for up to 8,000 documents, and two more whenever
             their number doubles; no limit for other objectives. A depth of n_leaves is no limit, either.
         max_bins: Maximum number of bins per feature, at most 255. Categories are not merged: each has its own.
         sigma: Steepness of the pair probabilities in the score difference. For "lambda" only.
@@ -63,7 +63,7 @@ class LambdaMART(TreeRanker):
         feature_fraction: Fraction of the features that each tree may use.
         query_fraction: Fraction of the queries that each tree learns from. Successive trees take turns.
         document_fraction: Fraction of the documents on which splits are found. Large gradients are preferred. If None:
-            1 for up to 60,000 documents, and falling gradually for more: 0.3 for 700,000 documents.
+            1 for up to 30,000 documents, and falling gradually for more: 0.2 for 750,000 documents.
         monotone_constraints: 1 for each feature with which scores must never fall, -1 for those with which they must
             never rise: by name, as {"authority": 1, "spam": -1}, or a list of one of -1, 0 and 1 per feature. Missing
             values have no order.

@@ -10,16 +10,16 @@ import math
 
 
 def default_document_fraction(n_documents: int) -> float:
-    """1 up to 60,000 documents; beyond, the sample grows with the square root of their number.
+    """1 up to 30,000 documents; beyond, the sample grows with the square root of their number.
 
     The best split of a leaf is found from a sample of its documents as long as the sample is large, whatever share it
     is of all documents.
 
     >>> from swaprank.trees.data_size import default_document_fraction
     >>> [default_document_fraction(n) for n in (10_000, 100_000, 1_000_000, 10_000_000)]
-    [1.0, 0.775, 0.245, 0.077]
+    [1.0, 0.548, 0.173, 0.055]
     """
-    return min(1.0, round(math.sqrt(60_000 / n_documents), 3))
+    return min(1.0, round(math.sqrt(30_000 / n_documents), 3))
 
 
 def default_leaf_smoothing(n_documents: int) -> float:
@@ -33,22 +33,23 @@ def default_leaf_smoothing(n_documents: int) -> float:
 
 
 def default_score_noise(n_documents: int) -> float:
-    """0.2 up to 60,000 documents; beyond, it falls in proportion to their number.
+    """0.2 up to 60,000 documents; beyond, it falls in proportion to their number, to 0 from 400,000 documents on.
 
     >>> from swaprank.trees.data_size import default_score_noise
     >>> [default_score_noise(n) for n in (10_000, 100_000, 1_000_000)]
-    [0.2, 0.12, 0.012]
+    [0.2, 0.12, 0.0]
     """
-    return round(min(0.2, 0.2 * 60_000 / n_documents), 4)
+    noise = round(min(0.2, 0.2 * 60_000 / n_documents), 4)
+    return noise if noise >= 0.03 else 0.0
 
 
 def default_max_depth(n_documents: int) -> int:
-    """4 up to 6,000 documents, and one more whenever their number doubles.
+    """4 up to 8,000 documents, and two more whenever their number doubles.
 
     Leaf by leaf, trees of few documents otherwise grow long branches that follow single lists.
 
     >>> from swaprank.trees.data_size import default_max_depth
     >>> [default_max_depth(n) for n in (1000, 10_000, 100_000, 1_000_000)]
-    [4, 5, 8, 12]
+    [4, 5, 12, 18]
     """
-    return max(4, round(math.log2(n_documents / 300)))
+    return max(4, round(2 * math.log2(n_documents / 1700)))
