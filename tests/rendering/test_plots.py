@@ -26,7 +26,9 @@ def parts() -> tuple[sr.Dataset, sr.Dataset]:
 def mart() -> sr.LambdaMART:
     train, vali = parts()
     sets = {"train": train, "vali": vali}
-    return sr.LambdaMART(n_trees=6, min_docs_in_leaf=5).fit(train, valid=sets, metrics=["ndcg@10", "map"])
+    return sr.LambdaMART(n_trees=6, min_docs_in_leaf=5, leaf_smoothing=0.0, score_noise=0.0).fit(
+        train, valid=sets, metrics=["ndcg@10", "map"]
+    )
 
 
 @cache

@@ -26,6 +26,8 @@ from swaprank.trees.routing import fit_leaves, left_sets
 from swaprank.trees.score_noise import ranking_scores
 from swaprank.trees.tree import Tree, make_tree
 
+_VALUES_TO_SHARE = 500_000
+"""On fewer feature values, threads wait for each other longer than a thread alone takes."""
 _QUERY_BLOCKS = 200
 _MAX_COPIED_SHARE = 0.5
 """The bins of a sample of at most this share of the documents are copied, so that its rows are adjacent."""
@@ -66,7 +68,7 @@ class Booster:
     ) -> None:
         self.rules = rules
         self.scores = scores
-        self.n_threads = thread_count(n_threads)
+        self.n_threads = thread_count(n_threads) if data.features.size >= _VALUES_TO_SHARE else 1
         self.pool = ThreadPoolExecutor(self.n_threads)
         self.random_state = random_state
         self.indptr = data.indptr
