@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,8 +21,8 @@ from swaprank.trees.data_size import (
 TRAIN, VALI = sr.datasets.random_net((60, 20), n_features=8, random_state=0)
 
 
-def small(metric: str = "ndcg@5", **parameters: object) -> sr.LambdaMART:
-    return sr.LambdaMART(metric, **{"n_trees": 6, "n_leaves": 7, **parameters})  # type: ignore[arg-type]
+def small(metric: str = "ndcg@5", **parameters: Any) -> sr.LambdaMART:
+    return sr.LambdaMART(metric, **{"n_trees": 6, "n_leaves": 7, **parameters})
 
 
 def test_the_metric_is_measured_and_the_horizon_is_learned() -> None:
