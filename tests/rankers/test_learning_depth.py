@@ -41,10 +41,8 @@ def test_the_default_horizon_is_at_least_30(metric: str, horizon: int | None) ->
 
 
 def test_the_exact_metric_is_one_argument_away() -> None:
-    exact, same = (
-        sr.LambdaRankObjective(sr.metric("ndcg@5")),
-        {"score_noise": 0.1, "leaf_smoothing": 50.0, "max_depth": 6},
-    )
+    exact = sr.LambdaRankObjective(sr.metric("ndcg@5"))
+    same: dict[str, Any] = {"score_noise": 0.1, "leaf_smoothing": 50.0, "max_depth": 6}
     given = small(objective=exact, **same).fit(TRAIN)
     np.testing.assert_array_equal(small(horizon=5, **same).fit(TRAIN).predict(VALI), given.predict(VALI))
 
