@@ -20,11 +20,12 @@ from swaprank.trees.binning import Bins, make_bins
 from swaprank.trees.category_bins import Layout, category_columns, plain_layout, with_categories
 from swaprank.trees.constraints import NO_CONSTRAINTS, Constraints, by_column
 from swaprank.trees.document_sampling import DIVERGED, draw_sample, gather_bins, smoothed_l2
-from swaprank.trees.growing import Columns, Limits, Workspace, grow, make_workspace
+from swaprank.trees.growing import grow
 from swaprank.trees.histogram import BLOCK
 from swaprank.trees.routing import fit_leaves, left_sets
 from swaprank.trees.score_noise import ranking_scores
 from swaprank.trees.tree import Tree, make_tree
+from swaprank.trees.workspace import Columns, Limits, Workspace, make_workspace
 
 _VALUES_TO_SHARE = 500_000
 """On fewer feature values, threads wait for each other longer than a thread alone takes."""

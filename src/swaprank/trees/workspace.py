@@ -1,0 +1,124 @@
+"""What growing a tree works on: the columns of bins, the limits on splits, and the arrays that all threads share."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from swaprank.arrays import AnyArray, Bytes, Floats, Ints
+from swaprank.kernels import kernel
+from swaprank.trees.constraints import Constraints
+from swaprank.trees.histogram import (
+    BINS,
+)
+from swaprank.trees.splitting import (
+    CUTS_AT_ONCE,
+    SPLIT_COLUMNS,
+)
+
+START, COUNT, LIST, DEPTH, SLOT = 0, 1, 2, 3, 4
+"""Columns of a leaf."""
+
+
+class Workspace(NamedTuple):
+    """Work arrays, allocated once for all trees."""
+
+    rows: AnyArray
+    """(2, n_rows) int32: the two row lists."""
+    goes_left: Bytes
+    histograms: Ints
+    """(n_leaves, columns * 256)"""
+    thread_histograms: Ints
+    """(n_threads, columns * 256): each thread's histogram when threads divide the rows."""
+    leaves: Ints
+    """(n_leaves, 5)"""
+    splits: Floats
+    """(n_leaves, 7): the best split of each leaf."""
+    candidates: Floats
+    """(n_threads, 2, 7): each thread's best splits of the two new leaves."""
+    sets: Bytes
+    """(n_leaves, set_size), 1 for what the best split of each leaf sends left if it is a split into sets of bins."""
+    candidate_sets: Bytes
+    """(n_threads, 2, set_size)"""
+    set_numbers: Ints
+    """(n_threads, 3, set_size): work arrays of `best_set_split`."""
+    set_keys: Floats
+    """(n_threads, set_size)"""
+    bounds: Floats
+    """(n_leaves, 2): the lowest and the highest value of each leaf; for monotone features and sets of bins only."""
+    open_groups: Bytes
+    """(n_leaves, n_groups): 1 for the groups with all features on the way to the leaf."""
+    allowed: Ints
+    """(n_leaves, n_columns): `Columns.allowed` in each leaf, if there are groups."""
+    left_counts: Ints
+    """(n_threads * 8,): rows that go left, per thread, one cache line apart."""
+    sums: Ints
+    cuts: Ints
+    gains: Floats
+    """sums, cuts and gains (n_threads, CUTS_AT_ONCE): of the cuts whose gains are computed together."""
+    feature_gains: Floats
+    """(2, columns): the largest gain of each feature in the two new leaves, however few documents are on a side."""
+    ends: Ints
+    """(columns,): the number of cuts up to each feature."""
+    barrier_state: Ints
+
+
+class Columns(NamedTuple):
+    """Properties of each column of bins."""
+
+    n_bins: Ints
+    n_columns: Ints
+    """Of columns that are split into sets of bins: how many belong together, from this one on."""
+    allowed: Ints
+    """How this tree may use it: NOT_ALLOWED, NUMBER or SET."""
+    constraints: Constraints
+    """By column."""
+
+
+class Limits(NamedTuple):
+    """Limits on splits; min_gain, l2 and the largest hessian of a row are in units of the rounded gradients."""
+
+    min_docs: int
+    max_depth: int
+    min_gain: float
+    l2: float
+    largest_hessian: int
+    smoothing: float
+    """See `best_set_split`."""
+    noise: float
+
+
+def make_workspace(
+    n_rows: int, n_columns: int, n_leaves: int, n_threads: int, set_size: int, n_groups: int
+) -> Workspace:
+    """Allocate the work arrays for trees of at most `n_leaves` leaves; set_size is 0 if there are no sets of bins."""
+    return Workspace(
+        rows=np.empty((2, n_rows), np.int32),
+        goes_left=np.empty(n_rows, np.uint8),
+        histograms=np.empty((n_leaves, n_columns * BINS), np.int64),
+        thread_histograms=np.empty((n_threads, n_columns * BINS), np.int64),
+        leaves=np.zeros((n_leaves, 5), np.int64),
+        splits=np.zeros((n_leaves, SPLIT_COLUMNS)),
+        candidates=np.zeros((n_threads, 2, SPLIT_COLUMNS)),
+        sets=np.zeros((n_leaves, set_size), np.uint8),
+        candidate_sets=np.zeros((n_threads, 2, set_size), np.uint8),
+        set_numbers=np.zeros((n_threads, 3, set_size), np.int64),
+        set_keys=np.zeros((n_threads, set_size)),
+        bounds=np.zeros((n_leaves, 2)),
+        open_groups=np.zeros((n_leaves, n_groups), np.uint8),
+        allowed=np.zeros((n_leaves, n_columns if n_groups else 0), np.int64),
+        left_counts=np.zeros(n_threads * 8, np.int64),
+        sums=np.empty((n_threads, CUTS_AT_ONCE), np.int64),
+        cuts=np.empty((n_threads, CUTS_AT_ONCE), np.int64),
+        gains=np.empty((n_threads, CUTS_AT_ONCE)),
+        feature_gains=np.zeros((2, n_columns)),
+        ends=np.empty(n_columns, np.int64),
+        barrier_state=np.zeros(2, np.int64),
+    )
+
+
+@kernel
+def thread_range(n: int, thread: int, n_threads: int) -> tuple[int, int]:
+    """This thread's part of range(n)."""
+    return n * thread // n_threads, n * (thread + 1) // n_threads
