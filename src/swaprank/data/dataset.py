@@ -10,8 +10,8 @@ from typing import Any, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
-from swaprank.data.categories import Categories, encoded, extended, recoded
+from swaprank.arrays import AnyArray, Features, Floats, Ints
+from swaprank.data.categories import Categories
 from swaprank.data.columns import number_column
 from swaprank.data.features import given_features, read_only
 from swaprank.data.frames import columns_of
@@ -20,6 +20,8 @@ from swaprank.data.ids import document_ids
 from swaprank.data.matching import matching_columns, numbered_names
 from swaprank.data.pairs import Pairs as Pairs
 from swaprank.data.pairs import check_pairs, pairs_within
+from swaprank.data.query_selection import checked_fractions, chosen_queries, order_within
+from swaprank.data.recoding import with_categories
 from swaprank.data.scores import LARGEST_SCORE
 from swaprank.data.weights import row_weights
 from swaprank.errors import DataError, did_you_mean
@@ -250,7 +252,7 @@ class Dataset:
         features = self.features if chosen is None else np.ascontiguousarray(self.features[:, chosen])
         if categories is not None:
             wanted = [categories.get(name) for name in names]
-            features, own = _with_categories(features, known, own, wanted, new_categories, f"{where}, feature", whose)
+            features, own = with_categories(features, known, own, wanted, new_categories, f"{where}, feature", whose)
         coded = {name: each for name, each in zip(known, own, strict=True) if each is not None}
         if known == self.feature_names and features is self.features and coded == self.categories:
             return self
@@ -279,7 +281,7 @@ class Dataset:
         >>> data.subset([0, 2]).qids.tolist()
         [5, 7]
         """
-        is_chosen = _chosen_queries(queries, self.n_queries)
+        is_chosen = chosen_queries(queries, self.n_queries)
         rows = np.flatnonzero(is_chosen[query_of_row(self.indptr, self.order)])
         contiguous = rows[-1] - rows[0] + 1 == len(rows)
         take: Any = slice(int(rows[0]), int(rows[-1]) + 1) if contiguous else rows
@@ -290,7 +292,7 @@ class Dataset:
             labels=self.labels[take],
             qids=self.qids[is_chosen],
             indptr=np.concatenate(([0], np.cumsum(np.diff(self.indptr)[is_chosen]))),
-            order=None if self.order is None else _order_within(self.order, rows),
+            order=None if self.order is None else order_within(self.order, rows),
             sample_weight=None if self.sample_weight is None else self.sample_weight[take],
             base_score=None if self.base_score is None else self.base_score[take],
             docid=None if self.docid is None else self.docid[take],
@@ -308,7 +310,7 @@ class Dataset:
         >>> [part.n_queries for part in data.split((0.6, 0.2, 0.2), random_state=0)]
         [3, 1, 1]
         """
-        shares = _fractions(fractions)
+        shares = checked_fractions(fractions)
         cuts = np.rint(np.cumsum(shares) * self.n_queries).astype(int)
         sizes = np.diff(np.concatenate(([0], cuts)))
         if (sizes == 0).any():
@@ -339,37 +341,6 @@ def _read_only(value: Any) -> Any:
     return value
 
 
-def _with_categories(
-    features: Features,
-    names: Sequence[str],
-    found: Sequence[Categories | None],
-    wanted: Sequence[Categories | None],
-    new_categories: bool,
-    where: str,
-    whose: str,
-) -> tuple[Features, list[Categories | None]]:
-    """The features with the codes of the wanted categories, not copied if they have them; and the categories."""
-    coded = list(wanted)
-    for f, (name, has, wants) in enumerate(zip(names, found, wanted, strict=True)):
-        if has == wants:
-            continue
-        if wants is None:
-            raise DataError(
-                f"{where} '{name}' holds categories{_example(has or ())}, but for {whose} it is a number: give numbers "
-                "here, or declare it in categorical_features before training."
-            )
-        codes, texts = encoded(features[:, f], f"{where} '{name}'") if has is None else (features[:, f], has)
-        coded[f] = extended(wants, texts) if new_categories else wants
-        if not features.flags.writeable:
-            features = np.array(features)
-        features[:, f] = recoded(codes, texts, coded[f] or ())
-    return features, coded
-
-
-def _example(categories: Categories) -> str:
-    return f" such as '{categories[0][:40]}'" if categories else ""
-
-
 def _base_score(values: Any, n_rows: int) -> Floats:
     scores = number_column("base_score", values, n_rows)
     row = int(np.abs(scores).argmax())
@@ -398,40 +369,3 @@ def _position(what: str, number: Any, n: int) -> int:
     if not 0 <= position < n:
         raise DataError(f"there is no {what} {position}: there are {n:,}, numbered from 0.")
     return position
-
-
-def _order_within(order: Ints, rows: Ints) -> Ints | None:
-    """The order of the chosen rows, renumbered; None if they are now grouped by query."""
-    new_row = np.full(len(order), -1, np.int64)
-    new_row[rows] = np.arange(len(rows))
-    renumbered = new_row[order]
-    kept: Ints = renumbered[renumbered >= 0]
-    return None if (kept[1:] > kept[:-1]).all() else kept
-
-
-def _fractions(fractions: Any) -> Floats:
-    try:
-        shares = np.asarray(fractions, dtype=np.float64)
-    except (TypeError, ValueError):
-        shares = np.empty(0)
-    if shares.ndim != 1 or len(shares) == 0 or not (shares > 0).all() or abs(shares.sum() - 1) > 1e-9:
-        raise DataError(f"fractions must be positive and sum to 1, such as (0.8, 0.2); found {fractions!r}.")
-    return shares
-
-
-def _chosen_queries(queries: Any, n_queries: int) -> Bools:
-    if not isinstance(queries, slice):
-        queries = np.atleast_1d(queries)
-        if len(queries) == 0:
-            queries = slice(0)
-    try:
-        picked: Ints = np.arange(n_queries)[queries]
-    except IndexError as error:
-        raise DataError(f"there are {n_queries} queries, numbered from 0: {error}.") from None
-    if len(picked) == 0:
-        raise DataError("a subset needs at least one query, found none.")
-    is_chosen = np.zeros(n_queries, np.bool_)
-    is_chosen[picked] = True
-    if np.count_nonzero(is_chosen) < len(picked):
-        raise DataError("a subset may contain each query only once.")
-    return is_chosen

@@ -299,18 +299,13 @@ class Ranker(Estimator):
         self.check_fitted()
         if sample_weight is not None:
             raise DataError("metrics have no weights: score takes no sample_weight.")
-        data = as_dataset(
-            X,
-            y,
-            self._feature_names(),
-            type(self).__name__,
-            self.categories_,
-            qid=qid,
-            group=group,
-            base_score=base_score,
-        )
+        data = self._judged(X, y, qid=qid, group=group, base_score=base_score)
         bound = bind_metric(self.training_metric(), data)
         return bound.mean(data.by_query(self.predict(data)), n_threads=self.n_threads)
+
+    def _judged(self, X: Any, y: Any, **others: Any) -> Dataset:
+        """Judged documents with the features and categories of this ranker."""
+        return as_dataset(X, y, self._feature_names(), type(self).__name__, self.categories_, **others)
 
     def permutation_importances(
         self, data: Dataset, metric: str | Metric | None = None, *, n_repeats: int = 5, random_state: int = 0

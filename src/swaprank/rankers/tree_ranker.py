@@ -21,7 +21,6 @@ from swaprank.models.tree_text import tree_text
 from swaprank.models.tree_walk import find_leaves
 from swaprank.objectives.objective import Objective
 from swaprank.rankers.base_model import base_model
-from swaprank.rankers.given_data import as_dataset
 from swaprank.rankers.parameter_checks import BOUNDS, Bounds, check_parameter, check_parameters
 from swaprank.rankers.ranker import FitRequest, Ranker
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
@@ -223,16 +222,7 @@ class TreeRanker(Ranker):
         self.check_fitted()
         check_parameters(self)
         check_parameter("decay_rate", decay_rate, Bounds(False, 0, 1))
-        data = as_dataset(
-            X,
-            y,
-            self._feature_names(),
-            type(self).__name__,
-            self.categories_,
-            qid=qid,
-            group=group,
-            sample_weight=sample_weight,
-        )
+        data = self._judged(X, y, qid=qid, group=group, sample_weight=sample_weight)
         n_base = self.n_trees_ - self.best_round_
         rules = self._rules(self._choose(data))
         base, trees = self.model_.part(0, n_base), self.model_.part(n_base, self.n_trees_)
