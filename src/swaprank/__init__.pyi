@@ -14,6 +14,8 @@ from .ensembles.stacked import stack as stack
 from .environment import show_versions as show_versions
 from .errors import ArgumentError as ArgumentError
 from .errors import DataError as DataError
+from .errors import ExportError as ExportError
+from .errors import ExportWarning as ExportWarning
 from .errors import Interrupted as Interrupted
 from .errors import MetricError as MetricError
 from .errors import MissingExtraError as MissingExtraError

@@ -82,6 +82,27 @@ class ModelFileError(SwaprankError, ValueError):
     """
 
 
+class ExportError(SwaprankError, ValueError):
+    """A model that another system cannot hold, or would score differently.
+
+    >>> import swaprank as sr
+    >>> (train,) = sr.datasets.random_net((20,), n_features=3, random_state=0)
+    >>> sr.LambdaRank(hidden=(4,), n_epochs=1).fit(train).export("model.txt", to="lightgbm")
+    Traceback (most recent call last):
+    ...
+    swaprank.errors.ExportError: lightgbm holds only trees; found a net of 1 hidden layer. Use onnx or c.
+    """
+
+
+class ExportWarning(UserWarning):
+    """An exported model whose scores may differ in some cases, and what to do about them.
+
+    >>> import swaprank as sr
+    >>> issubclass(sr.ExportWarning, UserWarning)
+    True
+    """
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C ended `fit` or `tune`; `result` is what was finished by then: the fitted ranker, or the `Tuning`.
 

@@ -73,6 +73,8 @@ class Selection(Model):
             raise ModelFileError(f"its selection needs a column for each of the {model.n_features} features.")
         if columns.min() < 0 or columns.max() >= n_features:
             raise ModelFileError(f"its selection has a column that is not among its {n_features} features.")
+        if len(np.unique(columns)) < len(columns):
+            raise ModelFileError("its selection has a column twice.")
         codes = {name.removeprefix("codes/"): each for name, each in arrays.items() if name.startswith("codes/")}
         for f, numbers in codes.items():
             if not (f.isdecimal() and int(f) < model.n_features):

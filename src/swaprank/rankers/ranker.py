@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from inspect import signature
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 from warnings import warn
 
 import numpy as np
@@ -280,6 +280,60 @@ class Ranker(Estimator):
         """Write the model to one file, which `swaprank.load` reads; the same model gives the same bytes."""
         self.check_fitted()
         save(self, path)
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        to: str,
+        *,
+        features: Any = None,
+        rename: Mapping[str, str] | None = None,
+        name: str | None = None,
+        missing: Literal["refuse", "zero"] = "refuse",
+        request: bool = False,
+    ) -> None:
+        """Write the model for another system, which then gives the same scores.
+
+        What the system cannot hold raises an ExportError, and what it may score differently an ExportWarning, both with
+        what to do.
+
+        Args:
+            path: The file to write.
+            to: The format: lightgbm, xgboost, ranklib, xgboost+json, solr, vespa, onnx or c.
+            features: The features of the target in its order, which may be more than the model has: a list of names, a
+                text file with one per line, or the JSON of an Elasticsearch feature set or a Solr feature store. If
+                None, those of the model. Names are matched; a model whose features are only numbered takes them in
+                their order.
+            rename: What the target calls features of the model.
+            name: What the model is called there; by default the name of the file without its ending.
+            missing: If the target reads missing values as 0 and the model has learned something else: "refuse" is an
+                error, "zero" accepts it, because documents always have all features.
+            request: Write the body of the request that uploads the model, with the definitions of `features` if given.
+
+        >>> import tempfile, swaprank as sr
+        >>> train, test = sr.datasets.random_net((20, 10), n_features=5, random_state=0)
+        >>> ranker = sr.LambdaMART(n_trees=3).fit(train)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ranker.export(f"{folder}/model.txt", to="lightgbm")
+        ...     again = sr.load_peer(f"{folder}/model.txt")
+        >>> (again.predict(test) == ranker.predict(test)).all()
+        np.True_
+        """
+        from swaprank.exchange.export import export
+
+        self.check_fitted()
+        export(
+            self.model_,
+            self._feature_names(),
+            self.categories_,
+            path,
+            to,
+            features=features,
+            rename=rename,
+            name=name,
+            missing=missing,
+            request=request,
+        )
 
     def score(
         self,

@@ -1,0 +1,171 @@
+"""A forest from the trees of a file that somebody else wrote: everything is checked, whatever the file says.
+
+A reader gives each tree as a `PeerTree`, with the nodes in the file's order. Here they are numbered anew, parents
+first, and the documents of a node are the sum of those of its leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from swaprank.arrays import AnyArray, Floats
+from swaprank.errors import ModelFileError
+from swaprank.models.forest import ARRAYS, Forest, check_forest
+
+MOST_FEATURES = 1_000_000
+"""A small file could ask for any number of features, each of which gets a name."""
+_MOST_WORDS = 2**24
+"""The same for the words of all sets of categories: 64 MB."""
+_MOST_TREES = 10_000_000
+
+
+@final
+@dataclass
+class PeerTree:
+    """One tree: the root is node 0, or leaf 0 if there are no nodes. Children are nodes from 0, or ~leaf."""
+
+    feature: Sequence[int] = ()
+    threshold: Sequence[float] | AnyArray = ()
+    """A document goes left if x <= threshold; see `at_most` and `below`. Ignored for a node with a set."""
+    missing_left: Sequence[bool] = ()
+    left: Sequence[int] = ()
+    right: Sequence[int] = ()
+    leaf_value: Sequence[float] = (0.0,)
+    leaf_weight: Sequence[float] | None = None
+    """How many training documents reached each leaf, or a sum of hessians; None if the file does not say."""
+    gain: Sequence[float] | None = None
+    sets: dict[int, AnyArray] = field(default_factory=dict)
+    """Words of the categories that go left (models/forest.py), by node; categories beyond go where missing ones go."""
+
+
+def at_most(threshold: Any) -> AnyArray:
+    """The float32 thresholds for x <= threshold with a threshold in double precision: the largest ones not above it.
+
+    A float32 number is at most t if it is at most the next float32 number below t. The test is then exactly the same.
+
+    >>> from swaprank.exchange.tree_building import at_most
+    >>> at_most([0.5, 0.1]).tolist()
+    [0.5, 0.09999999403953552]
+    """
+    exact = np.asarray(threshold, np.float64)
+    with np.errstate(over="ignore"):
+        rounded = exact.astype(np.float32)
+    return np.where(rounded > exact, np.nextafter(rounded, np.float32(-np.inf)), rounded)
+
+
+def below(threshold: Any) -> AnyArray:
+    """The float32 thresholds for x < threshold: the largest numbers below it.
+
+    >>> from swaprank.exchange.tree_building import below
+    >>> below([0.5]).tolist()
+    [0.4999999701976776]
+    """
+    exact = np.asarray(threshold, np.float64)
+    rounded = at_most(exact)
+    return np.where(rounded >= exact, np.nextafter(rounded, np.float32(-np.inf)), rounded)
+
+
+def build_forest(trees: Iterable[PeerTree], n_features: int, base_score: float = 0.0) -> Forest:
+    """A forest of these trees; ModelFileError if something is wrong with them.
+
+    Weights of leaves are made whole numbers: as they are if all of them are, otherwise in units of a share of the sum
+    that is small enough for exact contributions (TreeSHAP).
+
+    >>> from swaprank.exchange.tree_building import PeerTree, build_forest
+    >>> stump = PeerTree([0], [0.5], [True], [~0], [~1], leaf_value=[-1.0, 1.0], leaf_weight=[3, 1])
+    >>> forest = build_forest([stump], n_features=2)
+    >>> forest.node_count.tolist(), forest.leaf_value.tolist()
+    ([4], [-1.0, 1.0])
+    """
+    if not 1 <= n_features <= MOST_FEATURES:
+        raise ModelFileError(f"it has {n_features:,} features; a model has from 1 to {MOST_FEATURES:,}.")
+    columns: dict[str, list[AnyArray]] = {name: [np.zeros(0, dtype)] for name, (dtype, _) in ARRAYS.items()}
+    tree_nodes, tree_leaves, n_words = [0], [0], 0
+    for number, tree in enumerate(trees):
+        try:
+            arrays = _numbered(tree, n_features)
+        except ModelFileError as error:
+            raise ModelFileError(f"tree {number}: {error}") from None
+        for name, array in arrays.items():
+            columns[name].append(array)
+        tree_nodes.append(tree_nodes[-1] + len(arrays["left"]))
+        tree_leaves.append(tree_leaves[-1] + len(arrays["leaf_value"]))
+        n_words += len(arrays["words"])
+        if n_words > _MOST_WORDS or number >= _MOST_TREES:
+            raise ModelFileError("its trees, or their sets of categories, are too many to be a model.")
+    columns |= {"tree_nodes": [np.array(tree_nodes)], "tree_leaves": [np.array(tree_leaves)]}
+    made = {name: np.concatenate(columns[name]).astype(dtype) for name, (dtype, _) in ARRAYS.items()}
+    return check_forest(Forest(n_features=n_features, base_score=float(base_score), **made))
+
+
+def _numbered(tree: PeerTree, n_features: int) -> dict[str, AnyArray]:
+    """The arrays of one tree, its nodes and leaves numbered in the order in which a walk from the root finds them."""
+    n_nodes, n_leaves = len(tree.left), len(tree.leaf_value)
+    lengths = {len(each) for each in (tree.feature, tree.threshold, tree.missing_left, tree.right)}
+    if lengths != {n_nodes} or n_leaves != n_nodes + 1:
+        raise ModelFileError(f"it has {n_nodes:,} nodes and {n_leaves:,} leaves, or values of a node are missing.")
+    nodes, leaves = ([0], []) if n_nodes else ([], [0])
+    new_node, new_leaf = {0: 0}, {0: 0} if not n_nodes else {}
+    children: tuple[list[int], list[int]] = ([], [])
+    at = 0
+    while at < len(nodes):
+        for side, found in zip(children, (tree.left[nodes[at]], tree.right[nodes[at]]), strict=True):
+            old, known, limit = (found, new_node, n_nodes) if found >= 0 else (~found, new_leaf, n_leaves)
+            if old >= limit or old in known:
+                raise ModelFileError(
+                    f"node {nodes[at]} has the child {found}, which does not exist or has two parents."
+                )
+            known[old] = len(known)
+            (nodes if found >= 0 else leaves).append(old)
+            side.append(known[old] if found >= 0 else ~known[old])
+        at += 1
+    if len(nodes) != n_nodes:
+        raise ModelFileError(f"only {len(nodes):,} of its {n_nodes:,} nodes can be reached from the root.")
+    feature = np.asarray(tree.feature, np.int64)[nodes]
+    if len(feature) and not (feature.min() >= 0 and feature.max() < n_features):
+        raise ModelFileError(f"it splits on a feature that is not one of the {n_features:,} of the model.")
+    leaf_count = _counts(tree.leaf_weight, n_leaves)[leaves]
+    node_count = np.zeros(n_nodes, np.int64)
+    for node in range(n_nodes - 1, -1, -1):
+        for child in (children[0][node], children[1][node]):
+            node_count[node] += node_count[child] if child >= 0 else leaf_count[~child]
+    sets = [tree.sets.get(node, _NO_WORDS) for node in nodes]
+    has_set = np.array([len(words) > 0 for words in sets], np.bool_)
+    gain = np.zeros(n_nodes) if tree.gain is None else np.asarray(tree.gain, np.float64)[nodes]
+    return {
+        "feature": feature,
+        "threshold": np.where(has_set, np.float32(0), np.asarray(tree.threshold, np.float32)[nodes]),
+        "missing_left": np.asarray(tree.missing_left, np.bool_)[nodes],
+        "left": np.array(children[0], np.int64),
+        "right": np.array(children[1], np.int64),
+        "gain": gain,
+        "node_count": node_count,
+        "leaf_value": np.asarray(tree.leaf_value, np.float64)[leaves],
+        "leaf_count": leaf_count,
+        "n_words": np.array([len(words) for words in sets], np.int64),
+        "words": np.concatenate([_NO_WORDS, *sets]),
+    }
+
+
+_NO_WORDS = np.zeros(0, np.uint32)
+_UNITS = 2.0**32
+"""The sum of the weights of a tree's leaves in whole numbers: fine enough for contributions, far from overflow."""
+
+
+def _counts(weights: Sequence[float] | Floats | None, n_leaves: int) -> AnyArray:
+    """At least 1 for each leaf."""
+    if weights is None:
+        return np.ones(n_leaves, np.int64)
+    given = np.asarray(weights, np.float64)
+    if given.shape != (n_leaves,) or not np.isfinite(given).all() or (given < 0).any():
+        raise ModelFileError("the weights or counts of its leaves are not numbers from 0.")
+    total = float(given.sum())
+    if total == 0:
+        return np.ones(n_leaves, np.int64)
+    is_whole = (given == np.round(given)).all() and (given >= 1).all() and total < _UNITS
+    scaled = given if is_whole else given * (_UNITS / total)
+    return np.maximum(np.round(scaled), 1).astype(np.int64)
