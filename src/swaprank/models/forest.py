@@ -32,7 +32,7 @@ from swaprank.errors import ModelFileError, ParameterError, SwaprankError
 from swaprank.kernels import kernel
 from swaprank.models.category_sets import MAX_WORDS
 from swaprank.models.contributions import contributions
-from swaprank.models.forest_scoring import score, staged_scores
+from swaprank.models.forest_scoring import score, score_into, staged_scores
 from swaprank.models.model import LARGEST_SCORE, Importances, Model, ModelParts
 from swaprank.models.perturbation import LinearPerturbation, Perturbation
 from swaprank.models.tree_walk import find_leaves
@@ -88,6 +88,10 @@ class Forest(Model):
     def score(self, features: Features, n_threads: int | None = None) -> Floats:
         """See `Model`."""
         return score(self, features, None, n_threads)
+
+    def score_into(self, features: Features, scores: Floats) -> None:
+        """See `Model`."""
+        score_into(self, features, scores)
 
     def staged_scores(self, features: Features, stages: Sequence[int] | Ints, n_threads: int | None = None) -> Floats:
         """See `Model`."""

@@ -14,58 +14,35 @@ has one step for every word in which it clears bits. For trees below about a hun
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
+from swaprank.arrays import Bools, Features, Floats, Ints
 from swaprank.data.features import read_only
 from swaprank.errors import DataError, SwaprankError
 from swaprank.kernels import kernel
+from swaprank.models.few_documents import PackedForest, pack, walk_trees
+from swaprank.models.forest_layout import WORD_LEAVES, Layout, make_layout
 from swaprank.models.leaf_bits import LANES, lowest_bit, mask_lanes
-from swaprank.models.set_scoring import SetLayout, clear_set_bits, make_set_layout
+from swaprank.models.set_scoring import SetLayout, clear_set_bits
 from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 if TYPE_CHECKING:
     from swaprank.models.forest import Forest
 
-_WORD_LEAVES = 32
 _ALL_LEAVES = np.uint32(2**32 - 1)
-_BLOCK_PAIRS = 256
-"""Pairs of words in a block of trees: 32 KB with sixteen lanes, which fits the L1 cache."""
-
+_FEW_DOCUMENTS = 6
+"""Up to so many documents walk down the trees one by one: `few_documents`."""
 _CHUNK_DOCUMENTS = 256
 """Documents scored by a block of trees before the next block is loaded."""
 
 _MIN_VISITS_PER_THREAD = 200_000
 """A thread is started for at least this many documents x trees: about a millisecond."""
 
-
-class Layout(NamedTuple):
-    """The steps of nodes with a threshold: one list per (block of trees, feature, side of missing values), ascending.
-
-    block_lists[b] -> list_feature, list_missing_right, list_steps[l] -> threshold, word, mask
-    block_trees[b] -> tree_pairs, tree_leaves[t] -> leaf_value, from left to right
-    """
-
-    block_trees: Ints
-    block_lists: Ints
-    list_feature: Ints
-    list_missing_right: Bools
-    list_steps: Ints
-    threshold: Features
-    word: NDArray[np.uint32]
-    """The word within the block in which the step clears bits."""
-    mask: NDArray[np.uint32]
-    """The bits that the step keeps."""
-    tree_pairs: Ints
-    tree_leaves: Ints
-    leaf_value: Floats
-
-
-_layouts: WeakKeyDictionary[Forest, tuple[Layout, SetLayout | None]] = WeakKeyDictionary()
+_layouts: WeakKeyDictionary[Forest, tuple[Layout, SetLayout | None, PackedForest]] = WeakKeyDictionary()
 """Kept outside the forests, which stay plain data to pickle. Two threads may make the same layout twice."""
 
 
@@ -88,9 +65,33 @@ def score(forest: Forest, X: Features, n_trees: int | None = None, n_threads: in
     """
     if n_trees is None:
         n_trees = forest.n_trees
+        if len(X) <= _FEW_DOCUMENTS:
+            _check_shape(forest, X)
+            scores = np.empty(len(X))
+            score_into(forest, read_only(X), scores)
+            return scores
     elif not 0 <= n_trees <= forest.n_trees:
         raise SwaprankError(f"n_trees must be from 0 to {forest.n_trees}, found {n_trees}.")
     return _scores(forest, X, np.array([n_trees]), n_threads, None).reshape(-1)
+
+
+def score_into(forest: Forest, X: Features, scores: Floats) -> None:
+    """Write the scores of documents to an array, on this thread.
+
+    >>> import numpy as np
+    >>> from swaprank.models.forest import single_leaf
+    >>> from swaprank.models.forest_scoring import score_into
+    >>> scores = np.empty(2)
+    >>> score_into(single_leaf(0.5, n_features=3, n_documents=10), np.zeros((2, 3), np.float32), scores)
+    >>> scores
+    array([0.5, 0.5])
+    """
+    layout, sets, packed = _layouts_of(forest)
+    if len(X) <= _FEW_DOCUMENTS:
+        walk_trees(*packed, forest.base_score, X, scores)
+    else:
+        scores[:] = forest.base_score
+        score_documents(*layout, X, 0, len(X), np.array([forest.n_trees]), scores.reshape(1, -1), sets)
 
 
 def staged_scores(
@@ -141,13 +142,21 @@ def scores_by_stage(
         yield from zip(counts, stages, strict=True)
 
 
-def _scores(forest: Forest, X: Features, tree_counts: Ints, n_threads: int | None, start: Floats | None) -> Floats:
+def _check_shape(forest: Forest, X: Features) -> None:
     if X.ndim != 2 or X.shape[1] != forest.n_features:
         raise DataError(f"the trees have {forest.n_features} features, but X has the shape {X.shape}.")
+
+
+def _layouts_of(forest: Forest) -> tuple[Layout, SetLayout | None, PackedForest]:
     found = _layouts.get(forest)
     if found is None:
-        found = _layouts[forest] = make_layout(forest)
-    layout, sets = found
+        found = _layouts[forest] = (*make_layout(forest), pack(forest))
+    return found
+
+
+def _scores(forest: Forest, X: Features, tree_counts: Ints, n_threads: int | None, start: Floats | None) -> Floats:
+    _check_shape(forest, X)
+    layout, sets, _ = _layouts_of(forest)
     scores = np.empty((len(tree_counts), len(X)))
     scores[-1] = forest.base_score if start is None else start
     visits = len(X) * int(tree_counts[-1])
@@ -155,90 +164,6 @@ def _scores(forest: Forest, X: Features, tree_counts: Ints, n_threads: int | Non
     common = (*layout, read_only(X))
     run_in_threads(score_documents, [(*common, a, b, tree_counts, scores, sets) for a, b in chunks])
     return scores
-
-
-def make_layout(forest: Forest) -> tuple[Layout, SetLayout | None]:
-    """Sort a forest's nodes for scoring; None if no node has a set of categories."""
-    first, middle = np.zeros((2, len(forest.feature)), np.int64)
-    position = np.zeros(len(forest.leaf_value), np.int64)
-    number_leaves(forest.tree_nodes, forest.tree_leaves, forest.left, forest.right, first, middle, position)
-    leaf_value = np.empty(len(position))
-    leaf_value[position] = forest.leaf_value
-
-    n_trees = forest.n_trees
-    n_pairs = -(-np.diff(forest.tree_leaves) // (2 * _WORD_LEAVES))
-    tree_pairs = np.concatenate(([0], np.cumsum(n_pairs)))
-    block_trees = np.concatenate(([0], np.flatnonzero(np.diff(tree_pairs[:-1] // _BLOCK_PAIRS)) + 1, [n_trees]))
-    tree_block = np.repeat(np.arange(len(block_trees) - 1), np.diff(block_trees))
-
-    # One step for every word in which a left subtree has leaves.
-    n_steps = (middle - 1) // _WORD_LEAVES - first // _WORD_LEAVES + 1
-    node = np.repeat(np.arange(len(first)), n_steps)
-    nth = np.arange(len(node)) - np.repeat(np.cumsum(n_steps) - n_steps, n_steps)
-    word = first[node] // _WORD_LEAVES + nth
-    from_bit, to_bit = (np.clip(bound[node] - _WORD_LEAVES * word, 0, _WORD_LEAVES) for bound in (first, middle))
-    mask = ~((1 << to_bit) - (1 << from_bit)).astype(np.uint32)
-    tree = np.repeat(np.arange(n_trees), np.diff(forest.tree_nodes))[node]
-    block = tree_block[tree]
-    word += 2 * (tree_pairs[tree] - tree_pairs[block_trees[block]])
-
-    sets = None
-    if len(forest.words):
-        with_set = forest.n_words[node] > 0
-        n_blocks, steps = len(block_trees) - 1, (node, block, word, mask)
-        sets = make_set_layout(forest, n_blocks, *(each[with_set] for each in steps))
-        node, block, word, mask = (each[~with_set] for each in steps)
-    threshold, missing_right = forest.threshold[node], ~forest.missing_left[node]
-    order = np.lexsort((threshold, missing_right, forest.feature[node], block))
-    keys = np.stack((block, forest.feature[node], missing_right))[:, order]
-    begins = np.flatnonzero(np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))[: len(order)])
-    layout = Layout(
-        block_trees=block_trees,
-        block_lists=np.searchsorted(keys[0, begins], np.arange(len(block_trees))),
-        list_feature=keys[1, begins],
-        list_missing_right=keys[2, begins].astype(np.bool_),
-        list_steps=np.append(begins, len(order)),
-        threshold=threshold[order],
-        word=word[order].astype(np.uint32),
-        mask=mask[order],
-        tree_pairs=tree_pairs,
-        tree_leaves=np.array(forest.tree_leaves),
-        leaf_value=leaf_value,
-    )
-    return layout, sets
-
-
-@kernel
-def number_leaves(
-    tree_nodes: Ints, tree_leaves: Ints, left: AnyArray, right: AnyArray, first: Ints, middle: Ints, position: Ints
-) -> None:
-    """Number the leaves of every tree from left to right; a node's left subtree has the leaves from first to middle.
-
-    Children come after their parents: sizes are summed from the last node up, then numbers are assigned from the root
-    down. `position` maps a leaf's index in the forest to its index from left to right.
-    """
-    size = middle
-    for tree in range(len(tree_nodes) - 1):
-        nodes, leaves = tree_nodes[tree], tree_leaves[tree]
-        for node in range(tree_nodes[tree + 1] - 1, nodes - 1, -1):
-            a, b = left[node], right[node]
-            size[node] = (size[nodes + a] if a >= 0 else 1) + (size[nodes + b] if b >= 0 else 1)
-        if tree_nodes[tree + 1] == nodes:
-            position[leaves] = leaves
-        else:
-            first[nodes] = 0
-        for node in range(nodes, tree_nodes[tree + 1]):
-            a, b = left[node], right[node]
-            # This overwrites the node's size, which is not read any more.
-            middle[node] = first[node] + (size[nodes + a] if a >= 0 else 1)
-            if a >= 0:
-                first[nodes + a] = first[node]
-            else:
-                position[leaves + ~a] = leaves + first[node]
-            if b >= 0:
-                first[nodes + b] = middle[node]
-            else:
-                position[leaves + ~b] = leaves + middle[node]
 
 
 @kernel
@@ -278,7 +203,7 @@ def clear_bits(layout: Layout, block: int, X: Features, start: int, n_lanes: int
 def pair_of_words(bits: Any, pair: Any, lane: Any) -> Any:
     """The bits of 64 leaves for one document."""
     low = pair * np.uint64(2 * LANES) + lane
-    return np.uint64(bits[low]) | np.uint64(bits[low + np.uint64(LANES)]) << np.uint64(_WORD_LEAVES)
+    return np.uint64(bits[low]) | np.uint64(bits[low + np.uint64(LANES)]) << np.uint64(WORD_LEAVES)
 
 
 @kernel
@@ -292,7 +217,7 @@ def add_leaves(layout: Layout, tree: int, first_pair: int, n_lanes: int, bits: A
         while remaining == 0:
             pair += np.uint64(1)
             remaining = pair_of_words(bits, pair, lane)
-        leaf = leaves + np.uint64(2 * _WORD_LEAVES) * (pair - start) + lowest_bit(remaining)
+        leaf = leaves + np.uint64(2 * WORD_LEAVES) * (pair - start) + lowest_bit(remaining)
         totals[lane] += layout.leaf_value[leaf]
 
 

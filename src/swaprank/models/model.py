@@ -64,6 +64,10 @@ class Model(ABC):
     def score(self, features: Features, n_threads: int | None = None) -> Floats:
         """One score per row. It does not depend on other rows or on the number of threads."""
 
+    def score_into(self, features: Features, scores: Floats) -> None:
+        """Write one score per row to an array, on the calling thread."""
+        scores[:] = self.score(features, n_threads=1)
+
     @abstractmethod
     def describe(self) -> str:
         """The size of the model in words, such as "300 trees"."""
