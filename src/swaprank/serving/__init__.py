@@ -1,0 +1,1 @@
+"""Fitted rankers in services that answer requests."""

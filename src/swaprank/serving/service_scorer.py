@@ -1,0 +1,191 @@
+"""A ranker that is bound once, for a service that scores a few documents at a time, in any number of threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any, final
+
+import numpy as np
+
+from swaprank.arrays import AnyArray, Features, Floats, Ints, contiguous_ints
+from swaprank.data.features import as_features, read_only
+from swaprank.data.matching import check_count
+from swaprank.errors import DataError, ParameterError
+from swaprank.rankers.ranker import Ranker
+from swaprank.registry import load
+from swaprank.serving.feature_limits import FeatureLimits
+from swaprank.serving.named_rows import NamedRows
+from swaprank.serving.top_places import top_places
+
+_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+_WARM_ROWS = 64
+"""Enough documents to use the kernels for many, beside those for few."""
+
+
+@final
+class Scorer:
+    """A fitted ranker for a service: the scores of `predict`, bit for bit, with little work around them.
+
+    Everything that does not depend on the documents is done when the scorer is made, including the loading (or
+    compiling) of kernels. Scorers do not change, so any number of threads may use one at the same time. A call runs on
+    the thread that makes it, without the GIL while it computes.
+
+    Features are float32 arrays in C order, which are not copied; anything else that holds numbers is converted. NaN is
+    a missing value, and an infinite one raises DataError. A categorical feature has the code of its category, its
+    position in `ranker.categories_`: `row` and `rows` make codes of categories.
+
+    Args:
+        ranker: A fitted ranker, or the path of a model file. A later `fit` of the ranker does not change the scorer.
+
+    >>> import swaprank as sr
+    >>> train, test = sr.datasets.random_search((50, 1), n_documents=10, random_state=0)
+    >>> ranker = sr.LambdaMART(n_trees=20).fit(train)
+    >>> scorer = sr.Scorer(ranker)
+    >>> (scorer.score(test.features) == ranker.predict(test)).all()
+    np.True_
+    >>> scorer.score(test.features[0]) == ranker.predict(test)[0]
+    np.True_
+    >>> scorer.rank(test.features, k=3)
+    array([3, 4, 5])
+    """
+
+    def __init__(self, ranker: Ranker | str | os.PathLike[str]) -> None:
+        if isinstance(ranker, str | os.PathLike):
+            ranker = load(ranker)
+        if not isinstance(ranker, Ranker):
+            raise ParameterError(f"a fitted ranker or the path of a model file is needed; found {ranker!r}.")
+        ranker.check_fitted()
+        self.ranker = ranker
+        """The ranker itself, for everything else."""
+        self.feature_names: tuple[str, ...] = tuple(ranker.feature_names_in_.tolist())
+        """The names of the features, in the order of a row."""
+        self._model, self._n_features = ranker.model_, len(self.feature_names)
+        self._limits = FeatureLimits.of(self.feature_names, ranker.categories_)
+        self._named = NamedRows(self.feature_names, ranker.categories_)
+        missing = np.full((_WARM_ROWS, self._n_features), np.nan, np.float32)
+        self.score(missing[0])
+        self.rank(missing, k=1)
+
+    def score(self, features: Any, *, out: Floats | None = None) -> Any:
+        """The score of one document as a float, or one score per row of a matrix: of one list, or of many.
+
+        Args:
+            features: One value per feature, or documents x features.
+            out: A float64 array, one value per document, that scores are written to, and that is returned instead of a
+                new one. One document is an array of one value here, too.
+        """
+        X, is_single = self._checked(features)
+        scores = np.empty(len(X)) if out is None else _checked_out(out, len(X))
+        self._model.score_into(X, scores)
+        if is_single:
+            score = scores.item()
+            if isfinite(score):
+                return score
+        _check_finite(scores)
+        return scores
+
+    def rank(self, features: Any, k: int | None = None, *, indptr: Any = None) -> Any:
+        """The rows of the k documents with the largest scores, best first; tied documents in the order of their rows.
+
+        Args:
+            features: Documents x features.
+            k: How many at most; all if None.
+            indptr: For many lists: list i has the rows from indptr[i] to indptr[i + 1]. The result is then a list of
+                arrays, one per list.
+        """
+        if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
+            raise ParameterError(f"k must be a whole number from 1; found {k!r}.")
+        scores = np.atleast_1d(self.score(features))
+        if indptr is None:
+            return top_places(scores, k or len(scores))
+        bounds = _checked_indptr(indptr, len(scores))
+        return [a + top_places(scores[a:b], k or b - a) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+
+    def row(self, document: Mapping[str, Any]) -> Features:
+        """The features of one document that is given by name.
+
+        Features that are not named, None, and categories that the ranker does not know are missing values. An unknown
+        name raises DataError.
+
+        >>> import swaprank as sr
+        >>> data = sr.Dataset(
+        ...     [["nike", 3], ["puma", 5]], [0, 1], qid=[1, 1], feature_names=["brand", "price"],
+        ...     categorical_features=["brand"],
+        ... )
+        >>> scorer = sr.Scorer(sr.MART(n_trees=1).fit(data))
+        >>> scorer.row({"price": 4, "brand": "puma"})
+        array([1., 4.], dtype=float32)
+        >>> scorer.row({"prize": 4})
+        Traceback (most recent call last):
+        ...
+        swaprank.errors.DataError: there is no feature 'prize'; did you mean 'price'?
+        """
+        return self._named.row(document)
+
+    def rows(self, documents: Any) -> Features:
+        """The features of several documents: a list of mappings as for `row`, or anything that `predict` takes."""
+        if isinstance(documents, list | tuple) and documents and isinstance(documents[0], Mapping):
+            return np.stack([self.row(document) for document in documents])
+        return self.ranker._features_of(documents)
+
+    def _checked(self, features: Any) -> tuple[Features, bool]:
+        """The features as a read-only float32 matrix, and whether they were one document."""
+        X = features if type(features) is np.ndarray and _passes(features) else _converted(features)
+        is_single = X.ndim == 1
+        X = read_only(X.reshape(1, -1) if is_single else X)
+        if X.shape[1] != self._n_features:
+            check_count(self._n_features, X.shape[1], type(self.ranker).__name__, "each document")
+        self._limits.check(X, self.feature_names)
+        return X, is_single
+
+
+def _passes(features: AnyArray) -> bool:
+    """Whether kernels can read the array as it is."""
+    flags = features.flags
+    return features.dtype == _FLOAT32 and features.ndim in (1, 2) and flags.c_contiguous and flags.aligned
+
+
+def _converted(features: Any) -> Features:
+    """Numbers as float32 in C order, checked as `predict` does: one document has one dimension, several have two."""
+    if not isinstance(features, np.ndarray | list | tuple):
+        found = type(features).__name__
+        raise DataError(f"features must be an array of numbers; found {found}: the scorer's `rows` converts it.")
+    if isinstance(features, np.ndarray):
+        is_single, matrix = features.ndim == 1, as_features(features[None] if features.ndim == 1 else features)
+    else:
+        is_single = not features or not isinstance(features[0], np.ndarray | list | tuple)
+        matrix = as_features([features] if is_single else features)
+    return matrix[0] if is_single else matrix
+
+
+def _checked_out(out: Floats, n_documents: int) -> Floats:
+    is_array = isinstance(out, np.ndarray)
+    if not is_array or out.dtype != _FLOAT64 or out.shape != (n_documents,) or not out.flags.carray:
+        found = f"{out.dtype} of shape {out.shape}" if is_array else type(out).__name__
+        raise DataError(
+            f"out must be a writable, contiguous float64 array of shape ({n_documents},), one value per document; "
+            f"found {found}."
+        )
+    return out
+
+
+def _checked_indptr(indptr: Any, n_documents: int) -> Ints:
+    bounds = contiguous_ints(indptr)
+    if (
+        bounds.ndim != 1
+        or len(bounds) == 0
+        or bounds[0] != 0
+        or bounds[-1] != n_documents
+        or (np.diff(bounds) < 0).any()
+    ):
+        raise DataError(f"indptr must rise from 0 to {n_documents}, the number of documents; found {indptr!r}.")
+    return bounds
+
+
+def _check_finite(scores: Floats) -> None:
+    finite = np.isfinite(scores)
+    if not finite.all():
+        at = int(np.argmin(finite))
+        raise DataError(f"the score of document {at} is {scores[at]}: its features are too large for the model.")
