@@ -73,6 +73,8 @@ from .rankers.lambdamart import LambdaMART as LambdaMART
 from .rankers.lambdarank import LambdaRank as LambdaRank
 from .rankers.linear_regression import LinearRegressionRanker as LinearRegressionRanker
 from .rankers.mart import MART as MART
+from .rankers.peer import PeerRanker as PeerRanker
+from .rankers.peer import load_peer as load_peer
 from .rankers.ranker import Ranker as Ranker
 from .rankers.ranknet import RankNet as RankNet
 from .rankers.rounds import Progress as Progress

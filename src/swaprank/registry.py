@@ -29,6 +29,7 @@ RANKERS = {
     "lambdarank": "swaprank.rankers.lambdarank.LambdaRank",
     "linear_regression": "swaprank.rankers.linear_regression.LinearRegressionRanker",
     "mart": "swaprank.rankers.mart.MART",
+    "peer": "swaprank.rankers.peer.PeerRanker",
     "ranknet": "swaprank.rankers.ranknet.RankNet",
     "smoothrank": "swaprank.rankers.smoothrank.SmoothRank",
     "stacked": "swaprank.ensembles.stacked.Stacked",

@@ -86,7 +86,7 @@ def test_staged_scores_are_the_same_however_many_stages_are_computed_at_once(mon
     ranker = small().fit(TRAIN)
     expected = {count: scores.tolist() for count, scores in ranker.staged_predict(TEST, every=2)}
     assert list(expected) == list(range(2, ranker.n_trees_ + 1, 2))
-    monkeypatch.setattr("swaprank.rankers.tree_ranker._STAGED_SCORES", 3 * len(TEST))
+    monkeypatch.setattr("swaprank.rankers.forest_ranker._STAGED_SCORES", 3 * len(TEST))
     assert {count: scores.tolist() for count, scores in ranker.staged_predict(TEST, every=2)} == expected
     assert expected == {count: ranker.predict(TEST, n_trees=count).tolist() for count in expected}
     with pytest.raises(sr.ParameterError, match="every must be a whole number from 1; found 0"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from swaprank.rankers.saving import saved_parameters
 class EnsembleRanker(Ranker):
     """Combines the scores of fitted rankers, which are the parameter `members`."""
 
-    made_of_rankers: ClassVar[bool] = True
+    learns_from: ClassVar[Literal["data", "rankers", "nothing"]] = "rankers"
     takes_categories: ClassVar[bool] = True
     model_classes: ClassVar[tuple[type[Model], ...]] = (Ensemble,)
     members: Any

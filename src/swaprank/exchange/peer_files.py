@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from swaprank.data.categories import Categories
 from swaprank.errors import ModelFileError, ParameterError
 from swaprank.files import existing_file
-from swaprank.models.model import Model
+from swaprank.models.forest import Forest
 
 
 class PeerModel(NamedTuple):
@@ -19,7 +19,7 @@ class PeerModel(NamedTuple):
 
     library: str
     """As it is written: "LightGBM"."""
-    model: Model
+    model: Forest
     feature_names: tuple[str, ...] | None
     """None if the features have no names."""
     categories: Mapping[int, Categories]

@@ -90,7 +90,7 @@ def trainable_rankers() -> dict[str, str]:
     return {
         name: (inspect.getdoc(kind) or "").partition("\n")[0]
         for name, kind in kinds.items()
-        if not kind.made_of_rankers
+        if kind.learns_from == "data"
     }
 
 

@@ -62,10 +62,12 @@ class TrainingRun:
     def make_ranker(self) -> Ranker:
         """Create the unfitted ranker."""
         kind = ranker_class(self.ranker)
-        if kind.made_of_rankers:
+        if kind.learns_from == "rankers":
             raise ParameterError(
                 f"{self.ranker} is made of fitted rankers: use `swaprank combine` for two, sr.stack for any number."
             )
+        if kind.learns_from == "nothing":
+            raise ParameterError(f"{self.ranker} is a model of another library: read one with `swaprank import`.")
         options = {"metric": self.metric, "random_state": self.seed, "n_threads": self.threads}
         own = {name: value for name, value in options.items() if value is not None}
         check_parameter_names(self.ranker, self.parameters)

@@ -49,7 +49,7 @@ def warm(
 
     That is the folder of the package. If it is not writable, or NUMBA_CACHE_DIR is set, it is the user's cache.
     """
-    names = list(rankers) or sorted(RANKERS)
+    names = list(rankers) or [name for name in sorted(RANKERS) if ranker_class(name).learns_from != "nothing"]
     for name in names:
         ranker_class(name)  # raises an error for an unknown name
     folder = _folder()
@@ -128,14 +128,14 @@ def _use_files_and_metrics(data: Dataset, file: Path) -> None:
 def _use_ranker(name: str, train: Dataset, vali: Dataset, file: Path) -> None:
     ranker = _trained(name, train, vali)
     for parameter, value in _VARIANTS.items():
-        if not ranker.made_of_rankers and parameter in ranker.get_params():
+        if ranker.learns_from == "data" and parameter in ranker.get_params():
             _trained(name, train, vali, **{parameter: value})
     ranker.save(file)
     load(file).predict(vali)
     ranker.score(vali)
     with suppress(SwaprankError):  # not every model can explain itself
         ranker.contributions(vali)
-    if ranker.takes_categories and not ranker.made_of_rankers:
+    if ranker.takes_categories and ranker.learns_from == "data":
         _use_categories(name, train)
 
 
@@ -151,7 +151,7 @@ def _use_categories(name: str, train: Dataset) -> None:
 
 def _trained(name: str, train: Dataset, vali: Dataset, **options: Any) -> Any:
     kind = ranker_class(name)
-    if kind.made_of_rankers:
+    if kind.learns_from == "rankers":
         return kind(members=[_trained(member, train, vali) for member in ("linear_regression", "mart")]).fit(train)
     if kind.rounds_parameter:
         options[kind.rounds_parameter] = 2

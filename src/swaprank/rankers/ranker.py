@@ -71,8 +71,8 @@ class Ranker(Estimator):
     """What `tune` searches by default: (low, high), or a list of values. The defaults lie within."""
     tuning_fixed: ClassVar[Mapping[str, Any]] = {}
     """What `tune` sets for all trials, such as early stopping."""
-    made_of_rankers: ClassVar[bool] = False
-    """Whether it combines fitted rankers, and so cannot be trained from data alone."""
+    learns_from: ClassVar[Literal["data", "rankers", "nothing"]] = "data"
+    """Whether it is trained on data alone, combines fitted rankers, or was trained elsewhere."""
     model_classes: ClassVar[tuple[type[Model], ...]] = (Model,)
     """What its model may be."""
     takes_categories: ClassVar[bool] = False

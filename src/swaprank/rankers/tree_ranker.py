@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError
-from swaprank.models.forest import Forest, join_forests, split_counts, split_gains
-from swaprank.models.forest_scoring import scores_by_stage
-from swaprank.models.model import Model
-from swaprank.models.tree_text import tree_text
-from swaprank.models.tree_walk import find_leaves
+from swaprank.models.forest import Forest, join_forests
 from swaprank.objectives.objective import Objective
 from swaprank.rankers.base_model import base_model
+from swaprank.rankers.forest_ranker import ForestRanker
 from swaprank.rankers.parameter_checks import BOUNDS, Bounds, check_parameter, check_parameters
-from swaprank.rankers.ranker import FitRequest, Ranker
+from swaprank.rankers.ranker import FitRequest
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
 from swaprank.rankers.tree_constraints import InteractionConstraints, MonotoneConstraints, tree_constraints
 from swaprank.threads import thread_count
@@ -32,10 +28,6 @@ from swaprank.trees.data_size import default_document_fraction
 from swaprank.trees.refitting import refitted_values
 from swaprank.trees.routing import add_tree_scores
 from swaprank.trees.score_noise import ranking_scores
-
-_STAGED_SCORES = 10**7
-"""Scores that `staged_predict` computes at once: 80 MB."""
-
 
 TREE_RANGES = {
     "n_leaves": (4, 255),
@@ -47,16 +39,12 @@ TREE_RANGES = {
 """What `tune` searches for all rankers made of trees."""
 
 
-class TreeRanker(Ranker):
+class TreeRanker(ForestRanker):
     """A forest of boosted trees."""
 
-    model_classes: ClassVar[tuple[type[Model], ...]] = (Forest,)
-    takes_categories: ClassVar[bool] = True
-    round_name: ClassVar[str] = "tree"
     rounds_parameter: ClassVar[str | None] = "n_trees"
     tuning_fixed: ClassVar[Mapping[str, Any]] = {"n_trees": 2000, "early_stopping_rounds": 50}
     by_round: ClassVar[tuple[str, ...]] = ("learning_rate",)
-    model_: Forest
     n_trees: int
     learning_rate: float | Sequence[float]
     l2: float
@@ -73,11 +61,6 @@ class TreeRanker(Ranker):
     @abstractmethod
     def _objective(self) -> Objective:
         """What the trees minimize."""
-
-    @property
-    def n_trees_(self) -> int:
-        """The number of trees in the model."""
-        return self.model_.n_trees
 
     def _fit(self, request: FitRequest) -> None:
         data, valid, metrics, base, callbacks = request
@@ -151,42 +134,6 @@ class TreeRanker(Ranker):
         interrupted = run_rounds(self.n_trees, add_tree, measured, callbacks, self.early_stopping_rounds)
         return trees, interrupted
 
-    def predict(self, X: Any, n_trees: int | None = None, **unknown: Any) -> Floats:
-        """Scores of the rows of a data set or matrix, in the order in which they were given; larger is better.
-
-        The `base_score` of a data set is added, as in training. If `n_trees` is given, only the first trees are used.
-        """
-        if n_trees is None or unknown:
-            return super().predict(X, **unknown)
-        return self.predict_stage(X, n_trees)
-
-    def staged_predict(self, X: Any, every: int = 1) -> Iterator[tuple[int, Floats]]:
-        """The number of trees and the scores after every `every` trees; each tree is visited once."""
-        check_parameter("every", every, Bounds(True, 1, 2**62))
-        features = self._features_of(X)
-        counts = range(every, self.n_trees_ + 1, every)
-        n_at_once = max(1, _STAGED_SCORES // max(1, len(features)))
-        for count, scores in scores_by_stage(self.model_, features, counts, n_at_once, self.n_threads):
-            yield count, self._plus_base_score(scores, X)
-
-    def apply(self, X: Any) -> NDArray[np.int32]:
-        """The leaf that each row falls into in each tree (rows x trees), numbered from 0 as in `to_text`.
-
-        >>> import swaprank as sr
-        >>> train, test = sr.datasets.random_net((20, 10), n_features=3, random_state=0)
-        >>> ranker = sr.MART(n_trees=2, n_leaves=4).fit(train)
-        >>> leaves = ranker.apply(test)
-        >>> leaves.shape, leaves.max()
-        ((500, 2), np.int32(3))
-        >>> first = ranker.model_.part(0, 1)
-        >>> (first.leaf_value[leaves[:, 0]] == ranker.predict(test, n_trees=1)).all()
-        np.True_
-        """
-        features = self._features_of(X)
-        leaves: NDArray[np.int32] = find_leaves(self.model_, features, self.n_threads)
-        leaves -= self.model_.tree_leaves[:-1].astype(np.int32)
-        return leaves
-
     def refit(
         self,
         X: Any,
@@ -245,26 +192,3 @@ class TreeRanker(Ranker):
         refitted.model_ = replace(self.model_, leaf_value=np.concatenate((base.leaf_value, fitted)))
         refitted.history_ = {}
         return refitted
-
-    def importances(self, kind: Literal["gain", "splits"] = "gain") -> dict[str, float]:
-        """Total gain or number of splits of each feature, the most important first."""
-        if kind not in ("gain", "splits"):
-            raise ParameterError(f"kind must be 'gain' or 'splits', found {kind!r}.")
-        self.check_fitted()
-        values = split_gains(self.model_) if kind == "gain" else split_counts(self.model_)
-        order = np.argsort(-values, kind="stable")
-        return {str(self.feature_names_in_[f]): float(values[f]) for f in order}
-
-    @property
-    def feature_importances_(self) -> Floats:
-        """The gain of each feature as a share of all gains, in the order of the features, as scikit-learn has it."""
-        self.check_fitted()
-        gains = split_gains(self.model_)
-        total = gains.sum()
-        return gains / total if total > 0 else gains
-
-    def to_text(self, tree: int = 0) -> str:
-        """One tree as text."""
-        self.check_fitted()
-        names = [str(name) for name in self.feature_names_in_]
-        return tree_text(self.model_, tree, names, getattr(self, "categories_", None))

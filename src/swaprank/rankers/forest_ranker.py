@@ -1,0 +1,95 @@
+"""What all rankers with a forest can do, whoever trained it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swaprank.arrays import Floats
+from swaprank.errors import ParameterError
+from swaprank.models.forest import Forest, split_counts, split_gains
+from swaprank.models.forest_scoring import scores_by_stage
+from swaprank.models.model import Model
+from swaprank.models.tree_text import tree_text
+from swaprank.models.tree_walk import find_leaves
+from swaprank.rankers.parameter_checks import Bounds, check_parameter
+from swaprank.rankers.ranker import Ranker
+
+_STAGED_SCORES = 10**7
+"""Scores that `staged_predict` computes at once: 80 MB."""
+
+
+class ForestRanker(Ranker):
+    """A forest of trees."""
+
+    model_classes: ClassVar[tuple[type[Model], ...]] = (Forest,)
+    takes_categories: ClassVar[bool] = True
+    round_name: ClassVar[str] = "tree"
+    model_: Forest
+
+    @property
+    def n_trees_(self) -> int:
+        """The number of trees in the model."""
+        return self.model_.n_trees
+
+    def predict(self, X: Any, n_trees: int | None = None, **unknown: Any) -> Floats:
+        """Scores of the rows of a data set or matrix, in the order in which they were given; larger is better.
+
+        The `base_score` of a data set is added, as in training. If `n_trees` is given, only the first trees are used.
+        """
+        if n_trees is None or unknown:
+            return super().predict(X, **unknown)
+        return self.predict_stage(X, n_trees)
+
+    def staged_predict(self, X: Any, every: int = 1) -> Iterator[tuple[int, Floats]]:
+        """The number of trees and the scores after every `every` trees; each tree is visited once."""
+        check_parameter("every", every, Bounds(True, 1, 2**62))
+        features = self._features_of(X)
+        counts = range(every, self.n_trees_ + 1, every)
+        n_at_once = max(1, _STAGED_SCORES // max(1, len(features)))
+        for count, scores in scores_by_stage(self.model_, features, counts, n_at_once, self.n_threads):
+            yield count, self._plus_base_score(scores, X)
+
+    def apply(self, X: Any) -> NDArray[np.int32]:
+        """The leaf that each row falls into in each tree (rows x trees), numbered from 0 as in `to_text`.
+
+        >>> import swaprank as sr
+        >>> train, test = sr.datasets.random_net((20, 10), n_features=3, random_state=0)
+        >>> ranker = sr.MART(n_trees=2, n_leaves=4).fit(train)
+        >>> leaves = ranker.apply(test)
+        >>> leaves.shape, leaves.max()
+        ((500, 2), np.int32(3))
+        >>> first = ranker.model_.part(0, 1)
+        >>> (first.leaf_value[leaves[:, 0]] == ranker.predict(test, n_trees=1)).all()
+        np.True_
+        """
+        features = self._features_of(X)
+        leaves: NDArray[np.int32] = find_leaves(self.model_, features, self.n_threads)
+        leaves -= self.model_.tree_leaves[:-1].astype(np.int32)
+        return leaves
+
+    def importances(self, kind: Literal["gain", "splits"] = "gain") -> dict[str, float]:
+        """Total gain or number of splits of each feature, the most important first."""
+        if kind not in ("gain", "splits"):
+            raise ParameterError(f"kind must be 'gain' or 'splits', found {kind!r}.")
+        self.check_fitted()
+        values = split_gains(self.model_) if kind == "gain" else split_counts(self.model_)
+        order = np.argsort(-values, kind="stable")
+        return {str(self.feature_names_in_[f]): float(values[f]) for f in order}
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """The gain of each feature as a share of all gains, in the order of the features, as scikit-learn has it."""
+        self.check_fitted()
+        gains = split_gains(self.model_)
+        total = gains.sum()
+        return gains / total if total > 0 else gains
+
+    def to_text(self, tree: int = 0) -> str:
+        """One tree as text."""
+        self.check_fitted()
+        names = [str(name) for name in self.feature_names_in_]
+        return tree_text(self.model_, tree, names, getattr(self, "categories_", None))
