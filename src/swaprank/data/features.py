@@ -66,7 +66,7 @@ def model_features(X: Any, names: Sequence[str], whose: str, categories: Mapping
     >>> model_features(X, ["brand"], "MART", {"brand": ("asics", "nike")}).matrix.tolist()
     [[nan], [1.0], [0.0]]
     """
-    wanted = {at: categories[name] for at, name in enumerate(names) if name in categories}
+    wanted = {at: categories[name] for at, name in enumerate(names) if name in categories} if categories else {}
     if _is_table(X):
         found = feature_columns(X, names, whose, list(wanted))
         _check_finite(found.matrix, found.matrix)
@@ -84,6 +84,8 @@ def _is_table(X: Any) -> bool:
 
 def _declared(categorical: Any, names: Any, n_features: int) -> dict[int, str]:
     """What the columns that are declared categorical are called in messages; the names are not checked yet."""
+    if not categorical:
+        return {}
     named = isinstance(names, Sequence) and len(names) == n_features
     known = [str(name) for name in names] if named else numbered_names(n_features)
     positions = categorical_positions(categorical, known)

@@ -51,10 +51,10 @@ def first_outside(X: Features, lower: Features, upper: Features) -> int:
     """The position of the first value beyond the limits of its feature, counted row by row; -1 if there is none."""
     n_features = X.shape[1]
     for row in range(len(X)):
-        x, n_outside = X[row], 0
+        x, is_outside = X[row], False
         for f in range(n_features):  # without a branch, so that it is vectorized
-            n_outside += (x[f] <= lower[f]) | (x[f] >= upper[f])
-        if n_outside:
+            is_outside |= (x[f] <= lower[f]) | (x[f] >= upper[f])
+        if is_outside:
             for f in range(n_features):
                 if (x[f] <= lower[f]) | (x[f] >= upper[f]):
                     return int(row * n_features + f)
