@@ -18,7 +18,9 @@ from swaprank.cli.cmd_cv import cv
 from swaprank.cli.cmd_demo import demo
 from swaprank.cli.cmd_evaluate import evaluate
 from swaprank.cli.cmd_explain import explain
+from swaprank.cli.cmd_export import export
 from swaprank.cli.cmd_generate import generate
+from swaprank.cli.cmd_import import import_
 from swaprank.cli.cmd_info import info
 from swaprank.cli.cmd_predict import predict
 from swaprank.cli.cmd_report import report
@@ -46,13 +48,15 @@ app = typer.Typer(
 COMMANDS = {
     "Getting started": (demo, info, generate, warm),
     "Training and prediction": (train, tune, cv, combine, predict),
+    "Exchange with other systems": (export, import_),
     "Evaluation": (evaluate, compare, report),
     "Analysis": (explain, certify, reproduce),
 }
 """The commands by panel of the help, in its order."""
 for panel, commands in COMMANDS.items():
     for command in commands:
-        app.command(cls=SuggestingCommand, rich_help_panel=panel)(with_verbosity(with_table_columns(command)))
+        name = command.__name__.rstrip("_")
+        app.command(name, cls=SuggestingCommand, rich_help_panel=panel)(with_verbosity(with_table_columns(command)))
 
 
 def _version(wanted: bool) -> None:

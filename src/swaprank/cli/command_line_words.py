@@ -40,6 +40,13 @@ _PHRASES = {
         "must be LOW..HIGH or a list of values, such as 7..63 or true,false"
     ),
     # models
+    r'missing="zero"': "--missing zero",
+    r"missing must be": "--missing must be",
+    r"rename it \(rename=\{'old': 'new'\}\)": "rename it with --rename OLD=NEW",
+    "rename: ": "--rename: ",
+    "read it with swaprank.load": "give it to the other commands as it is",
+    "give other feature_names": "give other names with --features",
+    r"feature_names has": "--features has",
     r"n_trees must be from 0": "--trees must be from 0",
     "give a baseline or a baseline_feature": "give --baseline or --baseline-feature",
     "choose a query by its qid": "choose one with --query",

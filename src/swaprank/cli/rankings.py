@@ -26,6 +26,14 @@ def is_model(file: Path) -> bool:
         return stream.read(len(MAGIC)) == MAGIC
 
 
+def load_any(file: Path) -> Ranker:
+    """Read a model of swaprank or of another library."""
+    from swaprank.rankers.peer import load_peer
+    from swaprank.registry import load
+
+    return load(file) if is_model(file) else load_peer(file)
+
+
 def read_ranking(file: Path, data: Path, judged: Dataset | Qrels, columns: Columns) -> Any:
     """Read scores or a TREC run, or score the documents with a model; `judged` is the content of `data`."""
     from swaprank.data.judgements import Qrels, Run

@@ -1,0 +1,45 @@
+"""`swaprank import`: read a model of another library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from swaprank.cli.output import print_info
+
+
+def import_(
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            help="Model file of another library: LightGBM text, XGBoost JSON or UBJ, CatBoost JSON or cbm, RankLib "
+            "XML, or an ONNX tree ensemble.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Model file of swaprank to write.")],
+    features: Annotated[
+        Path | None,
+        typer.Option(
+            help="Text file with the names of the features, one per line.", show_default="those that the model has"
+        ),
+    ] = None,
+    metric: Annotated[
+        str, typer.Option("--metric", "-m", help="Metric that report, certify and explain use by default.")
+    ] = "ndcg@10",
+) -> None:
+    """Read a model of another library, and write it as a model of swaprank.
+
+    All commands then take it: predict, evaluate, report, certify, combine, explain, export, and train --base.
+    """
+    from swaprank.exchange.feature_sets import feature_set
+    from swaprank.model_files.container import check_target
+    from swaprank.rankers.peer import load_peer
+
+    check_target(output, (model, features))
+    names = feature_set(features)
+    ranker = load_peer(model, feature_names=None if names is None else names.names, metric=metric)
+    ranker.save(output)
+    print_info(f"{output}: {ranker.size_} of {ranker.library_}, {ranker.n_features_in_:,} features")
