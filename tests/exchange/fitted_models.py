@@ -141,6 +141,8 @@ def at_thresholds(forest: Forest, like: Features, rng: np.random.Generator) -> F
     nodes = np.flatnonzero(forest.n_words == 0)
     rows = like[rng.integers(len(like), size=3 * len(nodes))].copy()
     for at, node in enumerate(np.repeat(nodes, 3)):
-        towards = (np.float32(-np.inf), forest.threshold[node], np.float32(np.inf))[at % 3]
+        # The largest number is a threshold: it separates known values from missing ones.
+        largest = np.finfo(np.float32).max
+        towards = (-largest, forest.threshold[node], largest)[at % 3]
         rows[at, forest.feature[node]] = np.nextafter(forest.threshold[node], towards)
     return rows

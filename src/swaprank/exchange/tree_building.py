@@ -54,7 +54,7 @@ def at_most(threshold: Any) -> AnyArray:
     exact = np.asarray(threshold, np.float64)
     with np.errstate(over="ignore"):
         rounded = exact.astype(np.float32)
-    return np.where(rounded > exact, np.nextafter(rounded, np.float32(-np.inf)), rounded)
+    return np.where(rounded > exact, _next_below(rounded), rounded)
 
 
 def below(threshold: Any) -> AnyArray:
@@ -66,7 +66,12 @@ def below(threshold: Any) -> AnyArray:
     """
     exact = np.asarray(threshold, np.float64)
     rounded = at_most(exact)
-    return np.where(rounded >= exact, np.nextafter(rounded, np.float32(-np.inf)), rounded)
+    return np.where(rounded >= exact, _next_below(rounded), rounded)
+
+
+def _next_below(numbers: AnyArray) -> AnyArray:
+    with np.errstate(over="ignore", under="ignore"):
+        return np.nextafter(numbers, np.float32(-np.inf))
 
 
 def build_forest(trees: Iterable[PeerTree], n_features: int, base_score: float = 0.0) -> Forest:
