@@ -18,6 +18,7 @@ import swaprank as sr
 from swaprank.compilation.cache import STORAGE
 train, vali = sr.datasets.random_search((30, 10), random_state=1)
 ranker = sr.LinearRegressionRanker().fit(train, valid=vali)
+sr.Scorer(ranker).rank(vali.features, k=10)
 sr.compare(vali, {"ours": ranker.predict(vali), "first": vali.features[:, 0]}, "ndcg@10")
 print(STORAGE.n_compiled)
 """

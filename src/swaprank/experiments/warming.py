@@ -25,6 +25,7 @@ from swaprank.evaluation.compare import compare
 from swaprank.reading.letor_writing import write_letor
 from swaprank.reading.read import read
 from swaprank.registry import RANKERS, load, ranker_class
+from swaprank.serving.service_scorer import Scorer
 
 SHARED_WORK = "files and metrics"
 """What is compiled beside the rankers."""
@@ -132,6 +133,7 @@ def _use_ranker(name: str, train: Dataset, vali: Dataset, file: Path) -> None:
             _trained(name, train, vali, **{parameter: value})
     ranker.save(file)
     load(file).predict(vali)
+    Scorer(file)
     ranker.score(vali)
     with suppress(SwaprankError):  # not every model can explain itself
         ranker.contributions(vali)
@@ -145,6 +147,7 @@ def _use_categories(name: str, train: Dataset) -> None:
     data = Dataset(features, train.labels, qid=np.arange(len(train)) // 20, categorical_features=[0])
     trees = _trained(name, data, data)
     trees.predict(data)
+    Scorer(trees)
     trees.contributions(data)
     trees.refit(data)
 
