@@ -86,7 +86,7 @@ class Scorer:
         _check_finite(scores)
         return scores
 
-    def rank(self, features: Any, k: int | None = None, *, indptr: Any = None) -> Any:
+    def rank(self, features: Any, k: int | None = None, *, indptr: Any = None, out: Floats | None = None) -> Any:
         """The rows of the k documents with the largest scores, best first; tied documents in the order of their rows.
 
         Args:
@@ -94,10 +94,11 @@ class Scorer:
             k: How many at most; all if None.
             indptr: For many lists: list i has the rows from indptr[i] to indptr[i + 1]. The result is then a list of
                 arrays, one per list.
+            out: An array that the scores are written to, as in `score`.
         """
         if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
             raise ParameterError(f"k must be a whole number from 1; found {k!r}.")
-        scores = np.atleast_1d(self.score(features))
+        scores = np.atleast_1d(self.score(features, out=out))
         if indptr is None:
             return top_places(scores, k or len(scores))
         bounds = _checked_indptr(indptr, len(scores))
