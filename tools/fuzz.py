@@ -2,6 +2,7 @@
 
     python tools/fuzz.py readers [--cases 6000] [--seed 0] [--case 123]
     python tools/fuzz.py models  [--cases 5000] [--seed 0] [--case 123]
+    python tools/fuzz.py peers   [--cases 20000] [--seed 0] [--case 123]      models of other libraries
 
 Every case starts from a valid file and damages it: flipped, deleted, repeated and inserted bytes, odd numbers and
 words, other types; model files also with a right checksum. It passes if the result is finite, or if a SwaprankError is
@@ -30,6 +31,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from fuzz_peers import make_peers, peer_case
 
 import swaprank as sr
 from swaprank.experiments.model_summary import summarize_model
@@ -364,7 +366,12 @@ def use(ranker: sr.Ranker, file: Path) -> None:
     assert np.array_equal(again.predict(X), expected), "another model after saving"
 
 
-CASES: dict[str, Callable[[Rng, Path], str]] = {"readers": reader_case, "models": model_case}
+CASES: dict[str, Callable[[Rng, Path], str]] = {
+    "readers": reader_case,
+    "models": model_case,
+    "peers": lambda rng, folder: peer_case(rng, folder, damaged, ODD_VALUES, use),
+}
+N_CASES = {"readers": 6000, "models": 5000, "peers": 20000}
 
 
 def run_case(kind: str, seed: int, case: int, folder: Path) -> str:
@@ -381,6 +388,9 @@ def prepare(kind: str, folder: Path) -> None:
     if kind == "models":
         (folder / "models").mkdir()
         make_models(folder / "models")
+    elif kind == "peers":
+        (folder / "peers").mkdir()
+        make_peers(folder / "peers")
 
 
 def work(kind: str, seed: int, first: int, last: int, folder: Path) -> None:
@@ -421,7 +431,7 @@ def fuzz(kind: str, seed: int, n_cases: int, folder: Path) -> Counter[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kind", choices=list(CASES))
-    parser.add_argument("--cases", type=int, help="default: 6000 of readers, 5000 of models")
+    parser.add_argument("--cases", type=int, help="default: 6000 of readers, 5000 of models, 20000 of peers")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--case", type=int, help="run only this case, here")
     parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)
@@ -437,7 +447,7 @@ def main() -> None:
     else:
         with TemporaryDirectory() as temporary:
             prepare(options.kind, Path(temporary))
-            n_cases = options.cases or {"readers": 6000, "models": 5000}[options.kind]
+            n_cases = options.cases or N_CASES[options.kind]
             counts = fuzz(options.kind, options.seed, n_cases, Path(temporary))
         print(f"{options.kind}, seed {options.seed}: {n_cases} tried, {counts['FAILED']} failed; {dict(counts)}")
         sys.exit(counts["FAILED"] > 0)

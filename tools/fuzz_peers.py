@@ -1,0 +1,129 @@
+"""The part of tools/fuzz.py that damages model files of other libraries."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import swaprank as sr
+
+Rng = np.random.Generator
+
+
+def make_peers(folder: Path) -> None:
+    """Small valid models in every format that is read; cbm is left out, because CatBoost's own code reads it."""
+    import catboost
+    import xgboost
+
+    train, _ = sr.datasets.random_net((25, 15), n_features=5, n_documents=8, random_state=0)
+    shape: dict[str, Any] = {"n_trees": 3, "n_leaves": 5, "min_docs_in_leaf": 3}
+    plain = sr.MART(**shape).fit(train)
+    codes = np.column_stack((train.labels, train.features))
+    qid = np.repeat(np.arange(train.n_queries), np.diff(train.indptr))
+    sets = sr.MART(**shape).fit(sr.Dataset(codes, train.labels, qid=qid, categorical_features=[0]))
+    for name, to in (("model.txt", "lightgbm"), ("xgboost.json", "xgboost"), ("model.onnx", "onnx")):
+        plain.export(folder / name, to)
+        sets.export(folder / f"sets_{name}", to)
+    plain.export(folder / "model.xml", "ranklib", missing="zero")
+    for name in ("xgboost", "sets_xgboost"):
+        booster = xgboost.Booster()
+        booster.load_model(folder / f"{name}.json")
+        booster.save_model(folder / f"{name}.ubj")
+    for policy in ("SymmetricTree", "Lossguide"):
+        options = {"iterations": 3, "depth": 2, "grow_policy": policy, "verbose": False, "allow_writing_files": False}
+        model = catboost.CatBoost({**options, "thread_count": 1})
+        model.fit(train.features, train.labels)
+        model.save_model(str(folder / f"catboost_{policy}.json"), format="json")
+
+
+def peer_case(
+    rng: Rng, folder: Path, damaged: Callable[[bytes, Rng], bytes], odd_values: list[Any], use: Callable[..., None]
+) -> str:
+    """Write a damaged model of another library, read it, and use the model; returns what came back."""
+    valid = folder / "peers" / str(rng.choice(sorted(file.name for file in (folder / "peers").iterdir())))
+    content = valid.read_bytes()
+    if valid.suffix == ".json" and rng.random() < 0.7:
+        content = _json_changed(content, rng, odd_values)
+    elif valid.suffix == ".onnx" and rng.random() < 0.7:
+        content = _onnx_changed(content, rng)
+    else:
+        content = damaged(content, rng)
+    file = folder / f"damaged{valid.suffix}"
+    file.write_bytes(content)
+    try:
+        ranker = sr.load_peer(file)
+    except sr.SwaprankError:
+        return "refused"
+    use(ranker, folder / "again.swaprank")
+    with tempfile.TemporaryDirectory() as place:
+        for name in ("lightgbm", "c"):
+            try:
+                ranker.export(Path(place) / "model", name)
+            except sr.SwaprankError:
+                continue
+    return "loaded"
+
+
+def _json_changed(content: bytes, rng: Rng, odd_values: list[Any]) -> bytes:
+    """One or two values deep in the file are replaced, removed, or given twice."""
+    tree = json.loads(content)
+    for _ in range(int(rng.integers(1, 3))):
+        at: Any = tree
+        while True:
+            keys: list[Any] = list(at) if isinstance(at, dict) else list(range(len(at)))
+            if not keys:
+                break
+            key = keys[int(rng.integers(len(keys)))]
+            if isinstance(at[key], dict | list) and at[key] and rng.random() < 0.95:
+                at = at[key]
+                continue
+            change = rng.random()
+            if change < 0.1:
+                del at[key]
+            elif change < 0.2 and isinstance(at, list):
+                at.append(at[key])
+            elif change < 0.5 and isinstance(at[key], int | float):
+                at[key] = [-1, 0, 1, 2, 3, 7, 100, 2**31, 2**40, 0.5, 1e39, -1e39][int(rng.integers(12))]
+            else:
+                at[key] = odd_values[int(rng.integers(len(odd_values)))]
+            break
+    return json.dumps(tree).encode("utf-8", "surrogatepass")
+
+
+def _onnx_changed(content: bytes, rng: Rng) -> bytes:
+    """Entries of the tree ensemble's attributes are replaced, removed or added."""
+    import onnx
+
+    model = onnx.load_from_string(content)
+    for _ in range(int(rng.integers(1, 3))):
+        node = model.graph.node[int(rng.integers(len(model.graph.node)))]
+        if not node.attribute:
+            continue
+        attribute = node.attribute[int(rng.integers(len(node.attribute)))]
+        change = rng.random()
+        if change < 0.1:
+            node.attribute.remove(attribute)
+        elif attribute.ints and change < 0.9:
+            at = int(rng.integers(len(attribute.ints)))
+            attribute.ints[at] = int(rng.choice([-1, 0, 1, 2, 5, 100, 2**31, 2**62, -(2**62)]))
+        elif attribute.floats and change < 0.9:
+            at = int(rng.integers(len(attribute.floats)))
+            attribute.floats[at] = float(rng.choice([np.nan, np.inf, -np.inf, 3e38, 1e-45, 0, -1]))
+        elif attribute.strings and change < 0.9:
+            words = [b"LEAF", b"BRANCH_LT", b"BRANCH_EQ", b"", b"\xff"]
+            attribute.strings[int(rng.integers(len(attribute.strings)))] = words[int(rng.integers(len(words)))]
+        elif attribute.ints:
+            attribute.ints.append(int(attribute.ints[0]))
+        elif attribute.HasField("t") and attribute.t.raw_data:
+            raw = bytearray(attribute.t.raw_data)
+            raw[int(rng.integers(len(raw)))] = int(rng.integers(256))
+            attribute.t.raw_data = bytes(raw)
+        else:
+            attribute.i = int(rng.choice([-1, 0, 2, 2**40]))
+    found: bytes = model.SerializeToString()
+    return found
