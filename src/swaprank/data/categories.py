@@ -85,7 +85,7 @@ def encoded(values: AnyArray, where: str, missing: Bools | None = None) -> tuple
         missing = np.isnan(values) if missing is None else missing | np.isnan(values)
         _check_whole(values, missing, where)
     distinct, place = _distinct(values, where)
-    codes, categories = _numbered([_text(value, where) for value in distinct])
+    codes, categories = _numbered([category_text(value, where) for value in distinct])
     found: Features = codes[place]
     if missing is not None and missing.any():
         found[missing] = np.nan
@@ -177,8 +177,13 @@ def _distinct(values: AnyArray, where: str) -> tuple[list[Any], AnyArray]:
         raise DataError(f"{where} has values that cannot be categories: {error}.") from None
 
 
-def _text(value: Any, where: str) -> str | None:
-    """A value as text; None if it is missing."""
+def category_text(value: Any, where: str) -> str | None:
+    """A value of a categorical feature as text; None if it is missing.
+
+    >>> from swaprank.data.categories import category_text
+    >>> category_text(7.0, "column 'brand'"), category_text("nike", "column 'brand'")
+    ('7', 'nike')
+    """
     if isinstance(value, str):
         return value
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
