@@ -21,10 +21,9 @@ import argparse
 import json
 import tempfile
 import threading
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.request import Request as HttpRequest
 from urllib.request import urlopen
 
@@ -47,8 +46,7 @@ class RequestError(Exception):
         self.status = status
 
 
-@dataclass(frozen=True)
-class Served:
+class Served(NamedTuple):
     """A scorer, and the digest of its model file."""
 
     scorer: sr.Scorer
