@@ -81,7 +81,7 @@ def documents_and_k(scorer: sr.Scorer, content_type: str, body: bytes, k: Any) -
         with np.errstate(over="ignore"):  # The scorer reports infinite values.
             rows = np.array(documents, np.float32)
     except (TypeError, ValueError):
-        rows = np.empty(0)
+        rows = np.empty(0, np.float32)
     if rows.ndim != 2:
         raise RequestError(422, "documents must be rows of numbers of equal length, or objects: name and value.")
     return rows, request.get("k", k)
@@ -169,7 +169,9 @@ def main() -> None:
     elif options.model is None:
         parser.error("name a model file, or give --quick")
     else:
-        uvicorn.run(make_app(options.model), host=options.host, port=options.port, access_log=False)
+        uvicorn.run(
+            make_app(options.model), host=options.host, port=options.port, access_log=False, log_level="warning"
+        )
 
 
 if __name__ == "__main__":
