@@ -9,7 +9,7 @@ from swaprank.exchange.export import Export
 
 
 def ltr_content(export: Export, model_type: str, definition: str) -> bytes:
-    """The definition of a model alone, or the body of the request that creates it.
+    r"""The definition of a model alone, or the body of the request that creates it.
 
     With the definitions of the features, this is the body of `PUT _ltr/_model/<name>`, which holds the feature set too.
     Without, that of `POST _ltr/_featureset/<set>/_createmodel`, which takes the features from a stored feature set.

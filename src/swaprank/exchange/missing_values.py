@@ -9,6 +9,7 @@ from warnings import warn
 import numpy as np
 
 from swaprank.arrays import AnyArray
+from swaprank.data.precision import frames_within
 from swaprank.errors import ExportError, ExportWarning
 from swaprank.exchange.served_models import FeedForward, KernelSum, Mixture, ServedModel, Trees, WeightedSum
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from swaprank.exchange.export import Export
 
 
-def check_missing_as_zero(export: Export, target: str) -> None:
+def check_missing_as_zero(export: Export, target: str, instead: str = "") -> None:
     """Raise ExportError, or warn, if the target reads a missing value as 0 and the model does something else with it.
 
     Trees that have learned where to send the missing values of a feature are refused. Trees of training data without
@@ -37,25 +38,25 @@ def check_missing_as_zero(export: Export, target: str) -> None:
     """
     if export.missing == "zero":
         return
-    learned, assumed = _features(export.model, len(export.feature_names))
+    learned, assumed = features_unlike_zero(export.model, len(export.feature_names))
     if learned.any():
         raise ExportError(
-            f"the trees have learned where to send missing values of {_named(export.feature_names, learned)}, but "
+            f"the trees have learned where to send missing values of {named(export.feature_names, learned)}, but "
             f"{target} reads them as 0. Train with 0 in their place; or, if documents always have it, export with "
-            'missing="zero".'
+            f'missing="zero".{instead}'
         )
     if assumed.any():
         warn(
             f"{target} reads a missing value as 0, which is not what the model does with it for "
-            f"{_named(export.feature_names, assumed)}: send a value with every document. "
+            f"{named(export.feature_names, assumed)}: send a value with every document. "
             'missing="zero" accepts this without a warning.',
             ExportWarning,
-            stacklevel=6,
+            stacklevel=frames_within(),
         )
 
 
-def _features(model: ServedModel, n_features: int) -> tuple[AnyArray, AnyArray]:
-    """The features with missing values that went left in training, and those that would be treated unlike 0."""
+def features_unlike_zero(model: ServedModel, n_features: int) -> tuple[AnyArray, AnyArray]:
+    """The features whose missing values the model does not take for 0: those it has learned about, and the others."""
     learned, assumed = np.zeros((2, n_features), np.bool_)
     match model:
         case Trees(forest):
@@ -72,12 +73,12 @@ def _features(model: ServedModel, n_features: int) -> tuple[AnyArray, AnyArray]:
         case KernelSum(factor=factor, missing=missing):
             assumed = factor * missing != 0
         case Mixture(members):
-            found = [_features(member, n_features) for member in members]
+            found = [features_unlike_zero(member, n_features) for member in members]
             learned, assumed = (np.any(each, axis=0) for each in zip(*found, strict=True))
     return learned, assumed
 
 
-def _named(names: Sequence[str], chosen: AnyArray) -> str:
+def named(names: Sequence[str], chosen: AnyArray) -> str:
     """The first feature, and how many more."""
     at = np.flatnonzero(chosen)
     return f"'{names[at[0]]}'" + (f" and {len(at) - 1} more" if len(at) > 1 else "")

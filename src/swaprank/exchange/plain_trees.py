@@ -44,7 +44,9 @@ def plain_trees(export: Export, forest: Forest, deepest: int, instead: str) -> F
     folded = base_in_leaves(forest)
     with np.errstate(over="ignore"):
         if not np.sum(np.maximum.reduceat(np.abs(folded.leaf_value), folded.tree_leaves[:-1])) <= _LARGEST:
-            raise ExportError(f"{export.to} has single precision, in which these scores may be infinite. Scale them down.")
+            raise ExportError(
+                f"{export.to} has single precision, in which these scores may be infinite. Scale them down."
+            )
     return folded
 
 

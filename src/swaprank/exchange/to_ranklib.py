@@ -31,7 +31,7 @@ def content(export: Export) -> bytes:
             text = _linear_regression(weights, bias)
         case _:
             raise refuse_kind(export, "trees and linear models", "solr, onnx or c")
-    check_missing_as_zero(export, "RankLib")
+    check_missing_as_zero(export, "RankLib", " The format xgboost+json keeps where they go.")
     return ltr_content(export, "model/ranklib", text)
 
 

@@ -1,0 +1,162 @@
+"""Solr's model store: trees, linear models and nets, all in single precision.
+
+Solr compares x <= threshold + 1e-6, where the sum is rounded to single precision. So a threshold is written as a number
+for which this sum is our threshold. For some tiny thresholds there is none; then the sum is the next possible above.
+
+Solr's setters take the numbers of trees and normalizers as text, and those of weights and layers as numbers with a
+decimal point.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from warnings import warn
+
+import numpy as np
+
+from swaprank.arrays import AnyArray, Features
+from swaprank.data.precision import frames_within
+from swaprank.errors import ExportError, ExportWarning
+from swaprank.exchange.export import Export, refuse_kind
+from swaprank.exchange.missing_values import check_missing_as_zero, features_unlike_zero, named
+from swaprank.exchange.plain_trees import plain_trees
+from swaprank.exchange.served_models import FeedForward, Trees, WeightedSum
+from swaprank.exchange.tree_folding import fold_tree
+from swaprank.models.forest import Forest
+
+_PACKAGE = "org.apache.solr.ltr"
+_SLACK = np.float32(1e-6)
+_DEEPEST = 100
+"""Solr makes a tree by recursion, and its threads have small stacks."""
+
+
+def content(export: Export) -> bytes:
+    """The body of `PUT schema/model-store`: the model with the features that it uses."""
+    features: list[dict[str, Any]] = [{"name": name} for name in export.feature_names]
+    match export.model:
+        case Trees(forest):
+            used = _at_least_one(np.unique(forest.feature))
+            kind, params = "MultipleAdditiveTreesModel", _trees(export, forest)
+        case WeightedSum(weights, _, bias):
+            check_missing_as_zero(export, "Solr")
+            used = _at_least_one(np.flatnonzero(weights))
+            kind, params = _weighted_sum(export, weights.astype(np.float32), used, bias)
+        case FeedForward(_, mean, factor, _, layers) as net:
+            check_missing_as_zero(export, "Solr")
+            used = _at_least_one(np.flatnonzero((layers[0][0] != 0).any(axis=0) & (factor != 0)))
+            kind, params = "NeuralNetworkModel", _layers(export, net, used)
+            for at in np.flatnonzero(factor):
+                features[at]["norm"] = _standardized(mean[at], factor[at])
+        case _:
+            raise refuse_kind(export, "trees, linear models and nets", "onnx or c")
+    model: dict[str, Any] = {"class": f"{_PACKAGE}.model.{kind}", "name": export.name, **_store(export)}
+    model |= {"features": [features[at] for at in used], "params": params}
+    return (json.dumps(model, indent=1 if kind != "MultipleAdditiveTreesModel" else None) + "\n").encode()
+
+
+def _at_least_one(used: AnyArray) -> AnyArray:
+    """A model without features is refused."""
+    return used if len(used) else np.zeros(1, np.int64)
+
+
+def _store(export: Export) -> dict[str, str]:
+    """The feature store, if the definitions of the features name one."""
+    definitions = export.feature_set.definitions if export.feature_set is not None else None
+    stores = {definition.get("store") for definition in definitions or ()}
+    return {"store": store} if len(stores) == 1 and isinstance(store := stores.pop(), str) else {}
+
+
+def _trees(export: Export, forest: Forest) -> dict[str, Any]:
+    forest = plain_trees(export, forest, _DEEPEST, "vespa, lightgbm, onnx or c")
+    is_null_zero = not _needs_nulls(export)
+    thresholds = _before_slack(forest.threshold)
+
+    def leaf(leaf: int) -> dict[str, Any]:
+        return {"value": str(np.float32(forest.leaf_value[leaf]))}
+
+    def node(node: int, left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
+        split: dict[str, Any] = {
+            "feature": export.feature_names[forest.feature[node]],
+            "threshold": str(thresholds[node]),
+        }
+        if not is_null_zero:
+            split["missing"] = "left" if forest.missing_left[node] else "right"
+        return {**split, "left": left, "right": right}
+
+    roots = [fold_tree(forest, tree, leaf, node) for tree in range(forest.n_trees)]
+    trees = [{"weight": "1", "root": root} for root in roots]
+    return {"trees": trees} if is_null_zero else {"isNullSameAsZero": False, "trees": trees}
+
+
+def _needs_nulls(export: Export) -> bool:
+    """Whether missing values are to be told from 0, which Solr does for features whose default value is NaN."""
+    learned, assumed = features_unlike_zero(export.model, len(export.feature_names))
+    if export.missing == "zero" or not learned.any():
+        check_missing_as_zero(export, "Solr")
+        return False
+    definitions = export.feature_set.definitions if export.feature_set is not None else None
+    for at, definition in enumerate(definitions or ()):
+        params = definition.get("params")
+        has_null = isinstance(params, dict) and str(params.get("defaultValue")).lower() == "nan"
+        learned[at] &= not has_null
+        assumed[at] &= not has_null
+    if (learned | assumed).any():
+        warn(
+            f"Solr reads missing values of {named(export.feature_names, learned | assumed)} as 0, which the model does "
+            'not do, unless the features are defined with the parameter "defaultValue": "NaN". This needs Solr 9.2. '
+            'If 0 stood for missing values in training, export with missing="zero".',
+            ExportWarning,
+            stacklevel=frames_within(),
+        )
+    return True
+
+
+def _before_slack(threshold: AnyArray) -> AnyArray:
+    """The smallest numbers whose sum with 1e-6 is at least the threshold; a warning if some sums are above it."""
+    lowest, highest = np.float32(-np.inf), np.float32(np.inf)
+    with np.errstate(over="ignore"):
+        written = np.nextafter(np.nextafter(threshold - _SLACK, lowest), lowest)
+        for _ in range(4):
+            written = np.where(written + _SLACK < threshold, np.nextafter(written, highest), written)
+    gap = (written + _SLACK).astype(np.float64) - threshold
+    if (gap > 0).any():
+        warn(
+            f"Solr adds 1e-6 to thresholds, which changes {np.sum(gap > 0)} of the {len(gap)} thresholds by up to "
+            f"{gap.max():.1g}. If a feature has values so near to each other, multiply it by 1,000 and train again.",
+            ExportWarning,
+            stacklevel=frames_within(),
+        )
+    return written
+
+
+def _weighted_sum(export: Export, weights: Features, used: AnyArray, bias: float) -> tuple[str, dict[str, Any]]:
+    """A LinearModel, which has no constant; with one, a net of a single unit."""
+    if bias == 0:
+        return "LinearModel", {"weights": {export.feature_names[at]: float(weights[at]) for at in used}}
+    unit = {"matrix": [weights[used].tolist()], "bias": [float(np.float32(bias))], "activation": "identity"}
+    return "NeuralNetworkModel", {"layers": [unit]}
+
+
+def _layers(export: Export, net: FeedForward, used: AnyArray) -> dict[str, Any]:
+    if net.logged.any():
+        name = export.feature_names[int(np.flatnonzero(net.logged)[0])]
+        raise ExportError(
+            f"solr has no logarithm, which the net takes of '{name}'. Use onnx or c; or train on a feature that is "
+            "a logarithm already."
+        )
+    (matrix, biases), *others = net.layers
+    activations = [net.activation] * len(others) + ["identity"]
+    layers = [(matrix[:, used], biases), *others]
+    return {
+        "layers": [
+            {"matrix": matrix.tolist(), "bias": biases.tolist(), "activation": activation}
+            for (matrix, biases), activation in zip(layers, activations, strict=True)
+        ]
+    }
+
+
+def _standardized(mean: np.float32, factor: np.float32) -> dict[str, Any]:
+    """(x - mean) / standard deviation; folded into the first layer, it would cancel digits of large means."""
+    params = {"avg": str(mean), "std": str(np.float32(1) / factor)}
+    return {"class": f"{_PACKAGE}.norm.StandardNormalizer", "params": params}
