@@ -1,8 +1,8 @@
 """The numbers that a target takes for the categories of a feature, and the sets of a forest in these numbers.
 
-    categories     numbers     a document has
-    "3" "7" "90"   3  7  90    the number itself
-    "nike" "puma"  0  1        the place among the categories, which the target finds in a data frame by their names
+categories     numbers     a document has
+"3" "7" "90"   3  7  90    the number itself
+"nike" "puma"  0  1        the place among the categories, which the target finds in a data frame by their names
 """
 
 from __future__ import annotations

@@ -35,9 +35,9 @@ class PeerTree:
     left: Sequence[int] = ()
     right: Sequence[int] = ()
     leaf_value: Sequence[float] = (0.0,)
-    leaf_weight: Sequence[float] | None = None
+    leaf_weight: Sequence[float] | AnyArray | None = None
     """How many training documents reached each leaf, or a sum of hessians; None if the file does not say."""
-    gain: Sequence[float] | None = None
+    gain: Sequence[float] | AnyArray | None = None
     sets: dict[int, AnyArray] = field(default_factory=dict)
     """Words of the categories that go left (models/forest.py), by node; categories beyond go where missing ones go."""
 

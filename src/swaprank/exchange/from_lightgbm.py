@@ -1,0 +1,198 @@
+"""Read LightGBM's model text.
+
+Its thresholds are double precision, and categories of a set go left; missing values and unknown categories go right at
+a set. A node says what is missing: nothing (NaN is read as 0), NaN, or NaN and 0.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from swaprank.arrays import AnyArray, Bools
+from swaprank.data.categories import Categories
+from swaprank.errors import ModelFileError, ParameterError
+from swaprank.exchange.other_columns import set_members
+from swaprank.exchange.peer_categories import named_categories, numbered_categories
+from swaprank.exchange.peer_files import PeerModel
+from swaprank.exchange.tree_building import PeerTree, at_most, build_forest
+from swaprank.models.category_sets import MAX_WORDS
+
+_CATEGORICAL, _DEFAULT_LEFT = 1, 2
+_NO_MISSING, _ZERO_IS_MISSING, _NAN_IS_MISSING = 0, 1, 2
+_ZERO = np.float32(1e-35)
+"""Values from -1e-35 to 1e-35 are read as 0."""
+_VERSIONS = ("v2", "v3", "v4")
+
+
+def content_of(model: Any) -> bytes:
+    """The text of a Booster, or of the Booster of an LGBMModel, with the trees that its predict uses."""
+    booster = getattr(model, "booster_", model)
+    if not hasattr(booster, "model_to_string"):
+        raise ParameterError(f"a model of LightGBM is a Booster or a fitted LGBMRanker; found {type(model).__name__}.")
+    text: str = booster.model_to_string()
+    return text.encode()
+
+
+def read(content: bytes) -> PeerModel:
+    """The model in a text."""
+    # Names may have other characters at which splitlines would split.
+    lines = content.decode().replace("\r", "").split("\n")
+    header, first = _entries(lines, 0)
+    _check_header(header)
+    n_features = int(header["max_feature_idx"]) + 1
+    names = tuple(name for name in header["feature_names"].split(" ") if name)
+    if len(names) != n_features:
+        raise ModelFileError(f"it has {n_features:,} features, but {len(names):,} names.")
+    entries = list(_tree_entries(lines, first))
+    if len(entries) != len(header.get("tree_sizes", "").split()):
+        raise ModelFileError("it is truncated: there are fewer trees than the file says.")
+    share = 1 / len(entries) if "average_output" in header and entries else 1.0
+    trees = []
+    for number, tree in enumerate(entries):
+        try:
+            trees.append(_tree(tree, share))
+        except (ModelFileError, KeyError, ValueError, OverflowError) as error:
+            found = f"there is no {error}" if isinstance(error, KeyError) else str(error).rstrip(".")
+            raise ModelFileError(f"tree {number}: {found}.") from None
+    forest = build_forest(trees, n_features)
+    has_names = names != tuple(f"Column_{at}" for at in range(n_features))
+    objective = header.get("objective", "").partition(" ")[0] or None
+    return PeerModel("LightGBM", forest, names if has_names else None, _categories(lines, header, trees), objective)
+
+
+def _check_header(header: Mapping[str, str]) -> None:
+    if header.get("version") not in _VERSIONS:
+        raise ModelFileError(
+            f"its version is {header.get('version')}; known are {', '.join(_VERSIONS)}. Save it with another LightGBM."
+        )
+    for key in ("num_class", "num_tree_per_iteration"):
+        if int(header.get(key, "1")) != 1:
+            raise ModelFileError(
+                f"it has several scores per document ({key}={header[key]}): a ranker has one. Train with a ranking, "
+                "regression or binary objective."
+            )
+
+
+def _entries(lines: Sequence[str], at: int) -> tuple[dict[str, str], int]:
+    """The lines key=value from a line on, and the first line that is of the next tree, or the end of the trees."""
+    found = {}
+    while at < len(lines) and not lines[at].startswith(("Tree=", "end of trees", "feature importances:")):
+        key, _, value = lines[at].partition("=")
+        found[key] = value
+        at += 1
+    return found, at
+
+
+def _tree_entries(lines: Sequence[str], at: int) -> Iterator[dict[str, str]]:
+    while at < len(lines) and lines[at].startswith("Tree="):
+        found, at = _entries(lines, at + 1)
+        yield found
+    if at == len(lines):
+        raise ModelFileError("it is truncated: the end of the trees is missing.")
+
+
+def _tree(entries: Mapping[str, str], share: float) -> PeerTree:
+    if int(entries.get("is_linear", "0")):
+        raise ModelFileError("its leaves are linear models (linear_tree): train without linear_tree.")
+    n_leaves = int(entries["num_leaves"])
+
+    def numbers(key: str, dtype: type, n_values: int) -> AnyArray:
+        found = np.array(entries[key].split(), dtype)
+        if len(found) != n_values:
+            raise ModelFileError(f"{key} has {len(found):,} values, not {n_values:,}.")
+        return found
+
+    def optional(key: str, n_values: int) -> AnyArray | None:
+        return numbers(key, np.float64, n_values) if key in entries else None
+
+    leaf_value = numbers("leaf_value", np.float64, n_leaves) * share
+    if n_leaves <= 1:
+        return PeerTree(leaf_value=leaf_value.tolist())
+    n_nodes = n_leaves - 1
+    decision = (
+        numbers("decision_type", np.int64, n_nodes) if "decision_type" in entries else np.zeros(n_nodes, np.int64)
+    )
+    threshold = numbers("threshold", np.float64, n_nodes)
+    is_set = (decision & _CATEGORICAL) > 0
+    limits, missing_left = _tests(threshold, (decision >> 2) & 3, (decision & _DEFAULT_LEFT) > 0, is_set)
+    gain = optional("split_gain", n_nodes)
+    return PeerTree(
+        feature=numbers("split_feature", np.int64, n_nodes).tolist(),
+        threshold=limits,
+        missing_left=missing_left.tolist(),
+        left=numbers("left_child", np.int64, n_nodes).tolist(),
+        right=numbers("right_child", np.int64, n_nodes).tolist(),
+        leaf_value=leaf_value.tolist(),
+        leaf_weight=optional("leaf_count", n_leaves),
+        gain=None if gain is None else np.nan_to_num(gain, posinf=0, neginf=0).tolist(),
+        sets=_sets(threshold, is_set, entries),
+    )
+
+
+def _tests(threshold: AnyArray, missing: AnyArray, default_left: Bools, is_set: Bools) -> tuple[AnyArray, Bools]:
+    """The thresholds in single precision, and where missing values go."""
+    if (missing > _NAN_IS_MISSING).any():
+        raise ModelFileError("decision_type has a value that LightGBM does not write.")
+    limits = at_most(np.where(is_set, 0.0, threshold))
+    # All values that are read as 0 are on the side of 0.
+    is_zero = np.abs(limits) <= _ZERO
+    zero_left = threshold >= 0
+    if (has_zero := ~is_set & (missing == _ZERO_IS_MISSING)).any():
+        if (has_zero & ~is_zero & (default_left != zero_left)).any():
+            raise ModelFileError(
+                "it was trained with zero_as_missing, and sends 0 to the other side than the numbers around it, which "
+                "our trees cannot. Train with NaN for missing values instead."
+            )
+        zero_left = np.where(has_zero, default_left, zero_left)
+    limits = np.where(is_zero, np.where(zero_left, _ZERO, np.nextafter(-_ZERO, np.float32(-1))), limits)
+    missing_left = np.where(missing == _NAN_IS_MISSING, default_left, zero_left) & ~is_set
+    return limits, missing_left
+
+
+def _sets(threshold: AnyArray, is_set: Bools, entries: Mapping[str, str]) -> dict[int, AnyArray]:
+    """The words of the sets by node; the threshold of such a node is the number of its set."""
+    if not is_set.any():
+        return {}
+    nodes, which = np.flatnonzero(is_set).tolist(), threshold[is_set].astype(np.int64).tolist()
+    starts = np.array(entries["cat_boundaries"].split(), np.int64)
+    words = np.array(entries["cat_threshold"].split(), np.uint32)
+    sizes = np.diff(starts)
+    if len(set(which)) < len(which) or min(which) < 0 or max(which) >= len(sizes):
+        raise ModelFileError("a node has a set of categories that does not exist, or that of another node.")
+    if starts[0] != 0 or (sizes < 0).any() or starts[-1] != len(words) or sizes.max() > MAX_WORDS:
+        raise ModelFileError("cat_boundaries do not fit to cat_threshold.")
+    # A set without words has no categories, and a node without words would have a threshold.
+    own = [words[starts[at] : starts[at + 1]] for at in which]
+    return {node: found if len(found) else np.zeros(1, np.uint32) for node, found in zip(nodes, own, strict=True)}
+
+
+def _categories(lines: Sequence[str], header: Mapping[str, str], trees: Sequence[PeerTree]) -> dict[int, Categories]:
+    """The categories of data frames by feature; without them, the numbers as far as the sets go."""
+    largest: dict[int, int] = {}
+    for tree in trees:
+        for node, words in tree.sets.items():
+            feature = tree.feature[node]
+            members = np.flatnonzero(set_members(words))
+            largest[feature] = max(largest.get(feature, 0), int(members[-1]) if len(members) else 0)
+    found = {feature: numbered_categories(last + 1) for feature, last in largest.items()}
+    named = next((line for line in reversed(lines) if line.startswith("pandas_categorical:")), "pandas_categorical:[]")
+    lists = json.loads(named.partition(":")[2]) or []
+    if not isinstance(lists, list):
+        raise ModelFileError("pandas_categorical is not a list.")
+    if lists:
+        declared = next((line for line in lines if line.startswith("[categorical_feature:")), "")
+        features = [int(text) for text in declared.rstrip("]").partition(":")[2].split(",") if text.strip().isdigit()]
+        infos = header.get("feature_infos", "").split(" ")
+        by_infos = [at for at, info in enumerate(infos) if info != "none" and not info.startswith("[")]
+        features = next((each for each in (features, by_infos) if len(each) == len(lists)), [])
+        if not features:
+            raise ModelFileError(
+                f"{len(lists)} columns of the training data had pandas categories, but the file does not say which. "
+                "Train with columns of ordered categories as numbers, and without categorical_feature."
+            )
+        found |= {feature: named_categories(each) for feature, each in zip(features, lists, strict=True)}
+    return found
