@@ -101,7 +101,7 @@ def _tree(entries: Mapping[str, str], share: float) -> PeerTree:
     n_leaves = int(entries["num_leaves"])
 
     def numbers(key: str, dtype: type, n_values: int) -> AnyArray:
-        found = np.array(entries[key].split(), dtype)
+        found: AnyArray = np.array(entries[key].split(), dtype)
         if len(found) != n_values:
             raise ModelFileError(f"{key} has {len(found):,} values, not {n_values:,}.")
         return found

@@ -46,6 +46,7 @@ def at_most(threshold: Any) -> AnyArray:
     """The float32 thresholds for x <= threshold with a threshold in double precision: the largest ones not above it.
 
     A float32 number is at most t if it is at most the next float32 number below t. The test is then exactly the same.
+    All numbers are at most infinity, and at most the largest number.
 
     >>> from swaprank.exchange.tree_building import at_most
     >>> at_most([0.5, 0.1]).tolist()
@@ -54,7 +55,7 @@ def at_most(threshold: Any) -> AnyArray:
     exact = np.asarray(threshold, np.float64)
     with np.errstate(over="ignore"):
         rounded = exact.astype(np.float32)
-    return np.where(rounded > exact, _next_below(rounded), rounded)
+    return np.where((rounded > exact) | (rounded == np.inf), _next_below(rounded), rounded)
 
 
 def below(threshold: Any) -> AnyArray:
