@@ -41,13 +41,17 @@ def plain_trees(export: Export, forest: Forest, deepest: int, instead: str) -> F
             "train with one feature per category."
         )
     refuse_deep(export, forest, deepest)
-    folded = base_in_leaves(forest)
+    return single_precision(export, base_in_leaves(forest))
+
+
+def single_precision(export: Export, forest: Forest) -> Forest:
+    """The forest; ExportError if a sum of its leaf values may be infinite in single precision."""
     with np.errstate(over="ignore"):
-        if not np.sum(np.maximum.reduceat(np.abs(folded.leaf_value), folded.tree_leaves[:-1])) <= _LARGEST:
+        if not np.sum(np.maximum.reduceat(np.abs(forest.leaf_value), forest.tree_leaves[:-1])) <= _LARGEST:
             raise ExportError(
                 f"{export.to} has single precision, in which these scores may be infinite. Scale them down."
             )
-    return folded
+    return forest
 
 
 def base_in_leaves(forest: Forest) -> Forest:
