@@ -18,7 +18,7 @@ from swaprank.models.forest import ARRAYS, Forest, check_forest
 
 MOST_FEATURES = 1_000_000
 """A small file could ask for any number of features, each of which gets a name."""
-_MOST_WORDS = 2**24
+MOST_WORDS = 2**24
 """The same for the words of all sets of categories: 64 MB."""
 _MOST_TREES = 10_000_000
 
@@ -101,7 +101,7 @@ def build_forest(trees: Iterable[PeerTree], n_features: int, base_score: float =
         tree_nodes.append(tree_nodes[-1] + len(arrays["left"]))
         tree_leaves.append(tree_leaves[-1] + len(arrays["leaf_value"]))
         n_words += len(arrays["words"])
-        if n_words > _MOST_WORDS or number >= _MOST_TREES:
+        if n_words > MOST_WORDS or number >= _MOST_TREES:
             raise ModelFileError("its trees, or their sets of categories, are too many to be a model.")
     columns |= {"tree_nodes": [np.array(tree_nodes)], "tree_leaves": [np.array(tree_leaves)]}
     made = {name: np.concatenate(columns[name]).astype(dtype) for name, (dtype, _) in ARRAYS.items()}

@@ -1,0 +1,185 @@
+"""Read XGBoost's models, JSON or UBJ.
+
+Its test is x < threshold in single precision. The categories of a set go right, all others and unknown ones go left.
+Nodes and leaves are numbered together; a node without a left child is a leaf.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from swaprank.arrays import Bools, Features, Ints
+from swaprank.data.categories import Categories
+from swaprank.errors import ModelFileError, ParameterError
+from swaprank.exchange.peer_files import PeerModel
+from swaprank.exchange.tree_building import MOST_WORDS, PeerTree, below, build_forest
+from swaprank.exchange.ubjson import loads
+from swaprank.exchange.xgboost_categories import known_categories, left_words, node_sets, whole_numbers
+from swaprank.models.category_sets import WORD_CATEGORIES
+
+
+class _Nodes(NamedTuple):
+    """The arrays of a tree in the file."""
+
+    left: Ints
+    """-1 at a leaf."""
+    right: Ints
+    feature: Ints
+    condition: Features
+    """The threshold of a node, the value of a leaf."""
+    missing_left: Bools
+    gain: Features
+    hessian: Features
+    sets: dict[int, Ints]
+    """The categories that go right, by node."""
+
+
+_LOGIT = ("binary:logistic", "reg:logistic")
+_LOG = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft")
+"""Objectives whose base_score is a probability, or a count: it is transformed before it is added."""
+
+
+def content_of(model: Any) -> bytes:
+    """A Booster with all its trees, or an XGBRanker with those that its predict uses, as UBJ."""
+    booster = model
+    if hasattr(model, "get_booster"):
+        try:
+            booster = model.get_booster()
+        except ValueError:
+            raise ParameterError(f"the {type(model).__name__} is not fitted.") from None
+        best = getattr(model, "best_iteration", None)
+        if best is not None and best + 1 < booster.num_boosted_rounds():
+            booster = booster[: best + 1]
+    if not hasattr(booster, "save_raw"):
+        raise ParameterError(f"a model of XGBoost is a Booster or an XGBRanker; found {type(model).__name__}.")
+    return bytes(booster.save_raw("ubj"))
+
+
+def read(content: bytes) -> PeerModel:
+    """The model in JSON or UBJ."""
+    whole = loads(content) if content.startswith(b"{L") else json.loads(content)
+    learner = whole["learner"]
+    state, objective = learner["learner_model_param"], str(learner["objective"]["name"])
+    for key in ("num_class", "num_target"):
+        if int(state.get(key, 1)) > 1:
+            raise ModelFileError(
+                f"it has several scores per document ({key}={state[key]}): a ranker has one. Train with a ranking, "
+                "regression or binary objective."
+            )
+    n_features = int(state["num_feature"])
+    model, weights = _model_and_weights(learner["gradient_booster"])
+    nodes = [_nodes(number, tree) for number, tree in enumerate(model["trees"])]
+    names, types = (_texts(learner, key, n_features) for key in ("feature_names", "feature_types"))
+    declared = [at for at, kind in enumerate(types) if kind == "c"]
+    sets = ((int(tree.feature[node]), right) for tree in nodes for node, right in tree.sets.items())
+    categories = known_categories(model.get("cats"), n_features, whole.get("version", ()), declared, sets)
+    trees = (_tree(number, tree, weights[number], categories) for number, tree in enumerate(nodes))
+    forest = build_forest(trees, n_features, _base_margin(state["base_score"], objective))
+    return PeerModel("XGBoost", forest, tuple(names) or None, categories, objective)
+
+
+def _model_and_weights(booster: Mapping[str, Any]) -> tuple[Mapping[str, Any], Features]:
+    """The trees, and what the leaf values of each are multiplied by: dart has weights."""
+    kind = booster["name"]
+    if kind not in ("gbtree", "dart"):
+        raise ModelFileError(f"its booster is {kind}; known are the trees of gbtree and dart.")
+    model = (booster["gbtree"] if kind == "dart" else booster)["model"]
+    n_trees = len(model["trees"])
+    # From XGBoost 3.4 on, they are in the model, and trees after the last weight have none.
+    given = np.asarray(booster["weight_drop"] if kind == "dart" else model.get("weight_drop", []), np.float32)
+    if given.ndim != 1 or len(given) > n_trees or (kind == "dart" and len(given) < n_trees):
+        raise ModelFileError(f"it has {n_trees:,} trees, but {given.size:,} weights of them.")
+    if whole_numbers(model["tree_info"], n_trees, "tree_info").any():
+        raise ModelFileError("it has trees of several classes: a ranker has one score.")
+    return model, np.append(given, np.ones(n_trees - len(given), np.float32))
+
+
+def _nodes(number: int, tree: Mapping[str, Any]) -> _Nodes:
+    try:
+        n_nodes = len(tree["left_children"])
+        if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
+            raise ModelFileError("its leaves have several values: a ranker has one score per document.")
+
+        def whole(key: str) -> Ints:
+            return whole_numbers(tree[key], n_nodes, key)
+
+        def single(key: str) -> Features:
+            found = np.asarray(tree[key], np.float32)
+            if found.shape != (n_nodes,):
+                raise ModelFileError(f"{key} has not one value for each node.")
+            return found
+
+        with np.errstate(over="ignore"):
+            gain, hessian, condition = (single(key) for key in ("loss_changes", "sum_hessian", "split_conditions"))
+        left, right, feature = (whole(key) for key in ("left_children", "right_children", "split_indices"))
+        missing_left = whole("default_left") != 0
+        return _Nodes(left, right, feature, condition, missing_left, gain, hessian, node_sets(tree, n_nodes))
+    except (ModelFileError, LookupError, TypeError, ValueError, AttributeError) as error:
+        found = f"there is no {error}" if isinstance(error, KeyError) else str(error).rstrip(".")
+        raise ModelFileError(f"tree {number}: {found}.") from None
+
+
+def _tree(number: int, nodes: _Nodes, weight: np.float32, categories: Mapping[int, Categories]) -> PeerTree:
+    inner, leaves, place = _reached(number, nodes)
+    missing_left = nodes.missing_left[inner].tolist()
+    n_categories = [len(categories.get(feature, ())) for feature in nodes.feature[inner].tolist()]
+    rights = {at: nodes.sets[node] for at, node in enumerate(inner) if node in nodes.sets}
+    longest = (max(int(right.max(initial=0)), n_categories[at]) for at, right in rights.items())
+    if sum(longest) > MOST_WORDS * WORD_CATEGORIES:
+        raise ModelFileError(f"tree {number}: its sets of categories are too many to be a model.")
+    return PeerTree(
+        feature=nodes.feature[inner].tolist(),
+        threshold=below(nodes.condition[inner]),
+        missing_left=missing_left,
+        left=[place[child] for child in nodes.left[inner].tolist()],
+        right=[place[child] for child in nodes.right[inner].tolist()],
+        leaf_value=(nodes.condition[leaves].astype(np.float64) * weight).tolist(),
+        leaf_weight=nodes.hessian[leaves],
+        gain=np.nan_to_num(nodes.gain[inner], posinf=0, neginf=0),
+        sets={at: left_words(right, missing_left[at], n_categories[at]) for at, right in rights.items()},
+    )
+
+
+def _reached(number: int, nodes: _Nodes) -> tuple[list[int], list[int], dict[int, int]]:
+    """The nodes and leaves that can be reached from the root, and what each is called in `PeerTree`.
+
+    Others were deleted in training, and stay in the file.
+    """
+    left, right = nodes.left.tolist(), nodes.right.tolist()
+    inner: list[int] = []
+    leaves: list[int] = []
+    place: dict[int, int] = {}
+    waiting = [0]
+    while waiting:
+        at = waiting.pop()
+        if not 0 <= at < len(left) or at in place:
+            raise ModelFileError(f"tree {number}: there is no node {at}, or it has two parents.")
+        if left[at] == -1:
+            place[at] = ~len(leaves)
+            leaves.append(at)
+        else:
+            place[at] = len(inner)
+            inner.append(at)
+            waiting += (right[at], left[at])
+    return inner, leaves, place
+
+
+def _base_margin(given: Any, objective: str) -> float:
+    """What is added to every score: base_score as a number, "5E-1" or "[5E-1]", in the scale of the scores."""
+    base = float(np.float32(str(given).strip("[] ")))
+    if objective in _LOGIT:
+        base = min(max(base, 1e-6), 1 - 1e-6)
+        return math.log(base / (1 - base))
+    return math.log(base) if objective in _LOG else base
+
+
+def _texts(learner: Mapping[str, Any], key: str, n_features: int) -> Sequence[str]:
+    found = learner.get(key) or []
+    if len(found) not in (0, n_features) or not all(isinstance(each, str) for each in found):
+        raise ModelFileError(f"it has {n_features:,} features, but {len(found):,} {key}, or they are not text.")
+    return found
