@@ -1,0 +1,175 @@
+"""A model as an ONNX graph: `features` (float32, documents x features) to `scores` (float32, documents x 1).
+
+Only operators that every runtime has for years: opset 9, and for trees TreeEnsembleRegressor of ai.onnx.ml 3. All sums
+are in double precision, because a runtime adds up single ones in any order; scores are rounded once, at the end.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from swaprank.arrays import AnyArray
+from swaprank.errors import ExportError, MissingExtraError
+from swaprank.exchange.export import Export
+from swaprank.exchange.onnx_trees import add_sets, tree_attributes
+from swaprank.exchange.served_models import FeedForward, KernelSum, Mixture, ServedModel, Trees, WeightedSum
+from swaprank.models.forest import Forest
+from swaprank.models.scaling import MAX_SCALED
+from swaprank.version import __version__
+
+_OPSET, _TREE_OPSET, _IR_VERSION = 9, 3, 4
+_LARGEST_FILE = 2**31 - 1
+"""What a Protocol Buffers message may have."""
+
+
+def content(export: Export) -> bytes:
+    """The bytes of an ONNX file."""
+    try:
+        import onnx
+    except ImportError:
+        raise MissingExtraError("ONNX files need the package onnx: pip install 'swaprank[onnx]'.") from None
+    graph = Graph(onnx)
+    scores = _scores(graph, export.model, "features")
+    graph.add("Cast", scores, to=onnx.TensorProto.FLOAT, output="scores")
+    size = sum(array.nbytes for array in graph.constants.values())
+    if size > _LARGEST_FILE:
+        raise ExportError(f"the model has {size:,} bytes, but an ONNX file has at most {_LARGEST_FILE:,}. Use c.")
+    model = _model(graph, export)
+    onnx.checker.check_model(model)
+    return cast(bytes, model.SerializeToString(deterministic=True))
+
+
+class Graph:
+    """Operators and constants, in the order in which they were added."""
+
+    def __init__(self, onnx: Any) -> None:
+        self.onnx = onnx
+        self.nodes: list[Any] = []
+        self.constants: dict[str, AnyArray] = {}
+
+    def add(self, operator: str, *inputs: str | AnyArray, output: str = "", domain: str = "", **attributes: Any) -> str:
+        """Add an operator; the name of its output. Inputs are names, or arrays, which become constants."""
+        names = [each if isinstance(each, str) else self.constant(each) for each in inputs]
+        name = output or f"{operator}_{len(self.nodes)}"
+        self.nodes.append(self.onnx.helper.make_node(operator, names, [name], domain=domain, **attributes))
+        return name
+
+    def constant(self, array: AnyArray) -> str:
+        """Add a constant; its name."""
+        name = f"constant_{len(self.constants)}"
+        self.constants[name] = array
+        return name
+
+    def as_double(self, name: str) -> str:
+        """The same values in double precision."""
+        return self.add("Cast", name, to=self.onnx.TensorProto.DOUBLE)
+
+    def as_single(self, name: str) -> str:
+        """The same values in single precision."""
+        return self.add("Cast", name, to=self.onnx.TensorProto.FLOAT)
+
+
+def _model(graph: Graph, export: Export) -> Any:
+    helper, floats = graph.onnx.helper, graph.onnx.TensorProto.FLOAT
+    shapes = {"features": ["documents", len(export.feature_names)], "scores": ["documents", 1]}
+    inputs, outputs = ([helper.make_tensor_value_info(name, floats, shape)] for name, shape in shapes.items())
+    constants = [graph.onnx.numpy_helper.from_array(array, name) for name, array in graph.constants.items()]
+    domains = {"": _OPSET} | {node.domain: _TREE_OPSET for node in graph.nodes if node.domain}
+    model = helper.make_model(
+        helper.make_graph(graph.nodes, export.name, inputs, outputs, constants),
+        producer_name="swaprank",
+        producer_version=__version__,
+        doc_string="Scores of documents: the higher, the better. A missing value is NaN.",
+        ir_version=_IR_VERSION,
+        opset_imports=[helper.make_opsetid(*each) for each in domains.items()],
+    )
+    props = {"feature_names": list(export.feature_names), "categories": dict(export.categories)}
+    helper.set_model_props(model, {name: json.dumps(value) for name, value in props.items()})
+    return model
+
+
+def _scores(graph: Graph, model: ServedModel, features: str) -> str:
+    """Add the operators of a model; the name of the scores, documents x 1 in single or double precision."""
+    match model:
+        case Trees(forest):
+            return _trees(graph, forest, features)
+        case WeightedSum():
+            return _weighted_sum(graph, model, features)
+        case FeedForward():
+            return _net(graph, model, features)
+        case KernelSum():
+            return _kernel_sum(graph, model, features)
+        case Mixture():
+            return _mixture(graph, model, features)
+
+
+def _trees(graph: Graph, forest: Forest, features: str) -> str:
+    values = graph.as_double(features)
+    if len(forest.words):
+        forest, values = add_sets(graph, forest, values)
+    arrays = tree_attributes(forest)
+    from_array = graph.onnx.numpy_helper.from_array
+    attributes = {
+        name: from_array(each) if each.dtype == np.float64 else each.tolist() for name, each in arrays.items()
+    }
+    return graph.add("TreeEnsembleRegressor", values, domain="ai.onnx.ml", n_targets=1, **attributes)
+
+
+def _filled(graph: Graph, values: str, missing: AnyArray) -> str:
+    return graph.add("Where", graph.add("IsNaN", values), missing, values)
+
+
+def _weighted_sum(graph: Graph, model: WeightedSum, features: str) -> str:
+    filled = _filled(graph, graph.as_double(features), model.missing.astype(np.float64))
+    return graph.add("Add", graph.add("MatMul", filled, model.weights[:, None]), np.array([model.bias]))
+
+
+def _net(graph: Graph, model: FeedForward, features: str) -> str:
+    values = features
+    if model.logged.any():
+        x = graph.as_double(features)
+        logs = graph.add("Log", graph.add("Add", graph.add("Abs", x), np.array([1.0])))
+        values = graph.add("Where", model.logged, graph.as_single(graph.add("Mul", graph.add("Sign", x), logs)), values)
+    scaled = graph.add("Mul", graph.add("Sub", values, model.mean), model.factor)
+    limit = np.array([MAX_SCALED], np.float32)
+    clipped = graph.add("Min", graph.add("Max", scaled, -limit), limit)
+    units = graph.as_double(graph.add("Where", graph.add("IsNaN", scaled), model.missing, clipped))
+    operator = {"tanh": "Tanh", "sigmoid": "Sigmoid", "relu": "Relu"}[model.activation]
+    *hidden, last = [(matrix.T.astype(np.float64), biases.astype(np.float64)) for matrix, biases in model.layers]
+    for matrix, biases in hidden:
+        units = graph.add(operator, graph.add("Add", graph.add("MatMul", units, matrix), biases))
+    return graph.add("Add", graph.add("MatMul", units, last[0]), last[1])
+
+
+def _kernel_sum(graph: Graph, model: KernelSum, features: str) -> str:
+    filled = _filled(graph, graph.as_double(features), model.missing.astype(np.float64))
+    z = graph.add("Mul", graph.add("Sub", filled, model.missing.astype(np.float64)), model.factor)
+    products = graph.add("MatMul", z, model.landmarks.T)
+    if model.kernel == "rbf":
+        # |z - landmark|² = |z|² - 2 z'landmark + |landmark|², where rounding must not go below 0.
+        size = graph.add("MatMul", graph.add("Mul", z, z), np.ones((len(model.factor), 1)))
+        sizes = np.sum(model.landmarks**2, axis=1)
+        both = graph.add("Add", graph.add("Mul", products, np.array([-2.0])), graph.add("Add", size, sizes))
+        kernel = graph.add("Exp", graph.add("Mul", graph.add("Max", both, np.array([0.0])), np.array([-model.gamma])))
+    else:
+        raised = graph.add("Add", graph.add("Mul", products, np.array([model.gamma])), np.array([1.0]))
+        kernel = graph.add("Pow", raised, np.array([float(model.degree)]))
+    return graph.add("MatMul", kernel, model.coefficients[:, None])
+
+
+def _mixture(graph: Graph, model: Mixture, features: str) -> str:
+    center = model.center.copy()
+    scores = []
+    for at, member in enumerate(model.members):
+        if isinstance(member, Trees):
+            # The operator of trees rounds its sums to single precision: after the center is subtracted, not before.
+            member = Trees(replace(member.forest, base_score=member.forest.base_score - float(center[at])))
+            center[at] = 0.0
+        scores.append(graph.as_double(_scores(graph, member, features)))
+    both = graph.add("Concat", *scores, axis=1)
+    scaled = graph.add("Div", graph.add("Sub", both, center), model.spread)
+    return _scores(graph, model.top, graph.as_single(scaled) if isinstance(model.top, FeedForward) else scaled)
