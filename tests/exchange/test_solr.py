@@ -1,0 +1,160 @@
+"""Solr's models of trees, weights and layers."""
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import swaprank as sr
+from swaprank.exchange.export import Export
+from swaprank.exchange.served_models import FeedForward, ServedModel, Trees, WeightedSum
+from swaprank.exchange.to_solr import content
+from swaprank.exchange.tree_building import PeerTree, build_forest
+from tests.exchange import solr_rules
+from tests.exchange.fitted_models import LINEAR_RANKERS, NAMES, documents, fitted, without_missing
+from tests.exchange.orders import assert_same
+from tests.exchange.test_ranklib import chain
+from tests.models.random_forests import random_documents, random_forest
+
+HELD = ("trees", "one leaf", "sum of trees", *LINEAR_RANKERS, "net", "sigmoid net")
+
+
+def exported(ranker: str, folder: Path, **options: Any) -> bytes:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sr.ExportWarning)
+        fitted(ranker).export(folder / "model.json", "solr", **options)
+    return (folder / "model.json").read_bytes()
+
+
+def written(model: ServedModel, n_features: int, missing: Literal["refuse", "zero"] = "zero") -> bytes:
+    names = tuple(f"f{at}" for at in range(n_features))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sr.ExportWarning)
+        return content(Export("solr", model, names, {}, "m", missing, False, None))
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_scores_are_ours_to_single_precision(name: str, tmp_path: Path) -> None:
+    X = without_missing(documents(name))
+    assert_same(solr_rules.scores(exported(name, tmp_path), list(NAMES), X), fitted(name).predict(X))
+
+
+def test_missing_values_go_where_the_trees_have_learned(tmp_path: Path) -> None:
+    X = documents(name := "trees of missing values")
+    body = exported(name, tmp_path)
+    assert json.loads(body)["params"]["isNullSameAsZero"] is False
+    assert_same(solr_rules.scores(body, list(NAMES), X), fitted(name).predict(X))
+    as_zero = np.where(np.isnan(X), np.float32(0), X)
+    found = solr_rules.scores(exported(name, tmp_path, missing="zero"), list(NAMES), X)
+    assert_same(found, fitted(name).predict(as_zero))
+
+
+def test_missing_values_need_a_default_value_of_the_features(tmp_path: Path) -> None:
+    features = [{"name": name, "class": "…", "params": {"defaultValue": "NaN"}, "store": "shop"} for name in NAMES]
+    ranker = fitted("trees of missing values")
+    ranker.export(tmp_path / "model.json", "solr", features=features)
+    assert json.loads((tmp_path / "model.json").read_bytes())["store"] == "shop"
+    features[0]["params"] = {}
+    with pytest.warns(
+        sr.ExportWarning, match=r'missing values of \'bm25\' as 0.*"defaultValue": "NaN".*Solr 9\.2'
+    ) as caught:
+        ranker.export(tmp_path / "model.json", "solr", features=features)
+    assert caught[0].filename == __file__
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000), n_leaves=st.lists(st.integers(1, 12), max_size=5))
+def test_random_forests(seed: int, n_leaves: list[int]) -> None:
+    rng = np.random.default_rng(seed)
+    forest = random_forest(rng, n_leaves, set_share=0.0)
+    X = random_documents(rng, 30)
+    names = [f"f{at}" for at in range(5)]
+    as_zero = np.where(np.isnan(X), np.float32(0), X)
+    assert_same(solr_rules.scores(written(Trees(forest), 5), names, X), forest.score(as_zero))
+
+
+def stump(threshold: np.float32) -> Trees:
+    return Trees(build_forest([PeerTree([0], [float(threshold)], [True], [~0], [~1], [1.0, 2.0])], n_features=1))
+
+
+def around(threshold: np.float32) -> Any:
+    with np.errstate(over="ignore"):
+        below, above = (np.nextafter(threshold, np.float32(side)) for side in (-np.inf, np.inf))
+        return np.array([below, threshold, above, threshold - np.float32(1e-6), threshold + np.float32(1e-6)])[:, None]
+
+
+@settings(max_examples=300, deadline=None)
+@given(size=st.floats(-5, 37), sign=st.sampled_from([-1, 1]))
+def test_the_slack_of_1e_6_moves_no_value(size: float, sign: int) -> None:
+    threshold = np.float32(sign * 10**size)
+    model = stump(threshold)
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        body = content(Export("solr", model, ("f0",), {}, "m", "zero", False, None))
+    X = around(threshold)
+    same = solr_rules.scores(body, ["f0"], X) == model.forest.score(X)
+    # All are the same, or it was said that the next values above the threshold are not.
+    assert same.all() or (caught and same[[0, 1, 3]].all())
+
+
+def test_thresholds_that_cannot_be_written_are_counted() -> None:
+    forest = build_forest([PeerTree([0], [t], [True], [~0], [~1], [1.0, 2.0]) for t in (0.0, 0.5, 1e-9, -2e-20)], 1)
+    with pytest.warns(sr.ExportWarning, match=r"changes 2 of the 4 thresholds by up to 1e-13.*multiply it by 1,000"):
+        content(Export("solr", Trees(forest), ("f0",), {}, "m", "zero", False, None))
+    for exact in (0.0, 0.5, 1e-6, 16.000002, 31.999998, 32.0, -0.75, 3.4028235e38, -3.4028235e38):
+        X = around(np.float32(exact))
+        model = stump(np.float32(exact))
+        with warnings.catch_warnings(action="error"):
+            body = content(Export("solr", model, ("f0",), {}, "m", "zero", False, None))
+        assert (solr_rules.scores(body, ["f0"], X) == model.forest.score(X)).all()
+
+
+def test_features_that_are_not_used_are_not_asked_for(tmp_path: Path) -> None:
+    body = exported("trees", tmp_path, features=["unused", *NAMES])
+    assert [feature["name"] for feature in json.loads(body)["features"]] == list(NAMES)
+    model = WeightedSum(np.array([0.0, 2.0, 0.0]), np.zeros(3, np.float32), 0.0)
+    assert json.loads(written(model, 3))["params"] == {"weights": {"f1": 2.0}}
+    X = np.ones((1, 3), np.float32)
+    nothing = WeightedSum(np.zeros(3), np.zeros(3, np.float32), 0.0)
+    assert solr_rules.scores(written(nothing, 3), ["f0", "f1", "f2"], X).tolist() == [0.0]
+
+
+def test_a_constant_feature_of_a_net_is_left_out() -> None:
+    arrays = (np.array([3.0, 2.0], np.float32), np.array([0.0, 4.0], np.float32), np.zeros(2, np.float32))
+    layers = ((np.array([[9.0, 1.0]], np.float32), np.ones(1, np.float32)), (np.ones((1, 1), np.float32),) * 2)
+    net = FeedForward(np.zeros(2, np.bool_), *arrays, ((layers[0]), (layers[1][0], np.zeros(1, np.float32))), "relu")
+    body = written(net, 2)
+    assert [feature["name"] for feature in json.loads(body)["features"]] == ["f1"]
+    assert solr_rules.scores(body, ["f0", "f1"], np.array([[8.0, 5.0]], np.float32)).tolist() == [13.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("trees of categories", "solr compares numbers only, but the trees have sets of categories of 'clicks'"),
+        ("relu net with logarithms", "solr has no logarithm, which the net takes of 'age'"),
+        ("kernel machine", "solr holds only trees, linear models and nets; found a kernel machine. Use onnx or c"),
+        ("trees and linear", "found an ensemble of trees and a linear model"),
+    ],
+)
+def test_what_it_cannot_hold(name: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(sr.ExportError, match=message):
+        exported(name, tmp_path)
+
+
+def test_means_for_missing_values_are_warned_about(tmp_path: Path) -> None:
+    for name in ("linear", "net", "trees"):
+        with pytest.warns(sr.ExportWarning, match="Solr reads a missing value as 0") as caught:
+            fitted(name).export(tmp_path / "model.json", "solr")
+        assert caught[0].filename == __file__
+
+
+def test_deep_trees() -> None:
+    X = np.array([[0.5], [3.5], [1000.0]], np.float32)
+    assert (solr_rules.scores(written(Trees(chain(100)), 1), ["f0"], X) == chain(100).score(X)).all()
+    with pytest.raises(sr.ExportError, match="a depth of 100; tree 0 has 5,000"):
+        written(Trees(chain(5000)), 1)
