@@ -42,4 +42,4 @@ def import_(
     names = feature_set(features)
     ranker = load_peer(model, feature_names=None if names is None else names.names, metric=metric)
     ranker.save(output)
-    print_info(f"{output}: {ranker.size_} of {ranker.library_}, {ranker.n_features_in_:,} features")
+    print_info(f"{output}: {ranker.size_}, {ranker.n_features_in_:,} features")

@@ -78,7 +78,9 @@ class ModelSummary:
         rows += [(f"  {name}", self._parameter_text(name, value)) for name, value in self.parameters.items()]
         width = max(len(name) for name, _ in rows)
         lines = [f"{name.ljust(width)}  {value}" for name, value in rows]
-        return "\n".join([*lines[: len(lines) - len(self.parameters)], "parameters", *lines[-len(self.parameters) :]])
+        if self.parameters:
+            lines.insert(len(lines) - len(self.parameters), "parameters")
+        return "\n".join(lines)
 
     def _parameter_text(self, name: str, value: Any) -> str:
         if value is None and self.chosen.get(name) is not None:

@@ -34,7 +34,7 @@ class PeerRanker(ForestRanker):
     >>> booster = lightgbm.train({"objective": "lambdarank", "verbosity": -1}, data, 10)
     >>> ranker = sr.load_peer(booster)
     >>> ranker, ranker.library_, ranker.size_
-    (PeerRanker(), 'LightGBM', '10 trees')
+    (PeerRanker(), 'LightGBM', '10 trees of LightGBM')
     >>> bool(abs(ranker.predict(test) - booster.predict(test.features)).max() < 1e-12)
     True
     """
@@ -48,6 +48,17 @@ class PeerRanker(ForestRanker):
 
     def __init__(self, metric: str | Metric = "ndcg@10", *, n_threads: int | None = None) -> None:
         self._set_parameters(locals())
+
+    @property
+    def size_(self) -> str:
+        """How large the model is, and whose it is."""
+        self.check_fitted()
+        return f"{self.model_.describe()} of {self.library_}"
+
+    @property
+    def trained_for_(self) -> str:
+        """What it was trained for, in the words of the library."""
+        return self.objective_ or "something that the model does not say"
 
     def _fit(self, request: FitRequest) -> None:
         raise ParameterError(
@@ -87,7 +98,7 @@ def load_peer(
     ...     sr.MART(n_trees=3).fit(train).export(f"{folder}/model.json", to="xgboost")
     ...     ranker = sr.load_peer(f"{folder}/model.json", feature_names=["a", "b", "c", "d", "e"])
     >>> ranker.library_, ranker.size_, ranker.feature_names_in_.tolist()
-    ('XGBoost', '3 trees', ['a', 'b', 'c', 'd', 'e'])
+    ('XGBoost', '3 trees of XGBoost', ['a', 'b', 'c', 'd', 'e'])
     """
     peer = read_peer(source)
     ranker = PeerRanker(metric, n_threads=n_threads)

@@ -276,6 +276,11 @@ class Ranker(Estimator):
         self.check_fitted()
         return self.model_.describe()
 
+    @property
+    def trained_for_(self) -> str:
+        """What the model was trained for, in words: its metric."""
+        return str(self.metric)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, which `swaprank.load` reads; the same model gives the same bytes."""
         self.check_fitted()

@@ -89,7 +89,7 @@ def _model_facts(ranker: Ranker, file: FileInfo | None) -> Facts:
     facts: Facts = [
         ("ranker", type(ranker).__name__),
         ("size", ranker.size_),
-        ("trained for", _value(ranker.metric)),
+        ("trained for", _value(ranker.trained_for_)),
         ("features", f"{ranker.n_features_in_:,}"),
     ]
     sets = sorted(name for name, of_set in ranker.history_.items() if any(of_set.values()))

@@ -254,7 +254,7 @@ def _subtitle(subject: Subject, baseline_is_chosen: bool) -> Html:
     return join(
         [
             tag("b", type(ranker).__name__),
-            f", {ranker.size_}, trained for {ranker.metric}; compared with ",
+            f", {ranker.size_}, trained for {ranker.trained_for_}; compared with ",
             tag("bdi", subject.baseline),
             f"{why}.",
             tag("br"),

@@ -1,0 +1,223 @@
+"""A model of another library is a ranker like ours: whatever one does with a ranker works."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import swaprank as sr
+from swaprank.exchange.peer_files import read_peer
+from tests.command_line import here
+from tests.exchange.fitted_models import NAMES, data, data_with_categories, fitted
+
+lightgbm = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
+
+
+@pytest.fixture(scope="module")
+def booster() -> Any:
+    train, _, _ = data()
+    options = {"objective": "lambdarank", "num_leaves": 7, "verbosity": -1, "deterministic": True, "num_threads": 1}
+    names = [name.replace(" ", "_") for name in NAMES]
+    given = lightgbm.Dataset(train.features, train.labels, group=np.diff(train.indptr), feature_name=names)
+    return lightgbm.train(options, given, 15)
+
+
+@pytest.fixture(scope="module")
+def peer(booster: Any) -> sr.PeerRanker:
+    return sr.load_peer(booster, feature_names=NAMES)
+
+
+def test_it_says_where_it_comes_from(peer: sr.PeerRanker) -> None:
+    assert (peer.library_, peer.objective_, peer.size_) == ("LightGBM", "lambdarank", "15 trees of LightGBM")
+    assert peer.feature_names_in_.tolist() == list(NAMES)
+
+
+def test_scores_are_those_of_the_library(peer: sr.PeerRanker, booster: Any) -> None:
+    _, _, test = data()
+    assert (peer.predict(test) == booster.predict(test.features)).all()
+    assert (peer.predict(test, n_trees=5) == booster.predict(test.features, num_iteration=5)).all()
+
+
+def test_contributions_are_those_of_the_library(peer: sr.PeerRanker, booster: Any) -> None:
+    _, _, test = data()
+    np.testing.assert_allclose(
+        peer.contributions(test), booster.predict(test.features, pred_contrib=True), rtol=0, atol=1e-12
+    )
+    assert peer.importances("splits") == dict(
+        sorted(zip(NAMES, booster.feature_importance("split").astype(float), strict=True), key=lambda each: -each[1])
+    )
+    assert "title match" in "".join(peer.to_text(tree) for tree in range(3))
+    assert (peer.apply(test)[:, 0] <= 6).all()
+
+
+def test_it_is_saved_loaded_and_described(peer: sr.PeerRanker, tmp_path: Path) -> None:
+    file = tmp_path / "model.swaprank"
+    peer.save(file)
+    again = sr.load(file)
+    assert isinstance(again, sr.PeerRanker)
+    assert (again.library_, again.objective_, again.metric) == ("LightGBM", "lambdarank", "ndcg@10")
+    assert (again.predict(data()[2]) == peer.predict(data()[2])).all()
+    again.save(tmp_path / "again.swaprank")
+    assert (tmp_path / "again.swaprank").read_bytes() == file.read_bytes()
+    shown = here("info", file)
+    assert shown.out.splitlines() == [
+        "ranker        peer",
+        "size          15 trees of LightGBM",
+        "metric        ndcg@10",
+        "features      5",
+        shown.out.splitlines()[-1],
+    ]
+
+
+def test_it_is_evaluated_certified_explained_and_reported(peer: sr.PeerRanker, tmp_path: Path) -> None:
+    _, _, test = data()
+    assert sr.evaluate(test, peer.predict(test), "ndcg@10")["ndcg@10"].mean == peer.score(test)
+    assert sr.certify(peer, test, epsilon=0.2, n_weights=2).n_directions > 0
+    assert sr.explain_query(peer, test).metric == "ndcg@10"
+    sr.report(peer, test, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "15 trees of LightGBM, trained for lambdarank" in page
+
+
+def test_it_is_combined_stacked_and_continued(peer: sr.PeerRanker) -> None:
+    train, vali, test = data()
+    ours = fitted("trees")
+    both = sr.combine(peer, ours, vali)
+    assert both.value_ >= max(peer.score(vali), ours.score(vali))
+    stacked = sr.stack([peer, ours], vali, n_epochs=2)
+    assert stacked.predict(test).shape == (len(test),)
+    more = sr.LambdaMART("ndcg@10", n_trees=5, n_leaves=7, base_ranker=peer).fit(train)
+    assert more.n_trees_ == 20
+    assert (more.predict(test, n_trees=15) == peer.predict(test)).all()
+    assert more.score(train) > peer.score(train)
+
+
+def test_it_goes_back_to_its_library(peer: sr.PeerRanker, booster: Any, tmp_path: Path) -> None:
+    _, _, test = data()
+    peer.export(tmp_path / "model.txt", "lightgbm", rename={"title match": "title_match"})
+    again = lightgbm.Booster(model_file=tmp_path / "model.txt")
+    assert (again.predict(test.features) == booster.predict(test.features)).all()
+
+
+def test_it_cannot_be_trained(peer: sr.PeerRanker) -> None:
+    train, _, _ = data()
+    with pytest.raises(sr.ParameterError, match=r"LambdaMART\(base_ranker=…\)"):
+        sr.PeerRanker().fit(train)
+    copied = clone(peer)
+    with pytest.raises(NotFittedError):
+        copied.predict(train)
+    with pytest.raises(sr.ParameterError, match="must be a ranker that learns from data"):
+        sr.cross_validate(train, [peer], "ndcg@10", n_folds=3)
+    assert "a model of another library" in here("train", "x.txt", "--ranker", "peer", "-o", "y.swaprank").err
+
+
+def test_names_of_features(booster: Any) -> None:
+    assert sr.load_peer(booster).feature_names_in_.tolist() == [name.replace(" ", "_") for name in NAMES]
+    with pytest.raises(sr.DataError, match="feature_names has 2 features, but the model of LightGBM is expecting 5"):
+        sr.load_peer(booster, feature_names=["a", "b"])
+    with pytest.raises(sr.DataError, match="two features of the model have the same name"):
+        sr.load_peer(booster, feature_names=["a", "b", "c", "d", "a"])
+    with pytest.raises(sr.MetricError):
+        sr.load_peer(booster, metric="ndgc")
+
+
+def test_a_model_without_names_may_get_more_features(tmp_path: Path) -> None:
+    file = tmp_path / "model.xml"
+    fitted("trees").export(file, "ranklib", missing="zero")
+    names = [*NAMES, "one more"]
+    wide = sr.load_peer(file, feature_names=names)
+    assert wide.n_features_in_ == 6
+    _, _, test = data()
+    X = np.column_stack((test.features, np.zeros(len(test), np.float32)))
+    np.testing.assert_allclose(wide.predict(X), fitted("trees").predict(test), rtol=0, atol=1e-5)
+
+
+def test_tables_are_matched_by_name(peer: sr.PeerRanker) -> None:
+    pandas = pytest.importorskip("pandas")
+    _, _, test = data()
+    table = pandas.DataFrame(test.features, columns=list(NAMES))[[*reversed(NAMES)]]
+    assert (peer.predict(table) == peer.predict(test)).all()
+
+
+def test_categories_are_matched_by_value(tmp_path: Path) -> None:
+    ranker, (_, _, test) = fitted("trees of categories"), data_with_categories()
+    ranker.export(tmp_path / "model.txt", "lightgbm", rename={"title match": "title_match"})
+    again = sr.load_peer(tmp_path / "model.txt", feature_names=NAMES)
+    assert again.categories_.keys() == ranker.categories_.keys()
+    assert (again.predict(test) == ranker.predict(test)).all()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"swaprank model\r\n", "it is a model of swaprank: read it with swaprank.load"),
+        (b"\x80\x04\x95", "a pickle may run any code"),
+        (b"[{}]", "this is a dump for people to read: save the model with save_model"),
+        (b'{"tree_info": []}', "JSON dump of LightGBM: save the model as text"),
+        (b'{"a": 1}', "the format is not known; known are LightGBM text"),
+        (b'{"a": ', "this is not JSON"),
+        (b"", "the format is not known"),
+        (b"hello", "the format is not known"),
+        (b"[" * 10**6, "save_model"),
+        (b'{"a":' * 10**5, "this is not JSON|nested too deeply"),
+    ],
+)
+def test_files_that_are_no_models(content: bytes, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "model"
+    file.write_bytes(content)
+    with pytest.raises(sr.ModelFileError, match=rf"model: .*({message})"):
+        read_peer(file)
+
+
+def test_a_file_that_does_not_exist() -> None:
+    with pytest.raises(sr.DataError, match=r"there is no file nothing\.txt"):
+        sr.load_peer("nothing.txt")
+
+
+def test_the_command_line_reads_uses_and_writes_them(booster: Any, tmp_path: Path) -> None:
+    train, _, test = data()
+    booster.save_model(tmp_path / "model.txt")
+    sr.write_letor(test, tmp_path / "test.txt")
+    sr.write_letor(train, tmp_path / "train.txt")
+    (tmp_path / "names.txt").write_text("\n".join(NAMES))
+    done = here("import", "model.txt", "-o", "model.swaprank", "--features", "names.txt", folder=tmp_path)
+    assert done.out == "model.swaprank: 15 trees of LightGBM, 5 features\n", done.err
+    scores = here("predict", "model.swaprank", "test.txt", folder=tmp_path).out.split()
+    np.testing.assert_allclose(np.array(scores, dtype=float), booster.predict(sr.read(tmp_path / "test.txt").features))
+    for model in ("model.txt", "model.swaprank"):
+        done = here("export", model, "--to", "c", "-o", "model.c", folder=tmp_path)
+        assert done.out == "model.c: 15 trees of LightGBM as c\n", done.err
+    done = here(
+        "train", "train.txt", "--base", "model.swaprank", "-o", "more.swaprank", "--set", "n_trees=2", folder=tmp_path
+    )
+    assert done.code == 0, done.err
+
+
+def test_errors_of_the_command_line(tmp_path: Path) -> None:
+    fitted("trees of missing values").save(tmp_path / "missing.swaprank")
+    fitted("trees").save(tmp_path / "trees.swaprank")
+    refused = here("export", "missing.swaprank", "--to", "ranklib", "-o", "model.json", folder=tmp_path)
+    assert refused.code == 2
+    assert "--missing zero" in refused.err
+    assert not (tmp_path / "model.json").exists()
+    unknown = here("export", "trees.swaprank", "--to", "solar", "-o", "model.json", folder=tmp_path)
+    assert "did you mean 'solr'" in unknown.err
+    assert "--list" in here("export", "trees.swaprank", folder=tmp_path).err
+    wrong = here("export", "trees.swaprank", "--to", "c", "-o", "m.c", "--rename", "bm25", folder=tmp_path)
+    assert "write --rename OLD=NEW; found 'bm25'" in wrong.err
+    lost = here("export", "trees.swaprank", "--to", "c", "-o", "m.c", "--features", "bm25,age", folder=tmp_path)
+    assert "--rename OLD=NEW" in lost.err
+    over = here("export", "trees.swaprank", "--to", "c", "-o", "trees.swaprank", folder=tmp_path)
+    assert "would be overwritten" in over.err
+
+
+def test_formats_are_listed() -> None:
+    listed = json.loads(here("export", "--list", "--json").out)["formats"]
+    assert {"lightgbm", "xgboost", "ranklib", "xgboost+json", "solr", "vespa", "onnx", "c"} <= {
+        each["format"] for each in listed
+    }
+    assert "solr" in here("export", "--list").out
