@@ -63,7 +63,7 @@ def tree_attributes(forest: Forest) -> dict[str, AnyArray]:
 def add_sets(graph: Any, forest: Forest, features: str) -> tuple[Forest, str]:
     """Add the operators that look up the sets; a forest without sets, and the name of its features."""
     tables, columns = _tables(forest)
-    n_rows = np.array([len(table) for table in tables.values()], np.float64) - 1
+    n_rows = graph.constant(np.array([len(table) - 1.0 for table in tables.values()]))
     codes = graph.add("Floor", graph.add("Gather", features, np.array(list(tables)), axis=1))
     is_known = graph.add(
         "And", graph.add("Not", graph.add("Less", codes, np.zeros(1))), graph.add("Less", codes, n_rows)
