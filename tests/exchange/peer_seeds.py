@@ -1,0 +1,136 @@
+"""Data to train other libraries with, small valid model files of theirs for the fuzzer, and damage to files."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import swaprank as sr
+from swaprank.arrays import Features, Ints
+from swaprank.exchange.peer_files import read_peer
+from swaprank.models.forest import Forest
+
+N_QUERIES, N_DOCUMENTS = 60, 15
+CATEGORICAL = [4, 5]
+
+
+class PeerData(NamedTuple):
+    """Four features with missing values and zeros, then two that are numbers of categories."""
+
+    X: Features
+    y: Ints
+    qid: Ints
+
+
+@cache
+def peer_data() -> PeerData:
+    """Documents of 60 queries with grades from 0 to 4."""
+    rng = np.random.default_rng(0)
+    n = N_QUERIES * N_DOCUMENTS
+    X = np.round(rng.normal(size=(n, 6)), 2).astype(np.float32)
+    X[:, 4], X[:, 5] = rng.integers(0, 40, n), rng.integers(0, 6, n)
+    y = np.clip(X[:, 0] + X[:, 1] + X[:, 4] % 3 + rng.normal(size=n), 0, 4).astype(np.int64)
+    X[:, :2][rng.random((n, 2)) < 0.3] = 0
+    X[rng.random(X.shape) < 0.1] = np.nan
+    return PeerData(X, y, np.repeat(np.arange(N_QUERIES), N_DOCUMENTS))
+
+
+def train_lightgbm(
+    n_trees: int = 8, *, categorical: bool = False, data: Any = None, y: Any = None, **options: Any
+) -> Any:
+    """A Booster of LightGBM."""
+    import lightgbm
+
+    train = lightgbm.Dataset(
+        peer_data().X if data is None else data,
+        peer_data().y if y is None else y,
+        group=[N_DOCUMENTS] * N_QUERIES,
+        categorical_feature=CATEGORICAL if categorical else "auto",
+    )
+    shape = {"num_leaves": 15, "min_data_in_leaf": 5, "min_data_per_group": 5, "cat_smooth": 1.0}
+    return lightgbm.train({"objective": "lambdarank", "verbosity": -1, **shape, **options}, train, n_trees)
+
+
+def train_xgboost(
+    n_trees: int = 8, *, categorical: bool = False, data: Any = None, y: Any = None, **options: Any
+) -> Any:
+    """A Booster of XGBoost."""
+    import xgboost
+
+    objective = options.get("objective", "rank:ndcg")
+    groups = {"qid": peer_data().qid} if objective.startswith("rank:") else {}
+    types = {"feature_types": ["q"] * 4 + ["c"] * 2} if categorical else {}
+    X = peer_data().X if data is None else data
+    train = xgboost.DMatrix(X, peer_data().y if y is None else y, enable_categorical=True, **groups, **types)
+    options = {"max_depth": 4, "verbosity": 0, "nthread": 1, **options, "objective": objective}
+    return xgboost.train(options, train, n_trees)
+
+
+def lightgbm_seeds() -> list[bytes]:
+    """Model texts: thresholds, sets of categories, names of categories, averaged trees."""
+    import pandas
+
+    brands = pandas.Categorical(np.where(peer_data().X[:, 5] > 2, "nike", "puma"))
+    frame = pandas.DataFrame({"bm25": peer_data().X[:, 0], "brand": brands})
+    forest = {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.5, "objective": "regression"}
+    models = (
+        train_lightgbm(2, num_leaves=4),
+        train_lightgbm(2, num_leaves=6, categorical=True),
+        train_lightgbm(2, num_leaves=4, data=frame),
+        train_lightgbm(2, num_leaves=4, **forest),
+    )
+    return [model.model_to_string().encode() for model in models]
+
+
+def xgboost_seeds() -> list[bytes]:
+    """Models in JSON and UBJ: thresholds, sets of categories, names of categories, weights of trees."""
+    import pandas
+
+    brands = pandas.Categorical(np.where(peer_data().X[:, 5] > 2, "nike", "puma"))
+    frame = pandas.DataFrame({"bm25": peer_data().X[:, 0], "brand": brands})
+    models = (
+        train_xgboost(2, max_depth=2),
+        train_xgboost(2, max_depth=2, categorical=True, max_cat_to_onehot=1),
+        train_xgboost(2, max_depth=2, data=frame),
+        train_xgboost(2, max_depth=2, booster="dart", rate_drop=0.5),
+    )
+    return [bytes(model.save_raw(form)) for model in models for form in ("json", "ubj")]
+
+
+def damaged(content: bytes, rng: np.random.Generator) -> bytes:
+    """One to three pieces of a file deleted, repeated, overwritten, or replaced by odd numbers; or its end cut off."""
+    changed = bytearray(content)
+    odd = (b"-1", b"0", b"1e39", b"nan", b"inf", b"99999999", b"4294967296", b"0.5", b"\xff", b" ", b"\n", b"[", b"{")
+    for _ in range(int(rng.integers(1, 4))):
+        at, length = int(rng.integers(len(changed))), int(rng.integers(1, 12))
+        match int(rng.integers(5)):
+            case 0:
+                changed[at : at + length] = b""
+            case 1:
+                changed[at : at + length] *= 2
+            case 2:
+                changed[at : at + length] = rng.integers(0, 256, length, np.uint8).tobytes()
+            case 3:
+                changed[at : at + length] = odd[int(rng.integers(len(odd)))]
+            case 4 if rng.random() < 0.2:
+                del changed[at + 1 :]
+            case _:
+                changed[at] ^= 1 << int(rng.integers(8))
+    return bytes(changed)
+
+
+def outcome(path: Any) -> str:
+    """What comes of a file: "error" or "model"; the model must be safe to use, and to save."""
+    try:
+        forest = read_peer(path).model
+    except sr.ModelFileError:
+        return "error"
+    parts = forest.to_parts()
+    again = Forest.from_parts(parts.meta, parts.arrays)
+    if forest.n_features <= 1000:
+        X = np.vstack([np.zeros(forest.n_features), np.full(forest.n_features, np.nan)]).astype(np.float32)
+        assert np.isfinite(again.score(X)).all()
+        assert np.isfinite(again.contributions(X)).all()
+    return "model"
