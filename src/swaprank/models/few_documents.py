@@ -1,7 +1,7 @@
 """Score one or a few documents with a forest: eight trees at a time, one level after the other.
 
 A processor overlaps the steps down different trees, but not the steps down one. `forest_scoring` is made for many
-documents: its work is the same for one document as for sixteen.
+documents: its work is the same for one document as for thirty-two.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 WORD_LEAVES = 32
 _BLOCK_PAIRS = 256
-"""Pairs of words in a block of trees: 32 KB with sixteen lanes, which fits the L1 cache."""
+"""Pairs of words in a block of trees: 64 KB in all lanes. With less, features are loaded more often."""
 
 
 class Layout(NamedTuple):

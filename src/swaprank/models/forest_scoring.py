@@ -4,7 +4,7 @@ Number the leaves of a tree from left to right and give every document one bit p
 right clears the bits of its left subtree. After all such nodes, the lowest bit still set is the document's leaf. The
 order of the nodes does not matter, so the nodes of a block of trees are sorted by feature and threshold: the nodes that
 send a document right are then a prefix of each feature's list, and the only branch on data is the end of that prefix.
-Sixteen documents walk a list together, one per lane of the vector registers [Lucchese2016]. Nodes with a set of
+Thirty-two documents walk a list together, one per lane of the vector registers [Lucchese2016]. Nodes with a set of
 categories have no order: `set_scoring` clears their bits.
 
 The bits of 32 leaves form a word, as wide as a float32 feature value. A tree has an even number of words, and a node
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from swaprank.arrays import Bools, Features, Floats, Ints
 from swaprank.data.features import read_only
 from swaprank.errors import DataError, SwaprankError
-from swaprank.kernels import kernel
+from swaprank.kernels import inlined_kernel, kernel
 from swaprank.models.few_documents import PackedForest, pack, walk_trees
 from swaprank.models.forest_layout import WORD_LEAVES, Layout, make_layout
 from swaprank.models.leaf_bits import LANES, lowest_bit, mask_lanes
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from swaprank.models.forest import Forest
 
 _ALL_LEAVES = np.uint32(2**32 - 1)
-_FEW_DOCUMENTS = 6
+_FEW_DOCUMENTS = 8
 """Up to so many documents walk down the trees one by one: `few_documents`."""
 _CHUNK_DOCUMENTS = 256
 """Documents scored by a block of trees before the next block is loaded."""
@@ -166,9 +166,9 @@ def _scores(forest: Forest, X: Features, tree_counts: Ints, n_threads: int | Non
     return scores
 
 
-@kernel
+@inlined_kernel
 def load_lanes(X: Features, start: int, n_lanes: int, feature: int, missing_right: bool, values: Features) -> Any:
-    """Load one feature of up to sixteen documents and return its maximum.
+    """Load one feature of up to thirty-two documents and return its maximum.
 
     A missing value becomes infinity if it goes right, and stays NaN, which is above no threshold, if it goes left.
     """
@@ -185,28 +185,27 @@ def load_lanes(X: Features, start: int, n_lanes: int, feature: int, missing_righ
     return highest
 
 
-@kernel
+@inlined_kernel
 def clear_bits(layout: Layout, block: int, X: Features, start: int, n_lanes: int, values: Features, bits: Any) -> None:
-    """Clear the bits of the leaves that up to sixteen documents cannot reach in a block of trees."""
+    """Clear the bits of the leaves that up to thirty-two documents cannot reach in a block of trees."""
     bits[:] = _ALL_LEAVES
-    one = np.uint64(1)
     for number in range(layout.block_lists[block], layout.block_lists[block + 1]):
         feature, missing_right = layout.list_feature[number], layout.list_missing_right[number]
         highest = load_lanes(X, start, n_lanes, feature, missing_right, values)
-        step, stop = np.uint64(layout.list_steps[number]), np.uint64(layout.list_steps[number + 1])
-        while step < stop and layout.threshold[step] < highest:
-            mask_lanes(bits, np.uint64(layout.word[step]), values, layout.threshold[step], layout.mask[step])
-            step += one
+        first, last = layout.list_steps[number], layout.list_steps[number + 1]
+        while last > first and layout.threshold[last - 1] >= highest:
+            last -= 1
+        mask_lanes(bits, values, layout.threshold, layout.word, layout.mask, first, last)
 
 
-@kernel
+@inlined_kernel
 def pair_of_words(bits: Any, pair: Any, lane: Any) -> Any:
     """The bits of 64 leaves for one document."""
     low = pair * np.uint64(2 * LANES) + lane
     return np.uint64(bits[low]) | np.uint64(bits[low + np.uint64(LANES)]) << np.uint64(WORD_LEAVES)
 
 
-@kernel
+@inlined_kernel
 def add_leaves(layout: Layout, tree: int, first_pair: int, n_lanes: int, bits: Any, totals: Floats) -> None:
     """Add the leaf values of one tree to the totals."""
     start = np.uint64(layout.tree_pairs[tree] - first_pair)

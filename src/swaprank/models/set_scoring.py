@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swaprank.arrays import AnyArray, Features, Ints
-from swaprank.kernels import kernel
+from swaprank.kernels import inlined_kernel, kernel
 from swaprank.models.category_sets import WORD_CATEGORIES
 from swaprank.models.leaf_bits import mask_lanes
 
@@ -93,10 +93,9 @@ def fill_rows(
             rows[1 + n_categories :] |= bit
 
 
-@kernel
+@inlined_kernel
 def clear_set_bits(sets: SetLayout, block: int, X: Features, start: int, n_lanes: int, right: Any, bits: Any) -> None:
-    """Clear the bits of the leaves that up to sixteen documents cannot reach because of their categories."""
-    one = np.uint64(1)
+    """Clear the bits of the leaves that up to thirty-two documents cannot reach because of their categories."""
     for group in range(sets.block_groups[block], sets.block_groups[block + 1]):
         feature, first = sets.group_feature[group], sets.group_rows[group]
         n_categories = np.float32(sets.group_rows[group + 1] - first - 1)
@@ -104,7 +103,5 @@ def clear_set_bits(sets: SetLayout, block: int, X: Features, start: int, n_lanes
             x = X[start + lane, feature]
             row = np.int64(x) + 1 if (x >= 0) & (x < n_categories) else 0
             right[lane] = sets.goes_right[first + row]
-        step, stop = np.uint64(sets.group_steps[group]), np.uint64(sets.group_steps[group + 1])
-        while step < stop:
-            mask_lanes(bits, np.uint64(sets.word[step]), right, sets.node_bit[step], sets.mask[step])
-            step += one
+        first_step, last_step = sets.group_steps[group], sets.group_steps[group + 1]
+        mask_lanes(bits, right, sets.node_bit, sets.word, sets.mask, first_step, last_step)
