@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -269,3 +272,22 @@ def test_a_later_fit_does_not_change_the_scorer() -> None:
     ranker.fit(vali)
     assert ranker.predict(test).tolist() != before
     assert scorer.score(test.features).tolist() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_a_scorer_survives_a_fork(tmp_path: Path, scorer: sr.Scorer) -> None:
+    path = tmp_path / "model.swaprank"
+    scorer.ranker.save(path)
+    # A process of its own: that of the tests may have threads.
+    program = """
+import os, sys, numpy as np, swaprank as sr
+scorer = sr.Scorer(sys.argv[1])
+X = np.random.default_rng(0).normal(size=(50, 5)).astype(np.float32)
+expected = scorer.score(X).tolist()
+child = os.fork()
+same = scorer.score(X).tolist() == expected and scorer.score(X[0]) == expected[0]
+if child == 0:
+    os._exit(0 if same else 1)
+assert same and os.waitpid(child, 0)[1] == 0
+"""
+    subprocess.run([sys.executable, "-c", program, str(path)], check=True)
