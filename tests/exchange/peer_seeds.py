@@ -74,7 +74,7 @@ def lightgbm_seeds() -> list[bytes]:
 
     brands = pandas.Categorical(np.where(peer_data().X[:, 5] > 2, "nike", "puma"))
     frame = pandas.DataFrame({"bm25": peer_data().X[:, 0], "brand": brands})
-    forest = {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.5, "objective": "regression"}
+    forest: dict[str, Any] = {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.5, "objective": "regression"}
     models = (
         train_lightgbm(2, num_leaves=4),
         train_lightgbm(2, num_leaves=6, categorical=True),
