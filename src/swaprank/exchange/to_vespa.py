@@ -44,8 +44,8 @@ def content(export: Export) -> bytes:
     for name in names:
         if not _RANK_FEATURE.fullmatch(name):
             raise ExportError(
-                f"vespa reads a feature's name as a rank feature, such as bm25(title), or as a function of the rank "
-                f"profile, but '{name}' can be neither. Use rename={{{name!r}: …}}."
+                "vespa reads a feature's name as a rank feature, such as bm25(title), or as a function of the rank "
+                f"profile, but '{name}' can be neither. Use rename={{{name!r}: …}}, or features= if features are numbered."
             )
     if export.request:
         return _rank_profile(export.name, names).encode()
