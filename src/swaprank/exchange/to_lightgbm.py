@@ -168,12 +168,16 @@ def _single(gain: Floats) -> AnyArray:
 
 def _feature_infos(forest: Forest, categories: CategoryNumbers) -> Iterable[str]:
     """The categories, or the range of the thresholds in place of the range of the training data."""
-    for feature in range(forest.n_features):
-        if feature in categories.numbers:
-            yield ":".join(map(str, categories.numbers[feature].tolist())) or "none"
+    has_threshold = forest.n_words == 0
+    feature, threshold = forest.feature[has_threshold], forest.threshold[has_threshold].astype(np.float64)
+    lowest, highest = np.full(forest.n_features, np.inf), np.full(forest.n_features, -np.inf)
+    np.minimum.at(lowest, feature, threshold)
+    np.maximum.at(highest, feature, threshold)
+    for at, (low, high) in enumerate(zip(lowest.tolist(), highest.tolist(), strict=True)):
+        if at in categories.numbers:
+            yield ":".join(map(str, categories.numbers[at].tolist())) or "none"
         else:
-            found = forest.threshold[(forest.feature == feature) & (forest.n_words == 0)].astype(np.float64)
-            yield f"[{found.min()!s}:{found.max()!s}]" if len(found) else "none"
+            yield f"[{low!r}:{high!r}]" if low <= high else "none"
 
 
 def _warn_about_tiny_thresholds(export: Export, forest: Forest) -> None:
