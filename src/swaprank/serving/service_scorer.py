@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from swaprank.arrays import AnyArray, Features, Floats, Ints, contiguous_ints
-from swaprank.data.features import as_features, read_only
+from swaprank.data.features import as_features
 from swaprank.data.matching import check_count
 from swaprank.errors import DataError, ParameterError
 from swaprank.rankers.ranker import Ranker
@@ -48,7 +48,7 @@ class Scorer:
     >>> scorer.score(test.features[0]) == ranker.predict(test)[0]
     np.True_
     >>> scorer.rank(test.features, k=3)
-    array([3, 4, 5])
+    array([2, 4, 7])
     """
 
     def __init__(self, ranker: Ranker | str | os.PathLike[str]) -> None:
@@ -135,7 +135,8 @@ class Scorer:
         """The features as a read-only float32 matrix, and whether they were one document."""
         X = features if type(features) is np.ndarray and _passes(features) else _converted(features)
         is_single = X.ndim == 1
-        X = read_only(X.reshape(1, -1) if is_single else X)
+        X = X.reshape(1, -1) if is_single else X.view()
+        X.flags.writeable = False  # as `read_only`, without a second view
         if X.shape[1] != self._n_features:
             check_count(self._n_features, X.shape[1], type(self.ranker).__name__, "each document")
         self._limits.check(X, self.feature_names)
