@@ -80,7 +80,7 @@ def documents_and_k(scorer: sr.Scorer, content_type: str, body: bytes, k: Any) -
     try:
         with np.errstate(over="ignore"):  # The scorer reports infinite values.
             rows = np.array(documents, np.float32)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         rows = np.empty(0, np.float32)
     if rows.ndim != 2:
         raise RequestError(422, "documents must be rows of numbers of equal length, or objects: name and value.")

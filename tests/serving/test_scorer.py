@@ -138,6 +138,7 @@ def test_numbers_in_any_form_are_converted(scorer: sr.Scorer) -> None:
         (np.array([0, 1, np.inf, 3, 4], np.float32), "document 0, feature 'age': inf is not finite"),
         (np.array([0, 1, 2, 3, -np.inf], np.float32), "feature 'price': -inf is not finite"),
         ([0, 1, 2, 3, 1e39], "not finite in single precision"),
+        ([0, 1, 2, 3, 10**400], "numbers"),
         (pd.DataFrame(np.zeros((2, 5)), columns=list(NAMES)), "found DataFrame: the scorer's `rows` converts it"),
         ({"age": 1}, "found dict"),
     ],
@@ -259,9 +260,10 @@ def test_a_row_from_wrong_names_or_values_is_an_error(document: dict[Any, Any], 
         sr.Scorer(fitted("trees of categories")).row(document)
 
 
-def test_a_value_too_large_is_named_when_it_is_scored(scorer: sr.Scorer) -> None:
+@pytest.mark.parametrize("value", [1e300, 10**400])
+def test_a_value_too_large_is_named_when_it_is_scored(scorer: sr.Scorer, value: float) -> None:
     with pytest.raises(sr.DataError, match="feature 'age': inf is not finite in single precision"):
-        scorer.score(scorer.row({"age": 1e300}))
+        scorer.score(scorer.row({"age": value}))
 
 
 def test_a_later_fit_does_not_change_the_scorer() -> None:

@@ -79,6 +79,8 @@ def test_rows_as_json_by_position_by_name_and_in_binary(client: Any) -> None:
         (422, '{"documents": [[1, 2, 3, 4, 5], {}]}', "rows of numbers"),
         (422, '{"documents": [[1, 2]]}', "each document has 2 features, but LambdaMART is expecting 5"),
         (422, '{"documents": [[1, 2, 1e99, 4, 5]]}', "document 0, feature 'age': inf is not finite"),
+        (422, '{"documents": [[1, 2, 1' + "0" * 400 + ", 4, 5]]}", "rows of numbers"),
+        (422, '{"documents": [{"age": 1' + "0" * 400 + "}]}", "feature 'age': inf is not finite"),
         (422, '{"documents": [[1, 2, 3, 99, 5]]}', "not the code of a category"),
         (422, '{"documents": [{"bm52": 1}]}', "did you mean 'bm25'"),
         (422, '{"documents": [{"bm25": "x"}]}', "feature 'bm25': 'x' is not a number"),

@@ -155,7 +155,7 @@ def _as_float32(given: AnyArray) -> Features:
         # A value too large for single precision becomes infinite, and _check_finite reports it.
         with np.errstate(over="ignore"):
             return np.asarray(given, dtype=np.float32, order="C")
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"X must hold numbers (NaN where a value is missing): {error}.") from None
 
 

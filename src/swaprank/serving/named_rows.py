@@ -37,7 +37,7 @@ class NamedRows:
             if name in self._codes:
                 row[place] = self._code(name, value)
             elif isinstance(value, Real):
-                row[place] = float(value)
+                row[place] = _number(value)
             elif value is not None:
                 raise DataError(f"feature '{name}': {value!r} is not a number; use None for a missing value.")
         with np.errstate(over="ignore"):  # A value too large for single precision becomes infinite: `score` reports it.
@@ -48,3 +48,11 @@ class NamedRows:
             return self._codes[name].get(value, np.nan)
         _, texts = encoded(np.array([value], dtype=object), f"feature '{name}'")
         return self._codes[name].get(texts[0], np.nan) if texts else np.nan
+
+
+def _number(value: Real) -> float:
+    """Infinity for a whole number that is too large, as for any other: `score` reports it."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf

@@ -64,9 +64,9 @@ class Scorer:
         self._model, self._n_features = ranker.model_, len(self.feature_names)
         self._limits = FeatureLimits.of(self.feature_names, ranker.categories_)
         self._named = NamedRows(self.feature_names, ranker.categories_)
-        missing = np.full((_WARM_ROWS, self._n_features), np.nan, np.float32)
-        self.score(missing[0])
-        self.rank(missing, k=1)
+        row = np.where(np.isinf(self._limits.upper), 0, np.nan).astype(np.float32)
+        self.score(row)
+        self.rank(np.tile(row, (_WARM_ROWS, 1)), k=1)
 
     def score(self, features: Any, *, out: Floats | None = None) -> Any:
         """The score of one document as a float, or one score per row of a matrix: of one list, or of many.
