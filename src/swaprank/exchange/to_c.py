@@ -181,6 +181,7 @@ float ${p}_category(size_t feature, const char *value);
 
 def content(export: Export) -> bytes:
     """The text of a C file."""
+    export = export._replace(categories={name: found for name, found in export.categories.items() if found})
     prefix = c_prefix(export.name)
     model = f"{prefix}_model"
     functions = _functions(model, export.model, "float")
