@@ -140,6 +140,7 @@ def _restored(content: ModelContent) -> Ranker:
     ranker.n_features_in_ = ranker.model_.n_features
     ranker.feature_names_in_ = np.array(_feature_names(meta["feature_names"], ranker.n_features_in_), dtype=object)
     ranker.categories_ = _categories(meta.get("categories", {}), ranker)
+    ranker.missing_features_ = _missing_features(meta.get("missing_features"), meta["feature_names"])
     ranker.history_ = {
         name: {metric: [_number("history", value) for value in values] for metric, values in of_set.items()}
         for name, of_set in meta["history"].items()
@@ -192,6 +193,14 @@ def _feature_names(names: Any, n_features: int) -> list[str]:
     if len(set(names)) < n_features:
         raise ModelFileError("it has a feature name twice.")
     return names
+
+
+def _missing_features(missing: Any, names: list[str]) -> tuple[str, ...] | None:
+    if missing is None:
+        return None
+    if not isinstance(missing, list) or not all(isinstance(name, str) for name in missing) or set(missing) - set(names):
+        raise ModelFileError("its features with missing values are not a list of its features.")
+    return tuple(missing)
 
 
 def _categories(categories: Any, ranker: Ranker) -> dict[str, Categories]:

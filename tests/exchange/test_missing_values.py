@@ -1,6 +1,7 @@
 """Targets that read a missing value as 0: refused, warned about, or exact."""
 
 import warnings
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +12,7 @@ from swaprank.exchange.export import Export
 from swaprank.exchange.missing_values import check_missing_as_zero
 from swaprank.exchange.served_models import FeedForward, Mixture, ServedModel, Trees, WeightedSum
 from swaprank.exchange.tree_building import PeerTree, build_forest
+from tests.exchange.fitted_models import NAMES, data, fitted
 
 
 def trees(*nodes: tuple[float, bool]) -> Trees:
@@ -62,3 +64,30 @@ def test_members_of_a_mixture_count_together() -> None:
         check(Mixture((exact, linear), np.zeros(2), np.ones(2), top), 2)
     with warnings.catch_warnings(), pytest.raises(sr.ExportError, match="'f0'"):
         check(Mixture((trees((-1.0, True), (-1.0, False)), linear), np.zeros(2), np.ones(2), top), 2)
+
+
+def test_features_that_were_never_missing_in_training_are_not_warned_about(tmp_path: Path) -> None:
+    assert fitted("trees").missing_features_ == ()
+    fitted("trees").export(tmp_path / "model.xml", "ranklib")
+    fitted("smoothrank").export(tmp_path / "model.xml", "ranklib")
+    assert fitted("linear").missing_features_ == NAMES
+    with pytest.warns(sr.ExportWarning, match="'bm25' and 4 more: send a value"):
+        fitted("linear").export(tmp_path / "model.xml", "ranklib")
+
+
+def test_a_model_file_knows_them_and_an_old_one_is_warned_about(tmp_path: Path) -> None:
+    fitted("trees").save(tmp_path / "model.swaprank")
+    again = sr.load(tmp_path / "model.swaprank")
+    assert again.missing_features_ == ()
+    again.missing_features_ = None
+    with pytest.warns(sr.ExportWarning, match="send a value with every document"):
+        again.export(tmp_path / "model.xml", "ranklib")
+
+
+def test_continued_training_and_ensembles_know_what_their_rankers_knew() -> None:
+    train, vali, _ = data()
+    base = fitted("trees of missing values")
+    more = sr.LambdaMART(n_trees=1, base_ranker=base).fit(train)
+    assert more.missing_features_ == base.missing_features_ == NAMES
+    assert sr.combine(fitted("trees"), base, vali).missing_features_ == NAMES
+    assert sr.combine(fitted("trees"), fitted("linear net"), vali).missing_features_ == ()

@@ -108,7 +108,7 @@ def test_missing_values_are_refused_or_warned_about(tmp_path: Path) -> None:
     ):
         exported("trees of missing values", tmp_path, missing="refuse")
     with pytest.warns(sr.ExportWarning, match="RankLib reads a missing value as 0") as caught:
-        fitted("trees").export(tmp_path / "model.xml", "ranklib")
+        fitted("linear").export(tmp_path / "model.xml", "ranklib")
     assert caught[0].filename == __file__
 
 

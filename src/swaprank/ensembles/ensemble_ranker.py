@@ -38,6 +38,10 @@ class EnsembleRanker(Ranker):
         names = names_of_members(members)
         return data.with_features(names, categories=categories_of_members(members), whose="the ensemble")
 
+    def _learned_before(self, base: Any) -> Sequence[Ranker]:
+        """See `Ranker`."""
+        return self._fitted_members()
+
     def _fitted_members(self) -> Sequence[Ranker]:
         given: Any = self.members
         if isinstance(given, str | Ranker) or not isinstance(given, Sequence) or len(given) < 2:

@@ -8,9 +8,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
+from swaprank.arrays import Bools
 from swaprank.data.categories import Categories
 from swaprank.errors import ExportError, ParameterError, did_you_mean
 from swaprank.exchange.feature_sets import FeatureSet, feature_set, renamed
+from swaprank.exchange.other_columns import spread_columns
 from swaprank.exchange.served_models import (
     FeedForward,
     KernelSum,
@@ -70,6 +74,8 @@ class Export(NamedTuple):
     """Write the whole body of the request that uploads the model, instead of the model alone."""
     feature_set: FeatureSet | None
     """The features of the target as they were given, with their definitions if these were given."""
+    may_be_missing: Bools | None = None
+    """Which features had missing values in training; None if that is not known."""
 
 
 def export(
@@ -84,6 +90,7 @@ def export(
     name: str | None = None,
     missing: Literal["refuse", "zero"] = "refuse",
     request: bool = False,
+    missing_features: Sequence[str] | None = None,
 ) -> None:
     """Write a model to a file in the format of another system; see `Ranker.export`."""
     if to not in FORMATS:
@@ -93,13 +100,15 @@ def export(
     file = writable_target(path)
     names, own_categories = renamed(feature_names, categories, rename or {})
     served, given = served_model(model), feature_set(features)
+    may_be_missing = None if missing_features is None else np.isin(feature_names, missing_features)
     if given is not None:
         columns = given.columns_of(names)
         served = on_columns(served, columns, len(given.names), {})
         at = dict(zip(names, columns.tolist(), strict=True))
         own_categories = {given.names[at[each]]: found for each, found in own_categories.items()}
         names = given.names
-    export = Export(to, served, names, own_categories, name or _stem(file), missing, request, given)
+        may_be_missing = None if may_be_missing is None else spread_columns(may_be_missing, columns, len(names))
+    export = Export(to, served, names, own_categories, name or _stem(file), missing, request, given, may_be_missing)
     content = import_module(FORMATS[to].module).content(export)
     with replacing(file) as stream:
         stream.write(content)

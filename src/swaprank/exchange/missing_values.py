@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def check_missing_as_zero(export: Export, target: str, instead: str = "") -> None:
     """Raise ExportError, or warn, if the target reads a missing value as 0 and the model does something else with it.
 
-    Trees that have learned where to send the missing values of a feature are refused. Trees of training data without
-    missing values, and means that linear models and nets take, are warned about: there may never be one.
+    Trees that have learned where to send the missing values of a feature are refused. Missing values that may all have
+    gone right, and means that linear models and nets take, are warned about, unless the training data had none.
 
     >>> import numpy as np
     >>> from swaprank.exchange.export import Export
@@ -38,7 +38,7 @@ def check_missing_as_zero(export: Export, target: str, instead: str = "") -> Non
     """
     if export.missing == "zero":
         return
-    learned, assumed = features_unlike_zero(export.model, len(export.feature_names))
+    learned, assumed = features_unlike_zero(export)
     if learned.any():
         raise ExportError(
             f"the trees have learned where to send missing values of {named(export.feature_names, learned)}, but "
@@ -55,8 +55,17 @@ def check_missing_as_zero(export: Export, target: str, instead: str = "") -> Non
         )
 
 
-def features_unlike_zero(model: ServedModel, n_features: int) -> tuple[AnyArray, AnyArray]:
-    """The features whose missing values the model does not take for 0: those it has learned about, and the others."""
+def features_unlike_zero(export: Export) -> tuple[AnyArray, AnyArray]:
+    """The features whose missing values the model does not take for 0: those it has learned about, and the others.
+
+    Features that were never missing in training do not count.
+    """
+    learned, assumed = _unlike_zero(export.model, len(export.feature_names))
+    may_be_missing = True if export.may_be_missing is None else export.may_be_missing
+    return learned, assumed & may_be_missing
+
+
+def _unlike_zero(model: ServedModel, n_features: int) -> tuple[AnyArray, AnyArray]:
     learned, assumed = np.zeros((2, n_features), np.bool_)
     match model:
         case Trees(forest):
@@ -73,7 +82,7 @@ def features_unlike_zero(model: ServedModel, n_features: int) -> tuple[AnyArray,
         case KernelSum(factor=factor, missing=missing):
             assumed = factor * missing != 0
         case Mixture(members):
-            found = [features_unlike_zero(member, n_features) for member in members]
+            found = [_unlike_zero(member, n_features) for member in members]
             learned, assumed = (np.any(each, axis=0) for each in zip(*found, strict=True))
     return learned, assumed
 

@@ -182,7 +182,7 @@ def _feature_infos(forest: Forest, categories: CategoryNumbers) -> Iterable[str]
 
 def _warn_about_tiny_thresholds(export: Export, forest: Forest) -> None:
     # At 1e-35 itself, all that is read as 0 goes left as it should. x <= 0 and x < 0 are common, tiny numbers are not.
-    near = (forest.threshold >= -_ZERO) & (forest.threshold < _ZERO)
+    near = (forest.threshold > -_ZERO) & (forest.threshold < _ZERO)
     tiny = near & (np.abs(forest.threshold) > np.finfo(np.float32).smallest_subnormal) & (forest.n_words == 0)
     if tiny.any():
         name = export.feature_names[int(forest.feature[tiny][0])]

@@ -65,7 +65,7 @@ def _tree(forest: Forest, tree: int, missing_left: list[bool], names: list[str])
 
 def _warn_of_versions(export: Export) -> None:
     """Warn if a version of the target might matter: if the model does not take a missing value for 0."""
-    learned, assumed = features_unlike_zero(export.model, len(export.feature_names))
+    learned, assumed = features_unlike_zero(export)
     if export.missing == "refuse" and (learned | assumed).any():
         warn(
             f"the model does not take a missing value of {named(export.feature_names, learned | assumed)} for 0. "

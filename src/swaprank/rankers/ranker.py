@@ -13,7 +13,7 @@ from warnings import warn
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from swaprank.arrays import Features, Floats
+from swaprank.arrays import Features, Floats, row_blocks
 from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
 from swaprank.data.features import as_features, read_only
@@ -31,6 +31,8 @@ from swaprank.rankers.rounds import Callback, History, checked_callbacks
 from swaprank.rankers.saving import save
 from swaprank.rankers.shown_progress import shown_trainings
 from swaprank.seeds import RandomState, seed_of
+
+_BLOCK_ROWS = 8192
 
 
 class FitRequest(NamedTuple):
@@ -90,6 +92,8 @@ class Ranker(Estimator):
     feature_names_in_: Any
     categories_: Mapping[str, Categories] = MappingProxyType({})
     """The categories of each categorical feature in the training data; their positions are the codes in the model."""
+    missing_features_: tuple[str, ...] | None = None
+    """The features with missing values in the training data; None if that is not known."""
     history_: History
     """What was measured after every round: `history_[set][metric]` is a list."""
     n_rounds_: int
@@ -181,7 +185,7 @@ class Ranker(Estimator):
         own_callbacks = checked_callbacks(callbacks)
         with shown_trainings(verbose if self.trains_in_rounds else 0, self.round_name) as shown:
             self._fit(FitRequest(data, sets, chosen, start, [*shown(""), *own_callbacks]))
-        self._set_fitted(data)
+        self._set_fitted(data, self._learned_before(start))
         if self.interrupted_:
             raise Interrupted(self)
         return self
@@ -339,6 +343,7 @@ class Ranker(Estimator):
             name=name,
             missing=missing,
             request=request,
+            missing_features=self.missing_features_,
         )
 
     def score(
@@ -438,12 +443,17 @@ class Ranker(Estimator):
         if not hasattr(self, "n_features_in_"):
             raise NotFittedError(f"this {type(self).__name__} has not been fitted: call fit first, or load a model.")
 
-    def _set_fitted(self, data: Dataset) -> None:
+    def _learned_before(self, base: Any) -> Sequence[Ranker]:
+        """The fitted rankers that the model contains."""
+        return [base] if isinstance(base, Ranker) else []
+
+    def _set_fitted(self, data: Dataset, learned_before: Sequence[Ranker] = ()) -> None:
         objective = getattr(self, "objective", None)
         self.sigma_ = float(getattr(objective, "sigma", getattr(self, "sigma", 1.0)))
         self.n_features_in_ = data.n_features
         self.feature_names_in_ = np.array(data.feature_names, dtype=object)
         self.categories_ = dict(data.categories)
+        self.missing_features_ = _missing_features(data, learned_before)
 
     def _features_of(self, X: Any) -> Features:
         """The feature matrix to score: the features of this ranker, matched by name if X has names, with its codes."""
@@ -476,6 +486,19 @@ class Ranker(Estimator):
                 "Scale them, or remove the row."
             )
         return total
+
+
+def _missing_features(data: Dataset, learned_before: Sequence[Ranker]) -> tuple[str, ...] | None:
+    """The features with missing values in this data, or where the other rankers learned; None if one does not know."""
+    has_missing = np.zeros(data.n_features, np.bool_)
+    for block in row_blocks(len(data), _BLOCK_ROWS):
+        has_missing |= np.isnan(data.features[block]).any(axis=0)
+    known = {name for name, missing in zip(data.feature_names, has_missing, strict=True) if missing}
+    for ranker in learned_before:
+        if ranker.missing_features_ is None:
+            return None
+        known.update(ranker.missing_features_)
+    return tuple(name for name in data.feature_names if name in known)
 
 
 def _names_of_arguments(function: Any) -> list[str]:

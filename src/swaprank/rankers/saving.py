@@ -5,6 +5,7 @@
     parameters   of the ranker; a metric of the user's own and an objective instance only by their names
     feature_names, history, rounds, interrupted, sigma
     categories   of each categorical feature; only if there are any
+    missing_features     with missing values in the training data; only if known
     fitted       what was found beside the model, such as the regularization that was chosen
     model        the model's plain values; its arrays follow (models/model.py: to_parts)
 
@@ -50,6 +51,8 @@ def content_of(ranker: Ranker) -> ModelContent:
         "fitted": ranker._fitted_values(),
         "model": model,
     }
+    if ranker.missing_features_ is not None:
+        meta["missing_features"] = list(ranker.missing_features_)
     if ranker.categories_:
         meta["categories"] = {name: list(categories) for name, categories in ranker.categories_.items()}
     return ModelContent(ranker.kind, meta, arrays)
