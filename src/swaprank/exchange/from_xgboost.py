@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,8 +54,9 @@ def content_of(model: Any) -> bytes:
         except ValueError:
             raise ParameterError(f"the {type(model).__name__} is not fitted.") from None
         best = getattr(model, "best_iteration", None)
-        if best is not None and best + 1 < booster.num_boosted_rounds():
-            booster = booster[: best + 1]
+        # A booster without trees cannot be cut, and is refused when it is read.
+        with suppress(ValueError):
+            booster = booster if best is None else booster[: best + 1]
     if not hasattr(booster, "save_raw"):
         raise ParameterError(f"a model of XGBoost is a Booster or an XGBRanker; found {type(model).__name__}.")
     return bytes(booster.save_raw("ubj"))
