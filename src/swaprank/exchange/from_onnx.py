@@ -86,8 +86,10 @@ class OpenGraph:
         self.constants = {tensor.name: tensor for tensor in graph.initializer}
         inputs = [each for each in graph.input if each.name not in self.constants]
         if len(inputs) != 1 or len(graph.output) != 1:
+            operators = ", ".join(sorted({node.op_type[:80] for node in graph.node})[:10])
             raise ModelFileError(
-                f"its graph has {len(inputs)} inputs and {len(graph.output)} outputs: a ranker has one of each."
+                f"its graph has {len(inputs)} inputs and {len(graph.output)} outputs, and the operators {operators}: a "
+                "ranker has one input, one output and one tree ensemble."
             )
         self.input, self.output = inputs[0].name, graph.output[0].name
         tensor = inputs[0].type.tensor_type
