@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -86,11 +87,12 @@ def _json_changed(content: bytes, rng: Rng, odd_values: list[Any]) -> bytes:
             if change < 0.1:
                 del at[key]
             elif change < 0.2 and isinstance(at, list):
-                at.append(at[key])
+                at.append(deepcopy(at[key]))
             elif change < 0.5 and isinstance(at[key], int | float):
                 at[key] = [-1, 0, 1, 2, 3, 7, 100, 2**31, 2**40, 0.5, 1e39, -1e39][int(rng.integers(12))]
             else:
-                at[key] = odd_values[int(rng.integers(len(odd_values)))]
+                # A copy: the next change may go into it.
+                at[key] = deepcopy(odd_values[int(rng.integers(len(odd_values)))])
             break
     return json.dumps(tree).encode("utf-8", "surrogatepass")
 
