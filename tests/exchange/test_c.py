@@ -81,7 +81,7 @@ def test_scores_are_ours(name: str, tmp_path: Path) -> None:
     if name in EXACT:
         np.testing.assert_array_equal(found, own)
     else:
-        assert_same(found, own, 1e-14 if name in NEARLY else 5e-7)
+        assert_same(found, own, 1e-14 if name in NEARLY else 1e-7 if name.endswith("machine") else 5e-7)
     np.testing.assert_array_equal(one_by_one(library, X[::7]), found[::7])
 
 

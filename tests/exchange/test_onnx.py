@@ -31,6 +31,8 @@ from tests.exchange.portable_seeds import MODES, ensemble, exported, graph_of, l
 from tests.models.random_forests import naive_scores, random_documents, random_forest
 
 PLAIN_RANKERS = [name for name in RANKERS if name not in TREE_RANKERS]
+DOUBLE = ("linear", "smoothrank", "sum of linear models", "kernel machine", "polynomial machine", "trees and linear")
+"""Computed in double precision by us as well."""
 WITHOUT_TREES = [
     name for name in PLAIN_RANKERS if name not in ("trees and linear", "stack of everything", "other columns")
 ]
@@ -72,7 +74,7 @@ def test_scores_of_trees_are_ours_rounded_once(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", PLAIN_RANKERS)
 def test_scores_of_other_models_are_ours(name: str, tmp_path: Path) -> None:
     X = documents(name)
-    assert_same(run(file_of(name, tmp_path), X), fitted(name).model_.score(X), 5e-7)
+    assert_same(run(file_of(name, tmp_path), X), fitted(name).model_.score(X), 1e-7 if name in DOUBLE else 5e-7)
 
 
 @pytest.mark.parametrize("name", WITHOUT_TREES)
