@@ -204,6 +204,7 @@ def external() -> Any:
 
 def with_metadata(**values: Any) -> Any:
     model = graph_of(regressor())
+    model.producer_name = "swaprank"
     helper.set_model_props(model, {name: json.dumps(value) for name, value in values.items()})
     return model
 
@@ -292,6 +293,12 @@ def test_without_onnx_the_error_says_what_to_install(monkeypatch: pytest.MonkeyP
     with pytest.raises(sr.MissingExtraError, match=r"swaprank\[onnx\]"):
         read(model, tmp_path)
     assert not [path for path in tmp_path.iterdir() if path.name != "model.onnx"]
+
+
+def test_metadata_of_others_are_their_own(tmp_path: Path) -> None:
+    model = graph_of(regressor())
+    helper.set_model_props(model, {"feature_names": "a,b,c,d,e"})
+    assert read(model, tmp_path).feature_names is None
 
 
 def test_other_objects_of_onnx_are_refused() -> None:

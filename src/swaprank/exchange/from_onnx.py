@@ -65,7 +65,7 @@ def read(content: bytes) -> PeerModel:
         raise _refused(graph.followed(features, _BEFORE))
     trees, base_score, n_used = peer_trees(graph.attributes(ensemble), graph.n_features, columns)
     forest = build_forest(trees, graph.n_features or n_used, base_score)
-    names, categories = _metadata(model.metadata_props, forest.n_features)
+    names, categories = _metadata(model, forest.n_features)
     return PeerModel("ONNX", forest, names, _numbered(trees) | categories, None)
 
 
@@ -180,18 +180,18 @@ class OpenGraph:
         return {each.name: read[each.type](each) for each in node.attribute if each.type in read}
 
 
-def _metadata(props: Any, n_features: int) -> tuple[tuple[str, ...] | None, dict[int, Categories]]:
-    """The names and categories that our export writes; None and nothing if they are not there."""
-    texts = {each.key: each.value for each in props}
-    names = json.loads(texts.get("feature_names", "null"))
-    if names is None:
+def _metadata(model: Any, n_features: int) -> tuple[tuple[str, ...] | None, dict[int, Categories]]:
+    """The names and categories that our export writes; None and nothing in a file of others."""
+    if model.producer_name != "swaprank":
         return None, {}
-    categories = json.loads(texts.get("categories", "{}"))
+    texts = {each.key: each.value for each in model.metadata_props}
+    names, categories = (json.loads(texts.get(key, "null")) for key in ("feature_names", "categories"))
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len(names) != n_features:
         raise ModelFileError(f"the feature_names of its metadata are not a list of {n_features:,} names.")
     if not isinstance(categories, dict) or not categories.keys() <= set(names) or len(set(names)) < len(names):
         raise ModelFileError("the categories of its metadata are not those of its features, or two have the same name.")
-    return tuple(names), {names.index(name): named_categories(each) for name, each in categories.items()}
+    columns = {name: column for column, name in enumerate(names)}
+    return tuple(names), {columns[name]: named_categories(each) for name, each in categories.items()}
 
 
 def _numbered(trees: Sequence[PeerTree]) -> dict[int, Categories]:

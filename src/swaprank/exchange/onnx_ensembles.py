@@ -246,9 +246,10 @@ def _splits(nodes: _Nodes, sets: dict[int, AnyArray], n_features: int, columns: 
         at = int(feature[node]) - n_features
         if at >= len(columns) or nodes.mode[node] != _LEQ or not 0 <= nodes.split[node] < 1:
             raise ModelFileError("a node does not split a set of categories, as it should, or the set does not exist.")
-        feature[node], (*goes_left, missing_left[node]) = columns[at]
-        n_padded = -len(goes_left) % WORD_CATEGORIES if goes_left else WORD_CATEGORIES
-        sets[node] = set_words(np.array(goes_left + [missing_left[node]] * n_padded, np.bool_))
+        feature[node], goes_left = columns[at]
+        known, missing_left[node] = goes_left[:-1], goes_left[-1]
+        n_padded = -len(known) % WORD_CATEGORIES if len(known) else WORD_CATEGORIES
+        sets[node] = set_words(np.append(known, np.full(n_padded, missing_left[node])))
         _check_size(n_words := n_words + len(sets[node]))
     left = np.where(is_swapped, nodes.if_false, nodes.if_true)
     right = np.where(is_swapped, nodes.if_true, nodes.if_false)
