@@ -101,6 +101,14 @@ def test_random_forests_are_scored_to_the_last_bit(
     np.testing.assert_array_equal(one_by_one(library, X), own)
 
 
+def test_real_documents_are_scored_exactly(shared_data: Path, tmp_path: Path) -> None:
+    data = sr.read(shared_data / "mslr-sample" / "test.txt.xz")
+    ranker = sr.LambdaMART(n_trees=20).fit(data)
+    ranker.export(tmp_path / "model.c", to="c", name="m")
+    library = compiled((tmp_path / "model.c").read_bytes(), tmp_path)
+    np.testing.assert_array_equal(many(library, data.features), ranker.predict(data))
+
+
 def test_a_deep_chain_and_forests_without_nodes(tmp_path: Path) -> None:
     n = 5000
     limits, values = np.arange(n, 0, -1.0), np.arange(n + 1.0)

@@ -99,6 +99,14 @@ def test_random_forests_are_scored_and_read_exactly(seed: int, n_leaves: list[in
     np.testing.assert_array_equal(peer.model.score(X), own)
 
 
+def test_real_documents_are_scored_exactly(shared_data: Path, tmp_path: Path) -> None:
+    data = sr.read(shared_data / "mslr-sample" / "test.txt.xz")
+    ranker = sr.LambdaMART(n_trees=20).fit(data)
+    ranker.export(tmp_path / "model.onnx", to="onnx")
+    scores = run((tmp_path / "model.onnx").read_bytes(), np.array(data.features))
+    np.testing.assert_array_equal(scores, ranker.predict(data).astype(np.float32))
+
+
 def test_many_trees_are_summed_in_double_precision() -> None:
     rng = np.random.default_rng(0)
     forest, X = random_forest(rng, [8] * 500, set_share=0.0), random_documents(rng, 100)
