@@ -101,7 +101,7 @@ def test_contributions_are_those_of_catboost(loss: str) -> None:
 
 @pytest.mark.parametrize("policy", POLICIES[1:])
 def test_contributions_of_other_trees_add_up_to_the_score(policy: str) -> None:
-    """CatBoost's own do not, if a leaf is above the lowest level."""
+    """CatBoost's own do not for some trees, so they are no truth to compare with."""
     forest = read_peer(trained("YetiRank", policy)).model
     X = documents(forest, missing=True)
     np.testing.assert_allclose(forest.contributions(X).sum(axis=1), forest.score(X), atol=1e-6)

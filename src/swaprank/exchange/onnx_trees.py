@@ -1,6 +1,6 @@
 """The trees of ONNX: the attributes of TreeEnsembleRegressor, and sets of categories as further features.
 
-ai.onnx.ml 3 has no sets, and the sets of ai.onnx.ml 5 are scored wrongly by onnxruntime 1.21 to 1.23. So each set
+ai.onnx.ml 3 has no sets, and onnxruntime 1.21.1 and 1.23.2 score some sets of ai.onnx.ml 5 wrongly. So each set
 becomes a feature of the trees, which is 0 where a category goes left and 1 where it goes right, looked up in a table::
 
     features ─► code of the category, or the last row if it is missing or unknown ─► row of the table ─► 0 1 1 0 …
