@@ -18,7 +18,7 @@ from tests.command_line import here, swaprank
 
 SOURCE = Path(sr.__path__[0])
 PYTHON = re.compile(
-    r"\b(set_params|fit|predict|\w+Objective)\(|\w=(…|\[|\{|$)|\bsr\.|\bX\b|\bDataset\b|\bread_\w+|from_frame|"
+    r"\b(set_params|fit|predict|\w+Objective)\(|\w=(…|[\[{ .,;]|$)|\bsr\.|\bX\b|\bDataset\b|\bread_\w+|from_frame|"
     r"zero_based|base_ranker|\bn_features is\b|=True|=False|\bnp\.|\bself\."
 )
 """What nobody types on a command line."""
@@ -29,7 +29,7 @@ ONLY_PYTHON = (
     "a sum with losses cannot be divided", "sr.stack for any number", "Instead of a mask", "found shape",
     "has a base_ranker", "has no argument", "have the name", "cannot have the name qid",
     "as a Dataset, or as X with y and qid", "must be a Dataset or a tuple", "eval_set", "names a column of a table",
-    "are measured on data: give", "no round was measured",
+    "are measured on data: give", "no round was measured", "of another library cannot be trained here",
 )  # fmt: skip
 """Errors about arguments that the command line does not have."""
 
@@ -111,6 +111,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("predict model.swaprank wide.txt", "found feature 9, but the training data has 3 features."),
         ("predict model.swaprank train.txt --trees 9", "--trees must be from 0 to 2"),
         ("report model.swaprank train.txt --baseline model.swaprank --baseline-feature 1", "--baseline-feature, not"),
+        (
+            "export model.swaprank --to vespa -o x",
+            "Rename it with --rename OLD=NEW, or name all features with --features.",
+        ),
+        (
+            "export model.swaprank --to vespa --features a,b,c --name 7 --request -o x",
+            "choose another one with --name.",
+        ),
+        ("export model.swaprank --to xgboost --features a,b,<c -o x", "Rename it with --rename OLD=NEW."),
+        (
+            "export model.swaprank --to solr --missing never -o x",
+            "--missing must be 'refuse' or 'zero'; found 'never'.",
+        ),
     ],
 )
 def test_errors_say_what_to_type(folder: Path, arguments: str, said: str) -> None:

@@ -135,7 +135,7 @@ def test_compiled_by_tl2cgen(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ['a"b', "a:b", "a\\b", "a\nb", "[a]", "", "a,b", "a\x00"])
 def test_names_that_lightgbm_cannot_hold_are_refused(name: str, tmp_path: Path) -> None:
     forest = random_forest(np.random.default_rng(0), [3], n_features=2)
-    with pytest.raises(sr.ExportError, match="Use rename="):
+    with pytest.raises(sr.ExportError, match=r"Rename it \(rename="):
         export(forest, ["b", name], {}, tmp_path / "model.txt", "lightgbm")
     with pytest.raises(sr.ExportError, match="two features would be called 'a_b'"):
         export(forest, ["a b", "a_b"], {}, tmp_path / "model.txt", "lightgbm")

@@ -42,7 +42,9 @@ _PHRASES = {
     # models
     r'missing="zero"': "--missing zero",
     r"missing must be": "--missing must be",
-    r"rename it \(rename=\{'old': 'new'\}\)": "rename it with --rename OLD=NEW",
+    r"\(rename=\{'old': 'new'\}\)": "with --rename OLD=NEW",
+    "name all features with features=": "name all features with --features",
+    "choose another one with name=": "choose another one with --name",
     "rename: ": "--rename: ",
     "read it with swaprank.load": "give it to the other commands as it is",
     "give other feature_names": "give other names with --features",

@@ -80,12 +80,13 @@ def lightgbm_names(export: Export) -> tuple[str, ...]:
         if not name or _REFUSED & set(name) or not name.isprintable():
             raise ExportError(
                 f"LightGBM cannot hold the feature name {given!r}: it must not be empty or have one of "
-                f"{' '.join(sorted(_REFUSED))} or a line break. Use rename={{{given!r}: 'new'}}."
+                f"{' '.join(sorted(_REFUSED))} or a line break. Rename it (rename={{'old': 'new'}})."
             )
     if len(set(names)) < len(names):
         twice = next(name for at, name in enumerate(names) if name in names[:at])
         raise ExportError(
-            f"LightGBM knows no spaces in names, and two features would be called '{twice}'. Use rename=."
+            f"LightGBM knows no spaces in names, and two features would be called '{twice}'. Rename one (rename={{'old': "
+            "'new'})."
         )
     return names
 

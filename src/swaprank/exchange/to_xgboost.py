@@ -153,7 +153,7 @@ def _checked_names(export: Export) -> list[str]:
         if not name or set("[]<") & set(name) or not name.isprintable():
             raise ExportError(
                 f"XGBoost cannot hold the feature name {name!r}: it must not be empty or have one of [ ] < or a line "
-                f"break. Use rename={{{name!r}: 'new'}}."
+                "break. Rename it (rename={'old': 'new'})."
             )
     return list(export.feature_names)
 
