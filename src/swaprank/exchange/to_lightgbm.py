@@ -85,8 +85,8 @@ def lightgbm_names(export: Export) -> tuple[str, ...]:
     if len(set(names)) < len(names):
         twice = next(name for at, name in enumerate(names) if name in names[:at])
         raise ExportError(
-            f"LightGBM knows no spaces in names, and two features would be called '{twice}'. Rename one (rename={{'old': "
-            "'new'})."
+            f"LightGBM knows no spaces in names, and two features would be called '{twice}'. Rename one "
+            "(rename={'old': 'new'})."
         )
     return names
 

@@ -45,7 +45,8 @@ def content(export: Export) -> bytes:
         if not _RANK_FEATURE.fullmatch(name):
             raise ExportError(
                 "vespa reads a feature's name as a rank feature, such as bm25(title), or as a function of the rank "
-                f"profile, but '{name}' can be neither. Rename it (rename={{'old': 'new'}}), or name all features with features=."
+                f"profile, but '{name}' can be neither. Rename it (rename={{'old': 'new'}}), or name all features with "
+                "features=."
             )
     if export.request:
         return _rank_profile(export.name, names).encode()
