@@ -99,7 +99,7 @@ def test_the_file_is_what_xgboost_itself_saves(exported: tuple[str, sr.Ranker, A
     assert own == saved
 
 
-@settings(max_examples=15)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(0, 2**31), st.lists(st.integers(1, 12), max_size=5))
 def test_any_forest_is_scored_the_same(tmp_path_factory: pytest.TempPathFactory, seed: int, leaves: list[int]) -> None:
     rng = np.random.default_rng(seed)
@@ -244,18 +244,38 @@ def test_models_of_xgboost_are_scored_the_same(name: str, tmp_path: Path) -> Non
     np.testing.assert_array_equal(sr.load_peer(tmp_path / "model.txt").predict(X), ranker.predict(X))
 
 
-def test_the_best_trees_of_a_ranker_that_stopped_early() -> None:
+@pytest.mark.parametrize("n_parallel", [1, 2])
+def test_the_best_trees_of_a_ranker_that_stopped_early(n_parallel: int, tmp_path: Path) -> None:
     X, y, qid = peer_data()
-    ranker = xgb.XGBRanker(n_estimators=40, early_stopping_rounds=3, n_jobs=1, verbosity=0)
+    ranker = xgb.XGBRanker(
+        n_estimators=40, early_stopping_rounds=3, n_jobs=1, verbosity=0, num_parallel_tree=n_parallel, subsample=0.8
+    )
     with pytest.raises(sr.ParameterError, match="the XGBRanker is not fitted"):
         read_peer(ranker)
     other = np.random.default_rng(0).permutation(y)
     ranker.fit(X, y, qid=qid, eval_set=[(X, other)], eval_qid=[qid], verbose=False)
     assert ranker.best_iteration + 1 < ranker.get_booster().num_boosted_rounds()
     assert_same(read_peer(ranker).model.score(X), ranker.predict(X))
+    for form in ("json", "ubj"):
+        ranker.save_model(tmp_path / f"ranker.{form}")
+        again = xgb.XGBRanker()
+        again.load_model(tmp_path / f"ranker.{form}")
+        assert_same(read_peer(tmp_path / f"ranker.{form}").model.score(X), again.predict(X))
     booster = ranker.get_booster()
-    assert read_peer(booster).model.n_trees == booster.num_boosted_rounds()
-    assert_same(read_peer(booster).model.score(X), booster.predict(matrix(X)))
+    booster.save_model(tmp_path / "booster.ubj")
+    for peer in (read_peer(booster), read_peer(tmp_path / "booster.ubj")):
+        assert peer.model.n_trees == booster.num_boosted_rounds() * n_parallel
+        assert_same(peer.model.score(X), booster.predict(matrix(X)))
+
+
+def test_a_number_that_stands_for_missing_values_is_refused() -> None:
+    X, y, qid = peer_data()
+    filled = np.nan_to_num(X, nan=-999)
+    ranker = xgb.XGBRanker(n_estimators=3, missing=-999.0, n_jobs=1).fit(filled, y, qid=qid)
+    scores = ranker.predict(filled)
+    with pytest.raises(sr.ParameterError, match=r"its predict reads -999\.0 as a missing value, but here only NaN"):
+        read_peer(ranker)
+    assert_same(read_peer(ranker.set_params(missing=np.nan)).model.score(X), scores)
 
 
 def test_what_cannot_be_read_is_refused() -> None:
@@ -306,6 +326,7 @@ def changed(path: list[Any], value: Any) -> bytes:
         (["learner", "learner_model_param", "base_score"], "[1E0,2E0]", "damaged"),
         (["learner", "gradient_booster", "model", "tree_info", 0], 1, "trees of several classes"),
         (["learner", "feature_types", 0], 7, "or they are not text"),
+        (["learner", "attributes"], {"scikit_learn": "{}", "best_iteration": "-2"}, "its best_iteration is -2"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(path: list[Any], value: Any, message: str, tmp_path: Path) -> None:

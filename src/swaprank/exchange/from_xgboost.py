@@ -53,6 +53,11 @@ def content_of(model: Any) -> bytes:
             booster = model.get_booster()
         except ValueError:
             raise ParameterError(f"the {type(model).__name__} is not fitted.") from None
+        if not np.isnan(missing := model.missing):
+            raise ParameterError(
+                f"its predict reads {missing} as a missing value, but here only NaN is one. Write NaN in place of "
+                f"{missing} in the features, and call set_params(missing=np.nan) before the model is read."
+            )
         best = getattr(model, "best_iteration", None)
         # A booster without trees cannot be cut, and is refused when it is read.
         with suppress(ValueError):
@@ -75,7 +80,8 @@ def read(content: bytes) -> PeerModel:
             )
     n_features = int(state["num_feature"])
     model, weights = _model_and_weights(learner["gradient_booster"])
-    nodes = [_nodes(number, tree) for number, tree in enumerate(model["trees"])]
+    used = model["trees"][: _n_used(learner.get("attributes") or {}, model)]
+    nodes = [_nodes(number, tree) for number, tree in enumerate(used)]
     names, types = (_texts(learner, key, n_features) for key in ("feature_names", "feature_types"))
     declared = [at for at, kind in enumerate(types) if kind == "c"]
     sets = ((int(tree.feature[node]), right) for tree in nodes for node, right in tree.sets.items())
@@ -99,6 +105,16 @@ def _model_and_weights(booster: Mapping[str, Any]) -> tuple[Mapping[str, Any], F
     if whole_numbers(model["tree_info"], n_trees, "tree_info").any():
         raise ModelFileError("it has trees of several classes: a ranker has one score.")
     return model, np.append(given, np.ones(n_trees - len(given), np.float32))
+
+
+def _n_used(attributes: Mapping[str, str], model: Mapping[str, Any]) -> int | None:
+    """How many trees predict uses; None for all. A file of an XGBRanker that stopped early has further trees."""
+    if not {"scikit_learn", "best_iteration"} <= attributes.keys():
+        return None
+    n_rounds = int(attributes["best_iteration"]) + 1
+    if n_rounds < 1:
+        raise ModelFileError(f"its best_iteration is {n_rounds - 1}, which is not a round from 0.")
+    return n_rounds * int(model["gbtree_model_param"].get("num_parallel_tree", 1))
 
 
 def _nodes(number: int, tree: Mapping[str, Any]) -> _Nodes:
