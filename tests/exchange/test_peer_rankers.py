@@ -186,6 +186,8 @@ def test_the_command_line_reads_uses_and_writes_them(booster: Any, tmp_path: Pat
     (tmp_path / "names.txt").write_text("\n".join(NAMES))
     done = here("import", "model.txt", "-o", "model.swaprank", "--features", "names.txt", folder=tmp_path)
     assert done.out == "model.swaprank: 15 trees of LightGBM, 5 features\n", done.err
+    done = here("import", "model.txt", "-o", "same.swaprank", "--features", ", ".join(NAMES), folder=tmp_path)
+    assert (tmp_path / "same.swaprank").read_bytes() == (tmp_path / "model.swaprank").read_bytes(), done.err
     scores = here("predict", "model.swaprank", "test.txt", folder=tmp_path).out.split()
     np.testing.assert_allclose(np.array(scores, dtype=float), booster.predict(sr.read(tmp_path / "test.txt").features))
     for model in ("model.txt", "model.swaprank"):
@@ -211,8 +213,10 @@ def test_errors_of_the_command_line(tmp_path: Path) -> None:
     assert "write --rename OLD=NEW; found 'bm25'" in wrong.err
     lost = here("export", "trees.swaprank", "--to", "c", "-o", "m.c", "--features", "bm25,age", folder=tmp_path)
     assert "--rename OLD=NEW" in lost.err
-    over = here("export", "trees.swaprank", "--to", "c", "-o", "trees.swaprank", folder=tmp_path)
-    assert "would be overwritten" in over.err
+    (tmp_path / "names.txt").write_text("\n".join(NAMES))
+    for file in ("trees.swaprank", "names.txt"):
+        over = here("export", "trees.swaprank", "--to", "c", "-o", file, "--features", "names.txt", folder=tmp_path)
+        assert f"{file} is an input file and would be overwritten" in over.err
 
 
 def test_formats_are_listed() -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, split_names
+from swaprank.cli.common_options import AsJson, names_or_file, split_names
 from swaprank.cli.output import print_info, print_result
 
 
@@ -59,14 +59,13 @@ def export(
         return
     if model is None or to is None or output is None:
         raise typer.BadParameter("give MODEL, --to FORMAT and --output FILE; or --list.")
-    writable_target(output, (model,))
+    target_features = names_or_file(features)
+    writable_target(output, (model, target_features if isinstance(target_features, Path) else None))
     ranker = load_any(model)
-    is_list = features is not None and "," in features and not Path(features).exists()
-    names = features.split(",") if features is not None and is_list else features
     ranker.export(
         output,
         to,
-        features=names,
+        features=target_features,
         rename=_renamed(rename or []),
         name=name,
         missing=missing,  # type: ignore[arg-type]  # checked there

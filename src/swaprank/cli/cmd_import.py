@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from swaprank.cli.common_options import names_or_file
 from swaprank.cli.output import print_info
 
 
@@ -21,9 +22,10 @@ def import_(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file of swaprank to write.")],
     features: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            help="Text file with the names of the features, one per line.", show_default="those that the model has"
+            help="Names of the features, separated by commas, or a text file with one per line.",
+            show_default="those that the model has",
         ),
     ] = None,
     metric: Annotated[
@@ -38,8 +40,9 @@ def import_(
     from swaprank.model_files.container import check_target
     from swaprank.rankers.peer import load_peer
 
-    check_target(output, (model, features))
-    names = feature_set(features)
+    given = names_or_file(features)
+    check_target(output, (model, given if isinstance(given, Path) else None))
+    names = feature_set(given)
     ranker = load_peer(model, feature_names=None if names is None else names.names, metric=metric)
     ranker.save(output)
     print_info(f"{output}: {ranker.size_}, {ranker.n_features_in_:,} features")

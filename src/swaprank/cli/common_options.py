@@ -70,6 +70,18 @@ Columns: TypeAlias = dict[str, Any]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
+def names_or_file(given: str | None) -> list[str] | Path | None:
+    """Names that are separated by commas, or the path of a file.
+
+    >>> from swaprank.cli.common_options import names_or_file
+    >>> names_or_file("bm25, age"), names_or_file("bm25,")
+    (['bm25', 'age'], ['bm25'])
+    """
+    if given is None or "," not in given or Path(given).exists():
+        return None if given is None else Path(given)
+    return [name.strip() for name in given.split(",") if name.strip()]
+
+
 def split_names(arguments: list[str], what: str, form: str) -> dict[str, str]:
     """Arguments of the form NAME=VALUE by name; VALUE alone is its own name."""
     named: dict[str, str] = {}
