@@ -153,6 +153,12 @@ def test_means_for_missing_values_are_warned_about(tmp_path: Path) -> None:
         assert caught[0].filename == __file__
 
 
+def test_weights_that_are_infinite_in_single_precision_are_refused() -> None:
+    for weight, bias in ((1e39, 0.0), (1.0, -1e39)):
+        with pytest.raises(sr.ExportError, match=r"a weight of the model is infinite\. Use ranklib, onnx or c"):
+            written(WeightedSum(np.array([weight]), np.zeros(1, np.float32), bias), 1)
+
+
 def test_deep_trees() -> None:
     X = np.array([[0.5], [3.5], [1000.0]], np.float32)
     assert (solr_rules.scores(written(Trees(chain(100)), 1), ["f0"], X) == chain(100).score(X)).all()

@@ -41,7 +41,7 @@ def content(export: Export) -> bytes:
         case WeightedSum(weights, _, bias):
             check_missing_as_zero(export, "Solr")
             used = _at_least_one(np.flatnonzero(weights))
-            kind, params = _weighted_sum(export, weights.astype(np.float32), used, bias)
+            kind, params = _weighted_sum(export, _single(export, weights), used, float(_single(export, bias)))
         case FeedForward(_, mean, factor, _, layers) as net:
             check_missing_as_zero(export, "Solr")
             used = _at_least_one(np.flatnonzero((layers[0][0] != 0).any(axis=0) & (factor != 0)))
@@ -134,8 +134,19 @@ def _weighted_sum(export: Export, weights: Features, used: AnyArray, bias: float
     """A LinearModel, which has no constant; with one, a net of a single unit."""
     if bias == 0:
         return "LinearModel", {"weights": {export.feature_names[at]: float(weights[at]) for at in used}}
-    unit = {"matrix": [weights[used].tolist()], "bias": [float(np.float32(bias))], "activation": "identity"}
+    unit = {"matrix": [weights[used].tolist()], "bias": [bias], "activation": "identity"}
     return "NeuralNetworkModel", {"layers": [unit]}
+
+
+def _single(export: Export, values: Any) -> Features:
+    """The numbers in single precision; ExportError if they are too large for it."""
+    with np.errstate(over="ignore"):
+        found = np.asarray(values).astype(np.float32)
+    if not np.isfinite(found).all():
+        raise ExportError(
+            f"{export.to} has single precision, in which a weight of the model is infinite. Use ranklib, onnx or c."
+        )
+    return found
 
 
 def _layers(export: Export, net: FeedForward, used: AnyArray) -> dict[str, Any]:
