@@ -162,8 +162,9 @@ def test_other_models_are_refused(tmp_path: Path) -> None:
 
 def test_thresholds_that_lightgbm_reads_as_zero_are_warned_about(tmp_path: Path) -> None:
     stump = build_forest([PeerTree([0], [1e-36], [True], [~0], [~1], [1.0, 2.0])], 1)
-    with pytest.warns(sr.ExportWarning, match="LightGBM reads values from -1e-35 to 1e-35 as 0"):
+    with pytest.warns(sr.ExportWarning, match="LightGBM reads values from -1e-35 to 1e-35 as 0") as caught:
         booster_of(stump, tmp_path)
+    assert caught[0].filename == __file__
 
 
 @pytest.fixture(scope="module")
@@ -262,8 +263,10 @@ def test_the_best_trees_of_a_model_that_stopped_early() -> None:
 def test_the_ranker_of_lightgbm() -> None:
     X, y, _ = peer_data()
     ranker = lgb.LGBMRanker(n_estimators=5, num_leaves=7, verbosity=-1, n_jobs=1)
-    with pytest.raises(sr.ParameterError, match="a fitted LGBMRanker; found LGBMRanker"):
+    with pytest.raises(sr.ParameterError, match="the LGBMRanker is not fitted"):
         read_peer(ranker)
+    with pytest.raises(sr.ParameterError, match="a model of LightGBM is a Booster or an LGBMRanker; found Dataset"):
+        read_peer(lgb.Dataset(X))
     ranker.fit(X, y, group=[N_DOCUMENTS] * N_QUERIES)
     np.testing.assert_array_equal(read_peer(ranker).model.score(X), ranker.booster_.predict(X))
 

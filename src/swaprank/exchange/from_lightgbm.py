@@ -31,8 +31,10 @@ _VERSIONS = ("v2", "v3", "v4")
 def content_of(model: Any) -> bytes:
     """The text of a Booster, or of the Booster of an LGBMModel, with the trees that its predict uses."""
     booster = getattr(model, "booster_", model)
+    if hasattr(booster, "fit"):
+        raise ParameterError(f"the {type(model).__name__} is not fitted.")
     if not hasattr(booster, "model_to_string"):
-        raise ParameterError(f"a model of LightGBM is a Booster or a fitted LGBMRanker; found {type(model).__name__}.")
+        raise ParameterError(f"a model of LightGBM is a Booster or an LGBMRanker; found {type(model).__name__}.")
     text: str = booster.model_to_string()
     return text.encode()
 

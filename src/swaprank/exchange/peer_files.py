@@ -37,6 +37,8 @@ _READERS = {
 }
 """A reader has `read(content: bytes) -> PeerModel`; one of a library also `content_of(model: Any) -> bytes`."""
 
+_COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"BZh")
+"""How files of gzip, xz, zstd, zip and bzip2 begin."""
 _KNOWN = "LightGBM text, XGBoost JSON or UBJ, CatBoost JSON or cbm, RankLib XML, ONNX"
 
 
@@ -93,6 +95,8 @@ def _named_format(content: bytes, where: str) -> str:
         advice = "it is a model of swaprank: read it with swaprank.load."
     elif content.startswith(b"\x80"):
         advice = "a pickle may run any code: load it yourself if you trust it, and give the model itself."
+    elif content.startswith(_COMPRESSED):
+        advice = "it is compressed: unpack it first."
     elif start.startswith(b"["):
         advice = "this is a dump for people to read: save the model with save_model."
     raise ModelFileError(f"{where}the format is not known; {advice}")

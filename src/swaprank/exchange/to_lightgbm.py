@@ -15,6 +15,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.matching import numbered_names
+from swaprank.data.precision import frames_within
 from swaprank.errors import ExportError, ExportWarning
 from swaprank.exchange.category_numbers import CategoryNumbers, category_numbers, sets_apart
 from swaprank.exchange.export import Export, refuse_kind
@@ -191,7 +192,7 @@ def _warn_about_tiny_thresholds(export: Export, forest: Forest) -> None:
             f"LightGBM reads values from -1e-35 to 1e-35 as 0, but '{name}' has a threshold of "
             f"{forest.threshold[tiny][0]}: multiply such a feature by a power of 10 before training.",
             ExportWarning,
-            stacklevel=5,
+            stacklevel=frames_within(),
         )
 
 
