@@ -8,20 +8,38 @@ import numpy as np
 
 import swaprank as sr
 
+ODD = (b"-1", b"0", b"1e39", b"nan", b"inf", b"99999999", b"4294967296", b"0.5", b"\xff", b" ", b"\n", b"[", b"{")
 
-def outcomes(seeds: list[bytes], folder: Path, n_files: int = 200, printable: bool = False) -> dict[str, int]:
+
+def damaged(content: bytes, rng: np.random.Generator, printable: bool = False) -> bytes:
+    """One to three pieces of a file deleted, repeated, overwritten, or replaced by odd numbers; or its end cut off."""
+    changed = bytearray(content)
+    lowest, highest = (32, 127) if printable else (0, 256)
+    for _ in range(int(rng.integers(1, 4))):
+        at, length = int(rng.integers(len(changed))), int(rng.integers(1, 6))
+        match int(rng.integers(5)):
+            case 0:
+                changed[at : at + length] = b""
+            case 1:
+                changed[at : at + length] *= 2
+            case 2:
+                changed[at : at + length] = rng.integers(lowest, highest, length, np.uint8).tobytes()
+            case 3:
+                changed[at : at + length] = ODD[int(rng.integers(len(ODD)))]
+            case 4 if rng.random() < 0.2:
+                del changed[at + 1 :]
+            case _:
+                changed[at] ^= 1 << int(rng.integers(8))
+        changed = changed or bytearray(b" ")
+    return bytes(changed)
+
+
+def outcomes(seeds: list[bytes], folder: Path, n_files: int = 500, printable: bool = False) -> dict[str, int]:
     """How many of the damaged files were refused, and how many were read, scored, explained and saved."""
     rng = np.random.default_rng(0)
-    lowest, highest = (32, 127) if printable else (0, 256)
     counts = {"error": 0, "model": 0}
     for _ in range(n_files):
-        damaged = bytearray(seeds[int(rng.integers(len(seeds)))])
-        for _ in range(int(rng.integers(1, 4))):
-            at, length = int(rng.integers(len(damaged))), int(rng.integers(1, 6))
-            piece = damaged[at : at + length] * int(rng.integers(0, 3))
-            random = rng.integers(lowest, highest, length, np.uint8).tobytes()
-            damaged[at : at + length] = piece if rng.random() < 0.4 else random
-        (folder / "model").write_bytes(damaged)
+        (folder / "model").write_bytes(damaged(seeds[int(rng.integers(len(seeds)))], rng, printable))
         try:
             ranker = sr.load_peer(folder / "model")
         except (sr.ModelFileError, sr.DataError):
@@ -29,7 +47,8 @@ def outcomes(seeds: list[bytes], folder: Path, n_files: int = 200, printable: bo
             continue
         counts["model"] += 1
         if ranker.n_features_in_ <= 1000:
-            X = rng.normal(size=(2, ranker.n_features_in_)).astype(np.float32)
+            X = rng.normal(size=(3, ranker.n_features_in_)).astype(np.float32)
+            X[0], X[1] = 0, np.nan
             scores = ranker.model_.score(X)
             rounding = 1e-6 * (1 + np.abs(ranker.model_.leaf_value).sum())
             np.testing.assert_allclose(ranker.model_.contributions(X).sum(axis=1), scores, atol=rounding)

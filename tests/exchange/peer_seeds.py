@@ -1,4 +1,4 @@
-"""Data to train other libraries with, small valid model files of theirs for the fuzzer, and damage to files."""
+"""Data to train LightGBM and XGBoost with, and small valid model files of theirs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import swaprank as sr
 from swaprank.arrays import Features, Ints
-from swaprank.exchange.peer_files import read_peer
-from swaprank.models.forest import Forest
 
 N_QUERIES, N_DOCUMENTS = 60, 15
 CATEGORICAL = [4, 5]
@@ -97,40 +94,3 @@ def xgboost_seeds() -> list[bytes]:
         train_xgboost(2, max_depth=2, booster="dart", rate_drop=0.5),
     )
     return [bytes(model.save_raw(form)) for model in models for form in ("json", "ubj")]
-
-
-def damaged(content: bytes, rng: np.random.Generator) -> bytes:
-    """One to three pieces of a file deleted, repeated, overwritten, or replaced by odd numbers; or its end cut off."""
-    changed = bytearray(content)
-    odd = (b"-1", b"0", b"1e39", b"nan", b"inf", b"99999999", b"4294967296", b"0.5", b"\xff", b" ", b"\n", b"[", b"{")
-    for _ in range(int(rng.integers(1, 4))):
-        at, length = int(rng.integers(len(changed))), int(rng.integers(1, 12))
-        match int(rng.integers(5)):
-            case 0:
-                changed[at : at + length] = b""
-            case 1:
-                changed[at : at + length] *= 2
-            case 2:
-                changed[at : at + length] = rng.integers(0, 256, length, np.uint8).tobytes()
-            case 3:
-                changed[at : at + length] = odd[int(rng.integers(len(odd)))]
-            case 4 if rng.random() < 0.2:
-                del changed[at + 1 :]
-            case _:
-                changed[at] ^= 1 << int(rng.integers(8))
-    return bytes(changed)
-
-
-def outcome(path: Any) -> str:
-    """What comes of a file: "error" or "model"; the model must be safe to use, and to save."""
-    try:
-        forest = read_peer(path).model
-    except sr.ModelFileError:
-        return "error"
-    parts = forest.to_parts()
-    again = Forest.from_parts(parts.meta, parts.arrays)
-    if forest.n_features <= 1000:
-        X = np.vstack([np.zeros(forest.n_features), np.full(forest.n_features, np.nan)]).astype(np.float32)
-        assert np.isfinite(again.score(X)).all()
-        assert np.isfinite(again.contributions(X)).all()
-    return "model"

@@ -19,14 +19,13 @@ from swaprank.exchange.from_lightgbm import read
 from swaprank.exchange.peer_files import read_peer
 from swaprank.exchange.tree_building import PeerTree, build_forest
 from swaprank.models.forest import Forest, split_gains
+from tests.exchange.damaged_files import outcomes
 from tests.exchange.fitted_models import NAMES, TREE_RANKERS, documents, fitted
 from tests.exchange.orders import assert_same
 from tests.exchange.peer_seeds import (
     N_DOCUMENTS,
     N_QUERIES,
-    damaged,
     lightgbm_seeds,
-    outcome,
     peer_data,
     train_lightgbm,
 )
@@ -371,12 +370,7 @@ def test_what_is_wrong_with_a_file_is_said(old: str, new: str, message: str, tmp
 
 
 def test_damaged_files_give_an_error_or_a_safe_model(tmp_path: Path) -> None:
-    rng, seeds = np.random.default_rng(0), lightgbm_seeds()
-    found = []
-    for _ in range(200):
-        (tmp_path / "model.txt").write_bytes(damaged(seeds[int(rng.integers(len(seeds)))], rng))
-        found.append(outcome(tmp_path / "model.txt") if (tmp_path / "model.txt").read_bytes() else "error")
-    assert min(found.count("error"), found.count("model")) > 20
+    assert min(outcomes(lightgbm_seeds(), tmp_path, n_files=200).values()) > 20
 
 
 def test_a_truncated_file_is_an_error(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from swaprank.exchange.to_ranklib import content
 from swaprank.exchange.tree_building import PeerTree, build_forest
 from swaprank.models.forest import Forest
 from tests.exchange import ltr_rules, ranklib_rules
+from tests.exchange.damaged_files import outcomes
 from tests.exchange.fitted_models import NAMES, documents, fitted, without_missing
 from tests.exchange.orders import assert_same
 from tests.exchange.ranklib_seeds import ensemble, ranklib_seeds
@@ -195,28 +196,7 @@ def test_what_is_wrong_with_a_file_is_said(text: str, message: str, tmp_path: Pa
 
 
 def test_damaged_files_give_an_error_or_a_safe_model(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    seeds = ranklib_seeds()
-    outcomes = {"error": 0, "model": 0}
-    for _ in range(200):
-        damaged = bytearray(seeds[int(rng.integers(len(seeds)))])
-        for _ in range(int(rng.integers(1, 4))):
-            at, length = int(rng.integers(len(damaged))), int(rng.integers(1, 12))
-            piece = damaged[at : at + length] * int(rng.integers(0, 3))
-            damaged[at : at + length] = (
-                piece if rng.random() < 0.5 else rng.integers(32, 127, length, np.uint8).tobytes()
-            )
-        try:
-            model = read(tmp_path, bytes(damaged))
-        except sr.ModelFileError:
-            outcomes["error"] += 1
-            continue
-        outcomes["model"] += 1
-        X = np.zeros((2, min(model.n_features, 1000)), np.float32)
-        if model.n_features == X.shape[1]:
-            assert np.isfinite(model.score(X)).all()
-            assert np.isfinite(model.contributions(X)).all()
-    assert min(outcomes.values()) > 10
+    assert min(outcomes(ranklib_seeds(), tmp_path, printable=True).values()) > 10
 
 
 def test_a_forest_without_trees_is_its_base_score(tmp_path: Path) -> None:
