@@ -65,6 +65,24 @@ def train_xgboost(
     return xgboost.train(options, train, n_trees)
 
 
+@cache
+def shop_frame(third_brand: str) -> tuple[Any, Ints]:
+    """A data frame with text and numbers as pandas categories, and labels."""
+    import pandas
+
+    rng = np.random.default_rng(1)
+    n = N_QUERIES * N_DOCUMENTS
+    frame = pandas.DataFrame(
+        {
+            "bm25": rng.normal(size=n).astype(np.float32),
+            "brand": pandas.Categorical(rng.choice(["nike", "puma", third_brand], n)),
+            "shop": pandas.Categorical(rng.choice([3, 7, 90], n)),
+        }
+    )
+    y = ((frame.brand == "nike").astype(int) + (frame.shop == 90) + (frame.bm25 > 0)).to_numpy()
+    return frame, y
+
+
 def lightgbm_seeds() -> list[bytes]:
     """Model texts: thresholds, sets of categories, names of categories, averaged trees."""
     import pandas

@@ -1,9 +1,8 @@
-"""XGBoost scores our models as we do, and we score its models as it does, but for single precision."""
+"""XGBoost scores our models as we do, but for single precision."""
 
 from __future__ import annotations
 
 import json
-import struct
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +15,10 @@ import swaprank as sr
 from swaprank.exchange.export import export
 from swaprank.exchange.peer_files import read_peer
 from swaprank.exchange.tree_building import PeerTree, build_forest
-from swaprank.exchange.ubjson import loads
 from swaprank.models.forest import Forest, split_gains
-from tests.exchange.damaged_files import outcomes
 from tests.exchange.fitted_models import NAMES, TREE_RANKERS, documents, fitted
 from tests.exchange.orders import assert_same
-from tests.exchange.peer_seeds import (
-    N_DOCUMENTS,
-    N_QUERIES,
-    peer_data,
-    train_xgboost,
-    xgboost_seeds,
-)
+from tests.exchange.peer_seeds import peer_data, shop_frame, train_xgboost
 from tests.exchange.test_tree_building import chain
 from tests.models.random_forests import random_documents, random_forest
 
@@ -154,26 +145,10 @@ def test_what_xgboost_cannot_hold_is_refused(tmp_path: Path) -> None:
         export(sets, ["a", "b"], {"b": ("-1", "1")}, tmp_path / "model.json", "xgboost")
 
 
-@pytest.fixture(scope="module")
-def shop() -> Any:
-    """A data frame with text and numbers as categories, labels, and query ids."""
-    pandas = pytest.importorskip("pandas")
-    rng = np.random.default_rng(1)
-    n = N_QUERIES * N_DOCUMENTS
-    frame = pandas.DataFrame(
-        {
-            "bm25": rng.normal(size=n).astype(np.float32),
-            "brand": pandas.Categorical(rng.choice(["nike", "puma", "adidas"], n)),
-            "shop": pandas.Categorical(rng.choice([3, 7, 90], n)),
-        }
-    )
-    y = ((frame.brand == "nike").astype(int) + (frame.shop == 90) + (frame.bm25 > 0)).to_numpy()
-    return frame, y
-
-
 @pytest.mark.skipif(not KNOWS_DATA_FRAMES, reason="XGBoost before 3.1 does not know the categories of data frames")
-def test_categories_of_data_frames_are_found_by_their_names(shop: Any, tmp_path: Path) -> None:
-    frame, y = shop
+def test_categories_of_data_frames_are_found_by_their_names(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    frame, y = shop_frame("adidas")
     ranker = sr.LambdaMART(n_trees=8, n_leaves=6, min_docs_in_leaf=5).fit(frame, y, qid=peer_data().qid)
     ranker.export(tmp_path / "model.json", to="xgboost")
     own, theirs = xgb.Booster(model_file=str(tmp_path / "model.json")), train_xgboost(data=frame, y=y)
@@ -188,200 +163,6 @@ def test_categories_of_data_frames_are_found_by_their_names(shop: Any, tmp_path:
     # Numbers are categories as they are, also without a data frame.
     codes = np.column_stack((frame.bm25, frame.brand.cat.codes, frame.shop.astype(int))).astype(np.float32)
     assert_same(own.inplace_predict(codes, validate_features=False), ranker.predict(frame))
-
-
-def test_names_of_categories_that_xgboost_has_cut_are_refused(tmp_path: Path) -> None:
-    model = json.loads(xgboost_seeds()[0])
-    column = {"offsets": [0, 2, 3], "values": [-61, -92, 98]}
-    model["learner"]["gradient_booster"]["model"]["cats"] = {"enc": [column] * 6}
-    model["version"] = [3, 2, 0]
-    (tmp_path / "model.json").write_text(json.dumps(model))
-    with pytest.raises(sr.ModelFileError, match=r"XGBoost before 3\.4 cuts names of categories that are not ASCII"):
-        read_peer(tmp_path / "model.json")
-    model["version"] = [3, 4, 0]
-    (tmp_path / "model.json").write_text(json.dumps(model))
-    assert read_peer(tmp_path / "model.json").categories[0] == ("ä", "b")
-
-
-OPTIONS: dict[str, dict[str, Any]] = {
-    "rank:ndcg": {},
-    "rank:pairwise": {"objective": "rank:pairwise"},
-    "dart": {"booster": "dart", "rate_drop": 0.5},
-    "binary:logistic": {"objective": "binary:logistic", "y": (peer_data().y > 1).astype(int)},
-    "count:poisson": {"objective": "count:poisson"},
-    "reg:gamma": {"objective": "reg:gamma", "y": peer_data().y + 1},
-    "base score": {"objective": "reg:squarederror", "base_score": 2.5},
-    "pruned, with deleted nodes": {"objective": "reg:squarederror", "tree_method": "exact", "gamma": 5},
-    "lossguide": {"grow_policy": "lossguide", "max_leaves": 20, "max_depth": 0},
-    "forest": {"num_parallel_tree": 3, "subsample": 0.5},
-    "monotone": {"objective": "reg:squarederror", "monotone_constraints": "(1,0,0,0,0,0)"},
-    "categories, hist": {"categorical": True, "max_cat_to_onehot": 1},
-    "categories, approx": {"categorical": True, "max_cat_to_onehot": 1, "tree_method": "approx"},
-    "categories one by one": {"categorical": True, "max_cat_to_onehot": 100},
-}
-
-
-@pytest.mark.parametrize("name", OPTIONS)
-def test_models_of_xgboost_are_scored_the_same(name: str, tmp_path: Path) -> None:
-    booster, X = train_xgboost(**OPTIONS[name]), peer_data().X
-    is_categorical = "categorical" in OPTIONS[name]
-    data = matrix(X, None, [4, 5] if is_categorical else [])
-    scores = booster.predict(data, output_margin=True)
-    peers = [read_peer(booster)]
-    for form in ("json", "ubj"):
-        booster.save_model(tmp_path / f"model.{form}")
-        peers.append(read_peer(tmp_path / f"model.{form}"))
-    for peer in peers:
-        assert_same(peer.model.score(X), scores)
-        np.testing.assert_array_equal(peer.model.score(X), peers[0].model.score(X))
-        assert peer.objective == OPTIONS[name].get("objective", "rank:ndcg")
-    np.testing.assert_allclose(peers[0].model.contributions(X), booster.predict(data, pred_contribs=True), atol=2e-6)
-    ranker = sr.load_peer(booster)
-    ranker.export(tmp_path / "again.json", to="xgboost")
-    assert_same(xgb.Booster(model_file=str(tmp_path / "again.json")).predict(data), scores)
-    ranker.export(tmp_path / "model.txt", to="lightgbm")
-    np.testing.assert_array_equal(sr.load_peer(tmp_path / "model.txt").predict(X), ranker.predict(X))
-
-
-@pytest.mark.parametrize("n_parallel", [1, 2])
-def test_the_best_trees_of_a_ranker_that_stopped_early(n_parallel: int, tmp_path: Path) -> None:
-    X, y, qid = peer_data()
-    ranker = xgb.XGBRanker(
-        n_estimators=40, early_stopping_rounds=3, n_jobs=1, verbosity=0, num_parallel_tree=n_parallel, subsample=0.8
-    )
-    with pytest.raises(sr.ParameterError, match="the XGBRanker is not fitted"):
-        read_peer(ranker)
-    other = np.random.default_rng(0).permutation(y)
-    ranker.fit(X, y, qid=qid, eval_set=[(X, other)], eval_qid=[qid], verbose=False)
-    assert ranker.best_iteration + 1 < ranker.get_booster().num_boosted_rounds()
-    assert_same(read_peer(ranker).model.score(X), ranker.predict(X))
-    for form in ("json", "ubj"):
-        ranker.save_model(tmp_path / f"ranker.{form}")
-        again = xgb.XGBRanker()
-        again.load_model(tmp_path / f"ranker.{form}")
-        assert_same(read_peer(tmp_path / f"ranker.{form}").model.score(X), again.predict(X))
-    booster = ranker.get_booster()
-    booster.save_model(tmp_path / "booster.ubj")
-    for peer in (read_peer(booster), read_peer(tmp_path / "booster.ubj")):
-        assert peer.model.n_trees == booster.num_boosted_rounds() * n_parallel
-        assert_same(peer.model.score(X), booster.predict(matrix(X)))
-
-
-def test_a_number_that_stands_for_missing_values_is_refused() -> None:
-    X, y, qid = peer_data()
-    filled = np.nan_to_num(X, nan=-999)
-    ranker = xgb.XGBRanker(n_estimators=3, missing=-999.0, n_jobs=1).fit(filled, y, qid=qid)
-    scores = ranker.predict(filled)
-    with pytest.raises(sr.ParameterError, match=r"its predict reads -999\.0 as a missing value, but here only NaN"):
-        read_peer(ranker)
-    assert_same(read_peer(ranker.set_params(missing=np.nan)).model.score(X), scores)
-
-
-def test_what_cannot_be_read_is_refused() -> None:
-    X = np.nan_to_num(peer_data().X)
-    for options, message in (
-        ({"objective": "multi:softprob", "num_class": 5}, r"several scores per document \(num_class=5\)"),
-        ({"objective": "reg:squarederror", "y": np.ones((len(X), 2))}, r"several scores per document \(num_target=2\)"),
-    ):
-        with pytest.raises(sr.ModelFileError, match=message):
-            read_peer(train_xgboost(2, data=X, **options))
-    linear = xgb.train({"booster": "gblinear", "verbosity": 0}, xgb.DMatrix(X, peer_data().y, nthread=1), 1)
-    with pytest.raises(sr.ModelFileError, match="its booster is gblinear; known are the trees of gbtree and dart"):
-        read_peer(linear)
-    with pytest.raises(sr.ParameterError, match="a model of XGBoost is a Booster or an XGBRanker; found DMatrix"):
-        read_peer(matrix(X))
-
-
-def changed(path: list[Any], value: Any) -> bytes:
-    """A small model in which one value is another."""
-    model = json.loads(xgboost_seeds()[2])
-    tree = model["learner"]["gradient_booster"]["model"]["trees"][0]
-    inner: Any = {"tree": tree, "learner": model["learner"]}
-    for key in path[:-1]:
-        inner = inner[key]
-    assert path[-1] in inner or isinstance(inner, list)
-    inner[path[-1]] = value
-    return json.dumps(model).encode()
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "message"),
-    [
-        (["tree", "left_children", 0], 0, "there is no node 0, or it has two parents"),
-        (["tree", "left_children", 0], 99, "there is no node 99"),
-        (["tree", "left_children", 0], 1.5, "left_children has a number that is not whole"),
-        (["tree", "left_children", 0], "x", "left_children is not a list of numbers"),
-        (["tree", "split_conditions"], [1.0], "split_conditions has not one value for each node"),
-        (["tree", "split_conditions", -1], float("nan"), r"the forest's leaf_value\[\d+\] is nan"),
-        (["tree", "split_indices"], None, "split_indices is not a list of numbers"),
-        (["tree", "split_indices", 0], 77, "splits on a feature that is not one of the 6"),
-        (["tree", "sum_hessian", -1], -1.0, "weights or counts"),
-        (["tree", "categories_sizes", 0], 1000, "the sets of categories are not within its categories"),
-        (["tree", "categories", 0], 2**24, "the numbers of categories must be from 0"),
-        (["tree", "categories", 0], 2**23, "it has a category with the number 8,388,608"),
-        (["tree", "tree_param", "size_leaf_vector"], "3", "its leaves have several values"),
-        (["learner", "learner_model_param", "num_feature"], "3", "feature_types|3 features"),
-        (["learner", "learner_model_param", "num_feature"], "0", "0 features"),
-        (["learner", "learner_model_param", "base_score"], "[1E0,2E0]", "damaged"),
-        (["learner", "gradient_booster", "model", "tree_info", 0], 1, "trees of several classes"),
-        (["learner", "feature_types", 0], 7, "or they are not text"),
-        (["learner", "attributes"], {"scikit_learn": "{}", "best_iteration": "-2"}, "its best_iteration is -2"),
-    ],
-)
-def test_what_is_wrong_with_a_file_is_said(path: list[Any], value: Any, message: str, tmp_path: Path) -> None:
-    (tmp_path / "model.json").write_bytes(changed(path, value))
-    with pytest.raises(sr.ModelFileError, match=message):
-        read_peer(tmp_path / "model.json")
-
-
-@pytest.mark.parametrize("base", [0.5, "5E-1", "[5E-1]", "0.5"])
-def test_all_spellings_of_the_base_score(base: Any, tmp_path: Path) -> None:
-    (tmp_path / "model.json").write_bytes(changed(["learner", "learner_model_param", "base_score"], base))
-    assert read_peer(tmp_path / "model.json").model.base_score == 0.5
-
-
-@pytest.mark.parametrize("form", [0, 1])
-def test_damaged_files_give_an_error_or_a_safe_model(form: int, tmp_path: Path) -> None:
-    # Most bytes of UBJ are types and counts, or the number of a node.
-    assert min(outcomes(xgboost_seeds()[form::2], tmp_path).values()) > 3
-
-
-def test_ubjson_is_read_as_json_is() -> None:
-    seeds = xgboost_seeds()
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: plain(each) for key, each in value.items()}
-        if isinstance(value, list | np.ndarray):
-            return [plain(each) for each in value]
-        # JSON has the shortest texts of numbers in single precision; as a text, NaN is equal to itself.
-        return str(np.float32(value)) if isinstance(value, float | np.floating) else value
-
-    for as_json, as_ubj in zip(seeds[::2], seeds[1::2], strict=True):
-        assert plain(loads(as_ubj)) == plain(json.loads(as_json))
-
-
-def test_truncated_ubjson_is_an_error() -> None:
-    for seed in xgboost_seeds()[1::2]:
-        for length in range(2, len(seed), 17):
-            with pytest.raises(sr.ModelFileError):
-                loads(seed[:length])
-
-
-def test_ubjson_that_asks_for_much_is_an_error() -> None:
-    large = struct.pack(">q", 2**40)
-    for content in (
-        b"[$d#L" + large,
-        b"[#L" + large,
-        b"SL" + large,
-        b"[$d#L" + struct.pack(">q", -1),
-        b"[$Z#L" + large,
-    ):
-        with pytest.raises(sr.ModelFileError, match="damaged"):
-            loads(content)
-    with pytest.raises(sr.ModelFileError, match="nested too deeply"):
-        loads(b"[" * 100_000)
-    assert loads(b"[TFZi\x05]") == [True, False, None, 5]
 
 
 def test_real_data(shared_data: Path, tmp_path: Path) -> None:
