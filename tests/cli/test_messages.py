@@ -122,6 +122,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         ("export model.swaprank --to xgboost --features a,b,<c -o x", "Rename it with --rename OLD=NEW."),
         (
+            "export model.swaprank --to c --features a,b -o x",
+            "list as many, in their order; or name them with --rename OLD=NEW.",
+        ),
+        (
             "export model.swaprank --to solr --missing never -o x",
             "--missing must be 'refuse' or 'zero'; found 'never'.",
         ),

@@ -47,7 +47,8 @@ def test_a_model_takes_its_features_wherever_they_are() -> None:
     [
         (["bm25", "bm25"], ["bm25"], "the name 'bm25' twice"),
         (["bm25", "ages"], ["age"], r"no feature 'age', which the model has; did you mean 'ages'\? If .*rename"),
-        (["bm25"], ["1", "2"], "has 1 features, but the model is expecting 2"),
+        (["bm25"], ["1", "2"], r"has 1 features, but the model is expecting 2 .* only numbered: list as many"),
+        (["bm25", "age", "price"], ["1", "2"], r"has 3 features, but .* or name them \(rename="),
     ],
 )
 def test_features_that_do_not_fit(given: list[str], wanted: list[str], message: str) -> None:

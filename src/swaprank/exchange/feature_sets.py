@@ -39,8 +39,12 @@ class FeatureSet(NamedTuple):
         try:
             columns = matching_columns(wanted, self.names, "the model", "the list of features")
         except DataError as error:
-            hint = "" if only_numbers else " If the target calls it otherwise, rename it (rename={'old': 'new'})."
-            raise DataError(f"{error}{hint}") from None
+            hint = "If the target calls it otherwise, rename it (rename={'old': 'new'})."
+            if only_numbers:
+                hint = (
+                    "The model's are only numbered: list as many, in their order; or name them (rename={'old': 'new'})."
+                )
+            raise DataError(f"{error} {hint}") from None
         return np.arange(len(wanted)) if columns is None else columns
 
 
