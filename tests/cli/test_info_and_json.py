@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import swaprank as sr
-from swaprank.cli import COMMANDS
+from swaprank.cli import app
 from swaprank.experiments.model_summary import summarize_model
 from swaprank.experiments.ranker_parameters import trainable_rankers
 from tests.command_line import here
@@ -124,7 +124,7 @@ def test_a_query_without_a_value_is_null(folder: Path) -> None:
     assert json.loads(explained.out)["value"] is None
 
 
-@pytest.mark.parametrize("command", [command.__name__ for commands in COMMANDS.values() for command in commands])
+@pytest.mark.parametrize("command", [command.name for command in app.registered_commands])
 def test_every_command_has_help_and_verbosity(folder: Path, command: str) -> None:
     shown = here(command, "--help", folder=folder)
     assert shown.code == 0
