@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from swaprank.arrays import Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.models.linear import LinearModel
 from swaprank.models.model import Model
-from swaprank.models.scaling import units_of
+from swaprank.models.scaling import Units, units_of
 from swaprank.rankers.linear_fitting import center_weights
 from swaprank.rankers.ranker import FitRequest, Ranker
 from swaprank.rankers.rounds import Measured, Progress, run_rounds
@@ -26,6 +27,8 @@ class LinearProblem(NamedTuple):
     data: Dataset
     scorer: LinearScorer
     """`scores(weights)` and `pull_back(weights, grad)`; `features` x `factor` are the standardized features."""
+    units: Units
+    """The standard deviation and the mean of every feature."""
     labels: Floats
     indptr: Ints
     document_weights: Floats
@@ -44,13 +47,16 @@ class LinearRanker(Ranker):
     """
 
     model_classes: ClassVar[tuple[type[Model], ...]] = (LinearModel,)
-    model_: LinearModel
     standardize: bool
     early_stopping_rounds: int | None = None
 
     @abstractmethod
     def _weights_by_round(self, problem: LinearProblem) -> Iterator[Floats]:
         """The weights after each round; it ends when there is nothing more to learn."""
+
+    def _model(self, units: Units, weights: Floats) -> Model:
+        """The model with these weights."""
+        return LinearModel(weights * units.factor, units.missing)
 
     def _n_rounds(self) -> int:
         """How many rounds there are at most."""
@@ -60,18 +66,20 @@ class LinearRanker(Ranker):
     @property
     def coef_(self) -> Floats:
         """The weight of every feature."""
+        if not isinstance(self.model_, LinearModel):
+            raise AttributeError(f"{self.model_.describe()} has no coef_: it is not linear in the features.")
         return self.model_.weights
 
     def _fit(self, request: FitRequest) -> None:
         data, valid, metrics, base, callbacks = request
         self._check_words()
-        architecture = LinearArchitecture(units_of(data.features, self.standardize, self.n_threads))
-        problem = self._problem(data, architecture, base)
-        scorers = {name: architecture.scorer(other) for name, other in valid.items()}
-        start = architecture.model(problem.start)
-        measured = Measured(
-            valid, metrics, lambda other: self._plus_base_score(start.score(other.features), other), self.n_threads
-        )
+        units = units_of(data.features, self.standardize, self.n_threads)
+        problem = self._problem(data, units, base)
+
+        def scores(model: Model, other: Dataset) -> Floats:
+            return self._plus_base_score(model.score(other.features, self.n_threads), other)
+
+        measured = Measured(valid, metrics, partial(scores, self._model(units, problem.start)), self.n_threads)
         if base is not None or data.base_score is not None:
             measured.measure_start()
         kept, now = (0, problem.start), problem.start
@@ -81,8 +89,9 @@ class LinearRanker(Ranker):
         def one_round(number: int) -> None:
             nonlocal now
             now = np.array(pending, dtype=np.float64)
-            for name, scorer in scorers.items():
-                measured.scores[name] = valid[name].as_given(scorer.scores(now, self.n_threads))
+            model = self._model(units, now)
+            for name, other in valid.items():
+                measured.scores[name] = scores(model, other)
             self.n_rounds_ = number
 
         def keep() -> None:
@@ -103,20 +112,20 @@ class LinearRanker(Ranker):
             )
         measured.drop_partial_round()
         self.best_round_, weights = kept
-        self.model_ = architecture.model(weights)
+        self.model_ = self._model(units, weights)
         self.history_ = measured.history
 
-    def _problem(self, data: Dataset, architecture: LinearArchitecture, base: Any) -> LinearProblem:
-        units = architecture.units
+    def _problem(self, data: Dataset, units: Units, base: Any) -> LinearProblem:
         by_query = np.array(data.by_query(data.labels), dtype=np.float64)
         weights = np.ones(len(data)) if data.sample_weight is None else np.array(data.by_query(data.sample_weight))
         return LinearProblem(
             data,
             LinearScorer(rows_by_query(data, units.missing), units.factor, base_scores(data)),
+            units,
             by_query,
             np.array(data.indptr),
             weights,
-            center_weights(base, architecture, data),
+            center_weights(base, LinearArchitecture(units), data),
             getattr(self, "random_state_", 0),
             self.n_threads,
         )
