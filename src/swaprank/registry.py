@@ -30,6 +30,7 @@ RANKERS = {
     "linear_regression": "swaprank.rankers.linear_regression.LinearRegressionRanker",
     "mart": "swaprank.rankers.mart.MART",
     "peer": "swaprank.rankers.peer.PeerRanker",
+    "random_forest": "swaprank.rivals.random_forest.RandomForest",
     "ranknet": "swaprank.rankers.ranknet.RankNet",
     "smoothrank": "swaprank.rankers.smoothrank.SmoothRank",
     "stacked": "swaprank.ensembles.stacked.Stacked",
