@@ -37,6 +37,8 @@ class LinearProblem(NamedTuple):
     """Where training begins: the weights of the base ranker, or 0."""
     random_state: int
     n_threads: int | None
+    is_watched: bool = False
+    """Whether a validation set chooses the round that is kept."""
 
 
 class LinearRanker(Ranker):
@@ -82,6 +84,7 @@ class LinearRanker(Ranker):
         measured = Measured(valid, metrics, partial(scores, self._model(units, problem.start)), self.n_threads)
         if base is not None or data.base_score is not None:
             measured.measure_start()
+        problem = problem._replace(is_watched=measured.watched is not None)
         kept, now = (0, problem.start), problem.start
         rounds = self._weights_by_round(problem)
         pending = next(rounds, None)
