@@ -90,6 +90,9 @@ from .reading.trec import write_run as write_run
 from .registry import load as load
 from .reporting.report import Report as Report
 from .reporting.report import report as report
+from .rivals.oap_bpm import OAPBPM as OAPBPM
+from .rivals.prank import PRank as PRank
 from .rivals.random_forest import RandomForest as RandomForest
+from .rivals.svm_map import SVMMAP as SVMMAP
 from .serving.service_scorer import Scorer as Scorer
 from .version import __version__ as __version__

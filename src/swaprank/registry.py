@@ -29,11 +29,14 @@ RANKERS = {
     "lambdarank": "swaprank.rankers.lambdarank.LambdaRank",
     "linear_regression": "swaprank.rankers.linear_regression.LinearRegressionRanker",
     "mart": "swaprank.rankers.mart.MART",
+    "oap_bpm": "swaprank.rivals.oap_bpm.OAPBPM",
     "peer": "swaprank.rankers.peer.PeerRanker",
+    "prank": "swaprank.rivals.prank.PRank",
     "random_forest": "swaprank.rivals.random_forest.RandomForest",
     "ranknet": "swaprank.rankers.ranknet.RankNet",
     "smoothrank": "swaprank.rankers.smoothrank.SmoothRank",
     "stacked": "swaprank.ensembles.stacked.Stacked",
+    "svmmap": "swaprank.rivals.svm_map.SVMMAP",
 }
 """The class of each kind of ranker; only the one that is asked for is imported."""
 

@@ -49,6 +49,8 @@ BOUNDS = {
     "gamma": Bounds(False, 0, np.inf, open_low=True, optional=True),
     "degree": Bounds(True, 1, 100),
     "n_landmarks": Bounds(True, 1, 10**7),
+    "n_learners": Bounds(True, 1, 10**6),
+    "probability": Bounds(False, 0, 1, open_low=True),
     "early_stopping_rounds": Bounds(True, 1, 2**62, optional=True),
     "random_state": Bounds(True, 0, LARGEST_SEED, optional=True),
     "n_threads": Bounds(True, 1, 4096, optional=True),
