@@ -63,6 +63,7 @@ from .metrics.parse import metric as metric
 from .metrics.r_precision import RPrecision as RPrecision
 from .objectives.custom_objective import CustomObjective as CustomObjective
 from .objectives.lambdarank_objective import LambdaRankObjective as LambdaRankObjective
+from .objectives.listnet_objective import ListNetObjective as ListNetObjective
 from .objectives.objective import BoundObjective as BoundObjective
 from .objectives.objective import Objective as Objective
 from .objectives.pointwise import PointwiseObjective as PointwiseObjective
@@ -90,9 +91,11 @@ from .reading.trec import write_run as write_run
 from .registry import load as load
 from .reporting.report import Report as Report
 from .reporting.report import report as report
+from .rivals.listnet import ListNet as ListNet
 from .rivals.oap_bpm import OAPBPM as OAPBPM
 from .rivals.prank import PRank as PRank
 from .rivals.random_forest import RandomForest as RandomForest
+from .rivals.rankprop import RankProp as RankProp
 from .rivals.svm_map import SVMMAP as SVMMAP
 from .serving.service_scorer import Scorer as Scorer
 from .version import __version__ as __version__
