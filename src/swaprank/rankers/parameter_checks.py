@@ -51,6 +51,8 @@ BOUNDS = {
     "n_landmarks": Bounds(True, 1, 10**7),
     "n_learners": Bounds(True, 1, 10**6),
     "probability": Bounds(False, 0, 1, open_low=True),
+    "rel": Bounds(False, 0, np.inf),
+    "tolerance": Bounds(False, 0, np.inf, open_low=True),
     "early_stopping_rounds": Bounds(True, 1, 2**62, optional=True),
     "random_state": Bounds(True, 0, LARGEST_SEED, optional=True),
     "n_threads": Bounds(True, 1, 4096, optional=True),
