@@ -39,6 +39,12 @@ rankers = {
                                        max_iterations=5),
     "smoothrank_net": sr.SmoothRank("ndcg", regularization=0.1, hidden=(3,), max_iterations=5),
     "linear_regression": sr.LinearRegressionRanker(),
+    "prank": sr.PRank(n_epochs=3),
+    "prank_quadratic": sr.PRank(2, n_epochs=3),
+    "oap_bpm": sr.OAPBPM(5, n_epochs=3),
+    "rankprop": sr.RankProp(**nets),
+    "listnet": sr.ListNet(**nets),
+    "lambdamart_listnet": sr.LambdaMART(n_trees=4, objective=sr.ListNetObjective()),
 }
 for ranker in rankers.values():
     ranker.set_params(n_threads=n_threads).fit(train, valid=vali)

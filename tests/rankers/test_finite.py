@@ -42,6 +42,13 @@ RANKERS: list[sr.Ranker] = [
     sr.LinearRegressionRanker(regularization=0.0, standardize=False),
     sr.SmoothRank(annealing=(4.0,), max_iterations=5),
     sr.SmoothRank(annealing=(4.0,), max_iterations=5, standardize=False),
+    sr.PRank(n_epochs=2, standardize=False),
+    sr.PRank(2, n_epochs=2),
+    sr.PRank(2, n_epochs=2, standardize=False),
+    sr.OAPBPM(3, n_epochs=2),
+    sr.RankProp(n_epochs=2),
+    sr.ListNet(n_epochs=2),
+    sr.LambdaMART(n_trees=3, objective=sr.ListNetObjective()),
 ]
 
 
