@@ -70,6 +70,7 @@ from .objectives.pointwise import PointwiseObjective as PointwiseObjective
 from .objectives.ranknet_objective import RankNetObjective as RankNetObjective
 from .objectives.smooth import SmoothObjective as SmoothObjective
 from .objectives.smooth_boosting import SmoothBoostingObjective as SmoothBoostingObjective
+from .objectives.softrank_objective import SoftRankObjective as SoftRankObjective
 from .rankers.lambdamart import LambdaMART as LambdaMART
 from .rankers.lambdarank import LambdaRank as LambdaRank
 from .rankers.linear_regression import LinearRegressionRanker as LinearRegressionRanker
@@ -96,6 +97,8 @@ from .rivals.oap_bpm import OAPBPM as OAPBPM
 from .rivals.prank import PRank as PRank
 from .rivals.random_forest import RandomForest as RandomForest
 from .rivals.rankprop import RankProp as RankProp
+from .rivals.ranksvm import RankSVM as RankSVM
+from .rivals.softrank import SoftRank as SoftRank
 from .rivals.svm_map import SVMMAP as SVMMAP
 from .serving.service_scorer import Scorer as Scorer
 from .version import __version__ as __version__

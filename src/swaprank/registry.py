@@ -36,7 +36,9 @@ RANKERS = {
     "random_forest": "swaprank.rivals.random_forest.RandomForest",
     "ranknet": "swaprank.rankers.ranknet.RankNet",
     "rankprop": "swaprank.rivals.rankprop.RankProp",
+    "ranksvm": "swaprank.rivals.ranksvm.RankSVM",
     "smoothrank": "swaprank.rankers.smoothrank.SmoothRank",
+    "softrank": "swaprank.rivals.softrank.SoftRank",
     "stacked": "swaprank.ensembles.stacked.Stacked",
     "svmmap": "swaprank.rivals.svm_map.SVMMAP",
 }
