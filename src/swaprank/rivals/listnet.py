@@ -31,7 +31,7 @@ class ListNet(NetRanker):
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_polynomial((100, 50), n_features=10, random_state=0)
     >>> linear, net = (sr.ListNet(hidden, n_epochs=50).fit(train, valid=vali) for hidden in ((), (10,)))
-    >>> net.score(vali) > linear.score(vali) + 0.05
+    >>> net.score(vali) > linear.score(vali) + 0.03
     True
     """
 
