@@ -9,6 +9,7 @@ from swaprank.reproduction import (
     lambdarank_speedup,
     local_optimality,
     matching_metrics,
+    ranknet_rivals,
     ranknet_tables,
     smoothrank_annealing,
     smoothrank_line,
@@ -22,6 +23,7 @@ EXPERIMENTS = {
     for experiment in (
         ranknet_tables.TABLE_1_EXPERIMENT,
         ranknet_tables.TABLE_2_EXPERIMENT,
+        ranknet_rivals.EXPERIMENT,
         lambdarank_speedup.EXPERIMENT,
         lambdarank_ranknet.EXPERIMENT,
         local_optimality.EXPERIMENT,
