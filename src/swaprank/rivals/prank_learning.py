@@ -11,6 +11,8 @@ weight 2 is shown twice, and not with a step twice as long.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -93,18 +95,15 @@ def mean_weights_by_epoch(
     # How often each document is shown on average; the largest weight is 1 at first, so that the sum is finite.
     times = problem.document_weights / problem.document_weights.max()
     times *= probability * len(times) / np.sum(times)
-    epoch = 0
-    while True:
-        epoch += 1
+
+    def learn(epoch: int, order: Ints, learner: int) -> None:
+        draws = np.random.default_rng([problem.random_state, epoch, learner]).random(len(order))
+        shown = np.repeat(order, np.floor(times[order] + draws).astype(np.int64))
+        show_documents(documents, shown, weights[learner], thresholds[learner])
+
+    for epoch in count(1):
         order = np.random.default_rng([problem.random_state, epoch]).permutation(len(times))
-        whole = times[order]
-
-        def learn(learner: int, epoch: int = epoch, order: Ints = order, times: Floats = whole) -> None:
-            draws = np.random.default_rng([problem.random_state, epoch, learner]).random(len(times))
-            shown = np.repeat(order, np.floor(times + draws).astype(np.int64))
-            show_documents(documents, shown, weights[learner], thresholds[learner])
-
-        run_strided(learn, n_learners, thread_count(problem.n_threads))
+        run_strided(partial(learn, epoch, order), n_learners, thread_count(problem.n_threads))
         if not np.isfinite(weights).all():
             raise DataError("the weights became infinite: the features are too large. Standardize or scale them.")
         yield np.sum(weights, axis=0) / n_learners
