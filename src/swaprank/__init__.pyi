@@ -92,10 +92,13 @@ from .reading.trec import write_run as write_run
 from .registry import load as load
 from .reporting.report import Report as Report
 from .reporting.report import report as report
+from .rivals.adarank import AdaRank as AdaRank
+from .rivals.frank import FRank as FRank
 from .rivals.listnet import ListNet as ListNet
 from .rivals.oap_bpm import OAPBPM as OAPBPM
 from .rivals.prank import PRank as PRank
 from .rivals.random_forest import RandomForest as RandomForest
+from .rivals.rankboost import RankBoost as RankBoost
 from .rivals.rankprop import RankProp as RankProp
 from .rivals.ranksvm import RankSVM as RankSVM
 from .rivals.softrank import SoftRank as SoftRank

@@ -24,7 +24,9 @@ from swaprank.rankers.parameter_checks import BOUNDS, Bounds, check_parameter, c
 from swaprank.rankers.ranker import Ranker
 
 RANKERS = {
+    "adarank": "swaprank.rivals.adarank.AdaRank",
     "combination": "swaprank.ensembles.combination.Combination",
+    "frank": "swaprank.rivals.frank.FRank",
     "lambdamart": "swaprank.rankers.lambdamart.LambdaMART",
     "lambdarank": "swaprank.rankers.lambdarank.LambdaRank",
     "linear_regression": "swaprank.rankers.linear_regression.LinearRegressionRanker",
@@ -34,6 +36,7 @@ RANKERS = {
     "peer": "swaprank.rankers.peer.PeerRanker",
     "prank": "swaprank.rivals.prank.PRank",
     "random_forest": "swaprank.rivals.random_forest.RandomForest",
+    "rankboost": "swaprank.rivals.rankboost.RankBoost",
     "ranknet": "swaprank.rankers.ranknet.RankNet",
     "rankprop": "swaprank.rivals.rankprop.RankProp",
     "ranksvm": "swaprank.rivals.ranksvm.RankSVM",

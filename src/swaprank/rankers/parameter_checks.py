@@ -25,6 +25,7 @@ class Bounds(NamedTuple):
 
 
 BOUNDS = {
+    "n_rounds": Bounds(True, 0, 10**7),
     "n_trees": Bounds(True, 0, 10**7),
     "n_leaves": Bounds(True, 2, 65_536),
     "learning_rate": Bounds(False, 0, np.inf, open_low=True),

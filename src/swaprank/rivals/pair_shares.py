@@ -6,7 +6,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import Floats, Ints
+from swaprank.arrays import Floats, Ints, contiguous_floats
+from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import query_of_row, sum_by_query
 
 Average = Literal["queries", "pairs"]
@@ -51,3 +52,9 @@ def label_pairs(labels: Floats, indptr: Ints, document_weights: Floats, average:
     shares = weights / np.maximum(n_pairs, 1.0) if average == "queries" else weights
     shares = np.where(n_pairs > 0, shares, 0.0)
     return LabelPairs(by_label, level, shares / max(float(np.sum(shares * n_pairs)), np.finfo(float).tiny))
+
+
+def pairs_of(data: Dataset, average: Average) -> LabelPairs:
+    """The pairs of a data set."""
+    weights = np.ones(len(data)) if data.sample_weight is None else data.by_query(data.sample_weight)
+    return label_pairs(contiguous_floats(data.by_query(data.labels)), np.array(data.indptr), weights, average)
