@@ -2,8 +2,8 @@
 
 The paper has 17,004 queries of a web search engine. Of about 960 documents of a query, some 15 have a rating from 1 to
 5, and the others count as 0. Training takes the rated documents and 2% of the others: 34 per query. Here the queries
-and the features are a tenth, and a query has 100 documents. A random net rates them. It reads twice as many features as
-the learners see: judges, too, see more in a web page than its features say.
+and the features are a tenth, and a query has 100 documents. A random net of 100 features rates them, and the learners
+see 57 of these: judges, too, see more in a web page than its features say.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ EPOCHS, QUICK_EPOCHS, DATA_SETS = 100, 30, 5
 DOCUMENTS, RATED, UNRATED_IN_TRAINING = 100, 15, 19
 SHARES = (0.85, 0.06, 0.04, 0.027, 0.015, 0.008)
 """Of the ratings 0 to 5."""
-FEATURES, SEEN = 114, 57
+FEATURES, SEEN = 100, 57
 
 
 class Rival(NamedTuple):
