@@ -23,8 +23,9 @@ class OAPBPM(LinearRanker):
         n_learners: Number of PRank learners.
         probability: Probability with which a learner is shown a document, in every epoch. With sample weights, the mean
             number of times, in proportion to the weight.
+        n_threads: Number of threads, among which the learners are divided. If None, all cores.
 
-    The other parameters are those of PRank. Learners train in threads.
+    The other parameters are those of PRank.
 
     >>> import swaprank as sr
     >>> train, vali, test = sr.datasets.random_net((100, 50, 50), n_features=10, random_state=0)
