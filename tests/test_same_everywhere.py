@@ -43,6 +43,11 @@ rankers = {
     "prank_quadratic": sr.PRank(2, n_epochs=3),
     "oap_bpm": sr.OAPBPM(5, n_epochs=3),
     "rankprop": sr.RankProp(**nets),
+    "ranksvm": sr.RankSVM(regularization=(1.0, 0.01)),
+    "ranksvm_hinge": sr.RankSVM("hinge", regularization=0.1, average="queries"),
+    "rankboost": sr.RankBoost(n_rounds=10),
+    "frank": sr.FRank(n_rounds=10),
+    "adarank": sr.AdaRank("map"),
     "listnet": sr.ListNet(**nets),
     "lambdamart_listnet": sr.LambdaMART(n_trees=4, objective=sr.ListNetObjective()),
 }

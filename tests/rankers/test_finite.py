@@ -47,6 +47,11 @@ RANKERS: list[sr.Ranker] = [
     sr.PRank(2, n_epochs=2, standardize=False),
     sr.OAPBPM(3, n_epochs=2),
     sr.RankProp(n_epochs=2),
+    sr.RankSVM(),
+    sr.RankSVM("hinge", standardize=False),
+    sr.RankBoost(n_rounds=3),
+    sr.FRank(n_rounds=3),
+    sr.AdaRank(standardize=False),
     sr.ListNet(n_epochs=2),
     sr.LambdaMART(n_trees=3, objective=sr.ListNetObjective()),
 ]

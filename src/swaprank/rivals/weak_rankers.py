@@ -1,7 +1,7 @@
 """Weak rankers, and the boosting of them: 1 where a feature exceeds a threshold, else 0 [Freund2003, section 3.2].
 
-For weights W of the pairs, i better than j, a weak ranker h is worth  r = sum of W (h(x_i) - h(x_j)). With the potential
-of a document
+For weights W of the pairs, i better than j, a weak ranker h is worth  r = sum of W (h(x_i) - h(x_j)). With a potential
+of each document
 
     p_d = sum of W over its pairs as the better one  -  sum of W over its pairs as the worse one
 
