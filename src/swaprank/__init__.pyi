@@ -93,6 +93,7 @@ from .registry import load as load
 from .reporting.report import Report as Report
 from .reporting.report import report as report
 from .rivals.adarank import AdaRank as AdaRank
+from .rivals.coordinate_ascent import CoordinateAscent as CoordinateAscent
 from .rivals.frank import FRank as FRank
 from .rivals.listnet import ListNet as ListNet
 from .rivals.oap_bpm import OAPBPM as OAPBPM

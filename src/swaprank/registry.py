@@ -26,6 +26,7 @@ from swaprank.rankers.ranker import Ranker
 RANKERS = {
     "adarank": "swaprank.rivals.adarank.AdaRank",
     "combination": "swaprank.ensembles.combination.Combination",
+    "coordinate_ascent": "swaprank.rivals.coordinate_ascent.CoordinateAscent",
     "frank": "swaprank.rivals.frank.FRank",
     "lambdamart": "swaprank.rankers.lambdamart.LambdaMART",
     "lambdarank": "swaprank.rankers.lambdarank.LambdaRank",

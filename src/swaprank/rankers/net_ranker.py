@@ -154,10 +154,14 @@ class NetRanker(Ranker):
 
         i and j may be arrays; the result is then an array.
         """
+        scores = self.predict(X)
+        return self._pair_probabilities(scores[_rows(i, len(scores))] - scores[_rows(j, len(scores))])
+
+    def _pair_probabilities(self, differences: Any) -> Any:
+        """The probabilities that the first of two documents ranks above the second, from differences of scores."""
         from scipy.special import expit
 
-        scores = self.predict(X)
-        return expit(self.sigma_ * (scores[_rows(i, len(scores))] - scores[_rows(j, len(scores))]))
+        return expit(self.sigma_ * differences)
 
     def _trainer(
         self,

@@ -52,6 +52,8 @@ BOUNDS = {
     "n_landmarks": Bounds(True, 1, 10**7),
     "n_learners": Bounds(True, 1, 10**6),
     "probability": Bounds(False, 0, 1, open_low=True),
+    "n_restarts": Bounds(True, 1, 10**6),
+    "n_passes": Bounds(True, 1, 10**6),
     "rel": Bounds(False, 0, np.inf),
     "tolerance": Bounds(False, 0, np.inf, open_low=True),
     "early_stopping_rounds": Bounds(True, 1, 2**62, optional=True),
