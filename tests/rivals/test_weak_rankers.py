@@ -10,11 +10,13 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import Bools, Floats, Ints
+from swaprank.rivals import weak_rankers
 from swaprank.rivals.frank import FidelityWeights
 from swaprank.rivals.pair_shares import Average
 from swaprank.rivals.rankboost import ExponentialWeights
 from swaprank.rivals.weak_rankers import best_weak_ranker, half_log_odds
 from swaprank.trees.binning import make_bins
+from tests.interruption import interrupted_fit, pressed_at_call
 from tests.rankers.smoothrank_data import TEST, TRAIN, VALI, qid_of
 from tests.rivals.test_ranksvm import explicit_pairs
 
@@ -155,6 +157,17 @@ def test_the_model_is_identical_for_any_number_of_threads_and_order_of_rows(kind
     rows = np.random.default_rng(0).permutation(len(big))
     mixed = kind(n_rounds=8).fit(big.features[rows], big.labels[rows], qid=qid_of(big)[rows])
     np.testing.assert_allclose(mixed.predict(big), fits[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("moment", [3, 4])
+@pytest.mark.parametrize("name", ["best_weak_ranker", "as_tree"])
+def test_ctrl_c_keeps_the_rounds_so_far(name: str, moment: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weak_rankers, name, pressed_at_call(moment, getattr(weak_rankers, name)))
+    ranker = interrupted_fit(sr.RankBoost(n_rounds=1000), DATA)
+    assert 1 <= ranker.n_trees_ == ranker.n_rounds_ == len(ranker.losses_) - 1 < 6
+    monkeypatch.undo()
+    whole = sr.RankBoost(n_rounds=ranker.n_trees_).fit(DATA)
+    np.testing.assert_array_equal(ranker.predict(TEST), whole.predict(TEST))
 
 
 @pytest.mark.parametrize("kind", [sr.RankBoost, sr.FRank])

@@ -87,19 +87,19 @@ def sum_below(sums: Floats, level: int) -> float:
 
 @kernel
 def sweep(
-    s: Floats, level: Ints, n_levels: int, better: bool, width: float, values: Floats, trees: Floats, counts: bool,
+    s: Floats, level: Ints, n_levels: int, better: bool, width: float, values: Floats, trees: Floats, n_sums: int,
     sums: Floats,
 ) -> None:  # fmt: skip
     """For each document of a sorted list, over its pairs as the better one, or as the worse one.
 
-    sums: Row 0 has the sum of the partners' values over near pairs. If `counts`, row 1 has the number of near pairs,
-    and row 2 that of far pairs.
+    sums: Row 0 has the sum of the partners' values over near pairs, row 1 the number of near pairs, and row 2 that of
+    far pairs; only the first `n_sums` are computed.
     """
     n, size = len(s), max(n_levels + 1, FEW)
-    for t in range(3 if counts else 1):
+    for t in range(n_sums):
         for k in range(size):
             trees[t, k] = 0.0
-    near, kinds, far = trees[0, :size], trees[1, :size], trees[2, :size]
+    near, n_near, n_far = trees[0, :size], trees[1, :size], trees[2, :size]
     entered, left = 0, 0
     for step in range(n):
         p = step if better else n - 1 - step
@@ -110,8 +110,8 @@ def sweep(
                 break
             own = level[e] if better else n_levels - 1 - level[e]
             add_level(near, own, values[e])
-            if counts:
-                add_level(kinds, own, 1.0)
+            if n_sums > 1:
+                add_level(n_near, own, 1.0)
             entered += 1
         while left < entered:
             e = left if better else n - 1 - left
@@ -119,14 +119,16 @@ def sweep(
                 break
             own = level[e] if better else n_levels - 1 - level[e]
             add_level(near, own, -values[e])
-            if counts:
-                add_level(kinds, own, -1.0)
-                add_level(far, own, 1.0)
+            if n_sums > 1:
+                add_level(n_near, own, -1.0)
+                add_level(n_far, own, 1.0)
             left += 1
         mine = level[p] if better else n_levels - 1 - level[p]
         sums[0, p] = sum_below(near, mine)
-        if counts:
-            sums[1, p], sums[2, p] = sum_below(kinds, mine), sum_below(far, mine)
+        if n_sums > 1:
+            sums[1, p] = sum_below(n_near, mine)
+        if n_sums > 2:
+            sums[2, p] = sum_below(n_far, mine)
 
 
 @kernel
@@ -147,14 +149,14 @@ def hinge_queries(
 
     totals[q]: sum of m over near pairs, sum of m² over near pairs, the number of far pairs, sum of m over far pairs.
     """
-    up, down, trees = np.empty((3, longest)), np.empty((3, longest)), np.empty((3, longest + FEW))
-    slope = curvature * width if width < np.inf else 0.0
+    up, down, trees = np.zeros((3, longest)), np.zeros((3, longest)), np.zeros((3, longest + FEW))
+    slope, n_sums = (curvature * width, 3) if width < np.inf else (0.0, 2)
     for query in range(first, last):
         start, stop = indptr[query], indptr[query + 1]
         s, level = lists.scores[start:stop], lists.level[start:stop]
         n_levels = levels_of(level)
-        sweep(s, level, n_levels, True, width, s, trees, True, up)
-        sweep(s, level, n_levels, False, width, s, trees, True, down)
+        sweep(s, level, n_levels, True, width, s, trees, n_sums, up)
+        sweep(s, level, n_levels, False, width, s, trees, n_sums, down)
         near, squares, n_far, far = 0.0, 0.0, 0.0, 0.0
         for p in range(stop - start):
             above = up[1, p] * (1.0 - s[p]) + up[0, p]
@@ -183,7 +185,7 @@ def hessian_queries(
         n_levels = levels_of(level)
         for p in range(stop - start):
             v[p] = move[lists.order[start + p]]
-        sweep(s, level, n_levels, True, width, v, trees, False, up)
-        sweep(s, level, n_levels, False, width, v, trees, False, down)
+        sweep(s, level, n_levels, True, width, v, trees, 1, up)
+        sweep(s, level, n_levels, False, width, v, trees, 1, down)
         for p in range(stop - start):
             product[lists.order[start + p]] = curvature * (lists.near[start + p] * v[p] - up[0, p] - down[0, p])

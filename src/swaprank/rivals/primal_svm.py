@@ -6,7 +6,7 @@ minimize   sum over pairs of  u loss(s_i - s_j)   +   strength |w - center|²   
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass, field
 from typing import NamedTuple, final
 
 import numpy as np
@@ -120,10 +120,12 @@ def newton(
     The slopes of the losses are a feasible point of the dual. Its gap is |gradient|² / (4 strength), and for the hinge
     loss what rounding the corner adds.
     """
-    scorer, n_threads, center, weights = problem.scorer, problem.n_threads, problem.start, start
+    scorer, n_threads, weights = problem.scorer, problem.n_threads, start
+    scores = scorer.scores(weights, n_threads)
+    losses = pairs.at(scores, loss)
     for step in range(_MAX_STEPS + 1):
-        scores, offset = scorer.scores(weights, n_threads), weights - center
-        losses, penalty = pairs.at(scores, loss), strength * dot(offset, offset)
+        offset = weights - problem.start
+        penalty = strength * dot(offset, offset)
         gradient = scorer.pull_back(weights, losses.grad, n_threads) + 2.0 * strength * offset
         by_gradient = dot(gradient, gradient) / (4.0 * strength)
         cost = max(losses.sharp + penalty, np.finfo(float).tiny)
@@ -136,25 +138,42 @@ def newton(
             return product + 2.0 * strength * vector
 
         direction = newton_direction(times_hessian, gradient)
-        moves = scorer.scores(direction, n_threads) - scorer.base
-
+        line = Line(pairs, loss, strength, scores, scorer.scores(direction, n_threads) - scorer.base, offset, direction)
         here = Point(0.0, losses.smooth + penalty, dot(gradient, direction), gradient)
-        along = partial(cost_along, pairs, loss, strength, scores, moves, offset, direction)
-        reached = line_search(along, np.zeros(1), np.ones(1), here, 1.0, _CURVATURE).step
+        reached = line_search(line, np.zeros(1), np.ones(1), here, 1.0, _CURVATURE).step
         if reached == 0.0:
             break  # what is left is rounding error
-        weights = weights + reached * direction
+        weights, scores = weights + reached * direction, line.scores_at(reached)
+        losses = line.losses if line.step == reached else pairs.at(scores, loss)
     return Solution(weights, (by_gradient + losses.corner) / cost)
 
 
-def cost_along(
-    pairs: PairLoss, loss: Hinge, strength: float, scores: Floats, moves: Floats, offset: Floats, direction: Floats,
-    at: Floats,
-) -> tuple[float, Floats]:  # fmt: skip
-    """The cost and its slope at a step in a direction of the weights, which moves the scores."""
-    there, losses = offset + at[0] * direction, pairs.at(scores + at[0] * moves, loss)
-    slope = dot(losses.grad, moves) + 2.0 * strength * dot(there, direction)
-    return losses.smooth + strength * dot(there, there), np.array([slope])
+@final
+@dataclass
+class Line:
+    """The cost along a direction of the weights, which moves the scores; it remembers the losses that came last."""
+
+    pairs: PairLoss
+    loss: Hinge
+    strength: float
+    scores: Floats
+    moves: Floats
+    offset: Floats
+    direction: Floats
+    step: float = np.nan
+    losses: Losses = field(init=False)
+
+    def scores_at(self, step: float) -> Floats:
+        """The scores after a step."""
+        return self.scores + step * self.moves
+
+    def __call__(self, at: Floats) -> tuple[float, Floats]:
+        """The cost after a step, and its slope."""
+        self.step = float(at[0])
+        self.losses = self.pairs.at(self.scores_at(self.step), self.loss)
+        there = self.offset + self.step * self.direction
+        slope = dot(self.losses.grad, self.moves) + 2.0 * self.strength * dot(there, self.direction)
+        return self.losses.smooth + self.strength * dot(there, there), np.array([slope])
 
 
 def newton_direction(times_hessian: Callable[[Floats], Floats], gradient: Floats) -> Floats:

@@ -144,7 +144,7 @@ class WeakRankerBoosting(ForestRanker):
         self.n_rounds_, self.best_round_ = len(trees), len(trees) if best is None else best
         forest = make_forest(trees[: self.best_round_], data.n_features)
         self.model_ = forest if start is None else join_forests(start, forest)
-        self.history_, self.losses_ = measured.history, losses
+        self.history_, self.losses_ = measured.history, losses[: len(trees) + 1]
 
     def _boost(
         self, data: Dataset, scores: Floats, measured: Measured, callbacks: Any
