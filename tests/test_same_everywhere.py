@@ -50,6 +50,11 @@ rankers = {
     "adarank": sr.AdaRank("map"),
     "listnet": sr.ListNet(**nets),
     "lambdamart_listnet": sr.LambdaMART(n_trees=4, objective=sr.ListNetObjective()),
+    "svmmap": sr.SVMMAP(regularization=(1.0, 0.01)),
+    "softrank": sr.SoftRank(**nets),
+    "lambdamart_softrank": sr.LambdaMART(n_trees=4, objective=sr.SoftRankObjective(sr.metric("ndcg@10"))),
+    "coordinate_ascent": sr.CoordinateAscent(n_restarts=2, n_passes=1),
+    "random_forest": sr.RandomForest(n_trees=8),
 }
 for ranker in rankers.values():
     ranker.set_params(n_threads=n_threads).fit(train, valid=vali)

@@ -54,6 +54,13 @@ RANKERS: list[sr.Ranker] = [
     sr.AdaRank(standardize=False),
     sr.ListNet(n_epochs=2),
     sr.LambdaMART(n_trees=3, objective=sr.ListNetObjective()),
+    sr.SVMMAP(max_iterations=50),
+    sr.SVMMAP(max_iterations=50, standardize=False),
+    sr.SoftRank(n_epochs=2),
+    sr.SoftRank(n_epochs=2, sigma=1e-300),
+    sr.CoordinateAscent(n_restarts=2, n_passes=2),
+    sr.CoordinateAscent(n_restarts=2, n_passes=2, standardize=False),
+    sr.RandomForest(n_trees=3),
 ]
 
 
