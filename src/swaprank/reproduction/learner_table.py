@@ -59,7 +59,7 @@ LEARNERS = {
     "ListNet": Learner("listnet", {}, _NETS),
     "AdaRank-NDCG": Learner("adarank"),
     "AdaRank-MAP": Learner("adarank", {"metric": "map"}),
-    "SVM-MAP": Learner("svmmap", {"metric": "map"}),
+    "SVM-MAP": Learner("svmmap", {"metric": "map"}, {"standardize": (True, False)}),
     "SoftRank": Learner("softrank", {"n_epochs": 50}, {"sigma": (0.3, 1.0)}),
     "CoordinateAscent": Learner("coordinate_ascent", {"n_restarts": 2, "n_passes": 10}),
     "RandomForest": Learner("random_forest", {}, {"n_leaves": (30, 100)}),
