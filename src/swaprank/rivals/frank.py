@@ -60,7 +60,7 @@ class FRank(WeakRankerBoosting):
         self,
         metric: str | Metric = "ndcg@10",
         *,
-        n_rounds: int = 300,
+        n_rounds: int = 500,
         average: Average = "queries",
         max_bins: int = 255,
         early_stopping_rounds: int | None = None,
