@@ -20,7 +20,7 @@ from swaprank.rankers.ranker import FitRequest
 from swaprank.rivals.cutting_planes import CuttingPlanes
 from swaprank.threads import query_chunks, run_in_threads, thread_count
 
-STRENGTHS = (10.0, 1.0, 0.1, 0.01, 1e-3, 1e-4)
+STRENGTHS = (10.0, 1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5)
 ALONE = 0.01
 """The strength if no set is watched."""
 _PAIRS_WORTH_A_THREAD = 100_000.0
@@ -44,7 +44,7 @@ class SVMMAP(LinearRanker):
         metric: Evaluated after every round, and chooses the regularization on the watched set. It does not change
             training.
         rel: Documents with labels from here on are relevant.
-        regularization: A number, a tuple of numbers to choose from on a watched set, or "auto": 10 to 10^-4 in decades,
+        regularization: A number, a tuple of numbers to choose from on a watched set, or "auto": 10 to 10^-5 in decades,
             or 0.01 if no set is watched. Every strength is one round, from the strongest; they share their planes.
         tolerance: By how much the cost may be above its minimum. It is at most 1 at the start.
         max_iterations: The maximum number of planes for one strength.
