@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from swaprank import elementary
 from swaprank.arrays import Floats
@@ -31,3 +32,8 @@ def test_functions_are_right_to_the_last_digits(
 def test_powers_of_two_are_right_to_nearly_the_last_digit() -> None:
     y = np.concatenate((np.linspace(-70, 0, 9001), np.linspace(-1000, 1000, 9999), np.arange(-60.0, 60.0, 0.5)))
     np.testing.assert_allclose(elementary.exps2(y), [2.0**each for each in y], rtol=2e-15)
+
+
+def test_the_normal_distribution_is_right_to_nearly_the_last_digit() -> None:
+    x = np.linspace(-12, 12, 4001)
+    np.testing.assert_allclose([elementary.normal_cdf(each) for each in x], ndtr(x), rtol=1e-8, atol=1e-15)

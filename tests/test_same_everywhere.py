@@ -39,6 +39,22 @@ rankers = {
                                        max_iterations=5),
     "smoothrank_net": sr.SmoothRank("ndcg", regularization=0.1, hidden=(3,), max_iterations=5),
     "linear_regression": sr.LinearRegressionRanker(),
+    "prank": sr.PRank(n_epochs=3),
+    "prank_quadratic": sr.PRank(2, n_epochs=3),
+    "oap_bpm": sr.OAPBPM(5, n_epochs=3),
+    "rankprop": sr.RankProp(**nets),
+    "ranksvm": sr.RankSVM(regularization=(1.0, 0.01)),
+    "ranksvm_hinge": sr.RankSVM("hinge", regularization=0.1, average="queries"),
+    "rankboost": sr.RankBoost(n_rounds=10),
+    "frank": sr.FRank(n_rounds=10),
+    "adarank": sr.AdaRank("map"),
+    "listnet": sr.ListNet(**nets),
+    "lambdamart_listnet": sr.LambdaMART(n_trees=4, objective=sr.ListNetObjective()),
+    "svmmap": sr.SVMMAP(regularization=(1.0, 0.01)),
+    "softrank": sr.SoftRank(**nets),
+    "lambdamart_softrank": sr.LambdaMART(n_trees=4, objective=sr.SoftRankObjective(sr.metric("ndcg@10"))),
+    "coordinate_ascent": sr.CoordinateAscent(n_restarts=2, n_passes=1),
+    "random_forest": sr.RandomForest(n_trees=8),
 }
 for ranker in rankers.values():
     ranker.set_params(n_threads=n_threads).fit(train, valid=vali)

@@ -125,6 +125,27 @@ def log1p(x: float) -> float:
 
 
 @kernel
+def normal_cdf(x: float) -> float:
+    """The probability that a standard normal variable is below x [Hart 1968; West 2005]; the error is below 1e-15.
+
+    >>> from swaprank.elementary import normal_cdf
+    >>> normal_cdf(0.0), round(normal_cdf(1.96), 6), normal_cdf(-50.0)
+    (0.5, 0.975002, 0.0)
+    """
+    z = abs(x)
+    if z < 7.07106781186547:
+        above = 33.912866078383 + z * (6.37396220353165 + z * (0.700383064443688 + z * 0.0352624965998911))
+        above = 220.206867912376 + z * (221.213596169931 + z * (112.079291497871 + z * above))
+        below = 86.7807322029461 + z * (16.064177579207 + z * (1.75566716318264 + z * 0.0883883476483184))
+        below = 440.413735824752 + z * (793.826512519948 + z * (637.333633378831 + z * (296.564248779674 + z * below)))
+        tail = exp(-0.5 * z * z) * above / below
+    else:
+        fraction = z + 1.0 / (z + 2.0 / (z + 3.0 / (z + 4.0 / (z + 0.65))))
+        tail = exp(-0.5 * z * z) / fraction / 2.506628274631
+    return tail if x <= 0.0 else 1.0 - tail
+
+
+@kernel
 def power(x: float, n: int) -> float:
     """x to the power of a non-negative integer.
 

@@ -24,15 +24,27 @@ from swaprank.rankers.parameter_checks import BOUNDS, Bounds, check_parameter, c
 from swaprank.rankers.ranker import Ranker
 
 RANKERS = {
+    "adarank": "swaprank.rivals.adarank.AdaRank",
     "combination": "swaprank.ensembles.combination.Combination",
+    "coordinate_ascent": "swaprank.rivals.coordinate_ascent.CoordinateAscent",
+    "frank": "swaprank.rivals.frank.FRank",
     "lambdamart": "swaprank.rankers.lambdamart.LambdaMART",
     "lambdarank": "swaprank.rankers.lambdarank.LambdaRank",
     "linear_regression": "swaprank.rankers.linear_regression.LinearRegressionRanker",
+    "listnet": "swaprank.rivals.listnet.ListNet",
     "mart": "swaprank.rankers.mart.MART",
+    "oap_bpm": "swaprank.rivals.oap_bpm.OAPBPM",
     "peer": "swaprank.rankers.peer.PeerRanker",
+    "prank": "swaprank.rivals.prank.PRank",
+    "random_forest": "swaprank.rivals.random_forest.RandomForest",
+    "rankboost": "swaprank.rivals.rankboost.RankBoost",
     "ranknet": "swaprank.rankers.ranknet.RankNet",
+    "rankprop": "swaprank.rivals.rankprop.RankProp",
+    "ranksvm": "swaprank.rivals.ranksvm.RankSVM",
     "smoothrank": "swaprank.rankers.smoothrank.SmoothRank",
+    "softrank": "swaprank.rivals.softrank.SoftRank",
     "stacked": "swaprank.ensembles.stacked.Stacked",
+    "svmmap": "swaprank.rivals.svm_map.SVMMAP",
 }
 """The class of each kind of ranker; only the one that is asked for is imported."""
 

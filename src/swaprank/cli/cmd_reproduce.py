@@ -28,6 +28,15 @@ def reproduce(
             "vali.txt and test.txt.",
         ),
     ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help="Keep what is trained there, for the experiments that can resume; run it again to continue.",
+        ),
+    ] = None,
     figure: Figure = None,
     seed: Seed = 0,
     json: AsJson = False,
@@ -51,9 +60,11 @@ def reproduce(
     chosen = experiment(name)
     if data is not None and not chosen.takes_data:
         raise ParameterError(f"{name} does not take --data: it uses generated data.")
+    if output is not None and not chosen.takes_output:
+        raise ParameterError(f"{name} does not take --output: it cannot resume.")
     if figure is not None:
         check_drawing(figure)
-    outcome = chosen.run(Settings(quick, seed, data), print_note)
+    outcome = chosen.run(Settings(quick, seed, data, output), print_note)
     print_result(json_text(outcome_values(chosen, outcome)) if json else outcome.text)
     if figure is not None:
         draw_chart(outcome.chart, figure)

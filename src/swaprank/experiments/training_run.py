@@ -69,7 +69,8 @@ class TrainingRun:
         if kind.learns_from == "nothing":
             raise ParameterError(f"{self.ranker} is a model of another library: read one with `swaprank import`.")
         options = {"metric": self.metric, "random_state": self.seed, "n_threads": self.threads}
-        own = {name: value for name, value in options.items() if value is not None}
+        known = kind._get_param_names()
+        own = {name: value for name, value in options.items() if value is not None and name in known}
         check_parameter_names(self.ranker, self.parameters)
         for name, option in (("metric", "metric"), ("random_state", "seed"), ("n_threads", "threads")):
             if name in own and name in self.parameters:
@@ -257,7 +258,7 @@ def _record(
         **{name: _relative(folder, path) for name, path in paths.items() if path is not None},
         "ranker": run.ranker,
         "metric": str(ranker.metric),
-        "seed": parameters.pop("random_state"),
+        **({"seed": parameters.pop("random_state")} if "random_state" in parameters else {}),
         **({"columns": run.columns} if run.columns else {}),
         "parameters": parameters,
         "data": data,

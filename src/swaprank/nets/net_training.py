@@ -13,7 +13,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.features import read_only
 from swaprank.errors import ParameterError
 from swaprank.models.layers import random_weights
-from swaprank.models.net import Net
+from swaprank.models.net import Net, score_matrix
 from swaprank.nets.epochs import Documents, train_epoch
 from swaprank.nets.optimizers import Optimizer, Stepper, make_stepper
 from swaprank.nets.pair_epochs import train_pair_epoch, training_pairs
@@ -77,6 +77,7 @@ class Trainer:
         queries = rng.permutation(len(self.bound.indptr) - 1)
         if self.is_on_a_plateau:
             self._restart(rng)
+        self.bound.begin_epoch(self._current_scores)
         net, batch = self.net, self.rules.batch_queries
         common = (self.documents, self.objective, net.scaling, net.layers, self.stepper, self.rate, queries)
         if self.rules.training == "factored":
@@ -111,6 +112,10 @@ class Trainer:
         if patience is None or not self.measured:
             return False
         return len(self.measured) - 1 - int(np.argmax(self.measured)) >= patience
+
+    def _current_scores(self, n_threads: int | None) -> Floats:
+        net, (features, rows, _, base, _) = self.net, self.documents
+        return score_matrix(features, rows, net.scaling, net.layers, self.weights, n_threads) + base
 
     def _restart(self, rng: np.random.Generator) -> None:
         self.weights[:] = random_weights(self.net.layers, rng)

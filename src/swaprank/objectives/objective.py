@@ -7,6 +7,7 @@ objective.bind(data) ─► bound.update(scores, grad, hess)      trees and Smoo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 from swaprank.arrays import Bools, Floats, Ints
@@ -34,6 +35,10 @@ class BoundObjective(ABC):
         If only some queries are `taken`, the values of the other queries' documents are undefined. Returns the cost of
         each query if the kernel computes it along with the gradient, else None.
         """
+
+    def begin_epoch(self, scores: Callable[[int | None], Floats]) -> None:
+        """Called before every epoch of a net; scores(n_threads) computes the current score of each document."""
+        return
 
     def kernel_arrays(self) -> Any:
         """The arrays that `query_gradients` takes; None if the gradient of a query depends on other queries."""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, final
 
-from swaprank.arrays import Floats
-from swaprank.data.dataset import Dataset
-from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.models.activations import Activation
 from swaprank.nets.optimizers import Optimizer
@@ -100,7 +97,3 @@ class LambdaRank(NetRanker):
         return given_objective(self, ("lambda",)) or LambdaRankObjective(
             self.training_metric(), float(self.sigma), self.normalize, self.horizon, self.construction
         )
-
-    def _training_metric(self, data: Dataset) -> Callable[[Floats], float]:
-        bound = bind_metric(self.training_metric(), data)
-        return lambda scores: bound.mean(scores, n_threads=self.n_threads)

@@ -34,6 +34,28 @@ def regularizations(given: Any, auto: Sequence[float]) -> list[float]:
     return sorted({float(strength) for strength in strengths}, reverse=True)
 
 
+def strengths_in_rounds(given: Any, auto: Sequence[float], alone: float, is_watched: bool) -> list[float]:
+    """The strengths of a ranker that trains one in each round; `alone` is what "auto" means if no set is watched.
+
+    >>> from swaprank.rankers.linear_fitting import strengths_in_rounds
+    >>> strengths_in_rounds((1.0, 10.0), (), 0.01, is_watched=True)
+    [10.0, 1.0]
+    >>> strengths_in_rounds("auto", (10.0, 1.0), 0.01, is_watched=False)
+    [0.01]
+    """
+    strengths = regularizations(given, auto)
+    if 0.0 in strengths:
+        raise ParameterError("regularization must be above 0: without it, there are many minima, or none.")
+    if is_watched or len(strengths) == 1:
+        return strengths
+    if isinstance(given, str):
+        return [alone]
+    raise DataError(
+        "several values of regularization need a set to choose by, in which the documents of a query have different "
+        "labels: fit(train, valid=…). Or give one value."
+    )
+
+
 def center_weights(base: Any, architecture: LinearArchitecture, data: Dataset) -> Floats:
     """A base ranker's weights, as weights of the standardized features; zeros if there is no base ranker."""
     if base is None:

@@ -14,6 +14,7 @@ from swaprank.arrays import Bools, Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.matching import feature_position
 from swaprank.errors import DataError, ParameterError
+from swaprank.metrics.binding import bind_metric
 from swaprank.models.activations import ACTIVATIONS, Activation
 from swaprank.models.layers import make_layers, random_weights, weight_generator
 from swaprank.models.model import Model
@@ -64,9 +65,10 @@ class NetRanker(Ranker):
     def _objective(self) -> Objective:
         """What the net minimizes."""
 
-    @abstractmethod
     def _training_metric(self, data: Dataset) -> Callable[[Floats], float]:
         """A function of the scores, grouped by query. The learning rate decays after an epoch in which it falls."""
+        bound = bind_metric(self.training_metric(), data)
+        return lambda scores: bound.mean(scores, n_threads=self.n_threads)
 
     def _training(self) -> Training:
         """How the gradients of pairs reach the weights."""
@@ -152,10 +154,14 @@ class NetRanker(Ranker):
 
         i and j may be arrays; the result is then an array.
         """
+        scores = self.predict(X)
+        return self._pair_probabilities(scores[_rows(i, len(scores))] - scores[_rows(j, len(scores))])
+
+    def _pair_probabilities(self, differences: Any) -> Any:
+        """The probabilities that the first of two documents ranks above the second, from differences of scores."""
         from scipy.special import expit
 
-        scores = self.predict(X)
-        return expit(self.sigma_ * (scores[_rows(i, len(scores))] - scores[_rows(j, len(scores))]))
+        return expit(self.sigma_ * differences)
 
     def _trainer(
         self,

@@ -25,6 +25,7 @@ class Bounds(NamedTuple):
 
 
 BOUNDS = {
+    "n_rounds": Bounds(True, 0, 10**7),
     "n_trees": Bounds(True, 0, 10**7),
     "n_leaves": Bounds(True, 2, 65_536),
     "learning_rate": Bounds(False, 0, np.inf, open_low=True),
@@ -49,6 +50,12 @@ BOUNDS = {
     "gamma": Bounds(False, 0, np.inf, open_low=True, optional=True),
     "degree": Bounds(True, 1, 100),
     "n_landmarks": Bounds(True, 1, 10**7),
+    "n_learners": Bounds(True, 1, 10**6),
+    "probability": Bounds(False, 0, 1, open_low=True),
+    "n_restarts": Bounds(True, 1, 10**6),
+    "n_passes": Bounds(True, 1, 10**6),
+    "rel": Bounds(False, 0, np.inf),
+    "tolerance": Bounds(False, 0, np.inf, open_low=True),
     "early_stopping_rounds": Bounds(True, 1, 2**62, optional=True),
     "random_state": Bounds(True, 0, LARGEST_SEED, optional=True),
     "n_threads": Bounds(True, 1, 4096, optional=True),

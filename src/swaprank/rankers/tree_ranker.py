@@ -89,9 +89,17 @@ class TreeRanker(ForestRanker):
         measured.drop_partial_round()
         best = measured.best_round
         self.n_rounds_, self.best_round_ = len(trees), len(trees) if best is None else best
-        forest = make_forest(trees[: self.best_round_], data.n_features)
+        forest = self._as_model(trees[: self.best_round_], data.n_features)
         self.model_ = forest if start is None else join_forests(start, forest)
         self.history_ = measured.history
+
+    def _as_model(self, trees: Sequence[Forest], n_features: int) -> Forest:
+        """The trees that were grown, as one model."""
+        return make_forest(trees, n_features)
+
+    def _gradient_scores(self, number: int, scores: Floats, start: Floats, rules: TreeRules) -> Floats:
+        """Where `refit` takes the gradients of tree `number`: `scores` are those of the trees before it."""
+        return ranking_scores(scores, rules.score_noise, self.random_state_, number, thread_count(self.n_threads))
 
     def _learning_rate(self, number: int) -> float:
         """The learning rate of a round of this training, from 1; the last one of a sequence is kept for all later."""
@@ -173,20 +181,19 @@ class TreeRanker(ForestRanker):
         n_base = self.n_trees_ - self.best_round_
         rules = self._rules(self._choose(data))
         base, trees = self.model_.part(0, n_base), self.model_.part(n_base, self.n_trees_)
+        start = np.array(data.by_query(self._plus_base_score(base.score(data.features, self.n_threads), data)))
         fitted = refitted_values(
             trees,
             [self._learning_rate(number) for number in range(1, trees.n_trees + 1)],
             data,
-            np.array(data.by_query(self._plus_base_score(base.score(data.features, self.n_threads), data))),
+            start.copy(),
             self._objective().bind(data, random_state=self.random_state_, n_threads=self.n_threads),
             rules.l2,
             rules.leaf_smoothing,
             float(decay_rate),
             self._constraints(data.feature_names, data.categories).monotone,
             self.n_threads,
-            lambda tree, scores: ranking_scores(
-                scores, rules.score_noise, self.random_state_, n_base + tree + 1, thread_count(self.n_threads)
-            ),
+            lambda tree, scores: self._gradient_scores(n_base + tree + 1, scores, start, rules),
         )
         refitted = copy(self)
         refitted.model_ = replace(self.model_, leaf_value=np.concatenate((base.leaf_value, fitted)))

@@ -18,6 +18,8 @@ class Settings(NamedTuple):
     random_state: int = 0
     data: Path | None = None
     """The folder of a data set, for experiments that need one or can use one."""
+    output: Path | None = None
+    """Where models and results are kept, for experiments that can resume."""
 
 
 class Series(NamedTuple):
@@ -40,6 +42,8 @@ class Chart(NamedTuple):
     series: Sequence[Series]
     log_x: bool = False
     log_y: bool = False
+    ticks: Sequence[str] = ()
+    """The names of 1, 2, … on the x axis, if these are not numbers; points are then not connected."""
 
 
 class Outcome(NamedTuple):
@@ -58,6 +62,8 @@ class Experiment(NamedTuple):
     run: Callable[[Settings, Log], Outcome]
     takes_data: bool = False
     """Whether it can use a folder of data."""
+    takes_output: bool = False
+    """Whether it keeps what it has trained, and resumes from there."""
 
 
 def outcome_values(experiment: Experiment, outcome: Outcome) -> dict[str, Any]:

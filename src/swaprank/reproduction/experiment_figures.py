@@ -30,6 +30,10 @@ def draw_chart(chart: Chart, path: Path) -> None:
         style: dict[str, Any] = {"marker": "o" if len(series.x) <= _MARKED else None}
         if series.published:
             style = {"linestyle": "--", "marker": "s", "alpha": 0.6}
+        if chart.ticks:
+            style["linestyle"] = "none"
         axes.errorbar(series.x, series.y, yerr=series.errors, label=series.name, color=f"C{number % 10}", **style)
     axes.set(xscale="log" if chart.log_x else "linear", yscale="log" if chart.log_y else "linear")
+    if chart.ticks:
+        axes.set_xticks(range(1, len(chart.ticks) + 1), chart.ticks, rotation=60, ha="right")
     save_chart(axes, path, chart.title, chart.x_label, chart.y_label)

@@ -1,0 +1,122 @@
+"""Claim: RankSVM takes less than two times as long per pass as a linear SVM of documents, although it sums over pairs.
+
+    python benchmarks/ranksvm.py [FOLDER] [--repeat 7] [--strengths 1 0.1 …]
+
+FOLDER has train.npz with X (float32), y and sizes (documents per query); without it, data of a similar shape is
+generated. A pass of any linear SVM over the data is X w and X'g: the scores of the weights, and the gradient of the
+weights from that of the scores. The first table has the best of several passes: alone, with the gradient of all pairs,
+which sorts the scores, and with a product of the hessian, of which a Newton step needs several. The second table has
+whole fits from strong to weak regularization, each from the weights of the one before: their passes, the CPU time of a
+pass relative to that of X w and X'g alone, and the duality gap relative to the cost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+
+import swaprank as sr
+from swaprank.arrays import Features, Floats
+from swaprank.models.projection import pull_back
+from swaprank.models.scaling import units_of
+from swaprank.rankers.linear_rounds import LinearProblem
+from swaprank.rivals.pair_shares import label_pairs
+from swaprank.rivals.primal_svm import SQUARED_HINGE, PairLoss, fit_svm
+from swaprank.smoothrank import scorers
+from swaprank.smoothrank.scorers import LinearScorer
+
+
+def load(folder: Path | None) -> sr.Dataset:
+    if folder is None:
+        return sr.datasets.random_net((6000,), n_documents=120, n_features=136, levels=5, random_state=0)[0]
+    with np.load(folder / "train.npz") as arrays:
+        return sr.Dataset(arrays["X"], arrays["y"], group=arrays["sizes"])
+
+
+def problem_of(data: sr.Dataset) -> LinearProblem:
+    units, d = units_of(data.features, standardize=True), data.n_features
+    scorer = LinearScorer(np.array(data.features), units.factor)
+    labels, indptr = np.array(data.labels), np.array(data.indptr)
+    return LinearProblem(data, scorer, units, labels, indptr, np.ones(len(data)), np.zeros(d), 0, None)
+
+
+def best(work: Callable[[], object], repeat: int) -> float:
+    work()
+    seconds = []
+    for _ in range(repeat):
+        start = time.process_time()
+        work()
+        seconds.append(time.process_time() - start)
+    return min(seconds)
+
+
+def report_passes(problem: LinearProblem, pairs: PairLoss, repeat: int) -> float:
+    weights = 0.05 * np.random.default_rng(0).normal(size=len(problem.start))
+    scorer = problem.scorer
+    grad = pairs.at(scorer.scores(weights), SQUARED_HINGE).grad
+
+    def linear() -> None:
+        scorer.pull_back(weights, grad + 0.0 * scorer.scores(weights))
+
+    def gradient() -> None:
+        scorer.pull_back(weights, pairs.at(scorer.scores(weights), SQUARED_HINGE).grad)
+
+    def product() -> None:
+        scorer.pull_back(weights, pairs.hessian_product(scorer.scores(weights), SQUARED_HINGE))
+
+    alone = best(linear, repeat)
+    print(f"{'':32}   CPU time   relative\n{'X w and X´g':32}{alone:9.3f} s{1:11.2f}")
+    for name, work in {"with the gradient of all pairs": gradient, "with the hessian": product}.items():
+        seconds = best(work, repeat)
+        print(f"{name:32}{seconds:9.3f} s{seconds / alone:11.2f}", flush=True)
+    return alone
+
+
+def report_fits(problem: LinearProblem, pairs: PairLoss, strengths: list[float], alone: float) -> None:
+    passes = 0
+
+    def counted(X: Features, grad: Floats, n_threads: int | None = None) -> Floats:
+        nonlocal passes
+        passes += 1
+        return pull_back(X, grad, n_threads)
+
+    print(f"\n{'loss':16}{'strength':>10}{'seconds':>10}{'CPU time':>10}{'passes':>8}{'relative':>10}{'gap':>10}")
+    for loss in ("squared_hinge", "hinge"):
+        weights = problem.start
+        for strength in strengths:
+            passes, start, started = 0, time.perf_counter(), time.process_time()
+            with patch.object(scorers, "pull_back", counted):
+                weights, gap = fit_svm(problem, pairs, loss, strength, weights)
+            seconds, worked = time.perf_counter() - start, time.process_time() - started
+            relative = worked / passes / alone
+            print(
+                f"{loss:16}{strength:10g}{seconds:10.1f}{worked:10.1f}{passes:8}{relative:10.2f}{gap:10.1e}", flush=True
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--strengths", type=float, nargs="+", default=[1.0, 0.1, 0.01, 1e-3, 1e-4])
+    options = parser.parse_args()
+    versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "numba"))
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; Python {platform.python_version()}, {versions}.")
+    data = load(options.folder)
+    problem = problem_of(data)
+    pairs = PairLoss(problem, label_pairs(problem.labels, problem.indptr, problem.document_weights, "pairs"))
+    print(f"{data}\n")
+    alone = report_passes(problem, pairs, options.repeat)
+    report_fits(problem, pairs, options.strengths, alone)
+
+
+if __name__ == "__main__":
+    main()
