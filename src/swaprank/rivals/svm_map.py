@@ -63,7 +63,7 @@ class SVMMAP(LinearRanker):
 
     kind: ClassVar[str] = "svmmap"
     round_name: ClassVar[str] = "strength"
-    tuning_ranges: ClassVar[Mapping[str, Any]] = {"regularization": (1e-6, 10.0), "standardize": [True, False]}
+    tuning_ranges: ClassVar[Mapping[str, Any]] = {"standardize": [True, False]}
     regularization_: float
     """The chosen regularization, or the given one."""
     gap_: float
