@@ -13,7 +13,7 @@ from warnings import warn
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from swaprank.arrays import Features, Floats, row_blocks
+from swaprank.arrays import Features, Floats
 from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
 from swaprank.data.features import as_features, read_only
@@ -26,13 +26,12 @@ from swaprank.models.model import Model
 from swaprank.peer_names import check_arguments
 from swaprank.rankers.estimator import Estimator
 from swaprank.rankers.given_data import as_dataset, validation_sets
+from swaprank.rankers.missing_features import missing_features
 from swaprank.rankers.parameter_checks import check_parameters
 from swaprank.rankers.rounds import Callback, History, checked_callbacks
 from swaprank.rankers.saving import save
 from swaprank.rankers.shown_progress import shown_trainings
 from swaprank.seeds import RandomState, seed_of
-
-_BLOCK_ROWS = 8192
 
 
 class FitRequest(NamedTuple):
@@ -453,7 +452,7 @@ class Ranker(Estimator):
         self.n_features_in_ = data.n_features
         self.feature_names_in_ = np.array(data.feature_names, dtype=object)
         self.categories_ = dict(data.categories)
-        self.missing_features_ = _missing_features(data, learned_before)
+        self.missing_features_ = missing_features(data, [ranker.missing_features_ for ranker in learned_before])
 
     def _features_of(self, X: Any) -> Features:
         """The feature matrix to score: the features of this ranker, matched by name if X has names, with its codes."""
@@ -486,19 +485,6 @@ class Ranker(Estimator):
                 "Scale them, or remove the row."
             )
         return total
-
-
-def _missing_features(data: Dataset, learned_before: Sequence[Ranker]) -> tuple[str, ...] | None:
-    """The features with missing values in this data, or where the other rankers learned; None if one does not know."""
-    has_missing = np.zeros(data.n_features, np.bool_)
-    for block in row_blocks(len(data), _BLOCK_ROWS):
-        has_missing |= np.isnan(data.features[block]).any(axis=0)
-    known = {name for name, missing in zip(data.feature_names, has_missing, strict=True) if missing}
-    for ranker in learned_before:
-        if ranker.missing_features_ is None:
-            return None
-        known.update(ranker.missing_features_)
-    return tuple(name for name in data.feature_names if name in known)
 
 
 def _names_of_arguments(function: Any) -> list[str]:
