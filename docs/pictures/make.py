@@ -1,6 +1,6 @@
 """Draw the pictures of the documentation with the library: `python docs/pictures/make.py [OHSUMED]`.
 
-OHSUMED is the folder of that data set. Without it, annealing.svg is not drawn again.
+OHSUMED is the folder of that data set. Without it, annealing.svg and learners.svg are not drawn again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import swaprank as sr
 from swaprank.arrays import Floats
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 from swaprank.rendering.figures import new_axes, save_figure
-from swaprank.reproduction import smoothrank_annealing, smoothrank_line
+from swaprank.reproduction import learner_table, smoothrank_annealing, smoothrank_line
 from swaprank.reproduction.experiment import Chart, Series, Settings
 from swaprank.reproduction.experiment_figures import draw_chart
 
@@ -144,3 +144,4 @@ if __name__ == "__main__":
     draw_chart(smoothrank_line.run(Settings(), print).chart, HERE / "smoothing_line.svg")
     for folder in sys.argv[1:2]:
         draw_chart(smoothrank_annealing.run(Settings(data=Path(folder)), print).chart, HERE / "annealing.svg")
+        draw_chart(learner_table.run(Settings(data=Path(folder)), print).chart, HERE / "learners.svg")
