@@ -17,7 +17,7 @@ from swaprank.exchange.to_vespa import content
 from swaprank.models.forest import Forest
 from tests.exchange import vespa_rules
 from tests.exchange.fitted_models import NAMES, TREE_RANKERS, documents, fitted
-from tests.exchange.orders import assert_same
+from tests.exchange.orders import assert_same, largest_sum
 from tests.exchange.test_ranklib import chain
 from tests.models.random_forests import random_documents, random_forest
 
@@ -94,7 +94,7 @@ def test_random_forests_with_sets(seed: int, n_leaves: list[int]) -> None:
     for row, x in zip(rows, X, strict=True):
         row |= {f"f{at}": float(np.floor(v)) for at, v in enumerate(x) if at in forest.feature[forest.n_words > 0]}
     floored = np.array([list(row.values()) for row in rows], np.float32)
-    assert_same(vespa_rules.scores(body, rows, is_fast=False), forest.score(floored), tolerance=1e-14)
+    assert_same(vespa_rules.scores(body, rows, is_fast=False), forest.score(floored), 1e-14, largest_sum(forest))
 
 
 def written(forest: Forest) -> bytes:

@@ -18,7 +18,7 @@ from swaprank.exchange.tree_building import PeerTree, build_forest
 from swaprank.models.forest import Forest
 from tests.exchange import ltr_rules
 from tests.exchange.fitted_models import NAMES, documents, fitted
-from tests.exchange.orders import assert_same
+from tests.exchange.orders import assert_same, largest_sum
 from tests.exchange.test_ranklib import chain
 from tests.models.random_forests import random_documents, random_forest
 
@@ -59,7 +59,9 @@ def test_random_forests(seed: int, n_leaves: list[int]) -> None:
     forest = random_forest(rng, n_leaves, set_share=0.0)
     names = ('"quoted"', "two words", "ü", "\\", "a")
     X = random_documents(rng, 30)
-    assert_same(ltr_rules.scores(written(forest, names, "refuse"), names, X), forest.score(X))
+    assert_same(
+        ltr_rules.scores(written(forest, names, "refuse"), names, X), forest.score(X), largest=largest_sum(forest)
+    )
 
 
 def test_extreme_thresholds() -> None:
