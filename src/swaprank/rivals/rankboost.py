@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -12,8 +11,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.elementary import exp
 from swaprank.kernels import kernel
 from swaprank.metrics.metric import Metric
-from swaprank.rankers.parameter_checks import check_word
-from swaprank.rivals.pair_shares import AVERAGES, Average, pairs_of
+from swaprank.rivals.pair_shares import Average, pairs_of
 from swaprank.rivals.weak_rankers import PairWeights, WeakRankerBoosting, Weighed, half_log_odds
 from swaprank.seeds import RandomState
 from swaprank.threads import query_chunks, run_in_threads, thread_count
@@ -52,9 +50,6 @@ class RankBoost(WeakRankerBoosting):
     """
 
     kind: ClassVar[str] = "rankboost"
-    tuning_ranges: ClassVar[Mapping[str, Any]] = {"average": [*AVERAGES], "max_bins": (8, 255)}
-    tuning_fixed: ClassVar[Mapping[str, Any]] = {"n_rounds": 1000, "early_stopping_rounds": 100}
-    average: Average
 
     def __init__(
         self,
@@ -72,9 +67,6 @@ class RankBoost(WeakRankerBoosting):
 
     def _pair_weights(self, data: Dataset) -> PairWeights:
         return ExponentialWeights(data, self.average, self.n_threads)
-
-    def _check_words(self) -> None:
-        check_word("average", self.average, AVERAGES)
 
 
 @final

@@ -12,6 +12,7 @@ thresholds. Potentials are summed as integers, which gives the same sums in any 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -22,8 +23,10 @@ from swaprank.elementary import log
 from swaprank.models.forest import Forest, join_forests
 from swaprank.rankers.base_model import base_model
 from swaprank.rankers.forest_ranker import ForestRanker
+from swaprank.rankers.parameter_checks import check_word
 from swaprank.rankers.ranker import FitRequest
 from swaprank.rankers.rounds import Measured, Progress, run_rounds
+from swaprank.rivals.pair_shares import AVERAGES, Average
 from swaprank.threads import run_strided, thread_count
 from swaprank.trees.binning import Bins, make_bins
 from swaprank.trees.boosting import make_forest
@@ -114,11 +117,17 @@ class WeakRankerBoosting(ForestRanker):
     takes_categories: ClassVar[bool] = False
     round_name: ClassVar[str] = "round"
     rounds_parameter: ClassVar[str | None] = "n_rounds"
+    tuning_ranges: ClassVar[Mapping[str, Any]] = {"average": [*AVERAGES], "max_bins": (8, 255)}
+    tuning_fixed: ClassVar[Mapping[str, Any]] = {"n_rounds": 1000, "early_stopping_rounds": 100}
+    average: Average
     n_rounds: int
     max_bins: int
     early_stopping_rounds: int | None
     losses_: list[float]
     """The training loss before the first round, and after every round."""
+
+    def _check_words(self) -> None:
+        check_word("average", self.average, AVERAGES)
 
     @abstractmethod
     def _pair_weights(self, data: Dataset) -> PairWeights:
