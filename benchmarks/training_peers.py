@@ -78,7 +78,7 @@ def ours(metric: str | sr.Metric = "ndcg@10", **parameters: Any) -> Fit:
 
 
 def bin_ours(data: Judged, setting: Setting) -> object:
-    return make_bins(data.dataset().features, None, BINS, 0, setting.n_threads)
+    return make_bins(data.dataset(), BINS, setting.n_threads)
 
 
 def lightgbm_options(setting: Setting) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def test_the_weak_ranker_is_the_best_of_all(missing: bool) -> None:
             X[rng.random(X.shape) < 0.3] = np.nan
         potentials = rng.normal(size=40)
         potentials -= potentials.mean()
-        bins = make_bins(X, None, 255, seed, 1)
+        bins = make_bins(sr.Dataset(X, np.zeros(40), qid=np.full(40, seed)), 255, 1)
         found = best_weak_ranker(bins, potentials, n_threads=2)
 
         def candidates(X: Any = X) -> list[Bools]:

@@ -4,8 +4,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import swaprank as sr
 from swaprank.arrays import Features
-from swaprank.trees.binning import cut_points, make_bins
+from swaprank.collective import ALONE
+from swaprank.trees import binning
+from swaprank.trees.binning import cut_points, make_bins, sample_of_rows
 
 
 def naive_bins(X: Features, cuts: Features) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
@@ -24,7 +27,7 @@ def naive_bins(X: Features, cuts: Features) -> np.ndarray[tuple[int, ...], np.dt
     st.integers(2, 255),
 )
 def test_bins_are_where_the_cuts_say(X: Features, max_bins: int) -> None:
-    bins = make_bins(X, None, max_bins, 0, 2)
+    bins = make_bins(sr.Dataset(X, np.zeros(len(X)), qid=np.zeros(len(X), int)), max_bins, 2)
     flat = np.concatenate(list(bins.blocks), axis=1)[:, : X.shape[1]]
     np.testing.assert_array_equal(flat, naive_bins(X, bins.cuts))
     assert (bins.n_bins <= max_bins).all()
@@ -62,5 +65,20 @@ def test_a_frequent_value_has_a_bin_of_its_own() -> None:
 
 
 def test_rows_are_put_in_order() -> None:
-    X = np.array([[3.0], [1.0], [2.0]], np.float32)
-    assert make_bins(X, np.array([1, 2, 0]), 255, 0, 1).blocks[0, :, 0].tolist() == [1, 2, 3]
+    data = sr.Dataset([[1.0], [3.0], [2.0]], [0, 0, 0], qid=[7, 8, 7])
+    assert make_bins(data, 255, 1).blocks[0, :, 0].tolist() == [1, 2, 3]
+
+
+def test_cuts_do_not_depend_on_the_order_of_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(binning, "CUT_SAMPLE", 100)
+    X, qid = np.random.default_rng(0).normal(size=(1000, 3)).astype(np.float32), np.arange(1000) // 20
+    data = sr.Dataset(X, np.zeros(1000), qid=qid)
+    bins, again = make_bins(data, 20, 2), make_bins(data.subset(np.arange(50)), 20, 1)
+    order = np.argsort(qid % 7, kind="stable")
+    shuffled = make_bins(sr.Dataset(X[order], np.zeros(1000), qid=qid[order]), 20, 2)
+    np.testing.assert_array_equal(bins.cuts, again.cuts)
+    np.testing.assert_array_equal(bins.cuts, shuffled.cuts)
+    assert len(np.unique(bins.cuts[0])) == 20  # 19 cuts and infinity
+    sampled = sample_of_rows(data.places, 1, ALONE)
+    assert len(sampled) == 100
+    assert len(np.unique(qid[sampled])) > 25  # all over the data

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from inspect import signature
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from swaprank.data.weights import row_weights
 from swaprank.errors import DataError, did_you_mean
 from swaprank.peer_names import check_arguments
 from swaprank.seeds import random_generator
+
+if TYPE_CHECKING:
+    from swaprank.data.places import Places
 
 
 @final
@@ -176,6 +179,13 @@ class Dataset:
     def n_features(self) -> int:
         """The number of features."""
         return int(self.features.shape[1])
+
+    @property
+    def places(self) -> Places:
+        """Where each document is, grouped by query: what its random choices depend on."""
+        from swaprank.data.places import Places, query_keys
+
+        return Places(np.array(self.indptr), query_keys(self.qids))
 
     def __repr__(self) -> str:
         def count(n: int, one: str, many: str) -> str:

@@ -158,7 +158,7 @@ class WeakRankerBoosting(ForestRanker):
     def _boost(
         self, data: Dataset, scores: Floats, measured: Measured, callbacks: Any
     ) -> tuple[list[Forest], list[float], bool]:
-        bins = make_bins(data.features, data.order, self.max_bins, self.random_state_, self.n_threads)
+        bins = make_bins(data, self.max_bins, self.n_threads)
         pairs = self._pair_weights(data)
         weighed = pairs.at(scores)
         best = best_weak_ranker(bins, weighed.potentials, self.n_threads)

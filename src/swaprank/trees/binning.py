@@ -5,17 +5,22 @@ cuts of a feature    c_1 < c_2 < … < c_m        value <= c_1: bin 1, …, valu
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from swaprank.arrays import Bytes, Features, Ints
+from swaprank.collective import ALONE, Collective, gathered, total
+from swaprank.data.dataset import Dataset
+from swaprank.data.places import Places, hash_places
 from swaprank.kernels import kernel
 from swaprank.threads import row_chunks, run_in_threads, run_strided, thread_count
 from swaprank.trees.histogram import BLOCK
 
-_CUT_SAMPLE = 200_000
+CUT_SAMPLE = 200_000
 """Cuts are computed from a random sample of this many rows, or from all rows if there are fewer."""
+SAMPLE_SEED = 0
+"""The sample depends on the data alone, so that bins can be made before a ranker has its random_state."""
 
 
 class Bins(NamedTuple):
@@ -31,40 +36,50 @@ class Bins(NamedTuple):
     """1 for features with missing values."""
 
 
-def make_bins(X: Features, order: Ints | None, max_bins: int, random_state: int, n_threads: int | None) -> Bins:
-    """Cut every feature into at most `max_bins` bins and bin the rows in the given order."""
-    threads = thread_count(n_threads)
+def make_bins(data: Dataset, max_bins: int, n_threads: int | None, collective: Collective = ALONE) -> Bins:
+    """Cut every feature into at most `max_bins` bins, and bin the documents, grouped by query."""
+    threads, X = thread_count(n_threads), data.features
     n_rows, n_features = X.shape
-    cuts, n_bins = find_cuts(X, max_bins, random_state, threads)
+    rows = np.empty(0, np.int64) if data.order is None else np.array(data.order)
+    sampled = sample_of_rows(data.places, threads, collective)
+    sample = gathered(collective, X[sampled if data.order is None else rows[sampled]])
+    cuts, n_bins = find_cuts(np.asfortranarray(sample), max_bins, threads)
     blocks = np.zeros(((n_features + BLOCK - 1) // BLOCK, n_rows, BLOCK), np.uint8)
-    rows = np.empty(0, np.int64) if order is None else np.array(order)
     chunks = row_chunks(n_rows, threads)
     missing = np.zeros((len(chunks), n_features), np.int64)
     jobs = [(X, rows, cuts, *chunk, blocks, missing[c]) for c, chunk in enumerate(chunks)]
     run_in_threads(fill_bins, jobs)
-    return Bins(blocks, cuts, n_bins, missing.max(axis=0))
+    has_missing = missing.max(axis=0)
+    collective.add(has_missing)
+    return Bins(blocks, cuts, n_bins, np.minimum(has_missing, 1))
 
 
-def find_cuts(X: Features, max_bins: int, random_state: int, threads: int) -> tuple[Features, Ints]:
-    """Compute the cuts and the number of bins of every feature."""
-    sample = _sample_rows(X, random_state)
-    cuts = np.full((X.shape[1], 255), np.inf, np.float32)
-    n_bins = np.empty(X.shape[1], np.int64)
+def sample_of_rows(places: Places, n_threads: int, collective: Collective) -> Any:
+    """The rows that cuts are computed from: those of all workers' rows whose places have the smallest hashes."""
+    n_rows = int(places.indptr[-1])
+    if total(collective, n_rows) <= CUT_SAMPLE:
+        return slice(None)
+    hashes = np.empty(n_rows, np.uint64)
+    run_in_threads(
+        lambda start, stop: hash_places(places, SAMPLE_SEED, start, stop, hashes), row_chunks(n_rows, n_threads)
+    )
+    smallest = np.partition(hashes, CUT_SAMPLE - 1)[:CUT_SAMPLE] if n_rows > CUT_SAMPLE else hashes
+    last = np.partition(gathered(collective, smallest), CUT_SAMPLE - 1)[CUT_SAMPLE - 1]
+    return np.flatnonzero(hashes <= last)
+
+
+def find_cuts(sample: Features, max_bins: int, threads: int) -> tuple[Features, Ints]:
+    """Compute the cuts and the number of bins of every feature from a sample of its values, in any order."""
+    cuts = np.full((sample.shape[1], 255), np.inf, np.float32)
+    n_bins = np.empty(sample.shape[1], np.int64)
 
     def cut_feature(f: int) -> None:
         found = cut_points(sample[:, f], max_bins)
         cuts[f, : len(found)] = found
         n_bins[f] = len(found) + 1
 
-    run_strided(cut_feature, X.shape[1], threads)
+    run_strided(cut_feature, sample.shape[1], threads)
     return cuts, n_bins
-
-
-def _sample_rows(X: Features, random_state: int) -> Features:
-    if len(X) <= _CUT_SAMPLE:
-        return X
-    rows = np.sort(np.random.default_rng(random_state).choice(len(X), _CUT_SAMPLE, replace=False))
-    return np.asfortranarray(X[rows])
 
 
 def cut_points(values: Features, max_bins: int) -> Features:

@@ -74,7 +74,7 @@ class Booster:
         self.random_state = random_state
         self.indptr = data.indptr
         self.n_features = data.n_features
-        self.bins: Bins = make_bins(data.features, data.order, rules.max_bins, random_state, n_threads)
+        self.bins: Bins = make_bins(data, rules.max_bins, n_threads)
         self.layout: Layout = plain_layout(self.n_features)
         if data.categories:
             self.bins, self.layout = with_categories(self.bins, category_columns(data, rules.max_bins, random_state))

@@ -1,0 +1,81 @@
+"""What workers that train one model together know of each other: sums of integers over all of them.
+
+Whatever is summed over documents goes through `Collective.add`: alone it is a plain sum, on a cluster the same call
+adds up all workers'. Only integers are added, so that the result does not depend on the number of workers, nor on the
+order in which they are added. The other functions here are made of it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import final
+
+import numpy as np
+
+from swaprank.arrays import AnyArray, Floats, Ints
+
+
+class Collective(ABC):
+    """The workers of one training. All of them make the same calls, in the same order."""
+
+    rank: int
+    """Which of the workers this is, from 0."""
+    size: int
+    """How many workers there are."""
+
+    @abstractmethod
+    def add(self, values: Ints) -> None:
+        """Replace each value by its sum over all workers; called by one thread at a time, which may change.
+
+        Raises ClusterError if a worker is gone.
+        """
+
+
+@final
+class Alone(Collective):
+    """One process that has all data."""
+
+    rank, size = 0, 1
+
+    def add(self, values: Ints) -> None:
+        """See `Collective`: the sums are there already."""
+
+
+ALONE = Alone()
+
+
+def total(collective: Collective, count: int) -> int:
+    """The sum of one number over all workers."""
+    counts = np.array([count], np.int64)
+    collective.add(counts)
+    return int(counts[0])
+
+
+def gathered(collective: Collective, values: AnyArray) -> AnyArray:
+    """The rows of all workers' arrays, which differ in their number of rows only, in the order of ranks."""
+    if collective.size == 1:
+        return values
+    counts = np.zeros(collective.size, np.int64)
+    counts[collective.rank] = len(values)
+    collective.add(counts)
+    row_bytes = values.dtype.itemsize * int(np.prod(values.shape[1:], dtype=np.int64))
+    ends = np.cumsum(counts) * row_bytes
+    # Everyone adds zeros in the places of the others.
+    content = np.zeros(-(-int(ends[-1]) // 8) * 8, np.uint8)
+    mine = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+    content[ends[collective.rank] - len(mine) : ends[collective.rank]] = mine
+    collective.add(content.view(np.int64))
+    rows: AnyArray = content[: ends[-1]].view(values.dtype).reshape(-1, *values.shape[1:])
+    return rows
+
+
+def add_with_largest(collective: Collective, counts: Ints, values: Floats) -> tuple[Ints, Floats]:
+    """The sums of the counts and the largest of each of the values over all workers, in one message."""
+    if collective.size == 1:
+        return counts, values
+    slots = np.zeros((collective.size, len(values)))
+    slots[collective.rank] = values
+    message = np.concatenate((counts, slots.reshape(-1).view(np.int64)))
+    collective.add(message)
+    slots = message[len(counts) :].view(np.float64).reshape(slots.shape)
+    return message[: len(counts)], slots.max(axis=0)

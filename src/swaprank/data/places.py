@@ -1,0 +1,81 @@
+"""Random numbers of documents that do not depend on where the documents are stored.
+
+Every random choice about a document comes from a hash of its place: its query id and its position in the list of the
+query. So the choices are the same in whatever order the queries come, and on whichever machine a query is.
+
+    place of a document    key of its query + position in the query, from 0        key = hash of the id as text
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from swaprank.arrays import AnyArray, Ints
+from swaprank.data.ids import id_text
+from swaprank.kernels import kernel
+
+_OFFSET, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
+"""Of the hash FNV-1a, here over code points."""
+
+
+class Places(NamedTuple):
+    """Where the documents are that are numbered query after query."""
+
+    indptr: Ints
+    keys: AnyArray
+    """uint64, one per query."""
+
+
+def query_keys(qids: AnyArray) -> AnyArray:
+    """A hash of each query id; the integer 7 and the text "7" have the same.
+
+    >>> import numpy as np
+    >>> from swaprank.data.places import query_keys
+    >>> bool((query_keys(np.array([7, 12])) == query_keys(np.array(["7", "12"]))).all())
+    True
+    """
+    if qids.dtype.kind in "OS":
+        qids = np.array([id_text(each) for each in qids.tolist()])
+    texts = np.ascontiguousarray(qids.astype(np.str_))
+    points = texts.view(np.uint32).reshape(len(texts), -1)
+    keys = np.full(len(texts), _OFFSET)
+    for column in points.T:
+        mixed = (keys ^ column.astype(np.uint64)) * _PRIME
+        keys = np.where(column > 0, mixed, keys)
+    # The last step of splitmix64: neighbouring ids get keys far from each other.
+    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))
+
+
+@kernel
+def random_bits(place: np.uint64, seed: int) -> np.uint64:
+    """splitmix64 of a place and a seed."""
+    z = np.uint64(place) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@kernel
+def query_at(indptr: Ints, row: int) -> int:
+    """The query of a row."""
+    return int(np.searchsorted(indptr, row, side="right")) - 1
+
+
+@kernel
+def place_of(places: Places, query: int, row: int) -> np.uint64:
+    """The place of a row that is in this query."""
+    return np.uint64(places.keys[query] + np.uint64(row - places.indptr[query]))
+
+
+@kernel
+def hash_places(places: Places, seed: int, start: int, stop: int, hashes: AnyArray) -> None:
+    """Write the random bits of the rows from start to stop."""
+    query = query_at(places.indptr, start)
+    for row in range(start, stop):
+        while row >= places.indptr[query + 1]:
+            query += 1
+        hashes[row] = random_bits(place_of(places, query, row), seed)
