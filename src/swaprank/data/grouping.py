@@ -41,6 +41,8 @@ def ids_of_groups(group: Any, n_rows: int) -> Ints:
         raise DataError(
             f"the sizes in group sum to {total:,}, but X has {n_rows:,} rows. For one query id per row, give qid."
         )
+    # Empty groups have no number: they must not change the ids of other queries.
+    sizes = sizes[sizes > 0]
     return np.repeat(np.arange(1, len(sizes) + 1), sizes)
 
 

@@ -53,9 +53,10 @@ def query_keys(qids: AnyArray) -> AnyArray:
 def random_fractions(keys: AnyArray, seed: int) -> Floats:
     """A random number from 0 to 1 for each query, given its key.
 
+    >>> import numpy as np
     >>> from swaprank.data.places import query_keys, random_fractions
     >>> random_fractions(query_keys(np.array(["shoes", "hats"])), 0).round(3).tolist()
-    [0, 0]
+    [0.778, 0.254]
     """
     bits = np.empty(len(keys), np.uint64)
     hash_places(Places(np.arange(len(keys) + 1), keys), seed, 0, len(keys), bits)

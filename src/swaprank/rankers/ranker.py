@@ -174,6 +174,7 @@ class Ranker(Estimator):
         """
         names = self._get_param_names()
         check_arguments(unknown, _names_of_arguments(self.fit), "fit", type(self).__name__, names)
+        check_parameters(self)
         start = self.base_ranker if base is None else base
         data = as_dataset(
             X,
@@ -221,6 +222,7 @@ class Ranker(Estimator):
         Every worker calls it with the same arguments, except for its share of the data. The features and categories of
         all shares are the same. Callbacks and the checkpoint may be given to one worker only, that of rank 0.
         """
+        check_parameters(self)
         start = self.base_ranker if base is None else base
         data = self._with_known_features(data, start)
         self._learn(
@@ -244,8 +246,7 @@ class Ranker(Estimator):
         checkpoint: Checkpoint | None,
         collective: Collective,
     ) -> None:
-        """Check the parameters, learn, and remember what was learned from."""
-        check_parameters(self)
+        """Learn, and remember what was learned from."""
         self._check_categories(data)
         if not self.trains_trees and (checkpoint is not None or collective.size > 1):
             raise ParameterError(

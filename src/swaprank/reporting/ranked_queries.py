@@ -82,7 +82,7 @@ def shown_ranks(explanation: QueryExplanation) -> Ints:
     >>> from swaprank.reporting.ranked_queries import shown_ranks
     >>> (data,) = sr.datasets.random_net((5,), n_features=3, random_state=0)
     >>> len(shown_ranks(sr.explain_query(sr.MART(n_trees=1).fit(data), data, qid=2)))
-    16
+    20
     """
     n = len(explanation.rows)
     below = np.arange(min(_SHOWN, n), n)

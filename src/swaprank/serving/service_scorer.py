@@ -48,7 +48,7 @@ class Scorer:
     >>> scorer.score(test.features[0]) == ranker.predict(test)[0]
     np.True_
     >>> scorer.rank(test.features, k=3)
-    array([2, 4, 7])
+    array([2, 7, 9])
     """
 
     def __init__(self, ranker: Ranker | str | os.PathLike[str]) -> None:

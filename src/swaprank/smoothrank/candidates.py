@@ -11,6 +11,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from swaprank.arrays import Bools, Floats
+from swaprank.exact_sums import exact_mean
 from swaprank.metrics.metric import BoundMetric
 from swaprank.seeds import random_generator
 from swaprank.smoothrank.annealing import Ascent, Stopped
@@ -80,7 +81,7 @@ def exclude_queries(ascent: Ascent, excluded: Bools) -> Ascent:
 def mean_ignoring_nan(values: Floats) -> float:
     """The mean of the values that are not NaN; -inf if all are NaN."""
     valid = values[~np.isnan(values)]
-    return float(valid.mean()) if len(valid) else -np.inf
+    return exact_mean(valid) if len(valid) else -np.inf
 
 
 class Evaluator(NamedTuple):
