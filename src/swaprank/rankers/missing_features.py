@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from swaprank.arrays import row_blocks
+from swaprank.arrays import Bools, row_blocks
 from swaprank.data.dataset import Dataset
 
 _BLOCK_ROWS = 8192
@@ -23,12 +23,22 @@ def missing_features(data: Dataset, known_before: Sequence[Sequence[str] | None]
     >>> missing_features(data, []), missing_features(data, [["age"]]), missing_features(data, [None])
     (('price',), ('age', 'price'), None)
     """
-    has_missing = np.zeros(data.n_features, np.bool_)
-    for block in row_blocks(len(data), _BLOCK_ROWS):
-        has_missing |= np.isnan(data.features[block]).any(axis=0)
+    has_missing = _has_missing(data)
     known = {name for name, missing in zip(data.feature_names, has_missing, strict=True) if missing}
     for others in known_before:
         if others is None:
             return None
         known.update(others)
     return tuple(name for name in data.feature_names if name in known)
+
+
+def _has_missing(data: Dataset) -> Bools:
+    if data.bins is not None:
+        found: Bools = data.bins.has_missing > 0
+        # Codes of other data's categories may have become missing values.
+        found[data.bins.categorical] |= np.isnan(data.bins.codes).any(axis=1)
+        return found
+    has_missing = np.zeros(data.n_features, np.bool_)
+    for block in row_blocks(len(data), _BLOCK_ROWS):
+        has_missing |= np.isnan(data.features[block]).any(axis=0)
+    return has_missing

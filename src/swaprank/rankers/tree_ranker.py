@@ -67,7 +67,7 @@ class TreeRanker(ForestRanker):
         start = None if base is None else base_model(base, Forest, "a fitted LambdaMART or MART", data.n_features)
 
         def start_scores(other: Dataset) -> Floats:
-            zero = np.zeros(len(other)) if start is None else start.score(other.features, self.n_threads)
+            zero = np.zeros(len(other)) if start is None else self._scores_by(start, other)
             return self._plus_base_score(zero, other)
 
         measured = Measured(valid, metrics, start_scores, self.n_threads)
@@ -137,7 +137,7 @@ class TreeRanker(ForestRanker):
             tree = booster.add_tree(objective, n_start + number, self._learning_rate(number))
             trees.append(tree)
             for name, other in measured.sets.items():
-                add_tree_scores(tree, other.features, booster.n_threads, measured.scores[name])
+                add_tree_scores(tree, other, booster.n_threads, measured.scores[name])
 
         interrupted = run_rounds(self.n_trees, add_tree, measured, callbacks, self.early_stopping_rounds)
         return trees, interrupted

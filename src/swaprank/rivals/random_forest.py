@@ -107,7 +107,7 @@ class RandomForest(TreeRanker):
             tree = booster.add_tree(objective, n_start + number, learning_rate=1.0)
             trees.append(tree)
             for name, other in measured.sets.items():
-                add_tree_scores(tree, other.features, booster.n_threads, sums[name])
+                add_tree_scores(tree, other, booster.n_threads, sums[name])
             measured.scores = {name: starts[name] + total / number for name, total in sums.items()}
 
         interrupted = run_rounds(self.n_trees, add_tree, measured, callbacks, self.early_stopping_rounds)

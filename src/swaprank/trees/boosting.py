@@ -11,6 +11,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Bytes, Floats, Ints
 from swaprank.data.dataset import Dataset
+from swaprank.data.features import read_only
 from swaprank.data.scores import LARGEST_SCORE
 from swaprank.errors import DataError
 from swaprank.models.forest import ARRAYS, Forest
@@ -69,7 +70,7 @@ class Booster:
     ) -> None:
         self.rules = rules
         self.scores = scores
-        self.n_threads = thread_count(n_threads) if data.features.size >= _VALUES_TO_SHARE else 1
+        self.n_threads = thread_count(n_threads) if len(data) * data.n_features >= _VALUES_TO_SHARE else 1
         self.pool = ThreadPoolExecutor(self.n_threads)
         self.random_state = random_state
         self.indptr = data.indptr
@@ -182,7 +183,7 @@ class Booster:
         rows = self.work.rows[0, :n_rows]
         gather_bins(self.bins.blocks, rows, self.n_threads, self.sample_blocks)
         rows[:] = np.arange(n_rows, dtype=rows.dtype)
-        return self.sample_blocks
+        return read_only(self.sample_blocks)
 
     def _grow(self, blocks: Bytes, columns: Columns, n_rows: int, limits: Limits, tree: Tree) -> int:
         self.work.barrier_state[:] = 0

@@ -26,9 +26,11 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import Features, Floats, Ints
+from swaprank.data.cuts import cut_points
 from swaprank.data.dataset import Dataset
+from swaprank.data.features import read_only
 from swaprank.kernels import kernel
-from swaprank.trees.binning import Bins, cut_points
+from swaprank.trees.binning import Bins
 from swaprank.trees.histogram import BINS, BLOCK
 from swaprank.trees.splitting import NUMBER, SET
 
@@ -75,7 +77,7 @@ def category_columns(data: Dataset, max_bins: int, random_state: int) -> list[Ca
     columns = []
     for name, values in data.categories.items():
         feature = data.feature_names.index(name)
-        codes = np.nan_to_num(data.by_query(data.features[:, feature]), nan=len(values)).astype(np.int64)
+        codes = np.nan_to_num(data.by_query(data.column(feature)), nan=len(values)).astype(np.int64)
         counts = np.bincount(codes, minlength=len(values) + 1)
         many = np.count_nonzero(counts) >= MANY_CATEGORIES
         if many:
@@ -177,7 +179,7 @@ def with_categories(bins: Bins, columns: list[CategoryColumn]) -> tuple[Bins, La
                 found.max(),
                 (found == 0).any(),
             )
-    return Bins(blocks, bins.cuts, n_bins, has_missing), layout
+    return Bins(read_only(blocks), bins.cuts, n_bins, has_missing), layout
 
 
 def _n_columns(column: CategoryColumn) -> int:

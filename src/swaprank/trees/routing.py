@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Bytes, Features, Floats, Ints
+from swaprank.arrays import AnyArray, Bytes, Floats, Ints
+from swaprank.data.dataset import Dataset
 from swaprank.kernels import kernel
+from swaprank.models.binned_scoring import tree_leaves
 from swaprank.models.forest import Forest
-from swaprank.models.tree_walk import COMMON_DEPTH, TILE, append_leaves, find_leaves
+from swaprank.models.tree_walk import COMMON_DEPTH, TILE, append_leaves
 from swaprank.threads import run_strided
 from swaprank.trees.constraints import bounded_values
 from swaprank.trees.document_sampling import CHUNK
@@ -71,9 +73,9 @@ def newton_steps(sums: Floats, l2: float, learning_rate: float) -> tuple[Floats,
     return values, hessian, count.astype(np.int64)
 
 
-def add_tree_scores(tree: Forest, X: Features, n_threads: int, scores: Floats) -> None:
-    """Add the leaf values of a forest of one tree to the scores of documents that are not binned."""
-    add_leaf_values(find_leaves(tree, X, n_threads)[:, 0], tree.leaf_value, n_threads, scores)
+def add_tree_scores(tree: Forest, data: Dataset, n_threads: int, scores: Floats) -> None:
+    """Add the leaf values of a forest of one tree to the scores of other documents than those of training."""
+    add_leaf_values(tree_leaves(tree, data, n_threads), tree.leaf_value, n_threads, scores)
 
 
 def add_leaf_values(leaf_of: AnyArray, values: Floats, n_threads: int, scores: Floats) -> None:
