@@ -49,6 +49,7 @@ class BinsWriter:
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream, self._end = stream, _FIRST_ARRAY
         self._placed: dict[str, tuple[int, AnyArray]] = {}
+        self._mapped: list[np.memmap[Any, Any]] = []
 
     def room(self, name: str, shape: tuple[int, ...], dtype: Any) -> AnyArray:
         """A new array of zeros in the file, to be filled."""
@@ -57,7 +58,9 @@ class BinsWriter:
         array: AnyArray = np.zeros(shape, dtype)
         if size:
             _reserve(self._stream, self._end)
-            array = np.memmap(self._stream, dtype, "r+", start, shape)
+            mapped = np.memmap(self._stream, dtype, "r+", start, shape)
+            self._mapped.append(mapped)
+            array = mapped.view(np.ndarray)
         self._placed[name] = start, array
         return array
 
@@ -87,9 +90,8 @@ class BinsWriter:
             "arrays": described,
         }
         text = json.dumps(header, separators=(",", ":")).encode("ascii")
-        for _, array in self._placed.values():
-            if isinstance(array, np.memmap):
-                array.flush()
+        for mapped in self._mapped:
+            mapped.flush()
         self._stream.seek(self._end)
         self._stream.write(text)
         self._stream.seek(0)
@@ -133,11 +135,6 @@ def read_bins(path: str | os.PathLike[str], *, check: bool = False) -> Dataset:
     except DataError as error:
         raise DataError(f"{file}: {error}") from None
     return data
-
-
-def is_bins(file: Path) -> bool:
-    """Whether a file is one of bins, judging by its suffix."""
-    return file.suffix.lower() == ".bins"
 
 
 def _bins_of(data: Dataset) -> BinnedFeatures:

@@ -184,11 +184,7 @@ class Dataset:
     def features(self) -> Features:
         """Documents x features; a binned data set has none, which is a DataError."""
         if self._features is None:
-            raise DataError(
-                "the data set has bins, not values: LambdaMART, MART and other rankers made of trees learn from bins, "
-                "and score those with the cuts of their training data. For everything else, read the data without "
-                "binned."
-            )
+            raise DataError(_NO_VALUES)
         return self._features
 
     @property
@@ -223,11 +219,9 @@ class Dataset:
             count(self.n_features, "feature", "features")
             + (f" ({len(self.categories):,} categorical)" if self.categories else ""),
             f"labels {self.labels.min():g} to {self.labels.max():g}",
+            *([] if self.pairs is None else [count(len(self.pairs.above), "pair", "pairs")]),
+            *(["binned"] if self.is_binned else []),
         ]
-        if self.pairs is not None:
-            parts.append(count(len(self.pairs.above), "pair", "pairs"))
-        if self.is_binned:
-            parts.append("binned")
         return f"Dataset({', '.join(parts)})"
 
     def rows(self, query: int) -> Ints:
@@ -319,7 +313,8 @@ class Dataset:
         rows = np.flatnonzero(is_chosen[query_of_row(self.indptr, self.order)])
         contiguous = rows[-1] - rows[0] + 1 == len(rows)
         take: Any = slice(int(rows[0]), int(rows[-1]) + 1) if contiguous else rows
-        by_row = {name: getattr(self, name) for name in ("_features", "labels", "sample_weight", "base_score", "docid")}
+        state = self._state()
+        by_row = {name: state[name] for name in ("_features", "labels", "sample_weight", "base_score", "docid")}
         part = {
             **{name: None if values is None else values[take] for name, values in by_row.items()},
             "qids": self.qids[is_chosen],
@@ -328,7 +323,7 @@ class Dataset:
             "pairs": None if self.pairs is None else pairs_within(self.pairs, rows, len(self)),
             "bins": None if self.bins is None else self.bins.of_rows(take),
         }
-        return restored({**self._state(), **part})
+        return restored({**state, **part})
 
     def binned(self, like: Dataset | None = None, *, max_bins: int = 255, n_threads: int | None = None) -> Dataset:
         """The same documents with bins instead of values: a byte each instead of four.
@@ -343,8 +338,6 @@ class Dataset:
         >>> import swaprank as sr
         >>> train, vali = sr.datasets.random_net((20, 10), n_features=5, random_state=0)
         >>> binned = train.binned()
-        >>> binned
-        Dataset(1,000 documents, 20 queries, 5 features, labels 0 to 5, binned)
         >>> ranker = sr.LambdaMART(n_trees=5).fit(binned, valid=vali.binned(like=binned))
         >>> (ranker.predict(train) == ranker.predict(binned)).all()
         np.True_
@@ -354,7 +347,7 @@ class Dataset:
         return self if self.is_binned and like is None else binned_whole(self, like, max_bins, n_threads)
 
     def save_bins(self, path: str | os.PathLike[str]) -> None:
-        """Write a binned data set to a file, by convention named *.bins, which `swaprank.read` memory-maps.
+        """Write a binned data set to a file, whose name ends in .bins; `swaprank.read` memory-maps it.
 
         >>> import pathlib, tempfile, swaprank as sr
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.bins"
@@ -384,6 +377,10 @@ class Dataset:
         return tuple(self.subset(np.sort(part)) for part in np.split(shuffled, cuts[:-1]))
 
 
+_NO_VALUES = (
+    "the data set has bins, not values: LambdaMART, MART and other rankers made of trees learn from bins, and score "
+    "those with the cuts of their training data. For everything else, read the data without binned."
+)
 _ARGUMENTS = [name for name in signature(Dataset).parameters if name != "unknown"]
 
 
