@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 from swaprank.data.block_binning import bin_source, bin_to_file
-from swaprank.data.block_source import BlockSource
+from swaprank.data.block_source import Block, BlockSource
 from swaprank.data.dataset import Dataset
 from swaprank.data.whole_binning import cuts_of
 from swaprank.errors import DataError
@@ -19,6 +19,7 @@ from swaprank.reading.read import TABLE_SUFFIXES, TEXT_SUFFIXES, is_table, match
 from swaprank.reading.table_parts import TableParts
 from swaprank.reading.tables import Roles
 from swaprank.reading.text_files import is_stream
+from swaprank.rendering.bars import UpdateBar
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -32,11 +33,41 @@ def read_binned(path: Paths, like: Dataset | None, max_bins: int, **options: Any
 
 
 def write_binned(
-    path: Paths, target: str | os.PathLike[str], like: Dataset | None, max_bins: int, **options: Any
+    path: Paths,
+    target: str | os.PathLike[str],
+    like: Dataset | None,
+    max_bins: int,
+    *,
+    progress: UpdateBar,
+    **options: Any,
 ) -> Dataset:
     """Read files into a file of bins, and open it."""
-    threads = options.get("n_threads")
-    return bin_to_file(file_source(path, like, options), target, like=like, max_bins=max_bins, n_threads=threads)
+    threads, source = options.get("n_threads"), file_source(path, like, options)
+    shown = ShownBlocks(source, progress)
+    return bin_to_file(shown, target, like=like, max_bins=max_bins, n_threads=threads)
+
+
+@final
+class ShownBlocks(BlockSource):
+    """Blocks of which is shown how many rows have been read."""
+
+    def __init__(self, source: BlockSource, update: UpdateBar) -> None:
+        self._source, self._update, self.fill = source, update, source.fill
+        self._n_rows, self._is_settled = 0, False
+
+    def blocks(self) -> Iterator[Block]:
+        """See `BlockSource`."""
+        total, title = (self._n_rows, "binning") if self._is_settled else (0, "sampling")
+        self._n_rows = 0
+        for block in self._source.blocks():
+            yield block
+            self._n_rows += len(block.data)
+            self._update(self._n_rows, total, title, block.source)
+
+    def settled(self) -> bool:
+        """See `BlockSource`."""
+        self._is_settled = self._source.settled()
+        return self._is_settled
 
 
 def file_source(path: Paths, like: Dataset | None, given: Mapping[str, Any]) -> BlockSource:
@@ -64,14 +95,12 @@ def file_source(path: Paths, like: Dataset | None, given: Mapping[str, Any]) -> 
 
 def part_files(path: Paths) -> list[Path]:
     """The files of a data set, given by name, or as a folder of parts, in the order of their names."""
-    if not isinstance(path, str | os.PathLike):
-        files = [existing_file(each) for each in path]
-        if not files:
-            raise DataError("there are no files to read: the list is empty.")
-    elif Path(path).is_dir():
-        files = _files_in(Path(path))
-    else:
-        files = [existing_file(path)]
+    given = [path] if isinstance(path, str | os.PathLike) else path
+    files = [
+        file for each in given for file in (_files_in(Path(each)) if Path(each).is_dir() else [existing_file(each)])
+    ]
+    if not files:
+        raise DataError("there are no files to read: the list is empty.")
     for file in files:
         if is_stream(file):
             raise DataError(f"{file} can be read only once, but bins take two readings: save it to a file.")

@@ -151,7 +151,8 @@ def matching_options(
     """The options of `read` for files with these features; `given` are those of the user."""
     columns = dict(given)
     if is_bins(path):
-        return columns
+        # The names of columns are for the tables that are read with it.
+        return {}
     if is_table(path):
         chosen, ignored = columns.pop("features", None), columns.pop("ignore", None) or ()
         for name in feature_names:
