@@ -71,7 +71,7 @@ def rewritten(
             described = {"meta": {key: header[key] for key in header if key != "arrays"}, **header}
             replace_value(described, rng)
             meta = described.get("meta")
-            header = {**meta, "arrays": described.get("arrays")} if isinstance(meta, dict) else {"arrays": meta}
+            header = {"arrays": described.get("arrays"), **(meta if isinstance(meta, dict) else {})}
         else:
             replace_entry(header, data, rng, odd_entries)
     text = json.dumps(header).encode()

@@ -108,7 +108,7 @@ def _binned(
     codes = room("codes", (len(categorical), n_rows), np.float32)
     missing, start = np.zeros(n_features, np.int64), 0
     none = np.empty(0, np.int64)
-    for block in source.blocks():
+    for block in source.blocks(is_first_pass=False):
         data = block.data.with_features(
             found.feature_names, categories=found.categories, whose="the binned data", where=block.source
         )

@@ -41,11 +41,11 @@ def scan(source: BlockSource, *, with_sample: bool, n_threads: int | None) -> Sc
     """Go through all blocks."""
     while True:
         rows, queries, sample = _Rows(), _Queries(), _Sample(thread_count(n_threads))
-        for block in source.blocks():
+        for block in source.blocks(is_first_pass=True):
             offset = queries.add(block)
             rows.add(block)
             if with_sample:
-                sample.add(block.data, offset)
+                sample.add(block, offset)
         if source.settled():
             break
     if not queries.n_rows:
@@ -190,13 +190,14 @@ class _Sample:
         self.n_rows = 0
         self.last = np.uint64(2**64 - 1)
 
-    def add(self, data: Dataset, offset: int) -> None:
+    def add(self, block: Block, offset: int) -> None:
+        data = block.data
         keys = query_keys(data.qids)
         keys[0] += np.uint64(offset)
         hashes = sample_hashes(Places(np.array(data.indptr), keys), self.n_threads)
         chosen = np.flatnonzero(hashes <= self.last)
         self.hashes.append(hashes[chosen])
-        self.values.append(data.features[chosen])
+        self.values.append(block.features_of(chosen))
         self.n_rows += len(chosen)
         if self.n_rows > 2 * cuts.CUT_SAMPLE:
             self._drop()

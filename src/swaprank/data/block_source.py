@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, final
 
+from swaprank.arrays import Features, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
 
@@ -16,6 +17,12 @@ class Block(NamedTuple):
     data: Dataset
     source: str
     """Where the rows are, for error messages: the name of the file."""
+    sampled: Callable[[Ints], Features] | None = None
+    """Gives the features of some rows, if the data set has none: in the first pass, few rows are needed."""
+
+    def features_of(self, rows: Ints) -> Features:
+        """The features of some rows."""
+        return self.data.features[rows] if self.sampled is None else self.sampled(rows)
 
 
 class BlockSource(ABC):
@@ -25,7 +32,7 @@ class BlockSource(ABC):
     """The value of features that earlier blocks of LETOR text do not know of."""
 
     @abstractmethod
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, *, is_first_pass: bool) -> Iterator[Block]:
         """All blocks, from the first."""
 
     def settled(self) -> bool:
@@ -45,7 +52,7 @@ class GivenBlocks(BlockSource):
             )
         self._given = given
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, *, is_first_pass: bool) -> Iterator[Block]:
         """See `BlockSource`."""
         for number, data in enumerate(self._given):
             if not isinstance(data, Dataset):

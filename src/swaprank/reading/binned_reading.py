@@ -53,21 +53,20 @@ class ShownBlocks(BlockSource):
 
     def __init__(self, source: BlockSource, update: UpdateBar) -> None:
         self._source, self._update, self.fill = source, update, source.fill
-        self._n_rows, self._is_settled = 0, False
-
-    def blocks(self) -> Iterator[Block]:
-        """See `BlockSource`."""
-        total, title = (self._n_rows, "binning") if self._is_settled else (0, "sampling")
         self._n_rows = 0
-        for block in self._source.blocks():
+
+    def blocks(self, *, is_first_pass: bool) -> Iterator[Block]:
+        """See `BlockSource`."""
+        total, title = (0, "sampling") if is_first_pass else (self._n_rows, "binning")
+        self._n_rows = 0
+        for block in self._source.blocks(is_first_pass=is_first_pass):
             yield block
             self._n_rows += len(block.data)
             self._update(self._n_rows, total, title, block.source)
 
     def settled(self) -> bool:
         """See `BlockSource`."""
-        self._is_settled = self._source.settled()
-        return self._is_settled
+        return self._source.settled()
 
 
 def file_source(path: Paths, like: Dataset | None, given: Mapping[str, Any]) -> BlockSource:

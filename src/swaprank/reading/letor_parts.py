@@ -46,7 +46,7 @@ class LetorParts(BlockSource):
         self._categorical = list(categorical_features)
         self._width, self._firsts = 0, set[int]()
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, *, is_first_pass: bool) -> Iterator[Block]:
         """See `BlockSource`."""
         self._firsts.clear()
         for file in self._files:

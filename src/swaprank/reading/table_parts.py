@@ -7,7 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
+import numpy as np
+
+from swaprank.arrays import Features, Ints
 from swaprank.data.block_source import Block, BlockSource
+from swaprank.data.dataset import Dataset, restored
 from swaprank.errors import DataError, MissingExtraError
 from swaprank.files import content_suffix
 from swaprank.reading.block_size import rows_at_once
@@ -31,24 +35,59 @@ class TableParts(BlockSource):
             )
         self._files, self._roles = files, roles
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, *, is_first_pass: bool) -> Iterator[Block]:
         """See `BlockSource`."""
         for file in self._files:
-            start = 0
+            part, start = _Part(file, self._roles, may_warn=is_first_pass), 0
             for table in _tables(file, self._roles):
                 where = f"{file}, from row {start:,} on" if start else str(file)
-                with warnings.catch_warnings():
-                    if start:
-                        # The first block of a file has said it already.
-                        warnings.simplefilter("ignore")
-                    try:
-                        data = table_dataset(table, self._roles, is_text=is_separated(file), is_part=True)
-                    except DataError as error:
-                        raise DataError(f"{where}: {error}") from None
-                yield Block(data, str(file))
+                yield part.sample_block(table, where) if is_first_pass else part.whole_block(table, where)
                 start += len(table)
             if not start:
                 raise DataError(f"{file}: it has no documents: expected rows below the column names.")
+
+
+@final
+class _Part:
+    """How the tables of one file become blocks."""
+
+    def __init__(self, file: Path, roles: Roles, *, may_warn: bool) -> None:
+        self._file, self._roles, self._may_warn = file, roles, may_warn
+        self._names: tuple[str, ...] | None = None
+
+    def whole_block(self, table: polars.DataFrame, where: str) -> Block:
+        return Block(self._with_features(table, where), str(self._file))
+
+    def sample_block(self, table: polars.DataFrame, where: str) -> Block:
+        """A block of which only the rows that are sampled get features, unless all are needed for their categories."""
+        if self._names is None:
+            first = self._dataset(table[:1], self._roles, where)
+            self._names = () if first.categories else first.feature_names
+        if not self._names:
+            return self.whole_block(table, where)
+        only_judged = self._roles._replace(judgements_only=True, features=None, ignore=())
+        judged = self._dataset(table, only_judged, where)
+        without = restored({**judged._state(), "_features": None, "feature_names": self._names})
+        return Block(without, str(self._file), lambda rows: self._sampled(table, rows, where))
+
+    def _sampled(self, table: polars.DataFrame, rows: Ints, where: str) -> Features:
+        if len(rows) == 0:
+            return np.empty((0, len(self._names or ())), np.float32)
+        return self._with_features(table[rows], where).features
+
+    def _with_features(self, table: polars.DataFrame, where: str) -> Dataset:
+        """Warns about the features of the first block only."""
+        may_warn, self._may_warn = self._may_warn, False
+        return self._dataset(table, self._roles, where, may_warn=may_warn)
+
+    def _dataset(self, table: polars.DataFrame, roles: Roles, where: str, *, may_warn: bool = False) -> Dataset:
+        try:
+            with warnings.catch_warnings():
+                if not may_warn:
+                    warnings.simplefilter("ignore")
+                return table_dataset(table, roles, is_text=is_separated(self._file), is_part=True)
+        except DataError as error:
+            raise DataError(f"{where}: {error}") from None
 
 
 def _tables(file: Path, roles: Roles) -> Iterator[polars.DataFrame]:
