@@ -47,4 +47,4 @@ def bin_(
     options = {**columns, **({} if threads is None else {"n_threads": threads})}
     with progress_bar("row") as update:
         written = write_binned(files, output, known, max_bins, progress=update, **options)
-    print_info(f"{output}: {written}, {output.stat().st_size / 1e6:,.1f} MB")
+    print_info(f"{output}: {written}, {output.stat().st_size / 1e6:,.2f} MB")
