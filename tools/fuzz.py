@@ -1,7 +1,8 @@
-"""Read damaged data files and model files, and check that nothing but an answer or a clear error comes back.
+"""Read damaged files of data, models and bins, and check that nothing but an answer or a clear error comes back.
 
     python tools/fuzz.py readers [--cases 6000] [--seed 0] [--case 123]
     python tools/fuzz.py models  [--cases 5000] [--seed 0] [--case 123]
+    python tools/fuzz.py bins    [--cases 5000] [--seed 0] [--case 123]
     python tools/fuzz.py peers   [--cases 20000] [--seed 0] [--case 123]      models of other libraries
 
 Every case starts from a valid file and damages it: flipped, deleted, repeated and inserted bytes, odd numbers and
@@ -31,6 +32,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from fuzz_bins import bins_case, make_bins_files
 from fuzz_peers import make_peers, peer_case
 
 import swaprank as sr
@@ -369,9 +371,10 @@ def use(ranker: sr.Ranker, file: Path) -> None:
 CASES: dict[str, Callable[[Rng, Path], str]] = {
     "readers": reader_case,
     "models": model_case,
+    "bins": lambda rng, folder: bins_case(rng, folder, damaged, replace_value, ODD_ENTRIES),
     "peers": lambda rng, folder: peer_case(rng, folder, damaged, ODD_VALUES, use),
 }
-N_CASES = {"readers": 6000, "models": 5000, "peers": 20000}
+N_CASES = {"readers": 6000, "models": 5000, "bins": 5000, "peers": 20000}
 
 
 def run_case(kind: str, seed: int, case: int, folder: Path) -> str:
@@ -388,6 +391,9 @@ def prepare(kind: str, folder: Path) -> None:
     if kind == "models":
         (folder / "models").mkdir()
         make_models(folder / "models")
+    elif kind == "bins":
+        (folder / "bins").mkdir()
+        make_bins_files(folder / "bins")
     elif kind == "peers":
         (folder / "peers").mkdir()
         make_peers(folder / "peers")
@@ -431,7 +437,7 @@ def fuzz(kind: str, seed: int, n_cases: int, folder: Path) -> Counter[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kind", choices=list(CASES))
-    parser.add_argument("--cases", type=int, help="default: 6000 of readers, 5000 of models, 20000 of peers")
+    parser.add_argument("--cases", type=int, help="default: 6000 of readers, 5000 of models and bins, 20000 of peers")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--case", type=int, help="run only this case, here")
     parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)

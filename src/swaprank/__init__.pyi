@@ -1,6 +1,7 @@
 from . import torch as torch
 from .data import datasets as datasets
 from .data import posteriors as posteriors
+from .data.block_binning import bin_blocks as bin_blocks
 from .data.dataset import Dataset as Dataset
 from .data.dataset import Pairs as Pairs
 from .data.judgements import Qrels as Qrels

@@ -11,8 +11,9 @@ int64: carries can wait, and the sums of threads or machines are added limb by l
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from swaprank.arrays import AnyArray, Floats, Ints
+from swaprank.arrays import Floats, Ints
 from swaprank.kernels import kernel
 
 N_LIMBS = 67
@@ -120,7 +121,7 @@ def exact_limbs(values: Floats) -> Ints:
     return limbs
 
 
-def exact_sum(values: AnyArray) -> float:
+def exact_sum(values: ArrayLike) -> float:
     """The sum of finite values, rounded once: the same for every order of them.
 
     >>> from swaprank.exact_sums import exact_sum

@@ -148,8 +148,9 @@ def _new_part(file: Path) -> tuple[Path, int]:
     # Private until it has the permissions of the file that it replaces.
     mode = 0o600 if file.exists() else 0o666
     while True:
+        # Also for reading, because bins are filled in a memory map.
         part = file.with_name(f"{_part_name(file)}{os.urandom(4).hex()}.part")
-        descriptor = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), mode)
+        descriptor = os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0), mode)
         _lock(descriptor, wait=True)
         if part.exists():
             return part, descriptor

@@ -44,5 +44,5 @@ def test_commands_run_and_print_what_the_page_says(tmp_path: Path) -> None:
             assert rounded(printed) == rounded(expected), code
     assert commands >= {
         "info", "train", "tune", "cv", "predict", "evaluate", "compare", "certify", "combine", "explain", "generate",
-        "export", "import",
+        "export", "import", "bin",
     }  # fmt: skip

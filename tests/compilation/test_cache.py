@@ -158,6 +158,15 @@ def test_an_edit_compiles_anew(kernels: Kernels, name: str, old: str, new: str, 
     assert kernels.run() == f"{result} 1"
 
 
+def test_a_tuple_that_moved_to_another_module_compiles_anew(kernels: Kernels) -> None:
+    (kernels.folder / "pairs.py").write_text(
+        "from typing import NamedTuple\n\nclass Pair(NamedTuple):\n    first: float\n    second: float\n"
+    )
+    start, end = CALLER.index("class Pair"), CALLER.index("@kernel")
+    kernels.edit("caller", CALLER[start:end], "from pairs import Pair\n\n")
+    assert kernels.run() == "9.0 1"
+
+
 def test_another_version_of_numba_compiles_anew(kernels: Kernels) -> None:
     assert kernels.run("import numba; numba.__version__ = '0.0.1'") == "9.0 1"
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from swaprank.arrays import Floats, Ints
-from swaprank.data.places import Places, query_keys
+from swaprank.data.document_places import Places, query_keys
 from swaprank.metrics.ordering import keep_top, rank_documents, rank_leading, seeded_tie_order
 
 SIZES = (0, 1, 2, 11, 12, 13, 25, 399, 400, 799, 800, 801, 802, 1000, 10_000)

@@ -10,7 +10,7 @@ import pytest
 import swaprank as sr
 from swaprank.collective import Collective
 from swaprank.rankers.ranker import Ranker
-from swaprank.trees import binning
+from swaprank.data import cuts
 from tests.workers import run_workers
 
 
@@ -86,7 +86,7 @@ def trained(name: str, size: int, seed: int = 0, n_threads: int = 1, **more: Any
 def test_any_number_of_workers_trains_the_same_model(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(binning, "CUT_SAMPLE", 500)
+    monkeypatch.setattr(cuts, "CUT_SAMPLE", 500)
     alone = saved(RANKERS[name]().set_params(n_threads=2).fit(TRAIN, valid=VALI), tmp_path)
     for size in (2, 3, 4):
         rankers = trained(name, size, seed=size, n_threads=1 + size % 2)

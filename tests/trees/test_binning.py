@@ -7,8 +7,9 @@ from hypothesis.extra import numpy as hnp
 import swaprank as sr
 from swaprank.arrays import Features
 from swaprank.collective import ALONE
-from swaprank.trees import binning
-from swaprank.trees.binning import cut_points, make_bins, sample_of_rows
+from swaprank.data import cuts
+from swaprank.data.cuts import cut_points, sample_of_rows
+from swaprank.trees.binning import make_bins
 
 
 def naive_bins(X: Features, cuts: Features) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
@@ -70,7 +71,7 @@ def test_rows_are_put_in_order() -> None:
 
 
 def test_cuts_do_not_depend_on_the_order_of_queries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binning, "CUT_SAMPLE", 100)
+    monkeypatch.setattr(cuts, "CUT_SAMPLE", 100)
     X, qid = np.random.default_rng(0).normal(size=(1000, 3)).astype(np.float32), np.arange(1000) // 20
     data = sr.Dataset(X, np.zeros(1000), qid=qid)
     bins, again = make_bins(data, 20, 2), make_bins(data.subset(np.arange(50)), 20, 1)

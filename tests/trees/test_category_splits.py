@@ -11,7 +11,7 @@ import pytest
 import swaprank as sr
 from swaprank.arrays import AnyArray, Features, Floats
 from swaprank.collective import ALONE
-from swaprank.data.places import random_fractions
+from swaprank.data.document_places import random_fractions
 from swaprank.models.forest import ARRAYS, Forest
 from swaprank.trees.boosting import Booster, as_words
 from swaprank.trees.category_bins import category_columns, prior_documents, target_statistics

@@ -10,7 +10,7 @@ import pytest
 import swaprank as sr
 from swaprank.arrays import AnyArray, Bools, Features, Floats
 from swaprank.collective import ALONE
-from swaprank.data.places import Places, query_keys
+from swaprank.data.document_places import Places, query_keys
 from swaprank.models.forest import ARRAYS, Forest
 from swaprank.objectives.objective import BoundObjective
 from swaprank.trees.boosting import Booster, TreeRules, count_at_nodes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import gumbel_r, kstest
 
-from swaprank.data.places import Places, query_keys
+from swaprank.data.document_places import Places, query_keys
 from swaprank.trees.score_noise import ranking_scores
 
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 import typer
 
+from swaprank.cli.cmd_bin import bin_
 from swaprank.cli.cmd_certify import certify
 from swaprank.cli.cmd_combine import combine
 from swaprank.cli.cmd_compare import compare
@@ -47,7 +48,7 @@ app = typer.Typer(
 )
 COMMANDS = {
     "Getting started": (demo, info, generate, warm),
-    "Training and prediction": (train, tune, cv, combine, predict),
+    "Training and prediction": (bin_, train, tune, cv, combine, predict),
     "Exchange with other systems": (export, import_),
     "Evaluation": (evaluate, compare, report),
     "Analysis": (explain, certify, reproduce),

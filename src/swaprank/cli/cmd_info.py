@@ -17,6 +17,7 @@ def info(
     environment: Annotated[
         bool, typer.Option("--environment", help="Show versions, the CPU level, threads and compiled kernels.")
     ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Compare the checksums of a file of bins.")] = False,
     json: AsJson = False,
     *,
     columns: Columns,
@@ -30,7 +31,14 @@ def info(
         raise typer.BadParameter("give exactly one of FILE, --ranker NAME, --rankers and --environment.")
     if file is not None:
         from swaprank.cli.rankings import is_model
+        from swaprank.reading.read import is_bins
 
+        if check and not is_bins(file):
+            raise typer.BadParameter(f"--check is for files of bins, whose names end in .bins; found {file}.")
+        if check:
+            from swaprank.data.bins_file import read_bins
+
+            read_bins(file, check=True)
         if is_model(file):
             _show_model(str(file), json)
         else:

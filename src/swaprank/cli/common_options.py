@@ -7,7 +7,10 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-_FORMATS = "LETOR/SVMlight text (.txt .letor .svm .dat, also with .gz .xz .zst), or a table (.csv .tsv .parquet)"
+_FORMATS = (
+    "LETOR/SVMlight text (.txt .letor .svm .dat, also with .gz .xz .zst), a table (.csv .tsv .parquet .arrow), "
+    "or bins (.bins, see swaprank bin)"
+)
 
 JudgedFile = Annotated[
     Path,

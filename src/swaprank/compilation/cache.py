@@ -154,9 +154,13 @@ def _compiler() -> str:
 
 
 def _type_parts(numba_type: Any) -> Iterator[str]:
-    """A type by name, its fields by name, since two that changed places are another type, and its kernels."""
-    yield f"{numba_type} {getattr(numba_type, 'fields', '')}"
-    for value in vars(getattr(numba_type, "instance_class", object)).values():
+    """A type by name, its fields by name, since two that changed places are another type, and its kernels.
+
+    The class of a named tuple is imported by its module when a kernel is loaded: in another module, it is another type.
+    """
+    python_class = getattr(numba_type, "instance_class", object)
+    yield f"{numba_type} {getattr(numba_type, 'fields', '')} {python_class.__module__}"
+    for value in vars(python_class).values():
         if isinstance(value, Dispatcher):
             yield stamp(value.py_func)
     for field in getattr(numba_type, "types", ()):

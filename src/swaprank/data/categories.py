@@ -95,8 +95,7 @@ def encoded(values: AnyArray, where: str, missing: Bools | None = None) -> tuple
         if not used.all():
             kept = tuple(text for text, is_used in zip(categories, used, strict=True) if is_used)
             found, categories = recoded(found, categories, kept), kept
-    if len(categories) > _MOST_CATEGORIES:
-        raise DataError(f"{where} has {len(categories):,} categories; the largest number is {_MOST_CATEGORIES:,}.")
+    check_number(categories, where)
     return found, categories
 
 
@@ -203,13 +202,28 @@ def category_text(value: Any, where: str) -> str | None:
     return id_text(value)
 
 
-def _numbered(texts: Sequence[str | None]) -> tuple[Features, Categories]:
-    """The code of each text, NaN for None; and the categories: whole numbers by size, other texts by the alphabet."""
-    known = {text for text in texts if text is not None}
+def in_order(texts: Iterable[str]) -> Categories:
+    """Different texts as categories: whole numbers by size, other texts by the alphabet.
+
+    >>> from swaprank.data.categories import in_order
+    >>> in_order({"12", "7"}), in_order({"nike", "12", "7"})
+    (('7', '12'), ('12', '7', 'nike'))
+    """
     try:
-        ordered = sorted(known, key=lambda text: (int(text), text))
+        return tuple(sorted(texts, key=lambda text: (int(text), text)))
     except ValueError:
-        ordered = sorted(known)
+        return tuple(sorted(texts))
+
+
+def check_number(categories: Categories, where: str) -> None:
+    """Raise DataError if the codes of so many categories are not exact in single precision."""
+    if len(categories) > _MOST_CATEGORIES:
+        raise DataError(f"{where} has {len(categories):,} categories; the largest number is {_MOST_CATEGORIES:,}.")
+
+
+def _numbered(texts: Sequence[str | None]) -> tuple[Features, Categories]:
+    """The code of each text, NaN for None; and the categories."""
+    ordered = in_order({text for text in texts if text is not None})
     number = {text: code for code, text in enumerate(ordered)}
     codes = [np.nan if text is None else number[text] for text in texts]
-    return np.array(codes, np.float32), tuple(ordered)
+    return np.array(codes, np.float32), ordered

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from swaprank.arrays import AnyArray, Floats
+from swaprank.data.scores import LARGEST_SCORE
 from swaprank.errors import DataError
 
 
@@ -29,3 +30,12 @@ def number_column(name: str, values: Any, n_rows: int) -> Floats:
     if len(bad):
         raise DataError(f"{name}, row {bad[0]}: {column[bad[0]]} is not a finite number.")
     return column
+
+
+def base_scores(values: Any, n_rows: int) -> Floats:
+    """Scores that training starts from, one per row."""
+    scores = number_column("base_score", values, n_rows)
+    row = int(np.abs(scores).argmax())
+    if abs(scores[row]) > LARGEST_SCORE:
+        raise DataError(f"base_score, row {row}: {scores[row]} is too large; the largest score is {LARGEST_SCORE:g}.")
+    return scores

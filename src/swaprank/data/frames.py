@@ -192,6 +192,13 @@ def _features(
     """
     import narwhals as nw
 
+    if (
+        not declared
+        and all(table[name].dtype == nw.Float32 for name in names)
+        and nw.dependencies.is_polars_dataframe(native := table.select(names).to_native())
+    ):
+        # As a whole, this takes Polars a fifth of the time.
+        return native.to_numpy(order="c", writable=True), {}
     exact = (nw.Float32, nw.Boolean, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16)
     X, found, categories = np.empty((len(table), len(names)), np.float32), list[Merged](), dict[int, Categories]()
     for k, name in enumerate(names):

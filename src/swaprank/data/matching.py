@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,19 @@ from swaprank.errors import DataError, ParameterError, did_you_mean
 def numbered_names(n_features: int) -> tuple[str, ...]:
     """The names of features that have none: their numbers from 1, as in LETOR files."""
     return tuple(str(number) for number in range(1, n_features + 1))
+
+
+def checked_names(names: Sequence[str] | None, n_features: int) -> tuple[str, ...]:
+    """One name per feature: those given, or numbers."""
+    if names is None:
+        return numbered_names(n_features)
+    result = tuple(str(name) for name in names)
+    if len(result) != n_features:
+        raise DataError(f"feature_names has {len(result)} names, but X has {n_features} features.")
+    if len(set(result)) < n_features:
+        twice = next(name for name in result if result.count(name) > 1)
+        raise DataError(f"feature_names has '{twice}' more than once.")
+    return result
 
 
 def matching_columns(wanted: Sequence[str], found: Sequence[str], whose: str, where: str) -> Ints | None:
@@ -84,3 +98,14 @@ def check_count(n_wanted: int, n_found: int, whose: str, where: str) -> None:
     """Raise DataError, in the words of scikit-learn, unless there are as many columns as features."""
     if n_found != n_wanted:
         raise DataError(f"{where} has {n_found} features, but {whose} is expecting {n_wanted} features as input.")
+
+
+def position_among(what: str, number: Any, n: int) -> int:
+    """A position from 0; DataError if it is none among n."""
+    try:
+        position = operator.index(number)
+    except TypeError:
+        raise DataError(f"a {what} is selected by an integer, found {number!r}.") from None
+    if not 0 <= position < n:
+        raise DataError(f"there is no {what} {position}: there are {n:,}, numbered from 0.")
+    return position

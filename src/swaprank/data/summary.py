@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from swaprank.arrays import Floats, row_blocks
 from swaprank.data.dataset import Dataset
+
+if TYPE_CHECKING:
+    from swaprank.data.binned_features import BinnedFeatures
 
 _LABELS_SHOWN = 20
 _NAMES_SHOWN = 12
@@ -49,6 +52,8 @@ class Summary:
     has_docid: bool
     is_grouped: bool
     """Whether the rows of each query are contiguous."""
+    is_binned: bool
+    """Whether there are bins instead of values; which features are all zero is then not known."""
 
     def to_json(self) -> str:
         """The statistics as JSON."""
@@ -68,7 +73,7 @@ class Summary:
         rows = [
             ("documents", f"{self.n_documents:,}" + (" with ids" if self.has_docid else "")),
             ("queries", f"{self.n_queries:,}" + ("" if self.is_grouped else ", their rows scattered")),
-            ("features", f"{self.n_features:,}"),
+            ("features", f"{self.n_features:,}" + (" as bins" if self.is_binned else "")),
             (
                 "list length",
                 f"{lengths['min']:g} to {lengths['max']:g}, median {lengths['median']:g}, mean {lengths['mean']:.1f}",
@@ -79,7 +84,7 @@ class Summary:
             *self._categorical_rows(),
             ("features with missing values", _named([f"{n} ({c:,})" for n, c in self.missing.items()])),
             ("constant features", _named(self.constant)),
-            ("all-zero features", _named(self.all_zero)),
+            *([] if self.is_binned else [("all-zero features", _named(self.all_zero))]),
         ]
         width = max(len(name) for name, _ in rows)
         return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in rows)
@@ -148,6 +153,7 @@ def summarize(data: Dataset) -> Summary:
         all_zero=all_zero,
         has_docid=data.docid is not None,
         is_grouped=data.order is None,
+        is_binned=data.is_binned,
     )
 
 
@@ -160,6 +166,8 @@ def _label_counts(labels: Floats) -> dict[str, int]:
 
 def _feature_findings(data: Dataset) -> tuple[dict[str, int], list[str], list[str]]:
     """Features with missing values, constant ones and all-zero ones."""
+    if data.bins is not None:
+        return _bin_findings(data, data.bins)
     missing = np.zeros(data.n_features, np.int64)
     low = np.full(data.n_features, np.inf, np.float32)
     high = np.full(data.n_features, -np.inf, np.float32)
@@ -175,6 +183,18 @@ def _feature_findings(data: Dataset) -> tuple[dict[str, int], list[str], list[st
     zero = one_value & (low == 0) & np.array([name not in data.categories for name in names])
     counts: dict[str, Any] = dict(zip(names[missing > 0].tolist(), missing[missing > 0].tolist(), strict=True))
     return counts, names[one_value & ~zero].tolist(), names[zero].tolist()
+
+
+def _bin_findings(data: Dataset, bins: BinnedFeatures) -> tuple[dict[str, int], list[str], list[str]]:
+    missing = np.zeros(bins.blocks.shape[::2], np.int64)
+    for rows in row_blocks(len(data), 16_384):
+        missing += (bins.blocks[:, rows] == 0).sum(axis=1)
+    n_missing = missing.reshape(-1)[: data.n_features]
+    n_values = bins.cuts.n_bins.copy()
+    n_values[bins.categorical] = [len(np.unique(codes[~np.isnan(codes)])) for codes in bins.codes]
+    names = np.array(data.feature_names, dtype=object)
+    counts: dict[str, Any] = dict(zip(names[n_missing > 0].tolist(), n_missing[n_missing > 0].tolist(), strict=True))
+    return counts, names[(n_values == 1) & (n_missing == 0)].tolist(), []
 
 
 def _named(names: list[str]) -> str:

@@ -25,7 +25,7 @@ def row_weights(sample_weight: Any, query_weight: Any, grouping: Grouping, n_row
                 f"sample_weight has {n_queries:,} values, one per query, but X has {n_rows:,} rows: give them as "
                 "query_weight."
             )
-        weights *= _not_negative("sample_weight", "row", number_column("sample_weight", sample_weight, n_rows))
+        weights *= checked_weights(sample_weight, n_rows)
     if query_weight is not None:
         with np.errstate(over="ignore"):
             weights *= _query_weights(query_weight, grouping.qids)[query_of_row(grouping.indptr, grouping.order)]
@@ -34,6 +34,11 @@ def row_weights(sample_weight: Any, query_weight: Any, grouping: Grouping, n_row
     if not weights.any():
         raise DataError("all weights are zero: there is nothing to learn from.")
     return weights
+
+
+def checked_weights(sample_weight: Any, n_rows: int) -> Floats:
+    """One weight per row, 0 or more."""
+    return _not_negative("sample_weight", "row", number_column("sample_weight", sample_weight, n_rows))
 
 
 def _query_weights(given: Any, qids: AnyArray) -> Floats:

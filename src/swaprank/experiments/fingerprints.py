@@ -12,7 +12,7 @@ from swaprank.model_files.plain_json import to_json
 
 
 def data_digest(data: Dataset) -> str:
-    """SHA-256 of the contents of a data set, independent of its file format and compression.
+    """SHA-256 of the contents of a data set, independent of its file format and compression; bins have another one.
 
     >>> import swaprank as sr
     >>> from swaprank.experiments.fingerprints import data_digest
@@ -22,7 +22,9 @@ def data_digest(data: Dataset) -> str:
     """
     digest = hashlib.sha256()
     pairs = [] if data.pairs is None else list(data.pairs)
-    for array in (data.features, data.labels, data.indptr, data.order, data.sample_weight, data.base_score, *pairs):
+    bins = data.bins
+    features = [data.features] if bins is None else [bins.blocks, bins.cuts.values, bins.codes]
+    for array in (*features, data.labels, data.indptr, data.order, data.sample_weight, data.base_score, *pairs):
         # Without this prefix, a missing array could be confused with the first bytes of the next one.
         digest.update(b"-" if array is None else str((array.dtype, array.shape)).encode())
         if array is not None:

@@ -14,7 +14,7 @@ from swaprank.arrays import Ints
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
 from swaprank.files import content_suffix
-from swaprank.reading.read import TABLE_SUFFIXES, TEXT_SUFFIXES, read, read_matching
+from swaprank.reading.read import BINS_SUFFIX, TABLE_SUFFIXES, TEXT_SUFFIXES, read, read_matching
 from swaprank.seeds import random_generator
 
 PART_NAMES = {
@@ -93,7 +93,11 @@ def _folder_fold(folder: Path, columns: Mapping[str, Any]) -> Fold:
 
 def _part_file(folder: Path, part: str) -> Path:
     named = [path for path in sorted(folder.iterdir()) if path.name.partition(".")[0].lower() in PART_NAMES[part]]
-    found = [path for path in named if path.is_file() and content_suffix(path) in (*TEXT_SUFFIXES, *TABLE_SUFFIXES)]
+    found = [
+        path
+        for path in named
+        if path.is_file() and content_suffix(path) in (*TEXT_SUFFIXES, *TABLE_SUFFIXES, BINS_SUFFIX)
+    ]
     if not found:
         raise DataError(f"{folder} has no {part}.txt (or another supported file format).")
     if len(found) > 1:

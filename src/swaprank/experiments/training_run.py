@@ -21,7 +21,7 @@ from swaprank.files import file_digest, replacing, writable_target, written_dire
 from swaprank.model_files.container import check_target
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback
-from swaprank.reading.read import read, read_matching
+from swaprank.reading.read import is_bins, is_table, read, read_matching
 from swaprank.registry import load, ranker_class
 from swaprank.rendering.json_values import json_number, json_text
 
@@ -152,7 +152,7 @@ def run_training(
     base = None if run.base is None else load(run.base)
     base_digest = None if run.base is None else file_digest(run.base)
     log(f"reading {run.train}")
-    train = read(run.train, **_threads(run.train, run.threads), **run.columns)
+    train = read_train(run)
     valid = (
         None if run.valid is None else read_matching(run.valid, train.feature_names, train.categories, **run.columns)
     )
@@ -219,10 +219,13 @@ def read_record(model: str | os.PathLike[str], digest: str) -> dict[str, Any] | 
     return record if isinstance(result, dict) and result.get("digest") == digest else None
 
 
-def _threads(path: str | os.PathLike[str], threads: int | None) -> dict[str, Any]:
-    from swaprank.reading.read import is_table
-
-    return {} if threads is None or is_table(Path(path)) else {"n_threads": threads}
+def read_train(run: TrainingRun) -> Dataset:
+    """Read the training data of a run."""
+    train = Path(run.train)
+    # The names of columns may be those of the validation data.
+    columns = {} if is_bins(train) and run.valid is not None else run.columns
+    threads = None if is_table(train) else run.threads
+    return read(train, n_threads=threads, **columns)
 
 
 def check_outputs(run: TrainingRun) -> None:

@@ -12,14 +12,14 @@ from swaprank.experiments.fingerprints import data_fingerprint
 from swaprank.experiments.log import Log
 from swaprank.experiments.optuna_study import check_optuna
 from swaprank.experiments.ranker_parameters import parse_settings
-from swaprank.experiments.training_run import TrainingRun, check_outputs, write_record
+from swaprank.experiments.training_run import TrainingRun, check_outputs, read_train, write_record
 from swaprank.experiments.tuning import tune
 from swaprank.experiments.tuning_ranges import default_ranges, parse_range
 from swaprank.experiments.tuning_result import Tuning
 from swaprank.experiments.uninterrupted import uninterrupted
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback
-from swaprank.reading.read import read, read_matching
+from swaprank.reading.read import read_matching
 from swaprank.registry import ranker_class
 
 
@@ -52,7 +52,7 @@ def run_tuning(
             f"{run.output} is not a file, so the trials cannot be stored next to it: choose another output."
         )
     learner, tuned = _learner_and_ranges(run, settings, ranges)
-    train = read(run.train, **run.columns)
+    train = read_train(run)
     valid = read_matching(run.valid, train.feature_names, train.categories, **run.columns)
     try:
         tuning = tune(

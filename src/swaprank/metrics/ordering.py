@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from swaprank.arrays import AnyArray, Floats, Ints
-from swaprank.data.places import Places
+from swaprank.data.document_places import Places
 from swaprank.kernels import kernel
 
 _COUNTING_LIMIT = 800

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from swaprank.arrays import row_blocks
+from swaprank.arrays import Bools, row_blocks
 from swaprank.collective import ALONE, Collective
 from swaprank.data.dataset import Dataset
 
@@ -26,10 +26,7 @@ def missing_features(
     >>> missing_features(data, []), missing_features(data, [["age"]]), missing_features(data, [None])
     (('price',), ('age', 'price'), None)
     """
-    has_missing = np.zeros(data.n_features, np.bool_)
-    for block in row_blocks(len(data), _BLOCK_ROWS):
-        has_missing |= np.isnan(data.features[block]).any(axis=0)
-    n_workers = has_missing.astype(np.int64)
+    n_workers = _has_missing(data).astype(np.int64)
     collective.add(n_workers)
     known = {name for name, missing in zip(data.feature_names, n_workers, strict=True) if missing}
     for others in known_before:
@@ -37,3 +34,15 @@ def missing_features(
             return None
         known.update(others)
     return tuple(name for name in data.feature_names if name in known)
+
+
+def _has_missing(data: Dataset) -> Bools:
+    if data.bins is not None:
+        found: Bools = data.bins.has_missing > 0
+        # Codes of other data's categories may have become missing values.
+        found[data.bins.categorical] |= np.isnan(data.bins.codes).any(axis=1)
+        return found
+    has_missing = np.zeros(data.n_features, np.bool_)
+    for block in row_blocks(len(data), _BLOCK_ROWS):
+        has_missing |= np.isnan(data.features[block]).any(axis=0)
+    return has_missing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import signature
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -23,6 +23,7 @@ from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import OWN_SUFFIX, Metric, is_own
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.parse import metrics as parse_metrics
+from swaprank.models.binned_scoring import by_rows
 from swaprank.models.model import Model
 from swaprank.peer_names import check_arguments
 from swaprank.rankers.checkpoint import Checkpoint, as_checkpoint
@@ -300,21 +301,20 @@ class Ranker(Estimator):
         libraries, an ArgumentError says what to call instead.
         """
         check_arguments(unknown, ["X"], "predict")
-        features = self._features_of(X)
-        return self._plus_base_score(self.model_.score(features, self.n_threads), X)
+        return self._plus_base_score(self._of_rows(X, lambda rows: self.model_.score(rows, self.n_threads)), X)
 
     def predict_stage(self, X: Any, n_stages: int) -> Floats:
         """Scores by the first parts of the model only, such as its first trees."""
-        features = self._features_of(X)
+        self.check_fitted()
         whole = isinstance(n_stages, int | np.integer) and not isinstance(n_stages, bool)
         if self.model_.n_stages and not (whole and 0 <= n_stages <= self.model_.n_stages):
             raise ParameterError(f"n_{self.round_name}s must be from 0 to {self.model_.n_stages}; found {n_stages!r}.")
-        return self._plus_base_score(self.model_.staged_scores(features, [n_stages], self.n_threads)[0], X)
+        staged = self._of_rows(X, lambda rows: self.model_.staged_scores(rows, [n_stages], self.n_threads)[0])
+        return self._plus_base_score(staged, X)
 
     def contributions(self, X: Any) -> Floats:
         """Each feature's share in each score, exactly (TreeSHAP for trees); the last column is the expected score."""
-        features = self._features_of(X)
-        shares = self.model_.contributions(features, self.n_threads)
+        shares = self._of_rows(X, lambda rows: self.model_.contributions(rows, self.n_threads))
         shares[:, -1] = self._plus_base_score(shares[:, -1], X)
         return shares
 
@@ -525,6 +525,16 @@ class Ranker(Estimator):
         self.categories_ = dict(data.categories)
         known = [ranker.missing_features_ for ranker in learned_before]
         self.missing_features_ = missing_features(data, known, collective)
+
+    def _of_rows(self, X: Any, compute: Callable[[Features], Floats]) -> Floats:
+        """What `compute` gives for the features of each row; those of binned data are decoded block by block."""
+        self.check_fitted()
+        if isinstance(X, Dataset):
+            return by_rows(self.model_, self.matched(X), compute, self.n_threads)
+        return compute(self._features_of(X))
+
+    def _scores_by(self, model: Model, data: Dataset) -> Floats:
+        return by_rows(model, data, lambda rows: model.score(rows, self.n_threads), self.n_threads)
 
     def _features_of(self, X: Any) -> Features:
         """The feature matrix to score: the features of this ranker, matched by name if X has names, with its codes."""

@@ -16,7 +16,7 @@ import numpy as np
 from swaprank.arrays import AnyArray
 from swaprank.collective import Collective, gathered, total
 from swaprank.data.dataset import Dataset
-from swaprank.data.places import hash_places
+from swaprank.data.document_places import hash_places
 from swaprank.errors import ModelFileError
 from swaprank.files import existing_file
 from swaprank.model_files.configurations import check_configuration, plain_values

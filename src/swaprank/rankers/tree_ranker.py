@@ -13,7 +13,7 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.collective import total
 from swaprank.data.dataset import Dataset
-from swaprank.data.places import Places
+from swaprank.data.document_places import Places
 from swaprank.errors import ParameterError
 from swaprank.models.forest import Forest, join_forests
 from swaprank.objectives.objective import Objective
@@ -73,7 +73,7 @@ class TreeRanker(ForestRanker):
         start = self._start(request)
 
         def start_scores(other: Dataset) -> Floats:
-            zero = np.zeros(len(other)) if start is None else start.score(other.features, self.n_threads)
+            zero = np.zeros(len(other)) if start is None else self._scores_by(start, other)
             return self._plus_base_score(zero, other)
 
         measured = Measured(request.valid, request.metrics, start_scores, self.n_threads, collective)
@@ -177,7 +177,7 @@ class TreeRanker(ForestRanker):
 
         def add(number: int, tree: Forest) -> None:
             for name, other in measured.sets.items():
-                add_tree_scores(tree, other.features, n_threads, measured.scores[name])
+                add_tree_scores(tree, other, n_threads, measured.scores[name])
 
         return add
 
@@ -224,7 +224,7 @@ class TreeRanker(ForestRanker):
         n_base, places = self.n_trees_ - self.best_round_, data.places
         rules = self._rules(self._choose(len(data)))
         base, trees = self.model_.part(0, n_base), self.model_.part(n_base, self.n_trees_)
-        start = np.array(data.by_query(self._plus_base_score(base.score(data.features, self.n_threads), data)))
+        start = np.array(data.by_query(self._plus_base_score(self._scores_by(base, data), data)))
         fitted = refitted_values(
             trees,
             [self._learning_rate(number) for number in range(1, trees.n_trees + 1)],

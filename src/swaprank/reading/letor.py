@@ -67,47 +67,58 @@ def read_letor(
     ([0.0, nan, 0.0], ['a', 'b'])
     """
     file = existing_file(path)
-    if n_features is not None and not 1 <= n_features <= LARGEST_INDEX:
-        raise DataError(f"n_features must be 1 to {LARGEST_INDEX:,}, found {n_features}.")
-    if math.isinf(absent):
-        raise DataError("absent must be finite, or NaN for missing.")
     sizes_file = side_file(file)
-    form = Format(sizes_file is None, float(absent), n_features, zero_based, unlabeled)
-    blocks = _parsed_blocks(file, form, n_threads)
+    form = checked_format(sizes_file is None, absent, n_features, zero_based, unlabeled)
+    blocks = list(parsed_texts(file, form, _texts(file), n_threads))
     if not blocks:
         raise DataError(f"{file} has no documents: expected lines such as '2 qid:1 1:0.5 2:0'.")
     if any(block.first != blocks[0].first for block in blocks):
         # A later block of a compressed file contains feature 0, but earlier blocks were numbered from 1.
-        blocks = _parsed_blocks(file, form._replace(zero_based=True), n_threads)
+        form = form._replace(zero_based=True)
+        blocks = list(parsed_texts(file, form, _texts(file), n_threads))
     return _dataset(blocks, form, file, sizes_file, categorical_features)
 
 
-def _parsed_blocks(file: Path, form: Format, n_threads: int | None) -> list[ParsedBlock]:
+def checked_format(
+    with_qid: bool, absent: float, n_features: int | None, zero_based: bool | None, unlabeled: bool
+) -> Format:
+    """The options of `read_letor`, checked."""
+    if n_features is not None and not 1 <= n_features <= LARGEST_INDEX:
+        raise DataError(f"n_features must be 1 to {LARGEST_INDEX:,}, found {n_features}.")
+    if math.isinf(absent):
+        raise DataError("absent must be finite, or NaN for missing.")
+    return Format(with_qid, float(absent), n_features, zero_based, unlabeled)
+
+
+def parsed_texts(file: Path, form: Format, texts: Iterable[Text], n_threads: int | None) -> Iterator[ParsedBlock]:
+    """The documents of each of the texts that a file consists of, if it has any."""
     # Imported here because importing Numba takes time.
     from swaprank.reading.letor_block import parse_block
     from swaprank.reading.letor_precision import HEAD_BYTES, check_text_precision
 
     threads = thread_count(n_threads)
-    parsed: list[ParsedBlock] = []
-    lines_before = 0
-    for number, text in enumerate(_texts(file)):
+    lines_before, is_first = 0, True
+    for number, text in enumerate(texts):
         read = text.reader()
         start = 3 if number == 0 and read(0, min(3, text.size)).tobytes() == _BYTE_ORDER_MARK else 0
         line = _first_document(text, start)
+        parsed = None
         if line is not None:
-            if not parsed and any(word.startswith(b"qid:") for word in line.split()[:2]):
+            if is_first and any(word.startswith(b"qid:") for word in line.split()[:2]):
                 form = form._replace(with_qid=True)
             try:
-                parsed.append(parse_block(text, start, form, threads))
+                parsed = parse_block(text, start, form, threads)
             except BadLineError as bad:
                 text.check_unchanged()
                 raise bad_line_error(bad, text, lines_before, file, form.n_features) from None
-            if len(parsed) == 1:
+            if is_first:
                 head = read(start, min(start + HEAD_BYTES, text.size)).tobytes()
-                check_text_precision(parsed[0], file, head)
+                check_text_precision(parsed, file, head)
+            is_first = False
         text.check_unchanged()
         lines_before += 0 if isinstance(text, TextFile) else count_lines(read, text.size)
-    return parsed
+        if parsed is not None:
+            yield parsed
 
 
 def _texts(file: Path) -> Iterator[Text]:
@@ -137,7 +148,7 @@ def _dataset(blocks: list[ParsedBlock], form: Format, file: Path, sizes_file: Pa
     if form.unlabeled:
         labels[:] = 0
     if sizes_file is None or any(len(ids.qid_rows) for ids in blocks[0].ids):
-        qid = _query_ids(blocks)
+        qid = query_ids_of(blocks)
         if sizes_file is not None:
             check_group_sizes(sizes_file, file, qid)
     else:
@@ -168,7 +179,7 @@ def _joined_features(blocks: list[ParsedBlock], n_rows: int, absent: float) -> F
     return features
 
 
-def _query_ids(blocks: list[ParsedBlock]) -> AnyArray:
+def query_ids_of(blocks: list[ParsedBlock]) -> AnyArray:
     """One id per row: integers if all of them are plain integers, else text."""
     parts = [ids for block in blocks for ids in block.ids]
     offsets = np.cumsum([0, *(ids.n_documents for ids in parts)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,14 @@ from swaprank.reading.text_files import is_stream, text_lines
 from swaprank.reading.trec import read_qrels
 
 TEXT_SUFFIXES = (".txt", ".letor", ".svm", ".dat")
-TABLE_SUFFIXES = (".csv", ".tsv", ".parquet")
+TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".arrow")
+BINS_SUFFIX = ".bins"
+_NOT_COMPRESSED = (".parquet", ".arrow")
 _QRELS_COLUMNS = 4
 
 
 def read(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     label: str | None = None,
     qid: str | None = None,
@@ -37,15 +39,18 @@ def read(
     absent: float | None = None,
     zero_based: bool | None = None,
     n_threads: int | None = None,
+    binned: bool | Dataset = False,
+    max_bins: int = 255,
 ) -> Dataset:
     r"""Read a data set; the suffix of the file determines the format.
 
     `.txt`, `.letor`, `.svm` and `.dat` are LETOR text, and so are pipes and files with group sizes next to them
-    (`<path>.query` or `<path>.group`). `.csv`, `.tsv` and `.parquet` are tables. All but `.parquet` may be followed by
-    `.gz`, `.xz` or `.zst`. For other tables, see `Dataset.from_frame`.
+    (`<path>.query` or `<path>.group`). `.csv`, `.tsv`, `.parquet` and `.arrow` are tables. Text may be followed by
+    `.gz`, `.xz` or `.zst`. `.bins` are bins that `swaprank bin` or `Dataset.save_bins` has written. For other tables,
+    see `Dataset.from_frame`.
 
     Args:
-        path: The file.
+        path: The file. If binned, also several files, or a folder of files, which are read in the order of their names.
         label: Tables only: the column of labels. The default is "label".
         qid: Tables only: the column of query ids. The default is "qid".
         features: Tables only: the feature columns. The default is all columns without another role.
@@ -60,31 +65,60 @@ def read(
         absent: LETOR text only: the value of a feature that a line omits. The default is 0.
         zero_based: LETOR text only: whether features are numbered from 0. If None, they are if the file contains a
             feature 0.
-        n_threads: LETOR text only: the number of threads. The default is all cores.
+        n_threads: LETOR text and bins only: the number of threads. The default is all cores.
+        binned: Read block by block, and keep bins instead of values: a byte each, from which rankers made of trees
+            learn the same model. The rows of a query must be adjacent. A binned data set, for validation data: take
+            its features and cuts.
+        max_bins: If binned: how many bins a feature has at most.
 
     >>> import pathlib, tempfile, swaprank as sr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "clicks.csv"
     >>> _ = path.write_text("query,clicked,bm25,age\nshoes,1,7.5,3\nshoes,0,2.5,\n")
     >>> sr.read(path, label="clicked", qid="query").features.tolist()
     [[7.5, 3.0], [2.5, nan]]
+    >>> sr.read([path], label="clicked", qid="query", binned=True)
+    Dataset(2 documents, 1 query, 2 features, labels 0 to 1, binned)
     """
-    file = existing_file(path)
     columns = _given(label=label, qid=qid, features=features, ignore=ignore, docid=docid, sample_weight=sample_weight)
     options = _given(n_features=n_features, absent=absent, zero_based=zero_based, n_threads=n_threads)
     categorical = _given(categorical_features=categorical_features)
+    others = {**columns, **options, **categorical}
+    if isinstance(path, str | os.PathLike) and is_bins(Path(path)):
+        return _read_bins(path, binned, others)
+    if binned is not False or not isinstance(path, str | os.PathLike):
+        return _read_binned(path, binned, max_bins, unlabeled=unlabeled, **others)
+    file = existing_file(path)
     if is_table(file):
         if options:
             raise DataError(f"{file} is a table: {', '.join(options)} cannot be given, only for LETOR text.")
         return read_table(file, unlabeled=unlabeled, **columns, **categorical)
     if content_suffix(file) not in TEXT_SUFFIXES and side_file(file) is None and not is_stream(file):
-        known = ", ".join((*TEXT_SUFFIXES, *TABLE_SUFFIXES))
+        known = ", ".join((*TEXT_SUFFIXES, *TABLE_SUFFIXES, BINS_SUFFIX))
         raise DataError(
-            f"{file}: the ending '{''.join(file.suffixes)}' is unknown; known are {known}, all but the last also with "
+            f"{file}: the ending '{''.join(file.suffixes)}' is unknown; known are {known}; text also with "
             f"{', '.join(COMPRESSED)}. For LETOR text of another name, use read_letor."
         )
     if columns:
         raise DataError(f"{file} is LETOR text, which has no columns: {', '.join(columns)} cannot be given.")
     return read_letor(file, unlabeled=unlabeled, **options, **categorical)
+
+
+def _read_bins(path: str | os.PathLike[str], binned: bool | Dataset, options: Mapping[str, Any]) -> Dataset:
+    from swaprank.data.bins_file import read_bins
+
+    given = [name for name in options if name != "n_threads"]
+    if given:
+        raise DataError(f"{path} holds bins: {', '.join(given)} cannot be given, only when they are made.")
+    data = read_bins(path)
+    return data.binned(like=binned) if isinstance(binned, Dataset) else data
+
+
+def _read_binned(path: Any, binned: Any, max_bins: int, **options: Any) -> Dataset:
+    from swaprank.reading.binned_reading import read_binned
+
+    if binned is False:
+        raise DataError("several files are read as bins: give binned=True.")
+    return read_binned(path, None if binned is True else binned, max_bins, **options)
 
 
 def read_matching(
@@ -108,16 +142,27 @@ def read_matching(
     >>> read_matching(path, ["1", "2", "3"]).features.tolist()
     [[0.0, 0.5, 0.0]]
     """
-    if is_table(Path(path)):
+    return read(path, unlabeled=unlabeled, **matching_options(Path(path), feature_names, categorical, columns))
+
+
+def matching_options(
+    path: Path, feature_names: Sequence[str], categorical: Collection[str], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The options of `read` for files with these features; `given` are those of the user."""
+    columns = dict(given)
+    if is_bins(path):
+        # The names of columns are for the tables that are read with it.
+        return {}
+    if is_table(path):
         chosen, ignored = columns.pop("features", None), columns.pop("ignore", None) or ()
         for name in feature_names:
             if name in ignored or (chosen is not None and name not in chosen):
                 raise DataError(f"{path}: the feature '{name}' is needed, but it is not among the chosen columns.")
         declared = {*categorical, *(columns.pop("categorical_features", None) or ())}
         columns["categorical_features"] = [name for name in feature_names if name in declared]
-        return read(path, features=list(feature_names), unlabeled=unlabeled, **columns)
+        return {**columns, "features": list(feature_names)}
     numbered = [str(number) for number in range(len(feature_names))] == list(feature_names)
-    return read(path, n_features=len(feature_names), zero_based=numbered, unlabeled=unlabeled, **columns)
+    return {**columns, "n_features": len(feature_names), "zero_based": numbered}
 
 
 def read_judged(path: str | os.PathLike[str], **columns: Any) -> Dataset | Qrels:
@@ -126,7 +171,7 @@ def read_judged(path: str | os.PathLike[str], **columns: Any) -> Dataset | Qrels
     `columns` are the names of columns for `read`. Of a table, only the labels and query ids are read.
     """
     file = existing_file(path)
-    if not is_table(file) and not is_stream(file):
+    if not is_table(file) and not is_stream(file) and not is_bins(file):
         lines = (line.split() for _, line in text_lines(file, "backslashreplace"))
         words = next((words for words in lines if words and not words[0].startswith("#")), [])
         if len(words) == _QRELS_COLUMNS and ":" not in words[3] and not words[1].startswith("qid:"):
@@ -140,7 +185,12 @@ def read_judged(path: str | os.PathLike[str], **columns: Any) -> Dataset | Qrels
 def is_table(file: Path) -> bool:
     """Whether a file is a table, judging by its suffix."""
     suffix = content_suffix(file)
-    return suffix in TABLE_SUFFIXES and not (suffix == ".parquet" and compression(file))
+    return suffix in TABLE_SUFFIXES and not (suffix in _NOT_COMPRESSED and compression(file))
+
+
+def is_bins(file: Path) -> bool:
+    """Whether a file is one of bins, judging by its suffix."""
+    return file.suffix.lower() == BINS_SUFFIX
 
 
 def _given(**options: Any) -> dict[str, Any]:

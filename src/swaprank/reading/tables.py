@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from swaprank.data.dataset import Dataset
+from swaprank.data.dataset import Dataset, restored
 from swaprank.data.frames import columns_of
 from swaprank.data.ids import integers_or_text
 from swaprank.data.matching import feature_position
+from swaprank.data.weights import checked_weights
 from swaprank.errors import DataError, MissingExtraError, did_you_mean
 from swaprank.files import compression, content_suffix
 from swaprank.reading.text_files import check_is_text, is_stream, opened_unchanged, text_blocks
@@ -17,6 +19,7 @@ from swaprank.reading.text_files import check_is_text, is_stream, opened_unchang
 if TYPE_CHECKING:
     import polars
 
+_PARQUET_AND_ARROW = (".parquet", ".arrow")
 _MISSING = ("", "nan", "null", "na", "n/a", "none")
 """Spellings of a missing number, in lower case."""
 
@@ -45,71 +48,112 @@ def read_table(
     """
     categorical = [] if judgements_only else _names("categorical_features", categorical_features)
     table = _table(file, [name for name in (qid, docid, *categorical) if name is not None])
-    if len(table) == 0:
-        raise DataError(f"{file} has no documents: expected rows below the column names.")
-    ids: set[str | None] = {qid, docid}
+    roles = Roles(label, qid, docid, sample_weight, features, ignore, tuple(categorical), unlabeled, judgements_only)
     try:
-        roles = {"label": label, "qid": qid, "docid": docid, "sample_weight": sample_weight}
-        if unlabeled:
-            del roles["label"]
-        for role, name in roles.items():
-            if name is not None and name not in table.columns:
-                raise DataError(
-                    f"there is no column '{name}': choose one by {role}=…; {did_you_mean(name, table.columns)}"
-                )
-            if name in ignore:
-                raise DataError(f"column '{name}' is given as {role} and to be ignored: a column has one role.")
-            if name in categorical:
-                raise DataError(f"column '{name}' is given as {role} and as categorical: a column has one role.")
-        table = _without_columns(table, ignore)
-        for name in categorical:
-            feature_position(name, table.columns if features is None else features, "categorical_features")
-        if unlabeled:
-            table = table.with_columns(_zeros().alias(label))
-        if judgements_only:
-            table, features = table.with_columns(_zeros().alias(NO_FEATURES)), [NO_FEATURES]
-        if content_suffix(file) != ".parquet":
-            needed = {*table.columns} if features is None else {*features, label, sample_weight}
-            table = table.with_columns(_category_text(table[name]) for name in categorical)
-            needed -= {*ids, *categorical}
-            table = _with_numbers(table, [name for name in table.columns if name in needed], label)
-        columns = columns_of(
-            table,
-            label=label,
-            qid=qid,
-            features=features,
-            roles={"docid": docid, "sample_weight": sample_weight},
-            categorical=categorical,
-            huge_is_missing=True,
-        )
-        qids = integers_or_text(columns.qid) if columns.qid.dtype.kind == "U" else columns.qid
-        return Dataset(columns.X, columns.label, qid=qids, **columns.roles)
+        return table_dataset(table, roles, is_text=is_separated(file))
     except DataError as error:
         raise DataError(f"{file}: {error}") from None
 
 
+class Roles(NamedTuple):
+    """What the columns of a table are, as in `read_table`."""
+
+    label: str = "label"
+    qid: str = "qid"
+    docid: str | None = None
+    sample_weight: str | None = None
+    features: Sequence[str] | None = None
+    ignore: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    unlabeled: bool = False
+    judgements_only: bool = False
+
+
+def is_separated(file: Path) -> bool:
+    """Whether a table is text, in which all values but ids and categories are numbers."""
+    return content_suffix(file) in (".csv", ".tsv")
+
+
+def table_dataset(table: polars.DataFrame, roles: Roles, *, is_text: bool, is_part: bool = False) -> Dataset:
+    """A data set from a table that was read from a file; all weights of a part of one may be 0."""
+    if len(table) == 0:
+        raise DataError("it has no documents: expected rows below the column names.")
+    label, features = roles.label, roles.features
+    _check_roles(table, roles)
+    table = _without_columns(table, roles.ignore)
+    for name in roles.categorical:
+        feature_position(name, table.columns if features is None else features, "categorical_features")
+    if roles.unlabeled:
+        table = table.with_columns(_zeros().alias(label))
+    if roles.judgements_only:
+        table, features = table.with_columns(_zeros().alias(NO_FEATURES)), [NO_FEATURES]
+    if is_text:
+        needed = {*table.columns} if features is None else {*features, label, roles.sample_weight}
+        table = table.with_columns(_category_text(table[name]) for name in roles.categorical)
+        needed -= {roles.qid, roles.docid, *roles.categorical}
+        table = _with_numbers(table, [name for name in table.columns if name in needed], label)
+    columns = columns_of(
+        table,
+        label=label,
+        qid=roles.qid,
+        features=features,
+        roles={"docid": roles.docid, "sample_weight": roles.sample_weight},
+        categorical=roles.categorical,
+        huge_is_missing=True,
+    )
+    qids = integers_or_text(columns.qid) if columns.qid.dtype.kind == "U" else columns.qid
+    if not is_part:
+        return Dataset(columns.X, columns.label, qid=qids, **columns.roles)
+    weights = columns.roles["sample_weight"]
+    state = {"sample_weight": None if weights is None else checked_weights(weights, len(table))}
+    return restored({**Dataset(columns.X, columns.label, qid=qids)._state(), **state})
+
+
+def _check_roles(table: polars.DataFrame, roles: Roles) -> None:
+    by_role = {"label": roles.label, "qid": roles.qid, "docid": roles.docid, "sample_weight": roles.sample_weight}
+    if roles.unlabeled:
+        del by_role["label"]
+    for role, name in by_role.items():
+        if name is not None and name not in table.columns:
+            raise DataError(f"there is no column '{name}': choose one by {role}=…; {did_you_mean(name, table.columns)}")
+        if name in roles.ignore:
+            raise DataError(f"column '{name}' is given as {role} and to be ignored: a column has one role.")
+        if name in roles.categorical:
+            raise DataError(f"column '{name}' is given as {role} and as categorical: a column has one role.")
+
+
 def _table(file: Path, ids: list[str]) -> polars.DataFrame:
+    with readable(file):
+        import polars
+
+        if content_suffix(file) in _PARQUET_AND_ARROW:
+            with opened_unchanged(file) as opened:
+                content = opened.read()
+            return polars.read_parquet(content) if content_suffix(file) == ".parquet" else polars.read_ipc(content)
+        return _separated(file, ids)
+
+
+@contextmanager
+def readable(file: Path) -> Iterator[None]:
+    """Errors of Polars and Arrow about a file as DataErrors."""
     try:
         import polars
     except ImportError:
         raise MissingExtraError(f"{file}: tables need Polars: pip install 'swaprank[frames]'") from None
     try:
-        if content_suffix(file) == ".parquet":
-            with opened_unchanged(file) as opened:
-                return polars.read_parquet(opened.read())
-        return _separated(file, ids)
+        yield
     except (polars.exceptions.PolarsError, OSError) as error:
         # The next lines give advice about options of Polars.
         raise DataError(f"{file} cannot be read: {str(error).splitlines()[0]}.") from None
     except BaseException as error:
-        # Polars panics over some damaged files: not an Exception, so that it would end the program.
-        if type(error).__name__ != "PanicException":
+        # Polars panics over some damaged files: not an Exception, so that it would end the program. Arrow has errors of
+        # its own.
+        if type(error).__name__ != "PanicException" and not type(error).__module__.startswith("pyarrow"):
             raise
         raise DataError(f"{file} cannot be read: it is damaged.") from None
 
 
 def _separated(file: Path, ids: list[str]) -> polars.DataFrame:
-    import polars
 
     # Polars would memory-map a file, and the process would die if it were truncated meanwhile.
     if compression(file) or is_stream(file):
@@ -118,6 +162,13 @@ def _separated(file: Path, ids: list[str]) -> polars.DataFrame:
         with opened_unchanged(file) as opened:
             source = opened.read()
         check_is_text(source[:4096], file)
+    return parsed_text(source, file, ids)
+
+
+def parsed_text(source: bytes, file: Path, ids: list[str]) -> polars.DataFrame:
+    """A table from the text of a file, which begins with the names of the columns."""
+    import polars
+
     separator = "\t" if content_suffix(file) == ".tsv" else ","
     try:
         # Ids are read as text, so that 007 does not become 7. Other columns with non-numbers are also text.

@@ -48,9 +48,14 @@ def opened_unchanged(file: Path) -> Iterator[BinaryIO]:
                 check_unchanged(file, opened, before)
 
 
+def text_pieces(file: Path) -> Iterator[bytes]:
+    """The bytes of a file, decompressed, in pieces that end anywhere."""
+    return _decompressed_pieces(file) if compression(file) else _plain_pieces(file)
+
+
 def text_blocks(file: Path) -> Iterator[bytes]:
     """The bytes of a file in blocks that end at line ends; raises DataError for an empty or binary file."""
-    blocks = _blocks(_decompressed_pieces(file) if compression(file) else _plain_pieces(file))
+    blocks = _blocks(text_pieces(file))
     if is_stream(file):
         # A stream is one block: the LETOR parser reads blocks twice if a later one contains feature 0.
         blocks = iter([whole] if (whole := b"".join(blocks)) else [])

@@ -11,7 +11,7 @@ MAX_LINES = 20
 """Largest number of lines of one bar when there is no terminal."""
 
 UpdateBar: TypeAlias = Callable[[int, int, str, str], None]
-"""Called with the finished steps, all steps, a title and details. A new title starts a new bar."""
+"""Called with the finished steps, all steps (0 if not known), a title and details. A new title starts a new bar."""
 PrintLine: TypeAlias = Callable[[str], None]
 
 
@@ -48,7 +48,7 @@ def terminal_bar() -> Iterator[UpdateBar]:
                 # A new task has its own remaining time.
                 bar.remove_task(task)
                 task, current_title = bar.add_task("", total=None), title
-            bar.update(task, total=total, completed=done, description=f"{title}  {details}".strip())
+            bar.update(task, total=total or None, completed=done, description=f"{title}  {details}".strip())
 
         yield update
 
@@ -57,7 +57,7 @@ def line_bar(unit: str, print_line: PrintLine, every: int | None = None) -> Upda
     """A line after every so many steps, and after the last; by default, at most MAX_LINES lines."""
 
     def update(done: int, total: int, title: str, details: str) -> None:
-        if done % (every or max(1, total // MAX_LINES)) == 0 or done == total:
+        if total and (done % (every or max(1, total // MAX_LINES)) == 0 or done == total):
             print_line(f"{title}  {unit} {done:,} of {total:,}  {details}".strip())
 
     return update

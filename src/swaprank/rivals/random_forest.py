@@ -9,7 +9,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.data.places import Places
+from swaprank.data.document_places import Places
 from swaprank.metrics.metric import Metric
 from swaprank.models.forest import Forest
 from swaprank.objectives.objective import Objective
@@ -101,7 +101,7 @@ class RandomForest(TreeRanker):
 
         def add(number: int, tree: Forest) -> None:
             for name, other in measured.sets.items():
-                add_tree_scores(tree, other.features, n_threads, sums[name])
+                add_tree_scores(tree, other, n_threads, sums[name])
             measured.scores = {name: starts[name] + each / number for name, each in sums.items()}
 
         return add

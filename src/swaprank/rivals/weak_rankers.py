@@ -139,7 +139,7 @@ class WeakRankerBoosting(ForestRanker):
         start = None if base is None else base_model(base, Forest, "a fitted ranker of trees", data.n_features)
 
         def start_scores(other: Dataset) -> Floats:
-            zero = np.zeros(len(other)) if start is None else start.score(other.features, self.n_threads)
+            zero = np.zeros(len(other)) if start is None else self._scores_by(start, other)
             return self._plus_base_score(zero, other)
 
         measured = Measured(valid, metrics, start_scores, self.n_threads)
@@ -174,7 +174,7 @@ class WeakRankerBoosting(ForestRanker):
             losses.append(weighed.loss)
             tree = as_tree(best, bins, alpha, is_one, losses[-2] - losses[-1])
             for name, other in measured.sets.items():
-                add_tree_scores(tree, other.features, thread_count(self.n_threads), measured.scores[name])
+                add_tree_scores(tree, other, thread_count(self.n_threads), measured.scores[name])
             trees.append(tree)
             best = best_weak_ranker(bins, weighed.potentials, self.n_threads)
 

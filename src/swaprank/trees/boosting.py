@@ -12,7 +12,8 @@ import numpy as np
 from swaprank.arrays import AnyArray, Bools, Bytes, Floats, Ints
 from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
-from swaprank.data.places import random_fractions
+from swaprank.data.document_places import random_fractions
+from swaprank.data.features import read_only
 from swaprank.data.scores import LARGEST_SCORE
 from swaprank.errors import DataError
 from swaprank.models.forest import ARRAYS, Forest
@@ -217,7 +218,7 @@ class Booster:
         rows = self.work.rows[0, :n_rows]
         gather_bins(self.bins.blocks, rows, self.n_threads, self.sample_blocks)
         rows[:] = np.arange(n_rows, dtype=rows.dtype)
-        return self.sample_blocks
+        return read_only(self.sample_blocks)
 
     def _grow(self, blocks: Bytes, columns: Columns, sample: Sample, limits: Limits, tree: Tree) -> int:
         self.work.barrier_state[:] = 0

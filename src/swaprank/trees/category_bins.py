@@ -30,10 +30,12 @@ import numpy as np
 
 from swaprank.arrays import Features, Floats, Ints
 from swaprank.collective import Collective, add_with_largest, gathered
+from swaprank.data.cuts import cut_points, sample_of_rows
 from swaprank.data.dataset import Dataset
-from swaprank.data.places import random_fractions
+from swaprank.data.document_places import random_fractions
+from swaprank.data.features import read_only
 from swaprank.kernels import kernel
-from swaprank.trees.binning import Bins, cut_points, sample_of_rows
+from swaprank.trees.binning import Bins
 from swaprank.trees.histogram import BINS, BLOCK
 from swaprank.trees.splitting import NUMBER, SET
 
@@ -86,7 +88,7 @@ def category_columns(
     columns, sampled = [], sample_of_rows(data.places, n_threads, collective)
     for name, values in data.categories.items():
         feature = data.feature_names.index(name)
-        codes = np.nan_to_num(data.by_query(data.features[:, feature]), nan=len(values)).astype(np.int64)
+        codes = np.nan_to_num(data.by_query(data.column(feature)), nan=len(values)).astype(np.int64)
         counts = np.bincount(codes, minlength=len(values) + 1)
         collective.add(counts)
         many = np.count_nonzero(counts) >= MANY_CATEGORIES
@@ -212,7 +214,7 @@ def with_categories(bins: Bins, columns: list[CategoryColumn], collective: Colle
             n_bins[at + c] = min(column.largest - c * (BINS - 1), BINS - 1)
             has_missing[at + c] = (found == 0).any()
     collective.add(has_missing)
-    return Bins(blocks, bins.cuts, n_bins, np.minimum(has_missing, 1)), layout
+    return Bins(read_only(blocks), bins.cuts, n_bins, np.minimum(has_missing, 1)), layout
 
 
 def _n_columns(column: CategoryColumn) -> int:

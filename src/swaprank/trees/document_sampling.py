@@ -19,7 +19,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Floats, Ints
 from swaprank.collective import Collective, add_with_largest, gathered
-from swaprank.data.places import Places, first_place, query_at, random_bits
+from swaprank.data.document_places import Places, first_place, query_at, random_bits
 from swaprank.errors import DataError
 from swaprank.exact_sums import N_LIMBS, add_exactly, carry, rounded_sums
 from swaprank.kernels import kernel

@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Ints
+from swaprank.data.binned_features import BLOCK as BLOCK
 from swaprank.kernels import kernel
 from swaprank.trees.intrinsics import prefetch
 
-BLOCK = 16
 BINS = 256
 PREFETCH_DISTANCE = 24
 """The rows of a leaf are scattered over memory. Prefetching this many rows ahead hides the latency."""

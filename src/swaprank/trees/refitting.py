@@ -11,8 +11,8 @@ from swaprank.collective import ALONE
 from swaprank.data.dataset import Dataset
 from swaprank.data.scores import LARGEST_SCORE
 from swaprank.errors import DataError
+from swaprank.models.binned_scoring import tree_leaves
 from swaprank.models.forest import Forest
-from swaprank.models.tree_walk import find_leaves
 from swaprank.objectives.objective import BoundObjective
 from swaprank.threads import thread_count
 from swaprank.trees.constraints import bounded_values
@@ -46,7 +46,7 @@ def refitted_values(
     for tree, learning_rate in enumerate(learning_rates):
         objective.update(noise(tree, scores), grad, hess)
         one = forest.part(tree, tree + 1)
-        leaf_of = np.ascontiguousarray(data.by_query(find_leaves(one, data.features, threads)[:, 0]))
+        leaf_of = np.ascontiguousarray(data.by_query(tree_leaves(one, data, threads)))
         totals = total_sums(grad, hess, taken, data.indptr, threads, ALONE)
         sums = sum_leaves(leaf_of, len(one.leaf_value), grad, hess, taken, threads, ALONE)
         steps = newton_steps(sums, smoothed_l2(l2, leaf_smoothing, totals), learning_rate)

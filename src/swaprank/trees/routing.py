@@ -6,12 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Bytes, Features, Floats, Ints
+from swaprank.arrays import AnyArray, Bytes, Floats, Ints
 from swaprank.collective import Collective
+from swaprank.data.dataset import Dataset
 from swaprank.exact_sums import N_LIMBS, add_exactly, carry, rounded_sums
 from swaprank.kernels import kernel
+from swaprank.models.binned_scoring import tree_leaves
 from swaprank.models.forest import Forest
-from swaprank.models.tree_walk import COMMON_DEPTH, TILE, append_leaves, find_leaves
+from swaprank.models.tree_walk import COMMON_DEPTH, TILE, append_leaves
 from swaprank.threads import row_chunks, run_in_threads
 from swaprank.trees.histogram import BLOCK
 from swaprank.trees.set_splitting import number_in_set
@@ -68,9 +70,9 @@ def newton_steps(sums: LeafSums, l2: float, learning_rate: float) -> Floats:
     return steps
 
 
-def add_tree_scores(tree: Forest, X: Features, n_threads: int, scores: Floats) -> None:
-    """Add the leaf values of a forest of one tree to the scores of documents that are not binned."""
-    add_leaf_values(find_leaves(tree, X, n_threads)[:, 0], tree.leaf_value, n_threads, scores)
+def add_tree_scores(tree: Forest, data: Dataset, n_threads: int, scores: Floats) -> None:
+    """Add the leaf values of a forest of one tree to the scores of other documents than those of training."""
+    add_leaf_values(tree_leaves(tree, data, n_threads), tree.leaf_value, n_threads, scores)
 
 
 def add_leaf_values(leaf_of: AnyArray, values: Floats, n_threads: int, scores: Floats) -> None:

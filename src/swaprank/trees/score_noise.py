@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from swaprank.arrays import AnyArray, Floats
-from swaprank.data.places import Places, hash_places
+from swaprank.data.document_places import Places, hash_places
 from swaprank.elementary import log
 from swaprank.kernels import kernel
 from swaprank.threads import row_chunks, run_in_threads

@@ -32,7 +32,7 @@ def query_keys(qids: AnyArray) -> AnyArray:
     """A hash of each query id; the integer 7 and the text "7" have the same.
 
     >>> import numpy as np
-    >>> from swaprank.data.places import query_keys
+    >>> from swaprank.data.document_places import query_keys
     >>> bool((query_keys(np.array([7, 12])) == query_keys(np.array(["7", "12"]))).all())
     True
     """
@@ -54,7 +54,7 @@ def random_fractions(keys: AnyArray, seed: int) -> Floats:
     """A random number from 0 to 1 for each query, given its key.
 
     >>> import numpy as np
-    >>> from swaprank.data.places import query_keys, random_fractions
+    >>> from swaprank.data.document_places import query_keys, random_fractions
     >>> random_fractions(query_keys(np.array(["shoes", "hats"])), 0).round(3).tolist()
     [0.778, 0.254]
     """

@@ -1,0 +1,50 @@
+"""`swaprank bin`: bin data that is larger than memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from swaprank.cli.common_options import Columns, Threads
+from swaprank.cli.output import print_info
+
+
+def bin_(
+    data: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="TRAIN",
+            help="Data: LETOR/SVMlight text, or tables (.csv .tsv .parquet .arrow); a file, several, or a folder of "
+            "parts, which are read in the order of their names.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File of bins to write, such as train.bins.")],
+    like: Annotated[
+        Path | None, typer.Option(help="File of bins whose features and cuts to take: that of the training data.")
+    ] = None,
+    max_bins: Annotated[int, typer.Option(min=2, max=255, help="Bins per feature, at most.")] = 255,
+    threads: Threads = None,
+    *,
+    columns: Columns,
+) -> None:
+    """Bin data: one byte per value, in a file that train, tune and cv use without parsing and without reading it all.
+
+    The data is read twice, block by block, so that it may be larger than memory. Trees learn the same model from bins.
+    The rows of a query must be adjacent and in one file.
+    """
+    from swaprank.cli.progress_bars import progress_bar
+    from swaprank.data.bins_file import read_bins
+    from swaprank.files import writable_target
+    from swaprank.reading.binned_reading import part_files, write_binned
+
+    files = part_files(data)
+    if output.suffix.lower() != ".bins":
+        raise typer.BadParameter(f"the name of a file of bins ends in .bins; found {output}.")
+    writable_target(output, (*files, like))
+    known = None if like is None else read_bins(like)
+    options = {**columns, **({} if threads is None else {"n_threads": threads})}
+    with progress_bar("row") as update:
+        written = write_binned(files, output, known, max_bins, progress=update, **options)
+    print_info(f"{output}: {written}, {output.stat().st_size / 1e6:,.2f} MB")

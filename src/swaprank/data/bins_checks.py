@@ -1,0 +1,155 @@
+"""The content of a file of bins as a data set; everything that is used as a number of something is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from swaprank.arrays import AnyArray, Ints
+from swaprank.data.binned_features import BinnedFeatures
+from swaprank.data.columns import base_scores, number_column
+from swaprank.data.cuts import LARGEST_BIN, Cuts
+from swaprank.data.dataset import Dataset, Pairs, restored
+from swaprank.data.grouping import first_appearance_codes
+from swaprank.data.matching import checked_names
+from swaprank.data.pairs import check_pairs
+from swaprank.data.weights import checked_weights
+from swaprank.errors import DataError
+
+
+def checked_dataset(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Dataset:
+    """The data set; raises DataError for what cannot be one."""
+    names, categories = _names(header), _categories(header)
+    labels = number_column("labels", _array(arrays, "labels", "float64"), _length(arrays, "labels"))
+    n_rows, n_features = len(labels), len(names)
+    if n_rows == 0 or n_features == 0:
+        raise DataError("it has no documents or no features.")
+    indptr = _indptr(_array(arrays, "indptr", "int64"), n_rows)
+    qids = _ids(arrays, "qids", len(indptr) - 1)
+    if int(first_appearance_codes(qids).max()) + 1 < len(qids):
+        raise DataError("it is damaged: a query id occurs twice.")
+    order = _order(_array(arrays, "order", "int64"), n_rows) if "order" in arrays else None
+    weight = arrays.get("sample_weight")
+    scores = arrays.get("base_score")
+    state = {
+        "_features": None,
+        "labels": labels,
+        "qids": qids,
+        "indptr": indptr,
+        "order": order,
+        "sample_weight": None if weight is None else checked_weights(weight, n_rows),
+        "base_score": None if scores is None else base_scores(scores, n_rows),
+        "docid": _ids(arrays, "docid", n_rows) if {"docid", "docid_text"} & {*arrays} else None,
+        "pairs": _pairs(arrays, indptr, order) if "pairs_above" in arrays else None,
+        "feature_names": names,
+        "categories": {name: categories[name] for name in names if name in categories},
+        "bins": _bins(header, arrays, n_rows, [at for at, name in enumerate(names) if name in categories], categories),
+    }
+    if len(state["categories"]) < len(categories):  # type: ignore[arg-type]
+        raise DataError("its header has categories of features that it does not have.")
+    return restored(state)
+
+
+def _names(header: Mapping[str, Any]) -> tuple[str, ...]:
+    names = header.get("feature_names")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise DataError("its header has no feature names.")
+    return checked_names(names, len(names))
+
+
+def _categories(header: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    found = header.get("categories")
+    if not isinstance(found, dict):
+        raise DataError("its header has no categories.")
+    for name, texts in found.items():
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise DataError(f"the categories of '{name}' in its header must be a list of text.")
+        if len(set(texts)) < len(texts):
+            raise DataError(f"the categories of '{name}' in its header are not different.")
+    return {name: tuple(texts) for name, texts in found.items()}
+
+
+def _array(arrays: Mapping[str, AnyArray], name: str, dtype: str, shape: tuple[int, ...] | None = None) -> AnyArray:
+    if name not in arrays:
+        raise DataError(f"it is damaged: its array {name!r} is missing.")
+    array = arrays[name]
+    if array.dtype.name != dtype or (array.shape != shape if shape is not None else array.ndim != 1):
+        raise DataError(f"it is damaged: its array {name!r} is {array.dtype} of shape {array.shape}.")
+    return array
+
+
+def _length(arrays: Mapping[str, AnyArray], name: str) -> int:
+    return len(_array(arrays, name, "float64"))
+
+
+def _indptr(indptr: Ints, n_rows: int) -> Ints:
+    bounds = np.array(indptr)
+    if len(bounds) < 2 or bounds[0] != 0 or bounds[-1] != n_rows or (bounds[1:] <= bounds[:-1]).any():
+        raise DataError("it is damaged: the bounds of its queries are not ascending.")
+    return bounds
+
+
+def _order(order: Ints, n_rows: int) -> Ints:
+    rows = np.array(order)
+    if len(rows) != n_rows or rows.min() != 0 or rows.max() != n_rows - 1 or (np.bincount(rows) != 1).any():
+        raise DataError("it is damaged: the order of its rows is none.")
+    return rows
+
+
+def _ids(arrays: Mapping[str, AnyArray], name: str, n: int) -> AnyArray:
+    if name in arrays:
+        return np.array(_array(arrays, name, "int64", (n,)))
+    ends = _array(arrays, f"{name}_ends", "int64", (n,))
+    content = _array(arrays, f"{name}_text", "uint8").tobytes()
+    starts = np.concatenate(([0], ends[:-1]))
+    if (ends < starts).any() or starts.min() < 0 or ends[-1] != len(content):
+        raise DataError(f"it is damaged: the ends of its {name} are not ascending.")
+    try:
+        texts = [content[a:b].decode() for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+    except UnicodeDecodeError:
+        raise DataError(f"it is damaged: its {name} are not UTF-8.") from None
+    return np.array(texts, np.str_)
+
+
+def _pairs(arrays: Mapping[str, AnyArray], indptr: Ints, order: Ints | None) -> Pairs:
+    above, below = _array(arrays, "pairs_above", "int64"), _array(arrays, "pairs_below", "int64")
+    probability = _array(arrays, "pairs_probability", "float64")
+    if not len(above) == len(below) == len(probability):
+        raise DataError("it is damaged: its pairs have different lengths.")
+    return check_pairs(np.column_stack((above, below, probability)), indptr, order)
+
+
+def _bins(
+    header: Mapping[str, Any],
+    arrays: Mapping[str, AnyArray],
+    n_rows: int,
+    categorical: list[int],
+    categories: Mapping[str, tuple[str, ...]],
+) -> BinnedFeatures:
+    n_features, max_bins = len(header["feature_names"]), header.get("max_bins")
+    if type(max_bins) is not int or not 2 <= max_bins <= LARGEST_BIN:
+        raise DataError("its header has no valid max_bins.")
+    cuts = np.array(_array(arrays, "cuts", "float32", (n_features, LARGEST_BIN)))
+    n_bins = np.array(_array(arrays, "n_bins", "int64", (n_features,)))
+    if n_bins.min() < 1 or n_bins.max() > max_bins:
+        raise DataError(f"it is damaged: a feature has no bins, or more than {max_bins}.")
+    padding = np.arange(LARGEST_BIN) >= n_bins[:, None] - 1
+    ascending = (cuts[:, 1:] > cuts[:, :-1]) | padding[:, 1:]
+    if not ascending.all() or not (np.isinf(cuts) == padding).all() or (cuts[padding] < 0).any():
+        raise DataError("it is damaged: the cuts of a feature are not ascending numbers.")
+    has_missing = np.array(_array(arrays, "has_missing", "int64", (n_features,)))
+    if not np.isin(has_missing, (0, 1)).all():
+        raise DataError("it is damaged: has_missing has other values than 0 and 1.")
+    if "blocks" not in arrays or arrays["blocks"].dtype != np.uint8:
+        raise DataError("it is damaged: its array 'blocks' is missing.")
+    codes = _array(arrays, "codes", "float32", (len(categorical), n_rows))
+    for row, at in enumerate(categorical):
+        known = codes[row][~np.isnan(codes[row])]
+        n_known = len(categories[header["feature_names"][at]])
+        if len(known) and not ((known >= 0) & (known < n_known) & (known == np.floor(known))).all():
+            raise DataError(f"it is damaged: feature '{header['feature_names'][at]}' has unknown categories.")
+    return BinnedFeatures(
+        arrays["blocks"], Cuts(cuts, n_bins, max_bins), has_missing, np.array(categorical, np.int64), codes
+    )

@@ -1,0 +1,127 @@
+"""Bin data that is larger than memory: in two passes over its blocks, of which one is in memory at a time.
+
+first pass     labels, query ids, categories, and a sample of the rows     ─► cuts
+second pass    features ─► bins, one byte a value
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from swaprank.arrays import AnyArray
+from swaprank.data.binned_features import BLOCK, BinnedFeatures, bin_rows, n_blocks
+from swaprank.data.block_scan import Scanned, scan
+from swaprank.data.block_source import BlockSource, GivenBlocks
+from swaprank.data.cuts import Cuts, find_cuts
+from swaprank.data.dataset import Dataset, restored
+from swaprank.data.whole_binning import checked_bins, codes_of_rows, cuts_of
+from swaprank.errors import DataError
+from swaprank.threads import thread_count
+
+Room = Callable[[str, tuple[int, ...], type], AnyArray]
+"""Makes the array of a name, a shape and a dtype, filled with zeros: in memory or in a file."""
+
+
+def bin_blocks(
+    blocks: Iterable[Dataset],
+    *,
+    like: Dataset | None = None,
+    max_bins: int = 255,
+    n_threads: int | None = None,
+    path: str | os.PathLike[str] | None = None,
+) -> Dataset:
+    """Bin data that comes in blocks, without ever having all its values in memory.
+
+    The bins are those of the same data in one piece, `Dataset(…).binned()`. All rows of a query must be adjacent; a
+    query may continue in the next block.
+
+    Args:
+        blocks: Data sets: a list, or an object whose `__iter__` makes them one after the other, anew each time it is
+            called, because blocks are gone through twice.
+        like: A binned data set whose cuts are taken, for validation data: that of training.
+        max_bins: How many bins a feature has at most.
+        n_threads: The number of threads. The default is all cores.
+        path: A file of bins to write, so that the bins do not have to fit into memory either.
+
+    >>> import swaprank as sr
+    >>> class Days:
+    ...     def __iter__(self):
+    ...         for day in range(7):
+    ...             data = sr.datasets.random_net((10,), n_features=5, random_state=day)[0]
+    ...             yield sr.Dataset(data.features, data.labels, qid=[f"{day}-{i // 50}" for i in range(500)])
+    >>> sr.bin_blocks(Days())
+    Dataset(3,500 documents, 70 queries, 5 features, labels 0 to 5, binned)
+    """
+    source = GivenBlocks(blocks)
+    if path is None:
+        return bin_source(source, like=like, max_bins=max_bins, n_threads=n_threads)
+    return bin_to_file(source, path, like=like, max_bins=max_bins, n_threads=n_threads)
+
+
+def bin_to_file(
+    source: BlockSource,
+    path: str | os.PathLike[str],
+    *,
+    like: Dataset | None = None,
+    max_bins: int = 255,
+    n_threads: int | None = None,
+) -> Dataset:
+    """Bin blocks into a file of bins, and open it."""
+    from swaprank.data.bins_file import bins_writer, read_bins
+
+    with bins_writer(path) as writer:
+        writer.finish(bin_source(source, like=like, max_bins=max_bins, n_threads=n_threads, room=writer.room))
+    return read_bins(path)
+
+
+def bin_source(
+    source: BlockSource,
+    *,
+    like: Dataset | None = None,
+    max_bins: int = 255,
+    n_threads: int | None = None,
+    room: Room = lambda name, shape, dtype: np.zeros(shape, dtype),
+) -> Dataset:
+    """Bin blocks, with cuts of their own or those of another data set, into arrays of `room`."""
+    checked_bins(max_bins)
+    given = None if like is None else cuts_of(like)
+    found = scan(source, with_sample=like is None, n_threads=n_threads)
+    if like is not None:
+        found = found._replace(feature_names=like.feature_names, categories=dict(like.categories))
+    categorical = np.flatnonzero([name in found.categories for name in found.feature_names])
+    cuts = find_cuts(found.sample, categorical, max_bins, thread_count(n_threads)) if given is None else given
+    found = found._replace(sample=np.empty((0, 0), np.float32))
+    bins = _binned(source, found, cuts, categorical, n_threads, room)
+    state = {**found._asdict(), "_features": None, "order": None, "docid": None, "pairs": None, "bins": bins}
+    del state["sample"]
+    return restored(state)
+
+
+def _binned(
+    source: BlockSource, found: Scanned, cuts: Cuts, categorical: AnyArray, n_threads: int | None, room: Room
+) -> BinnedFeatures:
+    n_rows, n_features = len(found.labels), len(found.feature_names)
+    blocks = room("blocks", (n_blocks(n_features), n_rows, BLOCK), np.uint8)
+    codes = room("codes", (len(categorical), n_rows), np.float32)
+    missing, start = np.zeros(n_features, np.int64), 0
+    none = np.empty(0, np.int64)
+    for block in source.blocks(is_first_pass=False):
+        data = block.data.with_features(
+            found.feature_names, categories=found.categories, whose="the binned data", where=block.source
+        )
+        stop = start + len(data)
+        if stop > n_rows or not np.array_equal(data.labels, found.labels[start:stop]):
+            raise _changed(block.source)
+        missing |= bin_rows(data.features, none, cuts, start, blocks, n_threads)
+        codes[:, start:stop] = codes_of_rows(data)
+        start = stop
+    if start < n_rows:
+        raise _changed("the data")
+    return BinnedFeatures(blocks, cuts, missing, categorical, codes)
+
+
+def _changed(source: str) -> DataError:
+    return DataError(f"{source} has changed between two readings of it: read it again when it is complete.")

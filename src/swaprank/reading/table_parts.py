@@ -1,0 +1,160 @@
+"""Tables in blocks of rows, from any number of files: CSV, TSV, Parquet and Arrow."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from swaprank.arrays import Features, Ints
+from swaprank.data.block_source import Block, BlockSource
+from swaprank.data.dataset import Dataset, restored
+from swaprank.errors import DataError, MissingExtraError
+from swaprank.files import content_suffix
+from swaprank.reading.block_size import rows_at_once
+from swaprank.reading.tables import Roles, is_separated, parsed_text, readable, table_dataset
+from swaprank.reading.text_files import check_is_text, opened_unchanged, text_pieces
+
+if TYPE_CHECKING:
+    import polars
+
+_TEXT_BYTES = 16 << 20
+
+
+@final
+class TableParts(BlockSource):
+    """Files of tables."""
+
+    def __init__(self, files: Sequence[Path], roles: Roles) -> None:
+        if roles.docid is not None:
+            raise DataError(
+                f"binned data has no document ids: give ignore=['{roles.docid}'] instead of docid='{roles.docid}'."
+            )
+        self._files, self._roles = files, roles
+
+    def blocks(self, *, is_first_pass: bool) -> Iterator[Block]:
+        """See `BlockSource`."""
+        for file in self._files:
+            part, start = _Part(file, self._roles, may_warn=is_first_pass), 0
+            for table in _tables(file, self._roles):
+                where = f"{file}, from row {start:,} on" if start else str(file)
+                yield part.sample_block(table, where) if is_first_pass else part.whole_block(table, where)
+                start += len(table)
+            if not start:
+                raise DataError(f"{file}: it has no documents: expected rows below the column names.")
+
+
+@final
+class _Part:
+    """How the tables of one file become blocks."""
+
+    def __init__(self, file: Path, roles: Roles, *, may_warn: bool) -> None:
+        self._file, self._roles, self._may_warn = file, roles, may_warn
+        self._names: tuple[str, ...] | None = None
+
+    def whole_block(self, table: polars.DataFrame, where: str) -> Block:
+        return Block(self._with_features(table, where), str(self._file))
+
+    def sample_block(self, table: polars.DataFrame, where: str) -> Block:
+        """A block of which only the rows that are sampled get features, unless all are needed for their categories."""
+        if self._names is None:
+            first = self._dataset(table[:1], self._roles, where)
+            self._names = () if first.categories else first.feature_names
+        if not self._names:
+            return self.whole_block(table, where)
+        only_judged = self._roles._replace(judgements_only=True, features=None, ignore=())
+        judged = self._dataset(table, only_judged, where)
+        without = restored({**judged._state(), "_features": None, "feature_names": self._names})
+        return Block(without, str(self._file), lambda rows: self._sampled(table, rows, where))
+
+    def _sampled(self, table: polars.DataFrame, rows: Ints, where: str) -> Features:
+        if len(rows) == 0:
+            return np.empty((0, len(self._names or ())), np.float32)
+        return self._with_features(table[rows], where).features
+
+    def _with_features(self, table: polars.DataFrame, where: str) -> Dataset:
+        """Warns about the features of the first block only."""
+        may_warn, self._may_warn = self._may_warn, False
+        return self._dataset(table, self._roles, where, may_warn=may_warn)
+
+    def _dataset(self, table: polars.DataFrame, roles: Roles, where: str, *, may_warn: bool = False) -> Dataset:
+        try:
+            with warnings.catch_warnings():
+                if not may_warn:
+                    warnings.simplefilter("ignore")
+                return table_dataset(table, roles, is_text=is_separated(self._file), is_part=True)
+        except DataError as error:
+            raise DataError(f"{where}: {error}") from None
+
+
+def _tables(file: Path, roles: Roles) -> Iterator[polars.DataFrame]:
+    if is_separated(file):
+        yield from _separated_tables(file, [roles.qid, *roles.categorical])
+        return
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise MissingExtraError(f"{file}: this needs PyArrow: pip install 'swaprank[frames]'") from None
+    batches = _parquet_batches(file) if content_suffix(file) == ".parquet" else _arrow_batches(file)
+    with readable(file), opened_unchanged(file):
+        import polars
+
+        for batch in batches:
+            table: Any = polars.from_arrow(batch)
+            for start in range(0, len(table), size := rows_at_once(table.width)):
+                yield table[start : start + size]
+
+
+def _parquet_batches(file: Path) -> Iterator[Any]:
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(file, memory_map=False) as opened:
+        size = rows_at_once(len(opened.schema_arrow.names))
+        yield from opened.iter_batches(batch_size=size)
+
+
+def _arrow_batches(file: Path) -> Iterator[Any]:
+    import pyarrow
+    from pyarrow import ipc
+
+    with pyarrow.OSFile(str(file)) as stream, ipc.open_file(stream) as opened:
+        for number in range(opened.num_record_batches):
+            yield opened.get_batch(number)
+
+
+def _separated_tables(file: Path, ids: list[str]) -> Iterator[polars.DataFrame]:
+    names = b""
+    for block in _lines_in_quotes(file):
+        content = block if not names else names + block
+        with readable(file):
+            table = parsed_text(content, file, ids)
+        if not names:
+            names = block[: block.find(b"\n") + 1]
+        if len(table):
+            for start in range(0, len(table), size := rows_at_once(table.width)):
+                yield table[start : start + size]
+
+
+def _lines_in_quotes(file: Path) -> Iterator[bytes]:
+    """The text of a file, cut at line ends outside of quotes."""
+    pending, is_first = bytearray(), True
+    for piece in text_pieces(file):
+        pending += piece
+        if is_first:
+            check_is_text(bytes(pending[:4096]), file)
+            is_first = False
+        if len(pending) < _TEXT_BYTES:
+            continue
+        cut = pending.rfind(b"\n") + 1
+        while cut and pending.count(b'"', 0, cut) % 2:
+            cut = pending.rfind(b"\n", 0, cut - 1) + 1
+        if cut:
+            yield bytes(pending[:cut])
+            del pending[:cut]
+    if pending:
+        yield bytes(pending)
+    if is_first:
+        raise DataError(f"{file} is empty: expected one document per line.")

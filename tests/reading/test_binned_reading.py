@@ -1,0 +1,235 @@
+"""Files that are read in blocks have the bins of the same data in memory, whatever the blocks and files."""
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars
+import pytest
+
+import swaprank as sr
+from swaprank.data import cuts
+from swaprank.reading import block_size, table_parts, text_files
+
+N_ROWS = 600
+QID = np.repeat(np.arange(100, 160), 10)
+
+
+@pytest.fixture(autouse=True, params=["small blocks", "one block"])
+def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Cuts from a sample, and blocks that end within queries."""
+    monkeypatch.setattr(cuts, "CUT_SAMPLE", 150)
+    if request.param == "small blocks":
+        monkeypatch.setattr(block_size, "BLOCK_BYTES", 6000)
+        monkeypatch.setattr(text_files, "_BLOCK_BYTES", 3000)
+        monkeypatch.setattr(table_parts, "_TEXT_BYTES", 3000)
+    return request.param
+
+
+def numbers(n_features: int = 20) -> sr.Dataset:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N_ROWS, n_features)).astype(np.float32)
+    X[:, 3] = rng.integers(0, 4, N_ROWS)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    X[:, 5] = np.abs(np.nan_to_num(X[:, 5]))
+    return sr.Dataset(X, rng.integers(0, 3, N_ROWS), qid=QID)
+
+
+def frame(*, text_ids: bool = False) -> polars.DataFrame:
+    data, rng = numbers(), np.random.default_rng(1)
+    columns: dict[str, Any] = {f"f{k}": data.features[:, k] for k in range(data.n_features)}
+    brands = np.array(["nike", "puma", "asics", None, "äß"], dtype=object)[rng.integers(0, 5, N_ROWS)]
+    brands[-3:] = "new at the end", "Ω", None
+    qid = [f"q{each}" for each in QID] if text_ids else QID
+    weight = np.where(np.arange(N_ROWS) < 100, 0.0, rng.random(N_ROWS))
+    return polars.DataFrame(
+        {"qid": qid, "label": data.labels, **columns, "brand": brands.tolist(), "w": weight}
+    ).with_columns(polars.selectors.float().fill_nan(None))
+
+
+def check_same(binned: sr.Dataset, whole: sr.Dataset, max_bins: int = 255) -> None:
+    expected = whole.binned(max_bins=max_bins)
+    assert binned.bins is not None
+    assert expected.bins is not None
+    np.testing.assert_array_equal(binned.bins.cuts.values, expected.bins.cuts.values)
+    np.testing.assert_array_equal(binned.bins.cuts.n_bins, expected.bins.cuts.n_bins)
+    np.testing.assert_array_equal(binned.bins.blocks, expected.bins.blocks)
+    np.testing.assert_array_equal(binned.bins.has_missing, expected.bins.has_missing)
+    np.testing.assert_array_equal(binned.bins.codes, expected.bins.codes)
+    np.testing.assert_array_equal(binned.labels, whole.labels)
+    np.testing.assert_array_equal(binned.indptr, whole.indptr)
+    np.testing.assert_array_equal(binned.qids, whole.qids)
+    assert binned.qids.dtype.kind == whole.qids.dtype.kind
+    assert (binned.feature_names, binned.categories) == (whole.feature_names, whole.categories)
+    assert (binned.sample_weight is None) == (whole.sample_weight is None)
+    if whole.sample_weight is not None:
+        np.testing.assert_array_equal(binned.sample_weight, whole.sample_weight)
+
+
+@pytest.mark.parametrize("ending", ["txt", "txt.gz", "letor.xz", "svm.zst"])
+def test_letor_text(tmp_path: Path, ending: str) -> None:
+    sr.write_letor(numbers(), tmp_path / f"train.{ending}")
+    whole = sr.read(tmp_path / f"train.{ending}")
+    check_same(sr.read(tmp_path / f"train.{ending}", binned=True), whole)
+    check_same(sr.read(tmp_path / f"train.{ending}", binned=True, max_bins=16, n_threads=1), whole, 16)
+
+
+def test_sparse_text_with_few_features_at_first_and_feature_0_at_last(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    lines = []
+    for row in range(N_ROWS):
+        widest = 3 + row // 20
+        chosen = rng.choice(np.arange(1, widest), 2, replace=False)
+        lines.append(f"{row % 3} qid:{QID[row]} " + " ".join(f"{f}:{rng.normal():.4g}" for f in chosen))
+    path = tmp_path / "sparse.txt"
+    path.write_text("\n".join(lines) + "\n")
+    check_same(sr.read(path, binned=True), sr.read(path))
+    check_same(sr.read(path, binned=True, absent=np.nan, n_features=50), sr.read(path, absent=np.nan, n_features=50))
+    path.write_text("\n".join(lines) + "\n1 qid:x 0:5\n")
+    whole = sr.read(path)
+    assert whole.feature_names[0] == "0"
+    check_same(sr.read(path, binned=True), whole)
+
+
+def test_categories_in_text(tmp_path: Path) -> None:
+    path = tmp_path / "shops.txt"
+    path.write_text("".join(f"{row % 2} qid:{row // 10} 1:{row} 4:{row % 37 * 7}\n" for row in range(N_ROWS)))
+    check_same(sr.read(path, binned=True, categorical_features=["4"]), sr.read(path, categorical_features=["4"]))
+
+
+@pytest.mark.parametrize("with_qid", [True, False])
+def test_group_sizes_beside_the_text(tmp_path: Path, with_qid: bool) -> None:
+    path = tmp_path / "rank.train"
+    sizes = [10] * 60
+    path.write_text(
+        "".join(f"{row % 2} " + f"qid:{row // 10} " * with_qid + f"1:{row * 7 % 600} 2:1\n" for row in range(N_ROWS))
+    )
+    sizes_file = path.with_name("rank.train.query")
+    sizes_file.write_text("".join(f"{size}\n" for size in sizes))
+    check_same(sr.read(path, binned=True), sr.read(path))
+    sizes_file.write_text("".join(f"{size}\n" for size in sizes[1:]))
+    with pytest.raises(sr.DataError, match=r"sum to 590"):
+        sr.read(path, binned=True)
+    if with_qid:
+        sizes_file.write_text("".join(f"{size}\n" for size in [9, 11, *sizes[2:]]))
+        with pytest.raises(sr.DataError, match=r"documents 9 and 10 belong to one query by their ids"):
+            sr.read(path, binned=True)
+
+
+@pytest.mark.parametrize("text_ids", [False, True])
+@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "parquet", "arrow"])
+def test_tables(tmp_path: Path, ending: str, text_ids: bool) -> None:
+    path, table = tmp_path / f"train.{ending}", frame(text_ids=text_ids)
+    write(table, path)
+    options: dict[str, Any] = {"sample_weight": "w", "categorical_features": ["brand", "f3"], "ignore": ["f7"]}
+    check_same(sr.read(path, binned=True, **options), sr.read(path, **options))
+
+
+def write(table: polars.DataFrame, path: Path) -> None:
+    match path.suffix:
+        case ".parquet":
+            table.write_parquet(path, row_group_size=170)
+        case ".arrow":
+            table.write_ipc(path, record_batch_size=170)
+        case ".gz":
+            path.write_bytes(gzip.compress(table.write_csv().encode()))
+        case _:
+            table.write_csv(path, separator="\t" if path.suffix == ".tsv" else ",")
+
+
+def test_text_in_quotes_may_have_line_ends(tmp_path: Path) -> None:
+    table = frame().with_columns(brand=polars.Series(["two\nlines", 'a "word"', "one, line"] * 200))
+    table.write_csv(tmp_path / "train.csv")
+    options: dict[str, Any] = {"categorical_features": ["brand"]}
+    check_same(sr.read(tmp_path / "train.csv", binned=True, **options), sr.read(tmp_path / "train.csv", **options))
+
+
+@pytest.mark.parametrize("ending", ["txt", "parquet"])
+@pytest.mark.parametrize("n_parts", [2, 7])
+def test_a_folder_of_parts(tmp_path: Path, ending: str, n_parts: int) -> None:
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    (folder / "_SUCCESS").touch()
+    (folder / ".part-0.crc").touch()
+    whole_file, data, table = tmp_path / f"whole.{ending}", numbers(), frame()
+    cut = np.linspace(0, 60, n_parts + 1).astype(int)
+    if ending == "txt":
+        sr.write_letor(data, whole_file)
+    else:
+        write(table, whole_file)
+    files = []
+    for part, (a, b) in enumerate(zip(cut[:-1], cut[1:], strict=True)):
+        files.append(folder / f"part-{part}.{ending}")
+        if ending == "txt":
+            sr.write_letor(data.subset(slice(a, b)), files[-1])
+        else:
+            write(table[10 * a : 10 * b], files[-1])
+    check_same(sr.read(folder, binned=True), sr.read(whole_file))
+    check_same(sr.read(files, binned=True), sr.read(whole_file))
+    with pytest.raises(sr.DataError, match="binned=True"):
+        sr.read(files)
+    write(table[:10], folder / "zz.parquet")
+    if ending == "txt":
+        with pytest.raises(sr.DataError, match="text and a table"):
+            sr.read(folder, binned=True)
+
+
+def test_validation_files_have_the_cuts_and_categories_of_the_training_data(tmp_path: Path) -> None:
+    write(frame()[:400], tmp_path / "train.parquet")
+    write(
+        frame()[400:].select("label", "brand", "qid", *[f"f{k}" for k in reversed(range(20))], "w"),
+        tmp_path / "vali.parquet",
+    )
+    train = sr.read(tmp_path / "train.parquet", binned=True)
+    vali = sr.read(tmp_path / "vali.parquet", binned=train)
+    assert "new at the end" not in vali.categories["brand"]
+    whole = sr.read(tmp_path / "vali.parquet").with_features(train.feature_names, categories=train.categories)
+    expected = whole.binned(like=train)
+    assert vali.bins is not None
+    assert expected.bins is not None
+    np.testing.assert_array_equal(vali.bins.blocks, expected.bins.blocks)
+    np.testing.assert_array_equal(vali.bins.codes, expected.bins.codes)
+    sr.write_letor(numbers(30), tmp_path / "other.txt")
+    with pytest.raises(sr.DataError):
+        sr.read(tmp_path / "other.txt", binned=train)
+    with pytest.raises(sr.DataError, match="cuts are taken from a binned data set"):
+        sr.read(tmp_path / "vali.parquet", binned=whole)
+
+
+def test_queries_that_come_back_are_refused(tmp_path: Path) -> None:
+    lines = [f"0 qid:{row // 10} 1:{row}\n" for row in range(300)]
+    a, b = tmp_path / "a.txt", tmp_path / "b.txt"
+    a.write_text("".join(lines) + "0 qid:3 1:1\n")
+    with pytest.raises(sr.DataError, match=r"query '3' is in .*a\.txt at document 31, and again.*document 301: .*sort"):
+        sr.read(a, binned=True)
+    a.write_text("".join(lines))
+    b.write_text("0 qid:700 1:1\n0 qid:29 1:1\n")
+    with pytest.raises(
+        sr.DataError, match=r"query '29' is in .*a\.txt at document 291, and in .*b\.txt at document 2: "
+    ):
+        sr.read([a, b], binned=True)
+    b.write_text("0 qid:29 1:1\n")
+    with pytest.raises(
+        sr.DataError, match=r"query '29' is in .*a\.txt at document 291, and in .*b\.txt at document 1: "
+    ):
+        sr.read([a, b], binned=True)
+
+
+def test_what_cannot_be_binned_is_said(tmp_path: Path) -> None:
+    write(frame(), tmp_path / "train.parquet")
+    with pytest.raises(sr.DataError, match=r"ignore=\['brand'\]"):
+        sr.read(tmp_path / "train.parquet", binned=True, docid="brand")
+    with pytest.raises(sr.DataError, match="max_bins must be a whole number from 2 to 255"):
+        sr.read(tmp_path / "train.parquet", binned=True, max_bins=256)
+    with pytest.raises(sr.DataError, match="is given twice"):
+        sr.read([tmp_path / "train.parquet"] * 2, binned=True)
+    with pytest.raises(sr.DataError, match="the list is empty"):
+        sr.read([], binned=True)
+    bad = frame().with_columns(f4=polars.when(polars.col("f0").is_null()).then(None).otherwise(float("inf")))
+    write(bad, tmp_path / "bad.parquet")
+    with pytest.raises(sr.DataError, match=r"bad\.parquet.*not finite"):
+        sr.read(tmp_path / "bad.parquet", binned=True)
+    (tmp_path / "bad.parquet").write_bytes((tmp_path / "train.parquet").read_bytes()[:-50])
+    with pytest.raises(sr.DataError, match=r"bad\.parquet cannot be read"):
+        sr.read(tmp_path / "bad.parquet", binned=True)
