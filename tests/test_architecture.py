@@ -70,7 +70,7 @@ ORDER = (
     "version", "errors", "peer_names", "compilation", "arrays", "seeds", "threads", "kernels", "elementary", "lanes",
     "environment", "files", "data", "rendering", "reading", "metrics", "objectives", "models", "trees", "nets",
     "smoothrank", "model_files", "exchange", "rankers", "ensembles", "rivals", "registry", "serving", "evaluation",
-    "instruments", "torch", "experiments", "reporting", "reproduction", "cli", "__main__",
+    "clicks", "datasets", "instruments", "torch", "experiments", "reporting", "reproduction", "cli", "__main__",
 )  # fmt: skip
 """From left to right: every package imports only what stands before it. CONTRIBUTING.md and docs/design.md show it."""
 

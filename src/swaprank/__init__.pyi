@@ -1,5 +1,8 @@
+from . import clicks as clicks
+from . import datasets as datasets
 from . import torch as torch
-from .data import datasets as datasets
+from .clicks.click_log import ClickLog as ClickLog
+from .clicks.propensities import Propensities as Propensities
 from .data import posteriors as posteriors
 from .data.dataset import Dataset as Dataset
 from .data.dataset import Pairs as Pairs
