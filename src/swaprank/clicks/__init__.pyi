@@ -6,3 +6,11 @@ from .interleaving import interleave as interleave
 from .interleaving_outcome import InterleavingOutcome as InterleavingOutcome
 from .interleaving_outcome import interleaving_outcome as interleaving_outcome
 from .interleaving_outcome import interleaving_sessions as interleaving_sessions
+from .log_comparison import LogComparison as LogComparison
+from .log_comparison import LogDifference as LogDifference
+from .log_comparison import compare as compare
+from .log_evaluation import LogEstimate as LogEstimate
+from .log_evaluation import LogEvaluation as LogEvaluation
+from .log_evaluation import evaluate as evaluate
+from .unbiased import unbiased as unbiased
+from .position_bias import position_bias as position_bias
