@@ -14,3 +14,5 @@ from .log_evaluation import LogEvaluation as LogEvaluation
 from .log_evaluation import evaluate as evaluate
 from .unbiased import unbiased as unbiased
 from .position_bias import position_bias as position_bias
+from .click_training import TrainedOnClicks as TrainedOnClicks
+from .click_training import train as train
