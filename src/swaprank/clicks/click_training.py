@@ -56,8 +56,8 @@ def train(
             together: the ranker is trained, tells which documents should be similar, these tell the position bias, and
             so on. Documents need not have changed places then, but trust bias is not taken into account.
         valid: Other sessions, best of other queries, for early stopping: an unbiased estimate of the ranker's metric.
-        n_rounds: How often the ranker is trained at most if propensities is None. It ends when the bias has settled, after
-            about three rounds if documents changed places, and later if they did not.
+        n_rounds: How often the ranker is trained at most if propensities is None. It ends when the bias has settled:
+            after about three rounds if documents changed places, and later if they did not.
         callbacks: As for `fit`.
 
     >>> import swaprank as sr

@@ -1,0 +1,272 @@
+"""Claim: with estimated propensities, training on clicks closes most of the gap between naive training and labels.
+
+    python benchmarks/clicks.py FOLDER --results results.jsonl [--figure clicks.svg] [--sets mq2008 generated]
+        [--bias mild strong trust] [--sessions 1000 10000 100000 1000000] [--learners naive estimated ...] [--seeds 5]
+
+FOLDER holds mq2008 (Fold1 to Fold5, each with train.txt and test.txt). Generated data is random_search with 300 queries
+of 20 documents. A weak production ranker (a regression on a thirtieth of the queries) ranks the training queries, with
+noise that differs from session to session, and simulated people click on ten places: place k is examined with
+probability (1/k)^0.5 (mild), (1/k)^1.5 (strong), or 1/k with trust bias (documents that are not relevant are clicked
+with probability 0.3/k if they are examined). All learners train 100 trees of 15 leaves with a learning rate of 0.1:
+
+    labels       LambdaMART on the judgements, as if clicks were not needed
+    naive        LambdaMART on click rates
+    estimated    LambdaMART on sr.clicks.unbiased with the propensities that sr.clicks.position_bias finds in the log
+    true         the same with the propensities of the simulation
+    joint        sr.clicks.train without propensities: ranker and position bias are learned together
+    lightgbm     LightGBM's lambdarank with `position`: sessions are queries, clicks are labels
+    xgboost      XGBoost's rank:ndcg with `lambdarank_unbiased`, likewise
+
+Test NDCG@10 is measured with judgements, which no learner but the first has seen. Differences from labels are paired by
+test query over all seeds (folds), with 95% intervals. Each run is a line of the results file; runs that it has already
+are not repeated, so that a long comparison can be interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import swaprank as sr
+from swaprank.arrays import Floats
+from swaprank.evaluation.means import mean_interval
+from swaprank.rendering.figures import save_figure
+from swaprank.rendering.text_tables import text_table
+
+METRIC = "dcg@10(gain=linear)"
+TREES: dict[str, Any] = {"n_trees": 100, "n_leaves": 15, "learning_rate": 0.1, "n_threads": 1}
+BIASES: dict[str, dict[str, Any]] = {
+    "mild": {"bias": 0.5},
+    "strong": {"bias": 1.5},
+    "trust": {"bias": 1.0, "trust": 0.3},
+}
+
+
+class Clicks(NamedTuple):
+    """What a learner is given."""
+
+    train: sr.Dataset
+    log: sr.ClickLog
+    truth: sr.Propensities
+    has_trust: bool
+    seed: int
+
+
+Scorer = Callable[[sr.Dataset], Floats]
+Learner = Callable[[Clicks], Scorer]
+
+
+def mart(given: Clicks, data: sr.Dataset, metric: str = METRIC) -> Scorer:
+    return sr.LambdaMART(metric, **TREES, random_state=given.seed).fit(data).predict
+
+
+def learn_labels(given: Clicks) -> Scorer:
+    return mart(given, given.train, "ndcg@10")
+
+
+def learn_naive(given: Clicks) -> Scorer:
+    return mart(given, sr.clicks.unbiased(given.log, sr.Propensities(np.ones(given.log.max_position))))
+
+
+def learn_estimated(given: Clicks) -> Scorer:
+    bias = sr.clicks.position_bias(given.log, "trust" if given.has_trust else "harvest", n_resamples=0)
+    return mart(given, sr.clicks.unbiased(given.log, bias))
+
+
+def learn_true(given: Clicks) -> Scorer:
+    return mart(given, sr.clicks.unbiased(given.log, given.truth))
+
+
+def learn_joint(given: Clicks) -> Scorer:
+    ranker = sr.LambdaMART(METRIC, **TREES, random_state=given.seed)
+    return sr.clicks.train(ranker, given.log).ranker.predict
+
+
+def session_rows(log: sr.ClickLog) -> dict[str, Any]:
+    """One row per shown document, as the other libraries want it: sessions are their queries."""
+    assert log.features is not None
+    return {"data": log.features[log.document], "label": log.click, "group": np.diff(log.indptr)}
+
+
+def learn_lightgbm(given: Clicks) -> Scorer:
+    import lightgbm
+
+    options = {"objective": "lambdarank", "num_leaves": 15, "learning_rate": 0.1, "num_threads": 1, "verbose": -1}
+    rows = lightgbm.Dataset(**session_rows(given.log), position=given.log.position - 1)
+    booster = lightgbm.train(options, rows, 100)
+    return lambda data: np.asarray(booster.predict(data.features), dtype=np.float64)
+
+
+def learn_xgboost(given: Clicks) -> Scorer:
+    import xgboost
+
+    options = {
+        "objective": "rank:ndcg", "lambdarank_unbiased": True, "tree_method": "hist", "grow_policy": "lossguide",
+        "max_leaves": 15, "max_depth": 0, "eta": 0.1, "nthread": 1,
+    }  # fmt: skip
+    # Rows of a session are in the order of their positions, as lambdarank_unbiased expects.
+    rows = xgboost.QuantileDMatrix(**session_rows(given.log))
+    booster = xgboost.train(options, rows, 100)
+    return lambda data: np.asarray(booster.predict(xgboost.DMatrix(data.features)), dtype=np.float64)
+
+
+LEARNERS: dict[str, Learner] = {
+    "labels": learn_labels, "naive": learn_naive, "estimated": learn_estimated, "true": learn_true,
+    "joint": learn_joint, "lightgbm": learn_lightgbm, "xgboost": learn_xgboost,
+}  # fmt: skip
+
+
+def judged(folder: Path, name: str, seed: int) -> tuple[sr.Dataset, sr.Dataset]:
+    if name == "generated":
+        train, test = sr.datasets.random_search((300, 300), n_documents=20, random_state=seed)
+        return train, test
+    fold = folder / name / f"Fold{1 + seed % 5}"
+    return sr.read(fold / "train.txt"), sr.read(fold / "test.txt")
+
+
+def simulated(train: sr.Dataset, bias: str, n_sessions: int, seed: int) -> Clicks:
+    few = np.random.default_rng(seed).choice(train.n_queries, train.n_queries // 30, replace=False)
+    production = sr.LinearRegressionRanker(regularization=1.0).fit(train.subset(np.sort(few)))
+    log, truth = sr.datasets.clicks(train, production, n_sessions, moves=0.5, random_state=seed, **BIASES[bias])
+    return Clicks(train, log, truth.propensities, "trust" in BIASES[bias], seed)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run what the results file lacks, and append it."""
+    done = {(r["set"], r["bias"], r["sessions"], r["seed"], r["learner"]) for r in read(arguments.results)}
+    for name in arguments.sets:
+        for seed in range(arguments.seeds):
+            train, test = judged(arguments.folder, name, seed)
+            for bias in arguments.bias:
+                for n_sessions in arguments.sessions:
+                    todo = [e for e in arguments.learners if (name, bias, n_sessions, seed, e) not in done]
+                    if not todo:
+                        continue
+                    given = simulated(train, bias, n_sessions, seed)
+                    for learner in todo:
+                        start, cpu = time.perf_counter(), time.process_time()
+                        scores = LEARNERS[learner](given)(test)
+                        row = {
+                            "set": name, "bias": bias, "sessions": n_sessions, "seed": seed, "learner": learner,
+                            "seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu,
+                            "ndcg": sr.evaluate(test, scores, "ndcg@10").results[0].per_query.round(6).tolist(),
+                        }  # fmt: skip
+                        with arguments.results.open("a") as stream:
+                            stream.write(json.dumps(row) + "\n")
+                        print(
+                            name,
+                            bias,
+                            n_sessions,
+                            seed,
+                            learner,
+                            f"{np.mean(row['ndcg']):.4f}",
+                            f"{row['seconds']:.1f}s",
+                        )
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def differences(rows: list[dict[str, Any]], learner: str) -> tuple[float, float, float, float]:
+    """Mean NDCG@10, the mean difference from labels, and its interval, over all queries of all seeds of the learner."""
+    of = {(row["learner"], row["seed"]): np.array(row["ndcg"]) for row in rows}
+    seeds = [seed for name, seed in of if name == learner]
+    ours = np.concatenate([of[learner, seed] for seed in seeds])
+    change = ours - np.concatenate([of["labels", seed] for seed in seeds])
+    return float(ours.mean()), float(change.mean()), *mean_interval(change)
+
+
+def closed_gap(rows: list[dict[str, Any]], learner: str) -> float:
+    """The share of the gap between naive and labels that is closed, on the seeds that the learner has."""
+    seeds = {row["seed"] for row in rows if row["learner"] == learner}
+    of = {
+        name: np.mean([np.mean(row["ndcg"]) for row in rows if row["learner"] == name and row["seed"] in seeds])
+        for name in ("naive", "labels", learner)
+    }
+    return float((of[learner] - of["naive"]) / (of["labels"] - of["naive"]))
+
+
+def show(results: list[dict[str, Any]]) -> None:
+    table = []
+    cells = dict.fromkeys((r["set"], r["bias"], r["sessions"]) for r in results)
+    for cell in sorted(cells, key=lambda each: (each[0], list(BIASES).index(each[1]), each[2])):
+        rows = [r for r in results if (r["set"], r["bias"], r["sessions"]) == cell]
+        for learner in [name for name in LEARNERS if any(r["learner"] == name for r in rows)]:
+            mean, change, low, high = differences(rows, learner)
+            own = [r for r in rows if r["learner"] == learner]
+            table.append([
+                cell[0], cell[1], f"{cell[2]:,}", learner, str(len(own)), f"{mean:.4f}", f"{change:+.4f}",
+                f"{low:+.4f} to {high:+.4f}", f"{closed_gap(rows, learner):.0%}", f"{min(r['cpu'] for r in own):.1f}",
+            ])  # fmt: skip
+    header = [
+        "set",
+        "bias",
+        "sessions",
+        "learner",
+        "seeds",
+        "ndcg@10",
+        "to labels",
+        "95% interval",
+        "gap closed",
+        "cpu s",
+    ]
+    print(text_table(header, table, left=4))
+
+
+def draw(results: list[dict[str, Any]], path: Path) -> None:
+    """NDCG@10 minus that of labels against the number of sessions, one panel for each set and bias."""
+    from matplotlib.figure import Figure
+
+    sets = list(dict.fromkeys(r["set"] for r in results))
+    panels = Figure(figsize=(10, 3.1 * len(sets)), layout="constrained").subplots(len(sets), 3, squeeze=False)
+    styles = {
+        "naive": ("#999", "-"), "estimated": ("#1a7f5a", "-"), "true": ("#1a7f5a", ":"), "joint": ("#3465a4", "-"),
+        "lightgbm": ("#b3452c", "-"), "xgboost": ("#c9932c", "-"),
+    }  # fmt: skip
+    for panel_row, name in zip(panels, sets, strict=True):
+        for axes, bias in zip(panel_row, BIASES, strict=True):
+            for shift, (learner, (color, line)) in enumerate(styles.items()):
+                points = []
+                for n in sorted({r["sessions"] for r in results}):
+                    rows = [r for r in results if (r["set"], r["bias"], r["sessions"]) == (name, bias, n)]
+                    if any(r["learner"] == learner for r in rows):
+                        points.append((n * 1.04 ** (shift - 2.5), *differences(rows, learner)[1:]))
+                if points:
+                    x, y, low, high = np.array(points).T
+                    axes.plot(x, y, line, color=color, marker="o", markersize=3, label=learner)
+                    axes.vlines(x, low, high, color=color, linewidth=1, alpha=0.6)
+            axes.axhline(0, color="#333", linewidth=0.8)
+            axes.set(xscale="log", title=f"{name}, {bias} bias", xlabel="sessions")
+            axes.grid(visible=True, alpha=0.3)
+        panel_row[0].set_ylabel("NDCG@10, difference from labels")
+    panels[0][0].legend(fontsize="small")
+    save_figure(panels[0][0], path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--results", type=Path, required=True)
+    parser.add_argument("--figure", type=Path)
+    parser.add_argument("--sets", nargs="*", default=["mq2008", "generated"])
+    parser.add_argument("--bias", nargs="*", default=list(BIASES), choices=list(BIASES))
+    parser.add_argument("--sessions", nargs="*", type=int, default=[1000, 10_000, 100_000, 1_000_000])
+    parser.add_argument("--learners", nargs="*", default=list(LEARNERS), choices=list(LEARNERS))
+    parser.add_argument("--seeds", type=int, default=5)
+    arguments = parser.parse_args()
+    run(arguments)
+    results = read(arguments.results)
+    show(results)
+    if arguments.figure is not None:
+        draw(results, arguments.figure)
+
+
+if __name__ == "__main__":
+    main()
