@@ -25,9 +25,11 @@ are not repeated, so that a long comparison can be interrupted.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,12 +64,12 @@ Scorer = Callable[[sr.Dataset], Floats]
 Learner = Callable[[Clicks], Scorer]
 
 
-def mart(given: Clicks, data: sr.Dataset, metric: str = METRIC) -> Scorer:
-    return sr.LambdaMART(metric, **TREES, random_state=given.seed).fit(data).predict
+def mart(given: Clicks, data: sr.Dataset) -> Scorer:
+    return sr.LambdaMART(METRIC, **TREES, random_state=given.seed).fit(data).predict
 
 
-def learn_labels(given: Clicks) -> Scorer:
-    return mart(given, given.train, "ndcg@10")
+def learn_labels(train: sr.Dataset, seed: int) -> Scorer:
+    return sr.LambdaMART("ndcg@10", **TREES, random_state=seed).fit(train).predict
 
 
 def learn_naive(given: Clicks) -> Scorer:
@@ -117,7 +119,7 @@ def learn_xgboost(given: Clicks) -> Scorer:
 
 
 LEARNERS: dict[str, Learner] = {
-    "labels": learn_labels, "naive": learn_naive, "estimated": learn_estimated, "true": learn_true,
+    "naive": learn_naive, "estimated": learn_estimated, "true": learn_true,
     "joint": learn_joint, "lightgbm": learn_lightgbm, "xgboost": learn_xgboost,
 }  # fmt: skip
 
@@ -143,67 +145,78 @@ def run(arguments: argparse.Namespace) -> None:
     for name in arguments.sets:
         for seed in range(arguments.seeds):
             train, test = judged(arguments.folder, name, seed)
-            for bias in arguments.bias:
-                for n_sessions in arguments.sessions:
-                    todo = [e for e in arguments.learners if (name, bias, n_sessions, seed, e) not in done]
-                    if not todo:
-                        continue
+            if (name, "none", 0, seed, "labels") not in done:
+                record(arguments.results, (name, "none", 0, seed, "labels"), test, partial(learn_labels, train, seed))
+            for bias, n_sessions in itertools.product(arguments.bias, arguments.sessions):
+                todo = [each for each in arguments.learners if (name, bias, n_sessions, seed, each) not in done]
+                if todo:
                     given = simulated(train, bias, n_sessions, seed)
-                    for learner in todo:
-                        start, cpu = time.perf_counter(), time.process_time()
-                        scores = LEARNERS[learner](given)(test)
-                        row = {
-                            "set": name, "bias": bias, "sessions": n_sessions, "seed": seed, "learner": learner,
-                            "seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu,
-                            "ndcg": sr.evaluate(test, scores, "ndcg@10").results[0].per_query.round(6).tolist(),
-                        }  # fmt: skip
-                        with arguments.results.open("a") as stream:
-                            stream.write(json.dumps(row) + "\n")
-                        print(
-                            name,
-                            bias,
-                            n_sessions,
-                            seed,
-                            learner,
-                            f"{np.mean(row['ndcg']):.4f}",
-                            f"{row['seconds']:.1f}s",
-                        )
+                for each in todo:
+                    run_of = (name, bias, n_sessions, seed, each)
+                    record(arguments.results, run_of, test, partial(LEARNERS[each], given))
+
+
+def record(path: Path, run_of: tuple[Any, ...], test: sr.Dataset, learn: Callable[[], Scorer]) -> None:
+    start = time.process_time()
+    score = learn()
+    cpu = time.process_time() - start
+    ndcg = sr.evaluate(test, score(test), "ndcg@10").results[0].per_query.round(6).tolist()
+    row = dict(zip(("set", "bias", "sessions", "seed", "learner"), run_of, strict=True)) | {"cpu": cpu, "ndcg": ndcg}
+    with path.open("a") as stream:
+        stream.write(json.dumps(row) + "\n")
+    print(*run_of, f"{np.mean(ndcg):.4f}", f"{cpu:.1f}s", flush=True)
 
 
 def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def differences(rows: list[dict[str, Any]], learner: str) -> tuple[float, float, float, float]:
-    """Mean NDCG@10, the mean difference from labels, and its interval, over all queries of all seeds of the learner."""
-    of = {(row["learner"], row["seed"]): np.array(row["ndcg"]) for row in rows}
-    seeds = [seed for name, seed in of if name == learner]
-    ours = np.concatenate([of[learner, seed] for seed in seeds])
-    change = ours - np.concatenate([of["labels", seed] for seed in seeds])
-    return float(ours.mean()), float(change.mean()), *mean_interval(change)
+class Cell(NamedTuple):
+    """One learner on one set with one bias and one number of sessions, over all its seeds."""
+
+    n_seeds: int
+    ndcg: float
+    to_labels: Floats
+    """The difference from labels of each query of each seed."""
+    to_naive: float
+    cpu: float
+
+    @property
+    def closed(self) -> float:
+        """The share of the gap between naive and labels that is closed."""
+        gap = self.to_naive - float(self.to_labels.mean())
+        return self.to_naive / gap if gap else 0.0
 
 
-def closed_gap(rows: list[dict[str, Any]], learner: str) -> float:
-    """The share of the gap between naive and labels that is closed, on the seeds that the learner has."""
-    seeds = {row["seed"] for row in rows if row["learner"] == learner}
-    of = {
-        name: np.mean([np.mean(row["ndcg"]) for row in rows if row["learner"] == name and row["seed"] in seeds])
-        for name in ("naive", "labels", learner)
-    }
-    return float((of[learner] - of["naive"]) / (of["labels"] - of["naive"]))
+def cell(results: list[dict[str, Any]], name: str, bias: str, n_sessions: int, learner: str) -> Cell | None:
+    def of(which: str, *where: Any) -> dict[int, Floats]:
+        rows = [
+            r for r in results if r["learner"] == which and (which == "labels" or (r["bias"], r["sessions"]) == where)
+        ]
+        return {r["seed"]: np.array(r["ndcg"]) for r in rows if r["set"] == name}
+
+    ours, labels, naive = of(learner, bias, n_sessions), of("labels"), of("naive", bias, n_sessions)
+    seeds = [seed for seed in ours if seed in naive]
+    if not seeds:
+        return None
+    values = np.concatenate([ours[seed] for seed in seeds])
+    change = values - np.concatenate([labels[seed] for seed in seeds])
+    to_naive = float(values.mean() - np.concatenate([naive[seed] for seed in seeds]).mean())
+    key = (name, bias, n_sessions, learner)
+    cpu = min(r["cpu"] for r in results if (r["set"], r["bias"], r["sessions"], r["learner"]) == key)
+    return Cell(len(seeds), float(values.mean()), change, to_naive, cpu)
 
 
-def show(results: list[dict[str, Any]]) -> None:
+def show(results: list[dict[str, Any]], arguments: argparse.Namespace) -> None:
     table = []
-    cells = dict.fromkeys((r["set"], r["bias"], r["sessions"]) for r in results)
-    for cell in sorted(cells, key=lambda each: (each[0], list(BIASES).index(each[1]), each[2])):
-        rows = [r for r in results if (r["set"], r["bias"], r["sessions"]) == cell]
-        for learner in [name for name in LEARNERS if any(r["learner"] == name for r in rows)]:
-            mean, change, low, high = differences(rows, learner)
-            own = [r for r in rows if r["learner"] == learner]
+    for name, bias, n_sessions, learner in itertools.product(arguments.sets, BIASES, arguments.sessions, LEARNERS):
+        found = cell(results, name, bias, n_sessions, learner)
+        if found is not None:
+            low, high = mean_interval(found.to_labels)
             table.append([
-                cell[0], cell[1], f"{cell[2]:,}", learner, str(len(own)), f"{mean:.4f}", f"{change:+.4f}",
-                f"{low:+.4f} to {high:+.4f}", f"{closed_gap(rows, learner):.0%}", f"{min(r['cpu'] for r in own):.1f}",
+                name, bias, f"{n_sessions:,}", learner, str(found.n_seeds), f"{found.ndcg:.4f}",
+                f"{found.to_labels.mean():+.4f}", f"{low:+.4f} to {high:+.4f}", f"{found.closed:.0%}",
+                f"{found.cpu:.1f}",
             ])  # fmt: skip
     header = [
         "set",
@@ -220,34 +233,39 @@ def show(results: list[dict[str, Any]]) -> None:
     print(text_table(header, table, left=4))
 
 
-def draw(results: list[dict[str, Any]], path: Path) -> None:
+def draw(results: list[dict[str, Any]], arguments: argparse.Namespace) -> None:
     """NDCG@10 minus that of labels against the number of sessions, one panel for each set and bias."""
     from matplotlib.figure import Figure
 
-    sets = list(dict.fromkeys(r["set"] for r in results))
-    panels = Figure(figsize=(10, 3.1 * len(sets)), layout="constrained").subplots(len(sets), 3, squeeze=False)
-    styles = {
-        "naive": ("#999", "-"), "estimated": ("#1a7f5a", "-"), "true": ("#1a7f5a", ":"), "joint": ("#3465a4", "-"),
-        "lightgbm": ("#b3452c", "-"), "xgboost": ("#c9932c", "-"),
-    }  # fmt: skip
-    for panel_row, name in zip(panels, sets, strict=True):
-        for axes, bias in zip(panel_row, BIASES, strict=True):
-            for shift, (learner, (color, line)) in enumerate(styles.items()):
-                points = []
-                for n in sorted({r["sessions"] for r in results}):
-                    rows = [r for r in results if (r["set"], r["bias"], r["sessions"]) == (name, bias, n)]
-                    if any(r["learner"] == learner for r in rows):
-                        points.append((n * 1.04 ** (shift - 2.5), *differences(rows, learner)[1:]))
-                if points:
-                    x, y, low, high = np.array(points).T
-                    axes.plot(x, y, line, color=color, marker="o", markersize=3, label=learner)
-                    axes.vlines(x, low, high, color=color, linewidth=1, alpha=0.6)
-            axes.axhline(0, color="#333", linewidth=0.8)
-            axes.set(xscale="log", title=f"{name}, {bias} bias", xlabel="sessions")
-            axes.grid(visible=True, alpha=0.3)
-        panel_row[0].set_ylabel("NDCG@10, difference from labels")
+    n_sets = len(arguments.sets)
+    panels = Figure(figsize=(10, 3.1 * n_sets), layout="constrained").subplots(n_sets, 3, squeeze=False)
+    colors = {
+        "naive": "#999",
+        "estimated": "#1a7f5a",
+        "true": "#7ac",
+        "joint": "#3465a4",
+        "lightgbm": "#b3452c",
+        "xgboost": "#c9932c",
+    }
+    for (row, name), (column, bias) in itertools.product(enumerate(arguments.sets), enumerate(BIASES)):
+        axes = panels[row][column]
+        for shift, (learner, color) in enumerate(colors.items()):
+            cells = {n: cell(results, name, bias, n, learner) for n in arguments.sessions}
+            points = [
+                (n, found.to_labels.mean(), *mean_interval(found.to_labels)) for n, found in cells.items() if found
+            ]
+            if points:
+                x, y, low, high = np.array(points).T
+                x = x * 1.05 ** (shift - 2.5)  # so that intervals do not hide each other
+                axes.plot(x, y, color=color, marker="o", markersize=3, label=learner)
+                axes.vlines(x, low, high, color=color, linewidth=1, alpha=0.6)
+        axes.axhline(0, color="#333", linewidth=0.8)
+        axes.set(xscale="log", title=f"{name}, {bias} bias", xlabel="sessions")
+        axes.grid(visible=True, alpha=0.3)
+        if column == 0:
+            axes.set_ylabel("NDCG@10, difference from labels")
     panels[0][0].legend(fontsize="small")
-    save_figure(panels[0][0], path)
+    save_figure(panels[0][0], arguments.figure)
 
 
 def main() -> None:
@@ -263,9 +281,9 @@ def main() -> None:
     arguments = parser.parse_args()
     run(arguments)
     results = read(arguments.results)
-    show(results)
+    show(results, arguments)
     if arguments.figure is not None:
-        draw(results, arguments.figure)
+        draw(results, arguments)
 
 
 if __name__ == "__main__":
