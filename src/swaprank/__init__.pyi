@@ -2,6 +2,8 @@ from . import clicks as clicks
 from . import datasets as datasets
 from . import torch as torch
 from .clicks.click_log import ClickLog as ClickLog
+from .clicks.log_files import read_clicks as read_clicks
+from .clicks.log_files import write_clicks as write_clicks
 from .clicks.propensities import Propensities as Propensities
 from .data import posteriors as posteriors
 from .data.dataset import Dataset as Dataset

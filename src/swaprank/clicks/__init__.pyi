@@ -16,3 +16,4 @@ from .unbiased import unbiased as unbiased
 from .position_bias import position_bias as position_bias
 from .click_training import TrainedOnClicks as TrainedOnClicks
 from .click_training import train as train
+from .preferences import preferences as preferences

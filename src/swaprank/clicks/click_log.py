@@ -121,16 +121,17 @@ class ClickLog:
         click: str = "click",
         *,
         propensity: str | None = None,
-        features: Sequence[str] = (),
+        features: Sequence[str] | None = None,
     ) -> ClickLog:
         """A click log from a pandas, Polars or Arrow table, given the names of its columns.
 
-        Columns of text among the features are categorical. Other columns are ignored.
+        The default features are all columns without another role; features=[] for none. Columns of text are
+        categorical.
 
         >>> import pandas as pd, swaprank as sr
         >>> frame = pd.DataFrame({"page": [1, 1], "query": ["shoes"] * 2, "docid": [8, 9], "position": [1, 2],
         ...                       "click": [0, 1], "bm25": [3.5, 1.5]})
-        >>> sr.ClickLog.from_frame(frame, session="page", qid="query", features=["bm25"]).features.tolist()
+        >>> sr.ClickLog.from_frame(frame, session="page", qid="query").features.tolist()
         [[3.5], [1.5]]
         """
         ids = {"session": session, "qid": qid, "docid": docid}

@@ -13,7 +13,7 @@ from swaprank.errors import DataError
 def rows_of_pairs(qids: AnyArray, pair_query: Ints, pair_docid: AnyArray, data: Dataset) -> Ints:
     """The row of each (query, document) pair in a data set. Ids are matched as text: 7 and "7" are the same."""
     if data.docid is None:
-        raise DataError("a click log is joined by document ids, but this data set has none: give Dataset(…, docid=…).")
+        raise DataError("a click log is joined by document ids, but this data set has none: read it with document ids.")
     query, row_query = _codes_of_both(qids, data.qids)
     document, row_document = _codes_of_both(pair_docid, data.docid)
     n_documents = int(max(document.max(), row_document.max())) + 1

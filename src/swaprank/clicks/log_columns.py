@@ -94,7 +94,8 @@ def features_of_pairs(features: Features, pair: Ints, n_pairs: int, pair_name: A
             row = rows.start + int(bad[0])
             raise DataError(
                 f"{pair_name(pair[row])} has different features in rows {first[pair[row]]} and {row}. The features of "
-                "a document must not change within a log: give those of one day, or other document ids."
+                "a document must not change within a log: name those that do not with features=[…], or give "
+                "features=[] and join them later."
             )
     return of_pair
 

@@ -34,7 +34,6 @@ class LogSummary(Result):
     sessions without a click              0 (0.0%)
     clicks per session                    1.00
     propensities logged                   no
-    features                              none
     <BLANKLINE>
     position  shown  clicks  click rate
     --------  -----  ------  ----------
@@ -92,8 +91,9 @@ class LogSummary(Result):
             ("sessions without a click", _share(self.n_without_click, self.n_sessions)),
             ("clicks per session", f"{self.clicks_per_session:.2f}"),
             ("propensities logged", "yes" if self.has_propensity else "no"),
-            ("features", f"{self.n_features:,}" if self.n_features else "none"),
         ]
+        if self.n_features:
+            rows.append(("features", f"{self.n_features:,}"))
         width = max(len(name) for name, _ in rows)
         table = [
             [str(position), f"{n:,}", f"{c:,g}" if n < 10**6 else f"{c:,.0f}", f"{rate:.4f}" if n else "-"]

@@ -44,7 +44,7 @@ def read_table(
     judgements are wanted, the features are not read: there is one that is 0 everywhere.
     """
     categorical = [] if judgements_only else _names("categorical_features", categorical_features)
-    table = _table(file, [name for name in (qid, docid, *categorical) if name is not None])
+    table = polars_table(file, [name for name in (qid, docid, *categorical) if name is not None])
     if len(table) == 0:
         raise DataError(f"{file} has no documents: expected rows below the column names.")
     ids: set[str | None] = {qid, docid}
@@ -72,7 +72,7 @@ def read_table(
             needed = {*table.columns} if features is None else {*features, label, sample_weight}
             table = table.with_columns(_category_text(table[name]) for name in categorical)
             needed -= {*ids, *categorical}
-            table = _with_numbers(table, [name for name in table.columns if name in needed], label)
+            table = with_numbers(table, [name for name in table.columns if name in needed], label)
         columns = columns_of(
             table,
             label=label,
@@ -88,7 +88,8 @@ def read_table(
         raise DataError(f"{file}: {error}") from None
 
 
-def _table(file: Path, ids: list[str]) -> polars.DataFrame:
+def polars_table(file: Path, ids: list[str]) -> polars.DataFrame:
+    """A CSV, TSV or Parquet file as a table; the columns of ids are text in the first two."""
     try:
         import polars
     except ImportError:
@@ -150,7 +151,7 @@ def _zeros() -> polars.Expr:
     return polars.lit(0.0)
 
 
-def _with_numbers(table: polars.DataFrame, names: list[str], label: str) -> polars.DataFrame:
+def with_numbers(table: polars.DataFrame, names: list[str], label: str) -> polars.DataFrame:
     """Convert text columns to numbers; raises DataError for the first text that is not a number."""
     import polars
 
