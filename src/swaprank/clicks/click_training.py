@@ -12,7 +12,7 @@ from swaprank.clicks.click_counts import count_clicks
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.joint_bias import bias_given_scores
 from swaprank.clicks.propensities import Propensities
-from swaprank.clicks.unbiased import unbiased
+from swaprank.clicks.unbiased_data import unbiased
 from swaprank.errors import MetricError, ParameterError
 from swaprank.metrics.cumulative import DiscountedGain
 from swaprank.rankers.ranker import Ranker
