@@ -47,7 +47,7 @@ def test_contradictions_are_errors(rows: dict[str, Any], message: str) -> None:
 
 
 def test_features_of_a_document_must_not_change() -> None:
-    rows = {"session": [1, 2], "qid": [7, 7], "docid": ["a", "a"], "position": [1, 1], "click": [0, 1]}
+    rows: dict[str, Any] = {"session": [1, 2], "qid": [7, 7], "docid": ["a", "a"], "position": [1, 1], "click": [0, 1]}
     assert sr.ClickLog(**rows, X=[[np.nan, 2.0], [np.nan, 2.0]]).n_pairs == 1
     with pytest.raises(sr.DataError, match="document a of query 7 has different features in rows 0 and 1"):
         sr.ClickLog(**rows, X=[[1.0], [2.0]])
