@@ -1,13 +1,14 @@
 """Claim: with estimated propensities, training on clicks closes most of the gap between naive training and labels.
 
     python benchmarks/clicks.py FOLDER --results results.jsonl [--figure clicks.svg] [--sets mq2008 generated]
-        [--bias mild strong trust] [--sessions 1000 10000 100000 1000000] [--learners naive estimated ...] [--seeds 5]
+        [--bias mild strong trust cascade dbn] [--sessions 1000 10000 100000 1000000] [--learners naive estimated ...] [--seeds 5]
 
 FOLDER holds mq2008 (Fold1 to Fold5, each with train.txt and test.txt). Generated data is random_search with 300 queries
 of 20 documents. A weak production ranker (a regression on a thirtieth of the queries) ranks the training queries, with
 noise that differs from session to session, and simulated people click on ten places: place k is examined with
 probability (1/k)^0.5 (mild), (1/k)^1.5 (strong), or 1/k with trust bias (documents that are not relevant are clicked
-with probability 0.3/k if they are examined). All learners train 100 trees of 15 leaves with a learning rate of 0.1:
+with probability 0.3/k if they are examined). With cascade and dbn, people stop reading after clicks, which no learner
+here assumes. All learners train 100 trees of 15 leaves with a learning rate of 0.1:
 
     labels       LambdaMART on the judgements, as if clicks were not needed
     naive        LambdaMART on click rates
@@ -44,10 +45,10 @@ from swaprank.rendering.text_tables import text_table
 METRIC = "dcg@10(gain=linear)"
 TREES: dict[str, Any] = {"n_trees": 100, "n_leaves": 15, "learning_rate": 0.1, "n_threads": 1}
 BIASES: dict[str, dict[str, Any]] = {
-    "mild": {"bias": 0.5},
-    "strong": {"bias": 1.5},
-    "trust": {"bias": 1.0, "trust": 0.3},
-}
+    "mild": {"bias": 0.5}, "strong": {"bias": 1.5}, "trust": {"bias": 1.0, "trust": 0.3},
+    "cascade": {"model": "cascade"}, "dbn": {"model": "dbn"},
+}  # fmt: skip
+DRAWN = ("mild", "strong", "trust")
 
 
 class Clicks(NamedTuple):
@@ -247,7 +248,7 @@ def draw(results: list[dict[str, Any]], arguments: argparse.Namespace) -> None:
         "lightgbm": "#b3452c",
         "xgboost": "#c9932c",
     }
-    for (row, name), (column, bias) in itertools.product(enumerate(arguments.sets), enumerate(BIASES)):
+    for (row, name), (column, bias) in itertools.product(enumerate(arguments.sets), enumerate(DRAWN)):
         axes = panels[row][column]
         for shift, (learner, color) in enumerate(colors.items()):
             cells = {n: cell(results, name, bias, n, learner) for n in arguments.sessions}
@@ -274,7 +275,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, required=True)
     parser.add_argument("--figure", type=Path)
     parser.add_argument("--sets", nargs="*", default=["mq2008", "generated"])
-    parser.add_argument("--bias", nargs="*", default=list(BIASES), choices=list(BIASES))
+    parser.add_argument("--bias", nargs="*", default=DRAWN, choices=list(BIASES))
     parser.add_argument("--sessions", nargs="*", type=int, default=[1000, 10_000, 100_000, 1_000_000])
     parser.add_argument("--learners", nargs="*", default=list(LEARNERS), choices=list(LEARNERS))
     parser.add_argument("--seeds", type=int, default=5)
