@@ -1,7 +1,7 @@
 """Claim: with estimated propensities, training on clicks closes most of the gap between naive training and labels.
 
     python benchmarks/clicks.py FOLDER --results results.jsonl [--figure clicks.svg] [--sets mq2008 generated]
-        [--bias mild strong trust cascade dbn] [--sessions 1000 10000 100000 1000000] [--learners naive estimated ...] [--seeds 5]
+        [--bias mild strong trust cascade dbn] [--sessions 1000 10000 100000 1000000] [--learners naive ...] [--seeds 5]
 
 FOLDER holds mq2008 (Fold1 to Fold5, each with train.txt and test.txt). Generated data is random_search with 300 queries
 of 20 documents. A weak production ranker (a regression on a thirtieth of the queries) ranks the training queries, with
