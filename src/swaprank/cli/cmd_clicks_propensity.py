@@ -54,7 +54,7 @@ def clicks_propensity(
     If the log cannot tell, because documents never change places, the answer is an error with advice.
     """
     from swaprank.clicks.log_files import read_clicks
-    from swaprank.clicks.position_bias import position_bias
+    from swaprank.clicks.bias_estimation import position_bias
     from swaprank.files import writable_target
     from swaprank.rendering.figures import check_drawing, new_axes, save_figure
 

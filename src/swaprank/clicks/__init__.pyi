@@ -1,3 +1,4 @@
+from .bias_estimation import position_bias as position_bias
 from .click_log import ClickLog as ClickLog
 from .click_training import TrainedOnClicks as TrainedOnClicks
 from .click_training import train as train
@@ -12,8 +13,9 @@ from .log_comparison import compare as compare
 from .log_evaluation import LogEstimate as LogEstimate
 from .log_evaluation import LogEvaluation as LogEvaluation
 from .log_evaluation import evaluate as evaluate
-from .position_bias import position_bias as position_bias
-from .preferences import preferences as preferences
+from .log_summary import LogSummary as LogSummary
 from .propensities import Propensities as Propensities
+from .session_preferences import preferences as preferences
 from .simulation import ClickTruth as ClickTruth
+from .simulation import SimulatedClicks as SimulatedClicks
 from .unbiased_data import unbiased as unbiased

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from swaprank.arrays import Ints
+from swaprank.clicks.bias_estimation import position_bias
 from swaprank.clicks.bias_influence import bias_influence
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.feature_join import rows_of_pairs
 from swaprank.clicks.log_values import LogValue, check_countable, log_value, new_ranks
 from swaprank.clicks.pair_data import pair_data
-from swaprank.clicks.position_bias import position_bias
 from swaprank.clicks.propensities import Propensities
 from swaprank.clicks.relevance_estimates import Estimator, Shares, row_shares
 from swaprank.data.dataset import Dataset

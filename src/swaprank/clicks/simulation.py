@@ -42,7 +42,13 @@ class ClickTruth:
 
 
 class SimulatedClicks(NamedTuple):
-    """A simulated log and its truth."""
+    """A simulated log and its truth.
+
+    >>> import swaprank as sr
+    >>> (data,) = sr.datasets.random_search(20, random_state=0)
+    >>> sr.datasets.clicks(data, data.column("match"), 100, n_shown=3, random_state=0).log.n_rows
+    300
+    """
 
     log: ClickLog
     truth: ClickTruth
