@@ -114,7 +114,7 @@ def _trust(log: ClickLog, last: int) -> Estimate:
     examination, epsilon_minus = in_normal_form(found)
     words = f"with trust bias, from {counted(len(counts.unit), 'document', 'documents')} that changed places"
     propensities = Propensities(examination, epsilon_plus=np.ones(last), epsilon_minus=epsilon_minus, method=words)
-    return Estimate(propensities, counts, rows, lambda each: in_normal_form(estimate_trust(each, found))[0])
+    return Estimate(propensities, counts, rows, lambda each: in_normal_form(estimate_trust(each, found, 1e-4))[0])
 
 
 def _regression(log: ClickLog, last: int) -> Estimate:

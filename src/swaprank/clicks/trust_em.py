@@ -11,6 +11,7 @@ relevance explain them as well, and rank documents in the same order. `in_normal
 
 from __future__ import annotations
 
+from math import fsum, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +22,8 @@ from swaprank.elementary import exp, log
 from swaprank.kernels import kernel
 
 _LEVELS = 11
-_MOST_ROUNDS = 2000
-_CONVERGED = 1e-5
+_MOST_STEPS = 500
+_LONGEST_STEP = 64.0
 _LEAST = 1e-6
 """The least probability of a click, and of none: logarithms stay finite."""
 
@@ -43,12 +44,41 @@ def initial_trust(examination: Floats) -> TrustBias:
     return TrustBias(0.8 * examination, 0.1 * examination, np.arange(_LEVELS) / (_LEVELS - 1), common)
 
 
-def estimate_trust(counts: ClickCounts, start: TrustBias) -> TrustBias:
-    """The trust bias that maximizes the likelihood of the counts."""
-    found = TrustBias(*(each.copy() for each in start))
+def estimate_trust(counts: ClickCounts, start: TrustBias, converged: float = 1e-6) -> TrustBias:
+    """The trust bias that maximizes the likelihood of the counts.
+
+    Rounds of expectation maximization take small steps in almost the same direction. So after two of them, a long step
+    is tried [Varadhan2008], and kept if the likelihood is not lower.
+    """
     usual = _usual_positions(counts.indptr, counts.position, counts.shown)
-    _maximize_trust(counts.indptr, counts.position, counts.shown, counts.clicks, usual, *found)
-    return found
+    now = start
+    for _ in range(_MOST_STEPS):
+        first, _ = _next_round(counts, usual, now)
+        second, likelihood = _next_round(counts, usual, first)
+        if max(np.abs(first.alpha - now.alpha).max(), np.abs(first.beta - now.beta).max()) < converged:
+            return second
+        far, reached = _next_round(counts, usual, _extrapolated(now, first, second))
+        now = far if reached >= likelihood else second
+    return now
+
+
+def _next_round(counts: ClickCounts, usual: Ints, now: TrustBias) -> tuple[TrustBias, float]:
+    """One round of expectation maximization, and the log likelihood before it."""
+    found = TrustBias(*(each.copy() for each in now))
+    return found, _improve_trust(counts.indptr, counts.position, counts.shown, counts.clicks, usual, *found)
+
+
+def _extrapolated(start: TrustBias, first: TrustBias, second: TrustBias) -> TrustBias:
+    """Where the steps from start to first to second lead, within the bounds."""
+    step = [b - a for a, b in zip(start, first, strict=True)]
+    turn = [(c - b) - s for b, c, s in zip(first, second, step, strict=True)]
+    length, bend = (fsum(value * value for each in parts for value in each.flat) for parts in (step, turn))
+    far = max(1.0, min(sqrt(length / bend), _LONGEST_STEP)) if bend > 0 else 1.0
+    alpha, beta, relevance, levels = (a + 2 * far * s + far**2 * t for a, s, t in zip(start, step, turn, strict=True))
+    beta = np.clip(beta, 0.0, 1.0 - 2 * _LEAST)
+    alpha = np.clip(alpha, _LEAST, 1.0 - beta)
+    levels = np.maximum(levels, 1e-9)
+    return TrustBias(alpha, beta, np.clip(relevance, 0.0, 1.0), levels / levels.sum(axis=1, keepdims=True))
 
 
 def in_normal_form(found: TrustBias) -> tuple[Floats, Floats]:
@@ -78,7 +108,7 @@ def _usual_positions(indptr: Ints, position: Ints, shown: Floats) -> Ints:
 
 
 @kernel
-def _maximize_trust(
+def _improve_trust(
     indptr: Ints,
     position: Ints,
     shown: Floats,
@@ -88,29 +118,23 @@ def _maximize_trust(
     beta: Floats,
     relevance: Floats,
     levels: Floats,
-) -> None:
+) -> float:
+    """Replace the last four arrays by those of the next round; returns the log likelihood of the given ones."""
     n_positions, n_levels = levels.shape
     yes, no, prior = np.empty(levels.shape), np.empty(levels.shape), np.empty(levels.shape)
-    shown_at, clicks_at = np.empty(levels.shape), np.empty(levels.shape)
-    for _ in range(_MOST_ROUNDS):
-        for k in range(n_positions):
-            for g in range(n_levels):
-                p = min(max(alpha[k] * relevance[g] + beta[k], _LEAST), 1.0 - _LEAST)
-                yes[k, g], no[k, g], prior[k, g] = log(p), log(1.0 - p), log(max(levels[k, g], 1e-300))
-        levels[:] = 1e-3
-        shown_at[:] = 0.0
-        clicks_at[:] = 0.0
-        _expect(indptr, position, shown, clicks, usual, yes, no, prior, levels, shown_at, clicks_at)
-        change = 0.0
-        for k in range(n_positions):
-            levels[k] /= levels[k].sum()
-            before = alpha[k], beta[k]
-            _fit_line(shown_at[k], clicks_at[k], relevance, k, alpha, beta)
-            change = max(change, abs(alpha[k] - before[0]), abs(beta[k] - before[1]))
+    shown_at, clicks_at = np.zeros(levels.shape), np.zeros(levels.shape)
+    for k in range(n_positions):
         for g in range(n_levels):
-            _fit_level(shown_at[:, g], clicks_at[:, g], alpha, beta, g, relevance)
-        if change < _CONVERGED:
-            return
+            p = min(max(alpha[k] * relevance[g] + beta[k], _LEAST), 1.0 - _LEAST)
+            yes[k, g], no[k, g], prior[k, g] = log(p), log(1.0 - p), log(max(levels[k, g], 1e-300))
+    levels[:] = 1e-3
+    likelihood = _expect(indptr, position, shown, clicks, usual, yes, no, prior, levels, shown_at, clicks_at)
+    for k in range(n_positions):
+        levels[k] /= levels[k].sum()
+        _fit_line(shown_at[k], clicks_at[k], relevance, k, alpha, beta)
+    for g in range(n_levels):
+        _fit_level(shown_at[:, g], clicks_at[:, g], alpha, beta, g, relevance)
+    return likelihood
 
 
 @kernel
@@ -126,9 +150,10 @@ def _expect(
     levels: Floats,
     shown_at: Floats,
     clicks_at: Floats,
-) -> None:
-    """Add up the expected counts of every position and level."""
+) -> float:
+    """Add up the expected counts of every position and level; returns the log likelihood."""
     n_levels = levels.shape[1]
+    likelihood = 0.0
     share = np.empty(n_levels)
     for unit in range(len(usual)):
         share[:] = prior[usual[unit]]
@@ -141,6 +166,7 @@ def _expect(
         for g in range(n_levels):
             share[g] = exp(share[g] - highest)
             total += share[g]
+        likelihood += highest + log(total)
         for g in range(n_levels):
             share[g] /= total
             levels[usual[unit], g] += share[g]
@@ -148,6 +174,7 @@ def _expect(
             for g in range(n_levels):
                 shown_at[position[cell], g] += share[g] * shown[cell]
                 clicks_at[position[cell], g] += share[g] * clicks[cell]
+    return likelihood
 
 
 @kernel
