@@ -22,7 +22,7 @@ def judged(n_queries: int, seed: int = 0) -> sr.Dataset:
 
 def true_relevance(data: sr.Dataset, noise: float = 0.1) -> Floats:
     gain = np.exp2(data.labels) - 1
-    return noise + (1 - noise) * gain / gain.max()
+    return np.asarray(noise + (1 - noise) * gain / gain.max())
 
 
 def in_new_order(data: sr.Dataset, scores: Floats) -> list[Floats]:

@@ -1,9 +1,13 @@
 """Rankers and position bias are learned together: near the truth, also if no document ever moved."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
 import swaprank as sr
+from swaprank.arrays import Floats
 from swaprank.clicks.click_counts import count_clicks
 from swaprank.clicks.joint_bias import bias_given_scores
 from tests.clicks.click_worlds import judged
@@ -16,22 +20,23 @@ def train_data() -> sr.Dataset:
     return judged(150, seed=1)
 
 
-def counted(log: sr.ClickLog):
+def found_bias(log: sr.ClickLog, scores: Floats) -> Floats:
     counts, _ = count_clicks(log.document, log.position, log.click, log.session, log.n_sessions)
-    return counts, np.bincount(log.document, log.click**2)
+    squares = np.bincount(log.document, log.click**2).astype(np.float64)
+    return bias_given_scores(counts, squares, scores, np.ones(10))
 
 
 @pytest.mark.parametrize("moves", [0.0, 0.5])
 def test_scores_that_know_relevance_tell_the_position_bias(train_data: sr.Dataset, moves: float) -> None:
     log, truth = sr.datasets.clicks(train_data, train_data.column("match"), 60_000, moves=moves, random_state=0)
-    found = bias_given_scores(*counted(log), truth.relevance, np.ones(10))
+    found = found_bias(log, truth.relevance)
     np.testing.assert_allclose(found, truth.propensities.examination, rtol=0.1)
 
 
 def test_documents_that_move_tell_it_whatever_the_scores(train_data: sr.Dataset) -> None:
     log, truth = sr.datasets.clicks(train_data, train_data.column("match"), 200_000, moves=1.0, random_state=0)
     nonsense = np.random.default_rng(0).random(log.n_pairs)
-    found = bias_given_scores(*counted(log), nonsense, np.ones(10))
+    found = found_bias(log, nonsense)
     np.testing.assert_allclose(found, truth.propensities.examination, rtol=0.1)
 
 
@@ -43,7 +48,7 @@ def test_ranker_and_bias_are_learned_together(train_data: sr.Dataset, moves: flo
     def quality(ranker: sr.Ranker) -> float:
         return sr.evaluate(test, ranker.predict(test), "ndcg@10")["ndcg@10"].mean
 
-    settings = {"n_trees": 40, "n_leaves": 15, "n_threads": 1}
+    settings: dict[str, Any] = {"n_trees": 40, "n_leaves": 15, "n_threads": 1}
     naive = sr.LambdaMART(METRIC, **settings).fit(sr.clicks.unbiased(log, sr.Propensities(np.ones(10))))
     known = sr.clicks.train(sr.LambdaMART(METRIC, **settings), log, truth.propensities).ranker
     joint = sr.clicks.train(sr.LambdaMART(METRIC, **settings), log)
@@ -54,7 +59,7 @@ def test_ranker_and_bias_are_learned_together(train_data: sr.Dataset, moves: flo
 
 
 @pytest.mark.parametrize("make", [sr.LambdaRank, sr.SmoothRank, sr.LinearRegressionRanker, sr.RankNet])
-def test_all_kinds_of_rankers_learn_from_clicks(train_data: sr.Dataset, make) -> None:
+def test_all_kinds_of_rankers_learn_from_clicks(train_data: sr.Dataset, make: Callable[..., sr.Ranker]) -> None:
     log, truth = sr.datasets.clicks(train_data, train_data.column("match"), 5000, moves=0.5, random_state=0)
     ranker = make(metric=METRIC)
     for name, value in (("n_epochs", 3), ("n_threads", 1)):

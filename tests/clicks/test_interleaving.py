@@ -1,6 +1,7 @@
 """Interleaved lists favour nobody, credits add up to votes, and planned sessions are enough."""
 
 from itertools import permutations
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -9,13 +10,15 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import swaprank as sr
-from swaprank.clicks.interleaving import _optimized_lists, mixed_lists
+from swaprank.clicks.interleaving import Method, _optimized_lists, mixed_lists
 
 RANKINGS = st.permutations(range(7)).map(tuple)
 
 
 @given(RANKINGS, RANKINGS, st.integers(1, 7), st.sampled_from(["team_draft", "optimized"]), st.integers(0, 9))
-def test_every_document_is_the_best_one_left_of_a_ranking(first, second, n, method, seed) -> None:
+def test_every_document_is_the_best_one_left_of_a_ranking(
+    first: tuple[int, ...], second: tuple[int, ...], n: int, method: Method, seed: int
+) -> None:
     shown = sr.clicks.interleave(first, second[:5], n_shown=n, method=method, random_state=seed)
     assert len(shown.documents) == len(shown.credit) == n
     assert shown == sr.clicks.interleave(first, second[:5], n_shown=n, method=method, random_state=seed)
@@ -25,16 +28,20 @@ def test_every_document_is_the_best_one_left_of_a_ranking(first, second, n, meth
 
 
 @given(RANKINGS, RANKINGS, st.integers(0, 1000))
-def test_teams_of_a_draft_differ_by_one_at_most(first, second, seed) -> None:
+def test_teams_of_a_draft_differ_by_one_at_most(first: tuple[int, ...], second: tuple[int, ...], seed: int) -> None:
     credit = sr.clicks.interleave(first, second, n_shown=7, random_state=seed).credit
     assert (np.abs(np.cumsum(credit)) <= 1).all()
 
 
 @pytest.mark.parametrize("method", ["team_draft", "optimized"])
-def test_clicks_at_random_favour_neither_ranking(method: str) -> None:
+def test_clicks_at_random_favour_neither_ranking(method: Method) -> None:
     rng = np.random.default_rng(0)
-    totals = [
-        np.cumsum(sr.clicks.interleave([1, 2, 3, 4], [2, 4, 5, 1], n_shown=4, method=method, random_state=rng).credit)
+    totals: list[Any] = [
+        np.cumsum(
+            np.array(
+                sr.clicks.interleave([1, 2, 3, 4], [2, 4, 5, 1], n_shown=4, method=method, random_state=rng).credit
+            )
+        )
         for _ in range(4000)
     ]
     means, errors = np.mean(totals, axis=0), np.std(totals, axis=0) / np.sqrt(len(totals))
@@ -53,7 +60,7 @@ def test_the_better_ranking_wins() -> None:
     rng = np.random.default_rng(1)
     relevance = {document: 0.6 if document < 3 else 0.1 for document in range(8)}
     better, worse = [0, 1, 2, 3, 4, 5, 6, 7], [4, 5, 0, 6, 1, 7, 2, 3]
-    for method in ("team_draft", "optimized"):
+    for method in get_args(Method):
         rows = [
             (session, credit, rng.random() < relevance[document] / (1 + place))
             for session in range(600)
@@ -102,7 +109,7 @@ def test_planned_sessions_have_the_power_that_was_asked_for(difference: float, d
         ({"first": range(20), "n_shown": 20, "method": "optimized"}, "at most 12"),
     ],
 )
-def test_bad_rankings_are_refused(arguments: dict, message: str) -> None:
+def test_bad_rankings_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(sr.DataError, match=message):
         sr.clicks.interleave(**{"first": [1, 2], "second": [2, 1], **arguments})
 

@@ -1,13 +1,15 @@
 """Estimates from logs are right on average, their intervals hold what they promise, and doubts are said."""
 
 from functools import partial
+from typing import get_args
 
 import numpy as np
 import pytest
 
 import swaprank as sr
 from swaprank.clicks.log_values import check_countable, log_value, new_ranks
-from swaprank.clicks.relevance_estimates import row_shares
+from swaprank.clicks.pair_data import feature_of_pairs
+from swaprank.clicks.relevance_estimates import Estimator, row_shares
 from tests.clicks.click_worlds import judged, true_relevance, true_values
 
 METRICS = ["dcg@5", "p@3", "mrr", "success@3"]
@@ -20,11 +22,13 @@ def world() -> sr.Dataset:
 
 @pytest.mark.parametrize("trust", [0.0, 0.3])
 @pytest.mark.parametrize("estimator", ["self_normalized", "ips"])
-def test_estimates_are_right_on_average_and_intervals_cover(world: sr.Dataset, estimator: str, trust: float) -> None:
+def test_estimates_are_right_on_average_and_intervals_cover(
+    world: sr.Dataset, estimator: Estimator, trust: float
+) -> None:
     """benchmarks/click_evaluation_coverage.py repeats this often enough for a bar of 92 to 98%."""
     new = world.column("authority").astype(float)
     truth = true_values(world, new)
-    found = {name: [] for name in METRICS}
+    found: dict[str, list[tuple[float, ...]]] = {name: [] for name in METRICS}
     for seed in range(60):
         log, known = sr.datasets.clicks(world, world.column("match"), 2500, moves=1, trust=trust, random_state=seed)
         estimates = sr.clicks.evaluate(
@@ -61,7 +65,7 @@ def test_derivatives_are_those_of_the_estimate(world: sr.Dataset) -> None:
         value = partial(
             log_value, log, ranks=ranks, metric=check_countable(sr.metric(name)), list_lengths=np.diff(indptr)
         )
-        for estimator in ("self_normalized", "ips"):
+        for estimator in get_args(Estimator):
             shares = row_shares(log, known.propensities, estimator)
             start, step = value(shares=shares), 1e-5
             assert start.influence.mean() == pytest.approx(0, abs=1e-9)
@@ -78,7 +82,7 @@ def test_the_shown_ranking_is_estimated_as_its_clicks(world: sr.Dataset) -> None
     clicks = sr.CumulativeMetric(
         gain=lambda label: label, discount=lambda rank: theta[rank - 1] if rank <= 10 else 0.0, normalize=False, k=10
     )
-    shown = log.features[:, log.feature_names.index("match")]
+    shown = feature_of_pairs(log, "match")
     result = sr.clicks.evaluate(log, shown, clicks, propensities=known.propensities)
     assert result.results[0].mean == pytest.approx(log.click.sum() / log.n_sessions)
 

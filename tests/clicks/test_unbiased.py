@@ -1,17 +1,19 @@
 """Training data from clicks has the right labels on average, and what is learned from it approaches the truth."""
 
+from typing import Any, get_args
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import swaprank as sr
-from swaprank.clicks.relevance_estimates import relevance_of_pairs, row_shares
+from swaprank.clicks.relevance_estimates import Estimator, relevance_of_pairs, row_shares
 from tests.clicks.click_worlds import judged
 
 
 @pytest.mark.parametrize("trust", [0.0, 0.3])
 @pytest.mark.parametrize("estimator", ["self_normalized", "ips"])
-def test_relevance_is_right_on_average(estimator: str, trust: float) -> None:
+def test_relevance_is_right_on_average(estimator: Estimator, trust: float) -> None:
     data = judged(4)
     totals = []
     for seed in range(150):
@@ -31,7 +33,7 @@ def test_self_normalized_estimates_vary_less() -> None:
         estimator: np.mean(
             (relevance_of_pairs(log, row_shares(log, known.propensities, estimator))[0] - known.relevance) ** 2
         )
-        for estimator in ("self_normalized", "ips")
+        for estimator in get_args(Estimator)
     }
     assert errors["self_normalized"] < errors["ips"]
 
@@ -45,6 +47,9 @@ def test_data_has_one_row_per_document_with_features_ids_and_weights() -> None:
     assert learned.feature_names == data.feature_names
     assert learned.labels.min() >= 0
     assert learned.labels.max() <= 1
+    assert data.docid is not None
+    assert learned.docid is not None
+    assert learned.sample_weight is not None
     by_id = {docid: row for row, docid in enumerate(data.docid.tolist())}
     rows = [by_id[docid] for docid in learned.docid.tolist()]
     np.testing.assert_array_equal(learned.features, data.features[rows])
@@ -73,7 +78,7 @@ def test_categories_keep_their_names() -> None:
 def test_training_approaches_the_truth_as_sessions_grow_and_naive_training_does_not() -> None:
     train, test = sr.datasets.random_search((80, 80), n_documents=15, random_state=2)
     shown = train.column("match")
-    settings = {"metric": "dcg@10(gain=linear)", "n_trees": 40, "n_leaves": 7, "n_threads": 1}
+    settings: dict[str, Any] = {"metric": "dcg@10(gain=linear)", "n_trees": 40, "n_leaves": 7, "n_threads": 1}
 
     def quality(data: sr.Dataset) -> float:
         return sr.evaluate(test, sr.LambdaMART(**settings).fit(data).predict(test), "ndcg@10")["ndcg@10"].mean
@@ -94,7 +99,7 @@ def test_bad_requests_are_refused() -> None:
     with pytest.raises(sr.DataError, match=r"add them with log.join"):
         sr.clicks.unbiased(log, bias)
     with pytest.raises(sr.ParameterError, match="no estimator 'snips'"):
-        sr.clicks.unbiased(log, bias, estimator="snips")
+        sr.clicks.unbiased(log, bias, estimator="snips")  # type: ignore[arg-type]
     with pytest.raises(sr.ParameterError, match="no weights to clip"):
         sr.clicks.unbiased(log, bias, clip=0.1)
     with pytest.raises(sr.DataError, match="positions 1 to 1"):
