@@ -48,6 +48,7 @@ BIASES: dict[str, dict[str, Any]] = {
     "mild": {"bias": 0.5}, "strong": {"bias": 1.5}, "trust": {"bias": 1.0, "trust": 0.3},
     "cascade": {"model": "cascade"}, "dbn": {"model": "dbn"},
 }  # fmt: skip
+SMALLEST_GAP = 0.005
 DRAWN = ("mild", "strong", "trust")
 
 
@@ -182,11 +183,10 @@ class Cell(NamedTuple):
     to_naive: float
     cpu: float
 
-    @property
-    def closed(self) -> float:
-        """The share of the gap between naive and labels that is closed."""
+    def closed(self) -> str:
+        """The share of the gap between naive and labels that is closed; a dash if there is hardly a gap."""
         gap = self.to_naive - float(self.to_labels.mean())
-        return self.to_naive / gap if gap else 0.0
+        return f"{self.to_naive / gap:.0%}" if gap > SMALLEST_GAP else "-"
 
 
 def cell(results: list[dict[str, Any]], name: str, bias: str, n_sessions: int, learner: str) -> Cell | None:
@@ -216,7 +216,7 @@ def show(results: list[dict[str, Any]], arguments: argparse.Namespace) -> None:
             low, high = mean_interval(found.to_labels)
             table.append([
                 name, bias, f"{n_sessions:,}", learner, str(found.n_seeds), f"{found.ndcg:.4f}",
-                f"{found.to_labels.mean():+.4f}", f"{low:+.4f} to {high:+.4f}", f"{found.closed:.0%}",
+                f"{found.to_labels.mean():+.4f}", f"{low:+.4f} to {high:+.4f}", found.closed(),
                 f"{found.cpu:.1f}",
             ])  # fmt: skip
     header = [

@@ -53,8 +53,9 @@ def clicks_propensity(
 
     If the log cannot tell, because documents never change places, the answer is an error with advice.
     """
-    from swaprank.clicks.log_files import read_clicks
+    from swaprank.cli.progress_bars import progress_bar
     from swaprank.clicks.bias_estimation import position_bias
+    from swaprank.clicks.log_files import read_clicks
     from swaprank.files import writable_target
     from swaprank.rendering.figures import check_drawing, new_axes, save_figure
 
@@ -65,14 +66,16 @@ def clicks_propensity(
     if method is not BiasMethod.REGRESSION:
         log_columns = {"features": [], **log_columns}
     clicks = read_clicks(log, **log_columns)
-    found = position_bias(
-        clicks,
-        method.value,
-        max_position=max_position,
-        n_resamples=resamples,
-        random_state=seed,
-        n_threads=threads,
-    )
+    with progress_bar("resample") as update:
+        found = position_bias(
+            clicks,
+            method.value,
+            max_position=max_position,
+            n_resamples=resamples,
+            random_state=seed,
+            n_threads=threads,
+            progress=lambda done, total: update(done, total, "intervals", ""),
+        )
     if output is not None:
         found.save(output)
     if figure is not None:

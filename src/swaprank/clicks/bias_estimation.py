@@ -41,6 +41,7 @@ def position_bias(
     n_resamples: int | None = None,
     random_state: int | None = 0,
     n_threads: int | None = None,
+    progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> Propensities:
     """Estimate how likely documents are examined at each position, relative to position 1.
 
@@ -56,6 +57,7 @@ def position_bias(
             and 20 for "regression" and "trust", which take longer.
         random_state: The seed of the resamples.
         n_threads: The number of threads. The default is all cores. The result does not depend on it.
+        progress: Called with the number of finished resamples and the number of all.
 
     Returns:
         The propensities. If the log cannot tell them, a DataError with advice is raised instead.
@@ -90,7 +92,7 @@ def position_bias(
     # Trees start threads of their own.
     threads = 1 if method == "regression" else thread_count(n_threads)
     rng = random_generator(random_state)
-    resamples = bootstrapped(found.counts, found.rows, found.examination, n_resamples, rng, threads)
+    resamples = bootstrapped(found.counts, found.rows, found.examination, n_resamples, rng, threads, progress)
     return _with_intervals(found.propensities, resamples)
 
 

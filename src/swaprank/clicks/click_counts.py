@@ -90,6 +90,7 @@ def bootstrapped(
     n_resamples: int,
     rng: np.random.Generator,
     n_threads: int,
+    progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> list[Floats]:
     """What is estimated from bootstrap resamples of the sessions, in threads.
 
@@ -104,7 +105,9 @@ def bootstrapped(
         def work(lane: int, start: int = start, shown: Floats = shown, clicks: Floats = clicks) -> None:
             estimates[start + lane] = estimate(counts._replace(shown=shown[lane], clicks=clicks[lane]))
 
-        run_strided(work, min(_LANES, n_resamples - start), n_threads)
+        n_lanes = min(_LANES, n_resamples - start)
+        run_strided(work, n_lanes, n_threads)
+        progress(start + n_lanes, n_resamples)
     return estimates
 
 
