@@ -239,7 +239,7 @@ def draw(results: list[dict[str, Any]], arguments: argparse.Namespace) -> None:
     from matplotlib.figure import Figure
 
     n_sets = len(arguments.sets)
-    panels = Figure(figsize=(10, 3.1 * n_sets), layout="constrained").subplots(n_sets, 3, squeeze=False)
+    panels = Figure(figsize=(10, 3.1 * n_sets), layout="constrained").subplots(n_sets, 3, squeeze=False, sharex=True)
     colors = {
         "naive": "#999",
         "estimated": "#1a7f5a",
@@ -265,7 +265,8 @@ def draw(results: list[dict[str, Any]], arguments: argparse.Namespace) -> None:
         axes.grid(visible=True, alpha=0.3)
         if column == 0:
             axes.set_ylabel("NDCG@10, difference from labels")
-    panels[0][0].legend(fontsize="small")
+    handles, names = panels[0][DRAWN.index("strong")].get_legend_handles_labels()
+    panels[0][0].figure.legend(handles, names, loc="outside upper center", ncols=len(names))
     save_figure(panels[0][0], arguments.figure)
 
 
