@@ -4,7 +4,7 @@ import doctest
 import importlib
 import inspect
 import pkgutil
-from types import FunctionType, ModuleType
+from types import ModuleType
 
 import pytest
 
@@ -18,8 +18,10 @@ def examples(module: ModuleType) -> list[doctest.DocTest]:
     return [test for test in doctest.DocTestFinder().find(module) if test.examples]
 
 
-def public_functions(module: ModuleType) -> dict[str, FunctionType]:
-    """Those that the module makes, not those that it imports."""
+def public_functions(module: ModuleType) -> dict[str, object]:
+    """Those that the module makes, not those that it imports; or the names that it lists as its own."""
+    if hasattr(module, "__all__"):
+        return {f"{module.__name__}.{name}": getattr(module, name) for name in module.__all__}
     return {
         f"{module.__name__}.{name}": function
         for name, function in inspect.getmembers(module, inspect.isfunction)

@@ -134,6 +134,20 @@ def draw_contributions() -> None:
     axes.figure.savefig(HERE / "contributions.png", dpi=160)  # thousands of points would make a large SVG
 
 
+def draw_position_bias() -> None:
+    """The estimate and the truth of docs/clicks.md."""
+    past, data = sr.datasets.random_search((50, 200), n_documents=20, random_state=0)
+    production = sr.LinearRegressionRanker().fit(past)
+    log, truth = sr.datasets.clicks(data, production, 50_000, n_shown=6, random_state=0)
+    axes = sr.clicks.position_bias(log).plot(new_axes(6.0, 3.6))
+    positions = np.arange(1, 7)
+    rate = np.array(log.summarize().click_rate)
+    axes.plot(positions, truth.propensities.examination, "x", color="black", label="truth")
+    axes.plot(positions, rate / rate[0], ":", color="C3", label="click rate")
+    axes.legend()
+    save_figure(axes, HERE / "position_bias.svg")
+
+
 if __name__ == "__main__":
     draw_forces()
     draw_learning()
@@ -141,6 +155,7 @@ if __name__ == "__main__":
     draw_instruments()
     draw_indicators()
     draw_contributions()
+    draw_position_bias()
     draw_chart(smoothrank_line.run(Settings(), print).chart, HERE / "smoothing_line.svg")
     for folder in sys.argv[1:2]:
         draw_chart(smoothrank_annealing.run(Settings(data=Path(folder)), print).chart, HERE / "annealing.svg")

@@ -1,5 +1,10 @@
+from . import clicks as clicks
+from . import datasets as datasets
 from . import torch as torch
-from .data import datasets as datasets
+from .clicks.click_log import ClickLog as ClickLog
+from .clicks.log_files import read_clicks as read_clicks
+from .clicks.log_files import write_clicks as write_clicks
+from .clicks.propensities import Propensities as Propensities
 from .data import posteriors as posteriors
 from .data.block_binning import bin_blocks as bin_blocks
 from .data.dataset import Dataset as Dataset

@@ -9,8 +9,8 @@ import pytest
 
 import swaprank as sr
 from swaprank.collective import Collective
-from swaprank.rankers.ranker import Ranker
 from swaprank.data import cuts
+from swaprank.rankers.ranker import Ranker
 from tests.workers import run_workers
 
 

@@ -13,6 +13,11 @@ import typer
 
 from swaprank.cli.cmd_bin import bin_
 from swaprank.cli.cmd_certify import certify
+from swaprank.cli.cmd_clicks_evaluate import clicks_evaluate
+from swaprank.cli.cmd_clicks_info import clicks_info
+from swaprank.cli.cmd_clicks_propensity import clicks_propensity
+from swaprank.cli.cmd_clicks_simulate import clicks_simulate
+from swaprank.cli.cmd_clicks_train import clicks_train
 from swaprank.cli.cmd_combine import combine
 from swaprank.cli.cmd_compare import compare
 from swaprank.cli.cmd_cv import cv
@@ -58,6 +63,14 @@ for panel, commands in COMMANDS.items():
     for command in commands:
         name = command.__name__.rstrip("_")
         app.command(name, cls=SuggestingCommand, rich_help_panel=panel)(with_verbosity(with_table_columns(command)))
+
+CLICK_COMMANDS = (clicks_info, clicks_propensity, clicks_train, clicks_evaluate, clicks_simulate)
+"""The commands of `swaprank clicks`, in the order of its help."""
+clicks_app = typer.Typer(help="Learn from click logs: position bias, training, evaluation.", no_args_is_help=True)
+for of_clicks in CLICK_COMMANDS:
+    name = of_clicks.__name__.removeprefix("clicks_")
+    clicks_app.command(name, cls=SuggestingCommand)(with_verbosity(with_table_columns(of_clicks)))
+app.add_typer(clicks_app, name="clicks", rich_help_panel="Clicks")
 
 
 def _version(wanted: bool) -> None:

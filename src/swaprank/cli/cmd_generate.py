@@ -61,7 +61,7 @@ def generate(
 
     One number in --queries writes data.txt; two write train.txt and test.txt; three add vali.txt.
     """
-    from swaprank.data.datasets import random_net, random_polynomial
+    from swaprank.data.generated_data import random_net, random_polynomial
     from swaprank.errors import DataError
     from swaprank.reading.letor_writing import write_letor
 

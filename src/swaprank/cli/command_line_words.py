@@ -23,6 +23,15 @@ _PHRASES = {
     "with zero_based=False features": "in the training data features",
     r"but n_features is (\w+)": r"but the training data has \1 features",
     r"(?<![\w'/.=-])X(?= has| must| is|, row|, column)": "the data",
+    # clicks
+    "or use features: method='regression'": "or use features: --method regression",
+    r"method='regression' needs features: add them to the log, with log.join\(data\)": (
+        "--method regression needs features: name their columns with --features"
+    ),
+    r"max_position=(\d+)": r"--max-position \1",
+    r"name those that do not with features=\[…\], or give features=\[\] and join them later": (
+        "name those that do not with --features"
+    ),
     # training
     r": fit\(train, valid=…\)": " with --valid",
     "or a valid= set": "or a validation set with --valid",

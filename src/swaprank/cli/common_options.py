@@ -70,6 +70,19 @@ Settings = Annotated[
 ]
 Columns: TypeAlias = dict[str, Any]
 """What `with_table_columns` gives to a command: the names of columns, as keywords of `swaprank.read`."""
+LogFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="LOG",
+        help="Click log: a table (.csv .tsv .parquet) with a row for each document that was shown in a session.",
+    ),
+]
+PropensityFile = Annotated[
+    Path | None,
+    typer.Option("--propensities", help="JSON file of `swaprank clicks propensity`.", show_default="from the log"),
+]
+LogColumns: TypeAlias = dict[str, Any]
+"""What `with_table_columns` gives to a command that reads a click log: keywords of `swaprank.read_clicks`."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 

@@ -46,24 +46,38 @@ OPTIONS: Mapping[str, Any] = {
     ),
 }
 """The options by the keywords of `swaprank.read` that they stand for."""
+LOG_OPTIONS: Mapping[str, Any] = {
+    "session": _column("session", "Session ids: one id per page of results.", "session"),
+    "qid": OPTIONS["qid"],
+    "docid": _column("docid", "Document ids.", "docid"),
+    "position": _column("position", "Positions, from 1.", "position"),
+    "click": _column("click", "Clicks: 0 or 1, or grades from 0 to 1.", "click"),
+    "propensity": _column("propensity", "Logged propensities."),
+    "features": OPTIONS["features"],
+}
+"""The options by the keywords of `swaprank.read_clicks` that they stand for."""
+_KINDS = {"columns": OPTIONS, "log_columns": LOG_OPTIONS}
+"""The options that replace a parameter of a command."""
 
 
 def with_table_columns(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with its parameter `columns` replaced by the options; `columns` is what they gave, for `read`."""
+    """The command with its parameter `columns` or `log_columns` replaced by options; it is what they gave."""
     signature = inspect.signature(command, eval_str=True)
-    if "columns" not in signature.parameters:
+    kind = next((name for name in _KINDS if name in signature.parameters), None)
+    if kind is None:
         return command
+    known = _KINDS[kind]
     added = [
         inspect.Parameter(f"{name}_column", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-        for name, annotation in OPTIONS.items()
+        for name, annotation in known.items()
     ]
-    others = [parameter for name, parameter in signature.parameters.items() if name != "columns"]
+    others = [parameter for name, parameter in signature.parameters.items() if name != kind]
 
     @wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
-        given = {name: options.pop(f"{name}_column") for name in OPTIONS}
+        given = {name: options.pop(f"{name}_column") for name in known}
         columns = {name: _names(value) if isinstance(value, list) else value for name, value in given.items() if value}
-        command(*arguments, columns=columns, **options)
+        command(*arguments, **{kind: columns}, **options)
 
     setattr(run, "__signature__", signature.replace(parameters=[*others, *added]))  # noqa: B010
     return run

@@ -2,5 +2,5 @@
 
 import lazy_loader
 
-# The modules `sr.datasets` and `sr.posteriors` are imported on first use.
-__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submodules=["datasets", "posteriors"])
+# The module `sr.posteriors` is imported on first use.
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submodules=["posteriors"])

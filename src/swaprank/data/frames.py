@@ -85,6 +85,32 @@ def columns_of(
     )
 
 
+def role_columns(
+    frame: Any, ids: Mapping[str, str], numbers: Mapping[str, str], features: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """The columns of a table by role: ids, numbers, and X if there are features, by default all other columns.
+
+    >>> import pandas as pd
+    >>> from swaprank.data.frames import role_columns
+    >>> role_columns(pd.DataFrame({"page": ["a"], "place": [1]}), {"session": "page"}, {"position": "place"})
+    {'session': array(['a'], dtype='<U1'), 'position': array([1.])}
+    """
+    table = _table(frame)
+    roles = {**ids, **numbers}
+    rest = [name for name in table.columns if name not in roles.values()]
+    names = rest if features is None else [str(name) for name in features]
+    for role, name in (roles | {f"feature {name}": name for name in names}).items():
+        if name not in table.columns:
+            raise DataError(f"there is no column '{name}' for {role}; {did_you_mean(name, table.columns)}")
+    _check_one_role(roles, names)
+    found: dict[str, Any] = {role: _ids(table[name], name) for role, name in ids.items()}
+    found |= {role: _numbers(table[name], name) for role, name in numbers.items()}
+    if names:
+        matrix, categories = _features(table, names, [], of_model=False, every=features is None, huge_is_missing=False)
+        found["X"] = CodedFeatures(matrix, tuple(names), categories)
+    return found
+
+
 def feature_columns(
     frame: Any,
     wanted: Sequence[str] | None = None,

@@ -220,7 +220,7 @@ def compare(
     ndcg@10: second looks worse than first by 0.0194 (95% interval -0.0096 to 0.0484), but that may be luck; \
 randomisation test, p = .1824.
     """
-    against = _check_systems(systems, baseline)
+    against = check_systems(systems, baseline)
     _check_randomization(n_resamples, random_state)
     metrics = parse_metrics(metrics, convention)
     evaluations = {
@@ -254,7 +254,7 @@ def compare_evaluations(
     return Comparison(tuple(rows), dict(evaluations))
 
 
-def _check_systems(systems: Mapping[str, Any], baseline: str | None) -> str:
+def check_systems(systems: Mapping[str, Any], baseline: str | None) -> str:
     """Check the systems and return the name of the baseline."""
     if not isinstance(systems, Mapping):
         raise DataError(

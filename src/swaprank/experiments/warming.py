@@ -19,7 +19,7 @@ import numpy as np
 from swaprank.compilation.cache import STORAGE
 from swaprank.compilation.places import PACKAGED, make_private
 from swaprank.data.dataset import Dataset
-from swaprank.data.datasets import random_net
+from swaprank.data.generated_data import random_net
 from swaprank.errors import SwaprankError
 from swaprank.evaluation.compare import compare
 from swaprank.reading.letor_writing import write_letor

@@ -47,7 +47,7 @@ def read_table(
     judgements are wanted, the features are not read: there is one that is 0 everywhere.
     """
     categorical = [] if judgements_only else _names("categorical_features", categorical_features)
-    table = _table(file, [name for name in (qid, docid, *categorical) if name is not None])
+    table = polars_table(file, [name for name in (qid, docid, *categorical) if name is not None])
     roles = Roles(label, qid, docid, sample_weight, features, ignore, tuple(categorical), unlabeled, judgements_only)
     try:
         return table_dataset(table, roles, is_text=is_separated(file))
@@ -91,7 +91,7 @@ def table_dataset(table: polars.DataFrame, roles: Roles, *, is_text: bool, is_pa
         needed = {*table.columns} if features is None else {*features, label, roles.sample_weight}
         table = table.with_columns(_category_text(table[name]) for name in roles.categorical)
         needed -= {roles.qid, roles.docid, *roles.categorical}
-        table = _with_numbers(table, [name for name in table.columns if name in needed], label)
+        table = with_numbers(table, [name for name in table.columns if name in needed], label)
     columns = columns_of(
         table,
         label=label,
@@ -122,7 +122,8 @@ def _check_roles(table: polars.DataFrame, roles: Roles) -> None:
             raise DataError(f"column '{name}' is given as {role} and as categorical: a column has one role.")
 
 
-def _table(file: Path, ids: list[str]) -> polars.DataFrame:
+def polars_table(file: Path, ids: list[str]) -> polars.DataFrame:
+    """A file as a table; in CSV and TSV, the columns of ids are text."""
     with readable(file):
         import polars
 
@@ -201,7 +202,7 @@ def _zeros() -> polars.Expr:
     return polars.lit(0.0)
 
 
-def _with_numbers(table: polars.DataFrame, names: list[str], label: str) -> polars.DataFrame:
+def with_numbers(table: polars.DataFrame, names: list[str], label: str) -> polars.DataFrame:
     """Convert text columns to numbers; raises DataError for the first text that is not a number."""
     import polars
 

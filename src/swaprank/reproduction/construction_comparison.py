@@ -7,7 +7,7 @@ from scipy.stats import ttest_rel
 
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
-from swaprank.data.datasets import random_polynomial
+from swaprank.data.generated_data import random_polynomial
 from swaprank.experiments.log import Log
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.rankers.lambdarank import LambdaRank

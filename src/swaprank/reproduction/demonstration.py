@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from swaprank.data.dataset import Dataset
-from swaprank.data.datasets import random_search
+from swaprank.data.generated_data import random_search
 from swaprank.ensembles.combination import Combination, combine
 from swaprank.errors import DataError, SwaprankError
 from swaprank.evaluation.compare import Comparison, compare

@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from swaprank.data.dataset import Dataset
-from swaprank.data.datasets import random_search
+from swaprank.data.generated_data import random_search
 from swaprank.evaluation.compare import compare_evaluations
 from swaprank.experiments.cross_validation import cross_validate
 from swaprank.experiments.cross_validation_result import CrossValidation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from swaprank.data.datasets import random_polynomial
+from swaprank.data.generated_data import random_polynomial
 from swaprank.experiments.log import Log
 from swaprank.instruments.certificate import RISE, Certificate
 from swaprank.instruments.certify import certify

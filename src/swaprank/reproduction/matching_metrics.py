@@ -10,7 +10,7 @@ from scipy.stats import ttest_rel
 
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
-from swaprank.data.datasets import random_polynomial
+from swaprank.data.generated_data import random_polynomial
 from swaprank.experiments.log import Log
 from swaprank.instruments.effective_pairs import effective_pairs
 from swaprank.metrics.parse import metric as parse_metric

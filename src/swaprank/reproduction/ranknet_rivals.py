@@ -17,7 +17,7 @@ from scipy.stats import ttest_rel
 
 from swaprank.arrays import Floats, Ints
 from swaprank.data.dataset import Dataset
-from swaprank.data.datasets import random_net
+from swaprank.data.generated_data import random_net
 from swaprank.data.grouping import query_of_row
 from swaprank.experiments.log import Log
 from swaprank.metrics.parse import metric

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.data.datasets import random_polynomial
+from swaprank.data.generated_data import random_polynomial
 from swaprank.errors import ParameterError
 from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.folds import Fold, Parts, find_folds

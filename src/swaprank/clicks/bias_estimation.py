@@ -1,0 +1,176 @@
+"""Estimate the position bias of a click log, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from swaprank.arrays import Floats
+from swaprank.clicks.click_counts import ClickCounts, CountedRows, bootstrapped, chosen_units, count_clicks
+from swaprank.clicks.click_log import ClickLog
+from swaprank.clicks.harvesting import check_identified, harvested_examination, moved_units
+from swaprank.clicks.propensities import Propensities
+from swaprank.clicks.relevance_regression import clicks_by_position, regressed_examination
+from swaprank.clicks.swapped_neighbours import neighbour_units
+from swaprank.clicks.trust_em import estimate_trust, in_normal_form, initial_trust
+from swaprank.errors import DataError, ParameterError, did_you_mean
+from swaprank.rendering.text_tables import counted
+from swaprank.seeds import random_generator
+from swaprank.threads import thread_count
+
+Method = Literal["harvest", "swaps", "regression", "trust"]
+_FEWEST_RESAMPLES = 20
+
+
+class Estimate(NamedTuple):
+    """Propensities without intervals; what they were counted from, and how counts give the examination."""
+
+    propensities: Propensities
+    counts: ClickCounts
+    rows: CountedRows
+    examination: Callable[[ClickCounts], Floats]
+
+
+def position_bias(
+    log: ClickLog,
+    method: Method = "harvest",
+    *,
+    max_position: int | None = None,
+    n_resamples: int | None = None,
+    random_state: int | None = 0,
+    n_threads: int | None = None,
+    progress: Callable[[int, int], object] = lambda done, total: None,
+) -> Propensities:
+    """Estimate how likely documents are examined at each position, relative to position 1.
+
+    Args:
+        log: The clicks.
+        method: "harvest": from documents that were shown at several positions, whatever the reason [Agarwal2019].
+            "swaps": only from neighbours that were shown in both orders, for logs with randomised swaps
+            [Joachims2017]; what stands elsewhere on the page then plays no role. "regression": trees predict the
+            relevance from features, as in regression-EM [Wang2018]; documents need not move. "trust": with trust
+            bias, by expectation maximization, from documents that moved [Agarwal2019b, Vardasbi2020].
+        max_position: Estimate only up to this position. The default is all positions of the log.
+        n_resamples: Bootstrap resamples of the sessions for the 95% intervals; 0 for no intervals. The default is 200,
+            and 20 for "regression" and "trust", which take longer.
+        random_state: The seed of the resamples.
+        n_threads: The number of threads. The default is all cores. The result does not depend on it.
+        progress: Called with the number of finished resamples and the number of all.
+
+    Returns:
+        The propensities. If the log cannot tell them, a DataError with advice is raised instead.
+
+    >>> import swaprank as sr
+    >>> (data,) = sr.datasets.random_search(50, random_state=0)
+    >>> log, truth = sr.datasets.clicks(data, data.column("match"), 20_000, n_shown=3, random_state=0)
+    >>> print(sr.clicks.position_bias(log))
+    position  examination     low    high
+    --------  -----------  ------  ------
+    1              1.0000  1.0000  1.0000
+    2              0.5107  0.4932  0.5289
+    3              0.3302  0.3132  0.3481
+    <BLANKLINE>
+    Estimated from 420 documents that changed places; 95% intervals from 200 resamples of the sessions.
+    """
+    if method not in get_args(Method):
+        raise ParameterError(f"there is no method '{method}'; {did_you_mean(str(method), get_args(Method))}")
+    if n_resamples is None:
+        n_resamples = 200 if method in ("harvest", "swaps") else _FEWEST_RESAMPLES
+    if n_resamples != 0 and n_resamples < _FEWEST_RESAMPLES:
+        raise ParameterError(f"n_resamples must be 0, or at least {_FEWEST_RESAMPLES}; found {n_resamples}.")
+    last = _last_position(log, max_position)
+    if method == "regression":
+        found = _regression(log, last)
+    elif method == "trust":
+        found = _trust(log, last)
+    else:
+        found = _harvest(log, last, swaps=method == "swaps")
+    if n_resamples == 0:
+        return found.propensities
+    # Trees start threads of their own.
+    threads = 1 if method == "regression" else thread_count(n_threads)
+    rng = random_generator(random_state)
+    resamples = bootstrapped(found.counts, found.rows, found.examination, n_resamples, rng, threads, progress)
+    return _with_intervals(found.propensities, resamples)
+
+
+def _harvest(log: ClickLog, last: int, *, swaps: bool) -> Estimate:
+    counts, rows = _swap_counts(log, last) if swaps else _counts(log, last)
+    counts, rows = chosen_units(counts, rows, moved_units(counts))
+    check_identified(counts, last, neighbours=swaps)
+    found = harvested_examination(counts, np.ones(last))
+    whom = counted(len(counts.unit), "document", "documents")
+    words = f"from {whom} that changed places" + (" with a neighbour" if swaps else "")
+    return Estimate(Propensities(found, method=words), counts, rows, lambda each: harvested_examination(each, found))
+
+
+def _trust(log: ClickLog, last: int) -> Estimate:
+    counts, rows = _counts(log, last)
+    # Documents without clicks stay: to leave out what was never clicked would be to choose by the outcome.
+    counts, rows = chosen_units(counts, rows, np.diff(counts.indptr) > 1)
+    check_identified(counts, last, neighbours=False)
+    start = initial_trust(harvested_examination(counts, np.ones(last)))
+    found = estimate_trust(counts, start)
+    examination, epsilon_minus = in_normal_form(found)
+    words = f"with trust bias, from {counted(len(counts.unit), 'document', 'documents')} that changed places"
+    propensities = Propensities(examination, epsilon_plus=np.ones(last), epsilon_minus=epsilon_minus, method=words)
+    return Estimate(propensities, counts, rows, lambda each: in_normal_form(estimate_trust(each, found, 1e-4))[0])
+
+
+def _regression(log: ClickLog, last: int) -> Estimate:
+    if log.features is None:
+        raise DataError("method='regression' needs features: add them to the log, with log.join(data).")
+    counts, rows = _counts(log, last)
+    clicks, shown = clicks_by_position(counts, last)
+    never = np.flatnonzero(clicks == 0)
+    if len(never):
+        raise DataError(
+            f"the log cannot tell the position bias at position {never[0] + 1}: there is no click. Log more sessions, "
+            f"or ask only for the first positions: max_position={never[0]}."
+        )
+    features = log.features[counts.unit]
+    rate = clicks / shown
+    found = regressed_examination(counts, features, rate / rate[0])
+    words = f"by regression of the relevance of {counted(len(counts.unit), 'document', 'documents')} on features"
+    return Estimate(
+        Propensities(found, method=words), counts, rows, lambda each: regressed_examination(each, features, found)
+    )
+
+
+def _with_intervals(found: Propensities, resamples: list[Floats]) -> Propensities:
+    """Add 95% intervals: normal on the logarithmic scale, with the spread of bootstrap estimates."""
+    logs = np.log(np.stack(resamples))
+    # Half the distance of these quantiles is one standard deviation; a single resample without clicks cannot spoil it.
+    low, high = np.quantile(logs, (0.1587, 0.8413), axis=0)
+    factor = np.exp(1.96 * (high - low) / 2)
+    return Propensities(
+        found.examination,
+        found.examination / factor,
+        found.examination * factor,
+        found.epsilon_plus,
+        found.epsilon_minus,
+        f"{found.method}; 95% intervals from {len(resamples)} resamples of the sessions",
+    )
+
+
+def _counts(log: ClickLog, last: int) -> tuple[ClickCounts, CountedRows]:
+    row = slice(None) if last == log.max_position else np.flatnonzero(log.position <= last)
+    return count_clicks(log.document[row], log.position[row], log.click[row], log.session[row], log.n_sessions)
+
+
+def _swap_counts(log: ClickLog, last: int) -> tuple[ClickCounts, CountedRows]:
+    row, unit = neighbour_units(log, last)
+    if len(row) == 0:
+        raise DataError("the log cannot tell the position bias: no session shows two neighbours.")
+    return count_clicks(unit, log.position[row], log.click[row], log.session[row], log.n_sessions)
+
+
+def _last_position(log: ClickLog, max_position: int | None) -> int:
+    last = log.max_position if max_position is None else max_position
+    if log.max_position < 2:
+        raise DataError("the log cannot tell the position bias: all documents were shown at position 1.")
+    if not 2 <= last <= log.max_position:
+        raise ParameterError(f"max_position must be from 2 to {log.max_position}, the last of the log; found {last}.")
+    return last

@@ -1,0 +1,249 @@
+"""Evaluate a ranking that was never shown, from a log of clicks on other rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from swaprank.arrays import Ints
+from swaprank.clicks.bias_estimation import position_bias
+from swaprank.clicks.bias_influence import bias_influence
+from swaprank.clicks.click_log import ClickLog
+from swaprank.clicks.feature_join import rows_of_pairs
+from swaprank.clicks.log_values import LogValue, check_countable, log_value, new_ranks
+from swaprank.clicks.pair_data import pair_data
+from swaprank.clicks.propensities import Propensities
+from swaprank.clicks.relevance_estimates import Estimator, Shares, row_shares
+from swaprank.data.dataset import Dataset
+from swaprank.data.document_places import Places, query_keys
+from swaprank.data.scores import check_scores
+from swaprank.errors import MetricError, did_you_mean
+from swaprank.evaluation.means import mean_interval
+from swaprank.metrics.cascade import Cascade
+from swaprank.metrics.cumulative import Cumulative
+from swaprank.metrics.metric import Metric
+from swaprank.metrics.ordering import seeded_tie_order
+from swaprank.metrics.parse import metrics as parse_metrics
+from swaprank.rendering.result import Result
+from swaprank.rendering.result_frames import rows_as_columns
+from swaprank.rendering.text_tables import Parts, Table, decimals
+
+_FEWEST_CLICKS = 100
+"""Of equal weight: an interval from fewer is too short, because some documents that matter have no click yet."""
+_LEAST_COVERAGE = 0.95
+_MOST_CLIPPED = 0.05
+
+
+@final
+@dataclass(frozen=True)
+class LogEstimate:
+    """One metric of one ranking, as estimated from clicks.
+
+    >>> import swaprank as sr
+    >>> log = sr.ClickLog(session=[1, 1, 2, 2], qid=[7] * 4, docid=[1, 2] * 2, position=[1, 2] * 2, click=[1, 0, 0, 1])
+    >>> (estimate,) = sr.clicks.evaluate(log, [1.0, 2.0], "p@1", propensities=sr.Propensities([1.0, 0.8]))
+    >>> estimate.mean  # document 2 was clicked once in 1.6 expected examinations
+    0.625
+    """
+
+    metric: str
+    mean: float
+    low: float
+    high: float
+    """95% confidence interval of the mean over sessions."""
+    n_sessions: int
+    n_effective: float
+    """The number of clicks that would tell as much if all counted the same."""
+    coverage: float
+    """The share of the ranking, weighted by the metric's discounts, that the log has ever shown."""
+    clipped: float
+    """The share of rows with a propensity below the clip."""
+
+    @property
+    def is_supported(self) -> bool:
+        """Whether the log can answer: enough clicks, on documents that the ranking would show."""
+        return not self.doubts()
+
+    def doubts(self) -> list[str]:
+        """What speaks against the estimate, in words; empty if nothing does."""
+        doubts = []
+        if self.n_effective < _FEWEST_CLICKS:
+            doubts.append(
+                f"The log does not support an answer: its clicks on the documents that this ranking puts first tell as "
+                f"much as {self.n_effective:,.0f} clicks of equal weight, and {_FEWEST_CLICKS} are needed."
+            )
+        if self.coverage < _LEAST_COVERAGE:
+            doubts.append(
+                f"The log never showed {1 - self.coverage:.0%} of what this ranking would show; it counts as not "
+                "relevant, so that the estimate is a lower bound."
+            )
+        if self.clipped > _MOST_CLIPPED:
+            doubts.append(
+                f"{self.clipped:.0%} of the rows have a propensity below the clip, so that the estimate is too low."
+            )
+        return doubts
+
+    def sentence(self) -> str:
+        """The result in words."""
+        doubts = self.doubts()
+        size = (
+            f"{self.metric} would be {decimals(self.mean)} (95% interval {decimals(self.low)} to {decimals(self.high)})"
+        )
+        return " ".join([f"{size}.", *doubts])
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class LogEvaluation(Result):
+    """The estimated metrics of a ranking; prints as a table with doubts in words.
+
+    >>> import swaprank as sr
+    >>> log = sr.ClickLog(session=[1, 1, 2, 2], qid=[7] * 4, docid=[1, 2] * 2, position=[1, 2] * 2, click=[1, 0, 0, 1])
+    >>> evaluation = sr.clicks.evaluate(log, [1.0, 2.0], ["p@1", "mrr"], propensities=sr.Propensities([1.0, 0.8]))
+    >>> isinstance(evaluation, sr.clicks.LogEvaluation), evaluation["mrr"].mean
+    (True, 0.71875)
+    """
+
+    results: tuple[LogEstimate, ...]
+
+    def __getitem__(self, metric: str | Metric) -> LogEstimate:
+        by_name = {result.metric: result for result in self.results}
+        wanted = str(check_countable(parse_metrics(metric)[0]))
+        if wanted not in by_name:
+            raise MetricError(f"'{metric}' was not evaluated; {did_you_mean(wanted, by_name)}")
+        return by_name[wanted]
+
+    def __iter__(self) -> Iterator[LogEstimate]:
+        return iter(self.results)
+
+    def _parts(self) -> Parts:
+        header = ["metric", "estimate", "95% interval", "sessions", "effective clicks", "coverage"]
+        rows = [
+            [
+                row.metric,
+                decimals(row.mean),
+                f"{decimals(row.low)} to {decimals(row.high)}",
+                f"{row.n_sessions:,}",
+                f"{row.n_effective:,.0f}",
+                f"{row.coverage:.1%}",
+            ]
+            for row in self.results
+        ]
+        doubts = list(dict.fromkeys(f"{row.metric}: {doubt}" for row in self.results for doubt in row.doubts()))
+        return [Table(header, rows), *(["\n".join(doubts)] if doubts else [])]
+
+    def _values(self) -> dict[str, Any]:
+        return {"results": [{**asdict(row), "sentence": row.sentence()} for row in self.results]}
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return rows_as_columns([asdict(row) for row in self.results])
+
+
+def evaluate(
+    log: ClickLog,
+    ranking: Any,
+    metrics: str | Metric | Iterable[str | Metric] = "dcg@10",
+    *,
+    propensities: Propensities | None = None,
+    data: Dataset | None = None,
+    estimator: Estimator = "self_normalized",
+    clip: float = 0.0,
+) -> LogEvaluation:
+    """Estimate the metrics of a ranking that was never shown, from clicks on the rankings that were.
+
+    Documents count with their relevance, the probability that people who examine them click. Metrics are sums of
+    discounted gains, such as dcg, p@k and rbp; or cascades, such as mrr and success@k.
+
+    Args:
+        log: The clicks.
+        ranking: A fitted ranker, or scores: one per (query, document) pair of the log, or per row of `data`.
+        metrics: One or several metrics, or their names.
+        propensities: The position bias, taken as exact. If None, it is estimated from this log, and intervals also
+            contain the uncertainty of that estimate.
+        data: All documents that the ranking orders, with docid, if it would also show others than the log did. The
+            default is the documents of the log.
+        estimator: "self_normalized", or "ips", inverse propensity scores; see `unbiased`.
+        clip: For "ips": divide by a propensity of at least this. This trades less noise for bias.
+
+    >>> import swaprank as sr
+    >>> (judged,) = sr.datasets.random_search(50, random_state=0)
+    >>> log, truth = sr.datasets.clicks(judged, judged.column("match"), 100_000, random_state=0)
+    >>> shown = log.features[:, log.feature_names.index("title_match")]
+    >>> print(sr.clicks.evaluate(log, shown, ["dcg@10", "mrr"], propensities=truth.propensities))
+    metric               estimate      95% interval  sessions  effective clicks  coverage
+    -------------------  --------  ----------------  --------  ----------------  --------
+    dcg@10(gain=linear)    1.9527  1.8235 to 2.0819   100,000               290    100.0%
+    mrr                    0.6212  0.5735 to 0.6688   100,000               111    100.0%
+    """
+    chosen = [check_countable(metric) for metric in parse_metrics(metrics)]
+    bias = known_bias(log, propensities)
+    shares = row_shares(log, bias.propensities, estimator, clip)
+    order = ranked_pairs(log, ranking, data)
+    values = [session_value(log, shares, bias, order, metric) for metric in chosen]
+    return LogEvaluation(tuple(_estimate(m, value, shares.clipped) for m, value in zip(chosen, values, strict=True)))
+
+
+class Bias(NamedTuple):
+    """Propensities, and whether they were estimated from the same log."""
+
+    propensities: Propensities
+    is_estimated: bool
+
+
+class RankedPairs(NamedTuple):
+    """A new order of the documents."""
+
+    ranks: Ints
+    """The rank of each pair, from 1."""
+    list_lengths: Ints
+    """The number of documents that are ranked, for each query of the log."""
+
+
+def known_bias(log: ClickLog, propensities: Propensities | None) -> Bias:
+    """The propensities, or those that the log tells."""
+    if propensities is None:
+        return Bias(position_bias(log, n_resamples=0), True)
+    return Bias(propensities, False)
+
+
+def ranked_pairs(log: ClickLog, ranking: Any, data: Dataset | None) -> RankedPairs:
+    """The new ranks of the log's pairs, by a ranker or by scores. Ties are broken by a seeded shuffle."""
+    predict = getattr(ranking, "predict", None)
+    if data is None:
+        everything = np.arange(log.n_pairs)
+        scores = predict(pair_data(log, everything, np.zeros(log.n_pairs))) if predict else ranking
+        indptr = np.array(log.pair_indptr)
+        tie_order = seeded_tie_order(Places(indptr, query_keys(log.qids)), 0)
+        ranks = new_ranks(check_scores(scores, log.n_pairs), indptr, tie_order)
+        return RankedPairs(ranks, np.diff(indptr))
+    scores = check_scores(predict(data) if predict else ranking, len(data))
+    ranks = new_ranks(data.by_query(scores), data.indptr, seeded_tie_order(data.places, 0))
+    rows = rows_of_pairs(log.qids, log.pair_query, log.pair_docid, data)
+    lengths = np.zeros(log.n_queries, np.int64)
+    lengths[log.pair_query] = np.diff(data.indptr)[_query_of_rows(data)[rows]]
+    return RankedPairs(data.as_given(ranks)[rows], lengths)
+
+
+def _query_of_rows(data: Dataset) -> Ints:
+    return data.as_given(np.repeat(np.arange(data.n_queries), np.diff(data.indptr)))
+
+
+def session_value(
+    log: ClickLog, shares: Shares, bias: Bias, order: RankedPairs, metric: Cumulative | Cascade
+) -> LogValue:
+    """The estimate of a metric, with the influence of each session, also through the position bias."""
+    value = log_value(log, shares, order.ranks, metric, order.list_lengths)
+    if not bias.is_estimated:
+        return value
+    through_bias = bias_influence(log, bias.propensities.examination, value.by_position)
+    return value._replace(influence=value.influence + through_bias)
+
+
+def _estimate(metric: Metric, value: LogValue, clipped: float) -> LogEstimate:
+    # The influences have a mean of 0 up to rounding.
+    low, high = mean_interval(value.mean + value.influence - value.influence.mean())
+    n_sessions = len(value.influence)
+    return LogEstimate(str(metric), value.mean, low, high, n_sessions, value.n_effective, value.coverage, clipped)

@@ -1,0 +1,115 @@
+"""Read and write click logs: CSV, TSV and Parquet."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from swaprank.clicks.click_log import ClickLog
+from swaprank.data.frames import role_columns
+from swaprank.data.ids import integers_or_text
+from swaprank.errors import DataError, MissingExtraError
+from swaprank.files import content_suffix, existing_file, replacing
+from swaprank.reading.read import TABLE_SUFFIXES, is_table
+from swaprank.reading.tables import polars_table, with_numbers
+
+_IDS = ("session", "qid", "docid")
+
+
+def read_clicks(
+    path: str | os.PathLike[str],
+    *,
+    session: str = "session",
+    qid: str = "qid",
+    docid: str = "docid",
+    position: str = "position",
+    click: str = "click",
+    propensity: str | None = None,
+    features: Sequence[str] | None = None,
+) -> ClickLog:
+    r"""Read a click log from a CSV, TSV or Parquet file, given the names of its columns.
+
+    Args:
+        path: The file. Its name ends in `.csv` or `.tsv`, maybe followed by `.gz`, `.xz` or `.zst`; or in `.parquet`.
+        session: The column of session ids: one id per page of results.
+        qid: The column of query ids.
+        docid: The column of document ids.
+        position: The column of positions, from 1.
+        click: The column of clicks: 0 or 1, or grades from 0 to 1.
+        propensity: The column of logged propensities.
+        features: The feature columns. The default is all columns without another role; [] for none.
+
+    >>> import pathlib, tempfile, swaprank as sr
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
+    >>> _ = path.write_text("page,qid,docid,position,click\np1,shoes,a,1,0\np1,shoes,b,2,1\n")
+    >>> sr.read_clicks(path, session="page")
+    ClickLog(1 session, 2 rows, 1 query, 2 documents, positions 1 to 2, 50.0% clicked)
+    """
+    file = existing_file(path)
+    if not is_table(file):
+        raise DataError(f"{file}: a click log is a table, whose name ends in {', '.join(TABLE_SUFFIXES)}.")
+    ids = {"session": session, "qid": qid, "docid": docid}
+    numbers = {"position": position, "click": click} | ({} if propensity is None else {"propensity": propensity})
+    table: Any = polars_table(file, list(ids.values()))
+    try:
+        if content_suffix(file) != ".parquet":
+            wanted = set(table.columns) if features is None else {*numbers.values(), *features}
+            names = [name for name in table.columns if name in wanted and name not in ids.values()]
+            table = with_numbers(table, names, click)
+        columns = role_columns(table, ids, numbers, features)
+        for role in _IDS:
+            columns[role] = integers_or_text(columns[role]) if columns[role].dtype.kind == "U" else columns[role]
+        return ClickLog(**columns)
+    except DataError as error:
+        raise DataError(f"{file}: {error}") from None
+
+
+def write_clicks(log: ClickLog, path: str | os.PathLike[str]) -> None:
+    """Write a click log to a CSV, TSV or Parquet file, with the features of the documents in every row.
+
+    >>> import pathlib, tempfile, swaprank as sr
+    >>> log = sr.ClickLog(session=[1, 1], qid=[7, 7], docid=["a", "b"], position=[1, 2], click=[1, 0])
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
+    >>> sr.write_clicks(log, path)
+    >>> path.read_text().splitlines()
+    ['session,qid,docid,position,click', '1,7,a,1,1.0', '1,7,b,2,0.0']
+    """
+    file = Path(path)
+    if not is_table(file):
+        raise DataError(f"{file}: the name of a click log must end in {', '.join(TABLE_SUFFIXES)}.")
+    try:
+        import polars
+    except ImportError:
+        raise MissingExtraError("writing tables needs Polars: pip install 'swaprank[frames]'") from None
+    columns: dict[str, Any] = {
+        "session": log.session_ids[log.session],
+        "qid": log.qids[log.pair_query[log.document]],
+        "docid": log.pair_docid[log.document],
+        "position": log.position,
+        "click": log.click,
+    }
+    if log.propensity is not None:
+        columns["propensity"] = log.propensity
+    for number, name in enumerate(log.feature_names):
+        if name in columns:
+            raise DataError(f"a feature is called '{name}', like a column of the log: rename it.")
+        columns[name] = _feature_values(log, log.features, number)
+    table, packed = polars.DataFrame(columns), io.BytesIO()
+    if content_suffix(file) == ".parquet":
+        table.write_parquet(packed)
+    else:
+        table.write_csv(packed, separator="\t" if content_suffix(file) == ".tsv" else ",")
+    with replacing(file) as stream:
+        stream.write(packed.getbuffer())
+
+
+def _feature_values(log: ClickLog, features: Any, number: int) -> Any:
+    """One feature of every row: numbers, or the text of its categories."""
+    values = features[:, number][log.document]
+    categories = log.categories.get(log.feature_names[number])
+    if categories is None:
+        return values
+    return [None if value != value else categories[int(value)] for value in values.tolist()]

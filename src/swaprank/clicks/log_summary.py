@@ -1,0 +1,146 @@
+"""What a click log contains: click rates by position, repeated queries, and how often documents changed places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from swaprank.rendering.result import Result
+from swaprank.rendering.text_tables import Parts, Table
+
+if TYPE_CHECKING:
+    from swaprank.clicks.click_log import ClickLog
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class LogSummary(Result):
+    """The contents of a click log in numbers; the click rate at each position is a column of its data frame.
+
+    >>> import swaprank as sr
+    >>> log = sr.ClickLog(
+    ...     session=[1, 1, 2, 2], qid=[7] * 4, docid=["a", "b", "b", "a"], position=[1, 2, 1, 2], click=[1, 0, 1, 0]
+    ... )
+    >>> print(log.summarize())
+    sessions                              2
+    queries                               1
+    queries asked more than once          1 (100.0%)
+    documents, each with its query        2
+    documents shown at several positions  2 (100.0%)
+    share of rows of these documents      100.0%
+    sessions without a click              0 (0.0%)
+    clicks per session                    1.00
+    propensities logged                   no
+    <BLANKLINE>
+    position  shown  clicks  click rate
+    --------  -----  ------  ----------
+    1             2       2      1.0000
+    2             2       0      0.0000
+    """
+
+    n_sessions: int
+    n_rows: int
+    n_queries: int
+    """Queries that were asked in these sessions."""
+    n_repeated: int
+    """Queries with more than one session."""
+    n_documents: int
+    """(query, document) pairs that were shown in these sessions."""
+    n_moved: int
+    """Documents that were shown at more than one position. They tell how strong the position bias is."""
+    moved_share: float
+    """The share of the rows that show a document that moved."""
+    n_without_click: int
+    clicks_per_session: float
+    has_propensity: bool
+    n_features: int
+    shown: tuple[int, ...]
+    """How often a document was shown at position 1, 2, …"""
+    clicks: tuple[float, ...]
+    """The sum of the clicks at each position."""
+
+    @property
+    def click_rate(self) -> tuple[float, ...]:
+        """Clicks per shown document at position 1, 2, …; NaN where nothing was shown."""
+        return tuple(c / n if n else float("nan") for c, n in zip(self.clicks, self.shown, strict=True))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the click rate at each position.
+
+        Args:
+            ax: The Matplotlib axes to draw on; new ones if None.
+
+        Returns:
+            The axes.
+        """
+        from swaprank.clicks.click_figures import plot_click_rates
+
+        return plot_click_rates(self, ax)
+
+    def _parts(self) -> Parts:
+        rows = [
+            ("sessions", f"{self.n_sessions:,}"),
+            ("queries", f"{self.n_queries:,}"),
+            ("queries asked more than once", _share(self.n_repeated, self.n_queries)),
+            ("documents, each with its query", f"{self.n_documents:,}"),
+            ("documents shown at several positions", _share(self.n_moved, self.n_documents)),
+            ("share of rows of these documents", f"{self.moved_share:.1%}"),
+            ("sessions without a click", _share(self.n_without_click, self.n_sessions)),
+            ("clicks per session", f"{self.clicks_per_session:.2f}"),
+            ("propensities logged", "yes" if self.has_propensity else "no"),
+        ]
+        if self.n_features:
+            rows.append(("features", f"{self.n_features:,}"))
+        width = max(len(name) for name, _ in rows)
+        table = [
+            [str(position), f"{n:,}", f"{c:,g}" if n < 10**6 else f"{c:,.0f}", f"{rate:.4f}" if n else "-"]
+            for position, (n, c, rate) in enumerate(zip(self.shown, self.clicks, self.click_rate, strict=True), start=1)
+        ]
+        lines = "\n".join(f"{name.ljust(width)}  {value}" for name, value in rows)
+        return [lines, Table(["position", "shown", "clicks", "click rate"], table)]
+
+    def _values(self) -> Mapping[str, Any]:
+        return {**asdict(self), "click_rate": self.click_rate}
+
+    def _columns(self) -> Mapping[str, list[Any]]:
+        return {
+            "position": list(range(1, len(self.shown) + 1)),
+            "shown": list(self.shown),
+            "clicks": list(self.clicks),
+            "click_rate": list(self.click_rate),
+        }
+
+
+def summarize_log(log: ClickLog) -> LogSummary:
+    """The numbers of a click log."""
+    sessions_of_query = np.bincount(log.query)
+    lowest = np.full(log.n_pairs, np.iinfo(np.int32).max, np.int32)
+    highest = np.zeros(log.n_pairs, np.int32)
+    np.minimum.at(lowest, log.document, log.position)
+    np.maximum.at(highest, log.document, log.position)
+    moved = highest > lowest
+    shown = np.bincount(log.position)[1:]
+    clicks = np.bincount(log.position, log.click)[1:]
+    most_clicked = np.maximum.reduceat(log.click, log.indptr[:-1])
+    return LogSummary(
+        n_sessions=log.n_sessions,
+        n_rows=log.n_rows,
+        n_queries=int((sessions_of_query > 0).sum()),
+        n_repeated=int((sessions_of_query > 1).sum()),
+        n_documents=int((highest > 0).sum()),
+        n_moved=int(moved.sum()),
+        moved_share=float(moved[log.document].mean()),
+        n_without_click=int((most_clicked == 0).sum()),
+        clicks_per_session=float(log.click.sum() / log.n_sessions),
+        has_propensity=log.propensity is not None,
+        n_features=len(log.feature_names),
+        shown=tuple(shown.tolist()),
+        clicks=tuple(clicks.tolist()),
+    )
+
+
+def _share(n: int, of: int) -> str:
+    return f"{n:,} ({n / of:.1%})"

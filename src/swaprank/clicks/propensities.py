@@ -1,0 +1,174 @@
+"""Position bias as numbers: how likely a document is examined, and clicked, at each position."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from swaprank.arrays import AnyArray, Floats
+from swaprank.errors import DataError
+from swaprank.files import existing_file, replacing
+from swaprank.rendering.result import Result
+from swaprank.rendering.text_tables import Parts, Table, decimals
+
+_KIND = "swaprank propensities"
+_COLUMNS = ("examination", "low", "high", "epsilon_plus", "epsilon_minus")
+
+
+@final
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Propensities(Result):
+    """Position bias: the probability of a click is alpha x relevance + beta, with one alpha and beta per position.
+
+    Without trust bias, alpha is the examination and beta is 0. With trust bias [Agarwal2019b], people who examine a
+    document click it with probability epsilon_plus if it is relevant, and epsilon_minus if it is not:
+    alpha = examination (epsilon_plus - epsilon_minus), and beta = examination epsilon_minus.
+
+    Args:
+        examination: The probability that a document is examined at position 1, 2, …, relative to position 1.
+        low: The lower ends of 95% intervals of the examination.
+        high: The upper ends.
+        epsilon_plus: P(click | examined, relevant), one per position.
+        epsilon_minus: P(click | examined, not relevant), one per position.
+        method: How it was estimated, in words.
+
+    >>> import swaprank as sr
+    >>> propensities = sr.Propensities([1.0, 0.6, 0.3])
+    >>> print(propensities)
+    position  examination
+    --------  -----------
+    1              1.0000
+    2              0.6000
+    3              0.3000
+    >>> propensities.at([3, 1]).tolist()
+    [0.3, 1.0]
+    """
+
+    examination: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+    epsilon_plus: Floats | None = None
+    epsilon_minus: Floats | None = None
+    method: str = "given"
+
+    def __init__(
+        self,
+        examination: ArrayLike,
+        low: ArrayLike | None = None,
+        high: ArrayLike | None = None,
+        epsilon_plus: ArrayLike | None = None,
+        epsilon_minus: ArrayLike | None = None,
+        method: str = "given",
+    ) -> None:
+        for name, values in zip(_COLUMNS, (examination, low, high, epsilon_plus, epsilon_minus), strict=True):
+            object.__setattr__(self, name, None if values is None else np.array(values, dtype=np.float64))
+        object.__setattr__(self, "method", method)
+        n = self.examination.shape
+        if len(n) != 1 or n[0] == 0 or not ((self.examination > 0) & np.isfinite(self.examination)).all():
+            raise DataError("examination must be one number above 0 for each position.")
+        for name in _COLUMNS:
+            values = getattr(self, name)
+            if values is not None and values.shape != n:
+                raise DataError(f"{name} must have one number for each of the {n[0]} positions; found {values.shape}.")
+        if (self.epsilon_plus is None) != (self.epsilon_minus is None) or (self.low is None) != (self.high is None):
+            raise DataError("give low together with high, and epsilon_plus together with epsilon_minus.")
+        if not (self.alpha > 0).all():
+            raise DataError("epsilon_plus must be above epsilon_minus at every position.")
+
+    @property
+    def n_positions(self) -> int:
+        """The number of positions."""
+        return len(self.examination)
+
+    @property
+    def alpha(self) -> Floats:
+        """How much more likely a click is if the document is relevant, one number per position."""
+        if self.epsilon_plus is None or self.epsilon_minus is None:
+            return self.examination
+        return self.examination * (self.epsilon_plus - self.epsilon_minus)
+
+    @property
+    def beta(self) -> Floats:
+        """The probability of a click on a document that is not relevant, one number per position."""
+        if self.epsilon_minus is None:
+            return np.zeros(self.n_positions)
+        return self.examination * self.epsilon_minus
+
+    def at(self, position: ArrayLike) -> Floats:
+        """The examination at positions from 1; raises DataError for positions beyond those that are known."""
+        return self.examination[self.places(position)]
+
+    def places(self, position: ArrayLike) -> AnyArray:
+        """Positions from 1 as indices of the arrays; raises DataError for positions beyond those that are known."""
+        given = np.asarray(position)
+        if given.size and not (given.min() >= 1 and given.max() <= self.n_positions):
+            raise DataError(
+                f"there are propensities of the positions 1 to {self.n_positions}, but position "
+                f"{given.max() if given.min() >= 1 else given.min()} is asked for: estimate them on a log with as many."
+            )
+        return given - 1
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the propensities to a JSON file.
+
+        >>> import pathlib, tempfile, swaprank as sr
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "propensities.json"
+        >>> sr.Propensities([1.0, 0.5]).save(path)
+        >>> sr.Propensities.load(path).examination.tolist()
+        [1.0, 0.5]
+        """
+        with replacing(path) as stream:
+            stream.write(self.to_json().encode() + b"\n")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Propensities:
+        """Read the propensities that `save` wrote."""
+        file = existing_file(path)
+        try:
+            content = json.loads(file.read_text("utf-8"))
+            if content["kind"] != _KIND:
+                raise KeyError("kind")
+            return cls(**{name: content[name] for name in (*_COLUMNS, "method")})
+        except DataError as error:
+            raise DataError(f"{file}: {error}") from None
+        except (ValueError, KeyError, TypeError):
+            raise DataError(f"{file} has no propensities: give a file of `swaprank clicks propensity`.") from None
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the examination at each position with its 95% interval.
+
+        Args:
+            ax: The Matplotlib axes to draw on; new ones if None.
+
+        Returns:
+            The axes.
+        """
+        from swaprank.clicks.click_figures import plot_propensities
+
+        return plot_propensities(self, ax)
+
+    def _shown(self) -> dict[str, Floats]:
+        columns = {name: getattr(self, name) for name in _COLUMNS if getattr(self, name) is not None}
+        return columns if self.epsilon_plus is None else {**columns, "alpha": self.alpha, "beta": self.beta}
+
+    def _parts(self) -> Parts:
+        shown = self._shown()
+        cells = zip(*([decimals(value) for value in column.tolist()] for column in shown.values()), strict=True)
+        rows = [[str(position), *row] for position, row in enumerate(cells, start=1)]
+        table = Table(["position", *(name.replace("_", " ") for name in shown)], rows)
+        return [table] if self.method == "given" else [table, f"Estimated {self.method}."]
+
+    def _values(self) -> dict[str, Any]:
+        columns = {name: getattr(self, name) for name in _COLUMNS}
+        return {"kind": _KIND, "method": self.method, **columns}
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {
+            "position": list(range(1, self.n_positions + 1)),
+            **{name: column.tolist() for name, column in self._shown().items()},
+        }

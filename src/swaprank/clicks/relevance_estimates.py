@@ -1,0 +1,61 @@
+"""Relevance of documents from clicks and propensities: clicks divided by how often they could be expected.
+
+The probability of a click at position k is alpha_k relevance + beta_k, so both of
+
+    self_normalized    sum (click - beta_k) / sum alpha_k          over all times that the document was shown
+    ips                mean of (click - beta_k) / alpha_k          inverse propensity scores [Joachims2017]
+
+have the relevance as their mean, for any positions. The first one is more precise: at a position that few people
+examine, a click counts as much as any other, and not 1 / alpha_k times as much.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from swaprank.arrays import Floats
+from swaprank.clicks.click_log import ClickLog
+from swaprank.clicks.propensities import Propensities
+from swaprank.errors import ParameterError, did_you_mean
+
+Estimator = Literal["self_normalized", "ips"]
+
+
+class Shares(NamedTuple):
+    """What each row of a log adds to both sides of a fraction: relevance = sum of gains / sum of chances."""
+
+    gain: Floats
+    chance: Floats
+    estimator: Estimator
+    clipped: float
+    """The share of the rows with a propensity below the clip."""
+
+
+def row_shares(
+    log: ClickLog, propensities: Propensities, estimator: Estimator = "self_normalized", clip: float = 0.0
+) -> Shares:
+    """The gain and the chance of every row; `clip` is the smallest alpha that inverse propensity scores divide by."""
+    if estimator not in get_args(Estimator):
+        raise ParameterError(
+            f"there is no estimator '{estimator}'; {did_you_mean(str(estimator), get_args(Estimator))}"
+        )
+    if not 0 <= clip < 1:
+        raise ParameterError(f"clip must be a number from 0 to below 1; found {clip!r}.")
+    if clip and estimator != "ips":
+        raise ParameterError(f"clip={clip:g} is for estimator='ips': '{estimator}' has no weights to clip.")
+    places = propensities.places(log.position)
+    alpha = propensities.alpha
+    gain = log.click - propensities.beta[places]
+    if estimator == "self_normalized":
+        return Shares(gain, alpha[places], estimator, 0.0)
+    clipped = float((alpha[places] < clip).mean()) if clip else 0.0
+    return Shares(gain / np.maximum(alpha, clip)[places], np.ones(log.n_rows), estimator, clipped)
+
+
+def relevance_of_pairs(log: ClickLog, shares: Shares) -> tuple[Floats, Floats]:
+    """The relevance and the sum of chances of each (query, document) pair; 0 and 0 if it was never shown."""
+    gain: Floats = np.bincount(log.document, shares.gain, log.n_pairs).astype(np.float64, copy=False)
+    chance: Floats = np.bincount(log.document, shares.chance, log.n_pairs).astype(np.float64, copy=False)
+    return np.divide(gain, chance, out=np.zeros(log.n_pairs), where=chance > 0), chance

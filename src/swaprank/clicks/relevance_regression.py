@@ -1,0 +1,58 @@
+"""Examination with a regression of the relevance on features, as in regression-EM [Wang2018].
+
+Two steps alternate, each of which maximizes the likelihood of the click counts for fixed values of the other. Documents
+of relevance gamma_d are clicked n_dk theta_k gamma_d times on average: so theta_k is the number of clicks at position k
+over sum_d n_dk gamma_d; and gamma_d is estimated by clicks over sum_k n_dk theta_k, which trees predict from features.
+[Wang2018] maximizes a bound of the likelihood instead, with the same aim, in many more rounds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swaprank.arrays import Features, Floats, Ints
+from swaprank.clicks.click_counts import ClickCounts
+from swaprank.data.dataset import Dataset
+from swaprank.rankers.mart import MART
+
+_MOST_ROUNDS = 20
+_CONVERGED = 0.005
+"""Relative change of the examination. Trees are steps: they do not converge much further."""
+_LEAST_RELEVANCE = 1e-3
+"""A prediction of trees may be negative."""
+
+
+def regressed_examination(counts: ClickCounts, features: Features, start: Floats) -> Floats:
+    """The examination relative to position 1; `features` has one row per unit."""
+    lengths = np.diff(counts.indptr)
+    unit = np.repeat(np.arange(len(lengths)), lengths)
+    at_position = _totals(counts.position, counts.clicks, len(start))
+    of_unit = _totals(unit, counts.clicks, len(lengths))
+    examination = start
+    for _ in range(_MOST_ROUNDS):
+        examined = _totals(unit, counts.shown * examination[counts.position], len(lengths))
+        relevance = _predicted_relevance(features, of_unit, examined)
+        expected = _totals(counts.position, counts.shown * relevance[unit], len(start))
+        previous, examination = examination, at_position / expected
+        examination = examination / examination[0]
+        if (np.abs(examination - previous) < _CONVERGED * previous).all():
+            break
+    return examination
+
+
+def clicks_by_position(counts: ClickCounts, n_positions: int) -> tuple[Floats, Floats]:
+    """How often documents were clicked, and how often shown, at each position."""
+    clicks = _totals(counts.position, counts.clicks, n_positions)
+    return clicks, _totals(counts.position, counts.shown, n_positions)
+
+
+def _totals(group: Ints, values: Floats, n_groups: int) -> Floats:
+    return np.bincount(group, values, n_groups).astype(np.float64, copy=False)
+
+
+def _predicted_relevance(features: Features, clicks: Floats, examined: Floats) -> Floats:
+    """Clicks per examination, as trees predict it. A resample may lack some documents: they have no weight."""
+    rate = np.where(examined > 0, clicks / np.maximum(examined, 1e-9), 0.0)
+    data = Dataset(features, rate, group=[len(rate)], sample_weight=examined)
+    trees = MART(n_trees=50, n_leaves=15, learning_rate=0.2).fit(data)
+    return np.maximum(trees.predict(data), _LEAST_RELEVANCE)

@@ -1,0 +1,93 @@
+"""Preferences from sessions: who skips a document and clicks one below prefers the latter [Joachims2002]."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+
+from swaprank.arrays import Bools, Floats, Ints
+from swaprank.clicks.click_log import ClickLog
+from swaprank.clicks.pair_data import pair_data
+from swaprank.data.dataset import Dataset
+from swaprank.errors import DataError, ParameterError, did_you_mean
+
+Rule = Literal["skip_above", "last_click"]
+
+
+def preferences(log: ClickLog, rule: Rule = "skip_above", *, prior: float = 1.0) -> Dataset:
+    """Training data for RankNet: the shown documents of each query, and pairs of them with probabilities.
+
+    If a was preferred to b in n sessions, and b to a in m, then a ranks above b with probability
+    (n + prior) / (n + m + 2 prior): more sessions, more certainty. All labels are 0, because nothing was judged.
+
+    Only documents below others are ever preferred, because people see what is above. So these pairs need logs in which
+    documents change places: if they never do, the pairs say to turn every list upside down.
+
+    Args:
+        log: The clicks, with features. A grade above 0 is a click.
+        rule: "skip_above": a clicked document is preferred to all above it that were not clicked. "last_click": only
+            the last clicked document of a session is.
+        prior: Imaginary preferences in each direction, above 0.
+
+    >>> import swaprank as sr
+    >>> log = sr.ClickLog(
+    ...     session=[1, 1, 2, 2, 3, 3], qid=[7] * 6, docid=["a", "b"] * 3, position=[1, 2] * 3,
+    ...     click=[0, 1, 0, 1, 1, 0], X=[[5.0], [3.0]] * 3,
+    ... )
+    >>> sr.clicks.preferences(log).pairs  # b was clicked below a twice
+    Pairs(above=array([1]), below=array([0]), probability=array([0.75]))
+    """
+    if rule not in get_args(Rule):
+        raise ParameterError(f"there is no rule '{rule}'; {did_you_mean(str(rule), get_args(Rule))}")
+    if not 0 < prior < np.inf:
+        raise ParameterError(f"prior must be a number above 0; found {prior!r}.")
+    winner, loser = _sessions_preferences(log, _preferred_rows(log, rule))
+    if len(winner) == 0:
+        raise DataError("no session has a click below a document that was not clicked: there are no preferences.")
+    above, below, probability = _probabilities(winner, loser, log.n_pairs, prior)
+    shown = np.unique(log.document)
+    row = np.full(log.n_pairs, -1, np.int64)
+    row[shown] = np.arange(len(shown))
+    pairs = np.column_stack((row[above], row[below], probability))
+    return pair_data(log, shown, np.zeros(len(shown)), pairs=pairs)
+
+
+def _preferred_rows(log: ClickLog, rule: Rule) -> Bools:
+    """Rows of clicked documents that are preferred to others."""
+    clicked = log.click > 0
+    if rule == "last_click":
+        rows = np.flatnonzero(clicked)
+        last = np.append(log.session[rows][1:] != log.session[rows][:-1], True)
+        clicked = np.zeros(log.n_rows, np.bool_)
+        clicked[rows[last]] = True
+    return clicked
+
+
+def _sessions_preferences(log: ClickLog, preferred: Bools) -> tuple[Ints, Ints]:
+    """The preferred and the skipped document of each preference, once for every session that has it."""
+    skipped = log.click == 0
+    winners, losers = [], []
+    for distance in range(1, int(np.diff(log.indptr).max())):
+        # Rows are sorted by position within a session: the row before is the next one above.
+        same = log.session[distance:] == log.session[:-distance]
+        upper = np.flatnonzero(same & preferred[distance:] & skipped[:-distance])
+        winners.append(log.document[upper + distance])
+        losers.append(log.document[upper])
+    empty = np.empty(0, np.int64)
+    return np.concatenate([empty, *winners]), np.concatenate([empty, *losers])
+
+
+def _probabilities(winner: Ints, loser: Ints, n_documents: int, prior: float) -> tuple[Ints, Ints, Floats]:
+    """Each pair of documents once, the likelier winner first."""
+    low, high = np.minimum(winner, loser), np.maximum(winner, loser)
+    keys, pair = np.unique(low * n_documents + high, return_inverse=True)
+    wins = np.bincount(pair, winner == low, len(keys))
+    probability = (wins + prior) / (np.bincount(pair, minlength=len(keys)) + 2 * prior)
+    first, second = np.divmod(keys, n_documents)
+    likelier = probability >= 0.5
+    return (
+        np.where(likelier, first, second),
+        np.where(likelier, second, first),
+        np.where(likelier, probability, 1.0 - probability),
+    )

@@ -1,0 +1,136 @@
+"""Estimates from logs are right on average, their intervals hold what they promise, and doubts are said."""
+
+from functools import partial
+from typing import get_args
+
+import numpy as np
+import pytest
+
+import swaprank as sr
+from swaprank.clicks.log_values import check_countable, log_value, new_ranks
+from swaprank.clicks.pair_data import feature_of_pairs
+from swaprank.clicks.relevance_estimates import Estimator, row_shares
+from tests.clicks.click_worlds import judged, true_relevance, true_values
+
+METRICS = ["dcg@5", "p@3", "mrr", "success@3"]
+
+
+@pytest.fixture(scope="module")
+def world() -> sr.Dataset:
+    return judged(30)
+
+
+@pytest.mark.parametrize("trust", [0.0, 0.3])
+@pytest.mark.parametrize("estimator", ["self_normalized", "ips"])
+def test_estimates_are_right_on_average_and_intervals_cover(
+    world: sr.Dataset, estimator: Estimator, trust: float
+) -> None:
+    """benchmarks/click_evaluation_coverage.py repeats this often enough for a bar of 92 to 98%."""
+    new = world.column("authority").astype(float)
+    truth = true_values(world, new)
+    found: dict[str, list[tuple[float, ...]]] = {name: [] for name in METRICS}
+    for seed in range(60):
+        log, known = sr.datasets.clicks(world, world.column("match"), 2500, moves=1, trust=trust, random_state=seed)
+        estimates = sr.clicks.evaluate(
+            log, new, METRICS, propensities=known.propensities, data=world, estimator=estimator
+        )
+        for name, row in zip(METRICS, estimates, strict=True):
+            found[name].append((row.mean, row.low <= truth[name] <= row.high, row.high - row.low))
+    for name, rows in found.items():
+        means, covered, widths = np.array(rows, dtype=float).T
+        assert abs(means.mean() - truth[name]) < 4 * means.std() / np.sqrt(len(means)), name
+        assert covered.mean() > 0.85, name  # 51 of 60: three standard deviations below 95%
+        assert widths.mean() / 3.92 == pytest.approx(means.std(), rel=0.3), name
+
+
+def test_intervals_contain_the_uncertainty_of_the_position_bias(world: sr.Dataset) -> None:
+    new = world.column("authority").astype(float)
+    truth = true_values(world, new)
+    rows = []
+    for seed in range(60):
+        log, _ = sr.datasets.clicks(world, world.column("match"), 2500, moves=1, random_state=seed)
+        row = sr.clicks.evaluate(log, new, "dcg@5", data=world)["dcg@5"]
+        rows.append((row.mean, row.low <= truth["dcg@5"] <= row.high, row.high - row.low))
+    means, covered, widths = np.array(rows, dtype=float).T
+    assert covered.mean() > 0.85
+    assert widths.mean() / 3.92 == pytest.approx(means.std(), rel=0.3)
+
+
+def test_derivatives_are_those_of_the_estimate(world: sr.Dataset) -> None:
+    """Numeric against analytic: the gain of one row, and the logarithm of one propensity."""
+    log, known = sr.datasets.clicks(world, world.column("match"), 400, moves=1, random_state=1)
+    indptr = np.array(log.pair_indptr)
+    ranks = new_ranks(np.random.default_rng(0).random(log.n_pairs), indptr, np.arange(log.n_pairs))
+    for name in METRICS:
+        value = partial(
+            log_value, log, ranks=ranks, metric=check_countable(sr.metric(name)), list_lengths=np.diff(indptr)
+        )
+        for estimator in get_args(Estimator):
+            shares = row_shares(log, known.propensities, estimator)
+            start, step = value(shares=shares), 1e-5
+            assert start.influence.mean() == pytest.approx(0, abs=1e-9)
+            bumped = known.propensities.examination.copy()
+            bumped[2] *= np.exp(step)
+            moved = value(shares=row_shares(log, sr.Propensities(bumped), estimator))
+            assert (moved.mean - start.mean) / step == pytest.approx(start.by_position[2], rel=1e-3, abs=1e-7)
+
+
+def test_the_shown_ranking_is_estimated_as_its_clicks(world: sr.Dataset) -> None:
+    """If every session shows the same list, dcg with the propensities as discounts is the number of clicks."""
+    log, known = sr.datasets.clicks(world, world.column("match"), 3000, moves=0, random_state=0)
+    theta = known.propensities.examination
+    clicks = sr.CumulativeMetric(
+        gain=lambda label: label, discount=lambda rank: theta[rank - 1] if rank <= 10 else 0.0, normalize=False, k=10
+    )
+    shown = feature_of_pairs(log, "match")
+    result = sr.clicks.evaluate(log, shown, clicks, propensities=known.propensities)
+    assert result.results[0].mean == pytest.approx(log.click.sum() / log.n_sessions)
+
+
+def test_the_better_of_two_rankings_is_found(world: sr.Dataset) -> None:
+    log, known = sr.datasets.clicks(world, world.column("match"), 4000, moves=1, random_state=3)
+    systems = {"authority": world.column("authority"), "ideal": true_relevance(world), "match": world.column("match")}
+    comparison = sr.clicks.compare(log, systems, ["dcg@5", "mrr"], data=world)
+    truth = {name: true_values(world, np.asarray(scores, float)) for name, scores in systems.items()}
+    for row in comparison:
+        name = row.metric.partition("(")[0]
+        true_difference = truth[row.system][name] - truth["authority"][name]
+        assert abs(row.difference - true_difference) < 2 * (row.high - row.low)
+    ideal = next(iter(comparison))
+    assert ideal.system == "ideal"
+    assert ideal.low > 0
+    assert ideal.p < 0.001
+    assert "ideal is better than authority" in str(comparison)
+    own = sr.clicks.compare(log, {"a": known.relevance, "b": known.relevance}, "dcg@5")
+    assert "no difference" in own.differences[0].sentence()
+
+
+def test_doubts_are_said(world: sr.Dataset) -> None:
+    log, known = sr.datasets.clicks(world, world.column("match"), 60, n_shown=3, moves=0, random_state=0)
+    row = sr.clicks.evaluate(log, -world.column("match"), "dcg@5", propensities=known.propensities, data=world)["dcg@5"]
+    assert not row.is_supported
+    assert row.coverage < 0.2
+    assert "does not support an answer" in row.sentence()
+    assert "never showed" in row.sentence()
+    clipped = sr.clicks.evaluate(
+        log, known.relevance, "dcg@5", propensities=known.propensities, estimator="ips", clip=0.4
+    )["dcg@5"]
+    assert clipped.clipped == pytest.approx(1 / 3)
+    assert "too low" in clipped.sentence()
+    with pytest.raises(sr.DataError, match="cannot tell the position bias"):
+        sr.clicks.evaluate(log, known.relevance)
+
+
+@pytest.mark.parametrize("metric", ["ndcg@10", "map", "recall@5", "bpref"])
+def test_metrics_that_clicks_cannot_tell_are_refused(world: sr.Dataset, metric: str) -> None:
+    log, known = sr.datasets.clicks(world, world.column("match"), 20, random_state=0)
+    with pytest.raises(sr.MetricError, match="use a sum"):
+        sr.clicks.evaluate(log, known.relevance, metric, propensities=known.propensities)
+
+
+def test_rankers_score_the_documents_of_a_log(world: sr.Dataset) -> None:
+    log, known = sr.datasets.clicks(world, world.column("match"), 2000, moves=1, random_state=0)
+    ranker = sr.LinearRegressionRanker().fit(world)
+    by_ranker = sr.clicks.evaluate(log, ranker, "dcg@5", propensities=known.propensities)
+    by_scores = sr.clicks.evaluate(log, ranker.predict(world)[known.row], "dcg@5", propensities=known.propensities)
+    assert by_ranker.to_dict() == by_scores.to_dict()
