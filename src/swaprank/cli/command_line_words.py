@@ -23,6 +23,10 @@ _PHRASES = {
     "with zero_based=False features": "in the training data features",
     r"but n_features is (\w+)": r"but the training data has \1 features",
     r"(?<![\w'/.=-])X(?= has| must| is|, row|, column)": "the data",
+    r"sr\.read\(…, binned=train\) or swaprank bin": "swaprank bin",
+    r"with features=\[…\] of": "with --features of",
+    r"give ignore=\['(.*?)'\] instead of docid='.*?'": r"give --ignore \1 instead of --docid \1",
+    "(or )?read (it|the data) without binned": r"\1take the file itself instead of its bins",
     # training
     r": fit\(train, valid=…\)": " with --valid",
     "or a valid= set": "or a validation set with --valid",
