@@ -10,6 +10,7 @@ own:
     LightGBM        the same parts through lightgbm.Sequence, with 255 bins, column by column, and the same number of
                     leaves: rows per second for its data set, and seconds per tree
 
+    CPU s           of all threads: on a machine with other load, a better measure than seconds
     anonymous       the largest memory of the process that is not a file: `RssAnon`, sampled every 20 ms
     with files      the largest memory with the pages of mapped files, which the system takes back if it needs them:
                     `VmHWM`
@@ -197,7 +198,12 @@ def measured(step: str, folder: Path, options: argparse.Namespace) -> dict[str, 
     finally:
         ended.set()
         watching.join()
-    return {**found, "anonymous GB": largest / 1e9, "with files GB": memory("VmHWM") / 1e9}
+    return {
+        **found,
+        "CPU s": time.process_time(),
+        "anonymous GB": largest / 1e9,
+        "with files GB": memory("VmHWM") / 1e9,
+    }
 
 
 def memory(name: str) -> int:

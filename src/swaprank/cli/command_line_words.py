@@ -32,6 +32,10 @@ _PHRASES = {
     r"name those that do not with features=\[…\], or give features=\[\] and join them later": (
         "name those that do not with --features"
     ),
+    r"sr\.read\(…, binned=train\) or swaprank bin": "swaprank bin",
+    r"with features=\[…\] of": "with --features of",
+    r"give ignore=\['(.*?)'\] instead of docid='.*?'": r"give --ignore \1 instead of --docid \1",
+    "(or )?read (it|the data) without binned": r"\1take the file itself instead of its bins",
     # training
     r": fit\(train, valid=…\)": " with --valid",
     "or a valid= set": "or a validation set with --valid",

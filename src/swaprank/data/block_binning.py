@@ -74,6 +74,8 @@ def bin_to_file(
 
     with bins_writer(path) as writer:
         writer.finish(bin_source(source, like=like, max_bins=max_bins, n_threads=n_threads, room=writer.room))
+    # Otherwise the file would be mapped twice.
+    del writer
     return read_bins(path)
 
 

@@ -59,7 +59,10 @@ def check_thresholds(forest: Forest, bins: BinnedFeatures, names: tuple[str, ...
     numeric = forest.n_words == 0
     feature, threshold = forest.feature[numeric], forest.threshold[numeric]
     # Trees separate missing from known values by the largest number.
-    is_cut = (threshold == np.finfo(np.float32).max) | (bins.cuts.values[feature] == threshold[:, None]).any(axis=1)
+    is_cut = threshold == np.finfo(np.float32).max
+    for f in np.unique(feature):
+        of_feature = feature == f
+        is_cut[of_feature] |= np.isin(threshold[of_feature], bins.cuts.values[f])
     if not is_cut.all():
         node = int(np.argmin(is_cut))
         raise DataError(
