@@ -1,4 +1,5 @@
 from . import torch as torch
+from .cluster.parts import Parts as Parts
 from .data import datasets as datasets
 from .data import posteriors as posteriors
 from .data.dataset import Dataset as Dataset
@@ -13,6 +14,7 @@ from .ensembles.stacked import Stacked as Stacked
 from .ensembles.stacked import stack as stack
 from .environment import show_versions as show_versions
 from .errors import ArgumentError as ArgumentError
+from .errors import ClusterError as ClusterError
 from .errors import DataError as DataError
 from .errors import ExportError as ExportError
 from .errors import ExportWarning as ExportWarning

@@ -1,0 +1,166 @@
+"""`fit` on a Dask cluster: the parts stay where they are, and each worker runs one long task on its share.
+
+What the workers add up is exact, so the fitted ranker is the one that training on all parts in one process gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from copy import copy
+from time import monotonic, sleep
+from typing import Any
+from uuid import uuid4
+
+from swaprank.cluster.conversation import Conversation, Listening, conversation_on
+from swaprank.cluster.parts import as_parts
+from swaprank.cluster.placement import Placed, place
+from swaprank.cluster.supervision import CHECK_SECONDS, Supervisor
+from swaprank.cluster.worker_task import Job, Share, Trained, train_share
+from swaprank.cluster.xgboost_collective import check_collective
+from swaprank.errors import ClusterError, MissingExtraError
+from swaprank.seeds import seed_of
+
+_EXPLANATION_SECONDS = 3.0
+"""How long to wait for the reason of an error."""
+
+
+def fit_on_dask(ranker: Any, data: Any, valid: Mapping[str, Any], listening: Listening, fit: Mapping[str, Any]) -> Any:
+    """A fitted copy of the ranker, trained on the workers of the current Dask client.
+
+    Args:
+        ranker: Not fitted; checked.
+        data: What `as_parts` takes.
+        valid: The validation sets by name: each what `as_parts` takes, or a Dataset.
+        listening: Who is told of the rounds.
+        fit: Other arguments of the ranker's `fit_share`: metrics, base, checkpoint, …
+    """
+    check_collective()
+    client = current_client()
+    sent = copy(ranker)
+    if hasattr(ranker, "random_state"):
+        sent.random_state = seed_of(ranker.random_state)
+    placed = place(client, as_parts(data), {name: as_parts(each) for name, each in valid.items()})
+    session = uuid4().hex
+    job = Job(session, sent, dict(fit), _host(placed.workers[0]), waits=bool(listening.asked))
+    with _locked(client, placed.workers):
+        return _trained(client, placed, job, listening)
+
+
+def current_client() -> Any:
+    """The Dask client of this process."""
+    try:
+        from distributed import default_client
+    except ImportError:
+        raise MissingExtraError("data on a cluster needs Dask: pip install 'swaprank[dask]'") from None
+    try:
+        return default_client()
+    except ValueError:
+        raise ClusterError(
+            "there is no Dask client: connect to a cluster first, client = distributed.Client('scheduler:8786'), or "
+            "start one on this machine, client = distributed.Client()."
+        ) from None
+
+
+@contextmanager
+def _locked(client: Any, workers: Sequence[str]) -> Iterator[None]:
+    """Two trainings that share workers run one after the other: each would wait for a thread that the other has."""
+    from distributed import MultiLock
+
+    lock = MultiLock([f"swaprank-{worker}" for worker in workers], client)
+    lock.acquire()
+    try:
+        yield
+    finally:
+        with suppress(Exception):  # The scheduler may be gone.
+            lock.release()
+
+
+def _trained(client: Any, placed: Placed, job: Job, listening: Listening) -> Any:
+    """Start the tasks, and wait until they end, one way or the other."""
+    supervisor, futures = Supervisor(client, placed.workers), list[Any]()
+    with conversation_on(client, placed.workers[0], job, listening) as conversation:
+
+        def submit(share: Share, tracker: Mapping[str, Any] | None) -> None:
+            # The session is in the key: a task must never be taken for that of another training.
+            futures.append(
+                client.submit(
+                    train_share,
+                    job,
+                    share,
+                    tracker,
+                    key=f"swaprank-{job.session}-{share.rank}",
+                    workers=[placed.workers[share.rank]],
+                    allow_other_workers=False,
+                    retries=0,
+                )
+            )
+            futures[-1].add_done_callback(conversation.wake)
+
+        try:
+            submit(placed.shares[0], None)
+            _wait(futures[:1], conversation, supervisor, lambda: conversation.tracker is not None)
+            for share in placed.shares[1:]:
+                submit(share, conversation.tracker)
+            _wait(futures, conversation, supervisor)
+            return _result(futures, supervisor)
+        except ClusterError as error:
+            raise ClusterError(f"{error} {_advice(conversation.finished, job)}") from error
+        finally:
+            # Workers whose task is cancelled end by themselves.
+            with suppress(Exception):
+                client.cancel(futures, force=True)
+
+
+def _wait(
+    futures: Sequence[Any],
+    conversation: Conversation,
+    supervisor: Supervisor,
+    enough: Callable[[], bool] = lambda: False,
+) -> None:
+    """Until all tasks are finished, one has failed, or it is enough."""
+    while True:
+        states = [future.status for future in futures]
+        try:
+            conversation.hear_all()
+            if enough() or "error" in states or all(state == "finished" for state in states):
+                return
+            conversation.wait(CHECK_SECONDS)
+            supervisor.check()
+        except KeyboardInterrupt:
+            conversation.interrupt()
+
+
+def _result(futures: Sequence[Any], supervisor: Supervisor) -> Any:
+    """The fitted ranker, or the error that explains why there is none."""
+    end = monotonic() + _EXPLANATION_SECONDS
+    while any(future.status == "error" for future in futures):
+        errors = [future.exception() for future in futures if future.status == "error"]
+        cause = next((error for error in errors if not isinstance(error, ClusterError)), None)
+        if cause is not None:
+            raise cause
+        # The others have lost a worker: which one is known a moment later, from its own error or from the scheduler.
+        supervisor.check(now=True)
+        if monotonic() > end:
+            raise errors[0]
+        sleep(_EXPLANATION_SECONDS / 30)
+    trained: list[Trained] = [future.result() for future in futures]
+    if len({each.digest for each in trained}) > 1:
+        raise ClusterError("the workers have different models: they must have the same versions of swaprank and NumPy.")
+    return trained[0].ranker
+
+
+def _advice(finished: int, job: Job) -> str:
+    """How far training came, and how to go on."""
+    how = f"{finished:,} {job.ranker.round_name}{'' if finished == 1 else 's'} were finished"
+    path = job.fit.get("checkpoint")
+    if path is None:
+        return f"{how}, and are lost: with fit(…, checkpoint='model.checkpoint'), the next fit goes on from there."
+    return f"{how}: call fit again with checkpoint='{path}' to go on from the last checkpoint."
+
+
+def _host(address: str) -> str:
+    """The host of a worker's address, tcp://10.0.0.7:41235."""
+    from distributed.comm.addressing import get_address_host
+
+    return str(get_address_host(address))
