@@ -48,7 +48,7 @@ class Greedy(Ranker):
         self._set_parameters(locals())
 
     def _fit(self, request: FitRequest) -> None:
-        data, valid, metrics, _, callbacks = request
+        data, valid, metrics, _, callbacks, *_ = request
         bound, weights, kept = bind_metric(self.training_metric(), data), np.zeros(data.n_features), []
         steps = np.diag(self.learning_rate / data.features.std(axis=0))
         measured = Measured(valid, metrics, lambda other: np.zeros(len(other)), self.n_threads)

@@ -17,14 +17,12 @@ from swaprank.kernels import kernel
 
 N_LIMBS = 67
 """2,144 bits: the largest float has 2,098, which leaves room for the sum of many."""
-_CARRY_EVERY = 2**26
-"""A limb overflows after 2^31 additions."""
 _MASK = np.int64(0xFFFFFFFF)
 
 
 @kernel
 def add_exactly(value: float, limbs: Ints) -> None:
-    """Add one finite float."""
+    """Add one finite float; at most 2^31 of them before `carry`."""
     bits = np.float64(value).view(np.int64)
     sign, unsigned = bits >> np.int64(63), np.uint64(bits)
     exponent = (unsigned >> np.uint64(52)) & np.uint64(0x7FF)
@@ -46,8 +44,6 @@ def add_values(values: Floats, limbs: Ints) -> None:
     """Add all values."""
     for i in range(len(values)):
         add_exactly(values[i], limbs)
-        if i % _CARRY_EVERY == _CARRY_EVERY - 1:
-            carry(limbs)
 
 
 @kernel

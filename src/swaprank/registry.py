@@ -127,6 +127,8 @@ def ranker_of(content: ModelContent) -> Ranker:
     >>> (ranker_of(content_of(ranker)).predict(test) == ranker.predict(test)).all()
     np.True_
     """
+    if content.kind == "checkpoint":
+        raise ModelFileError("it is a checkpoint of a training. To finish it: fit(…, checkpoint=…) with the same data.")
     if content.kind not in RANKERS:
         raise ModelFileError(f"it holds a '{content.kind}', which this version of swaprank does not know.")
     try:

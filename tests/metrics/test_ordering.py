@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from swaprank.arrays import Floats, Ints
+from swaprank.data.places import Places, query_keys
 from swaprank.metrics.ordering import keep_top, rank_documents, rank_leading, seeded_tie_order
 
 SIZES = (0, 1, 2, 11, 12, 13, 25, 399, 400, 799, 800, 801, 802, 1000, 10_000)
@@ -63,19 +64,21 @@ def test_infinitely_bad_documents_can_lead_too() -> None:
 
 def test_seeded_tie_order_shuffles_within_each_query() -> None:
     indptr = np.array([0, 3, 3, 50, 51, 400])
-    tie_order = seeded_tie_order(indptr, 7)
+    places = Places(indptr, query_keys(np.arange(5)))
+    tie_order = seeded_tie_order(places, 7)
     for a, b in zip(indptr[:-1], indptr[1:], strict=True):
         np.testing.assert_array_equal(np.sort(tie_order[a:b]), np.arange(a, b))
-    np.testing.assert_array_equal(tie_order, seeded_tie_order(indptr, 7))
-    np.testing.assert_array_equal(tie_order[:50], seeded_tie_order(indptr[:4], 7))
-    assert (tie_order != seeded_tie_order(indptr, 8)).any()
-    assert len(seeded_tie_order(np.array([0, 0]), -1)) == 0
+    np.testing.assert_array_equal(tie_order, seeded_tie_order(places, 7))
+    alone = Places(np.array([0, 47]), query_keys(np.array(["2"])))
+    np.testing.assert_array_equal(tie_order[3:50], 3 + seeded_tie_order(alone, 7))
+    assert (tie_order != seeded_tie_order(places, 8)).any()
+    assert len(seeded_tie_order(Places(np.array([0, 0]), query_keys(np.array([7]))), -1)) == 0
 
 
 def test_seeded_tie_order_favours_no_order() -> None:
     # 24,000 queries of 4 documents: each of the 24 orders 1,000 times, give or take five standard deviations of 31.
     indptr = np.arange(0, 4 * 24_000 + 1, 4)
-    orders = seeded_tie_order(indptr, 0).reshape(-1, 4) % 4
+    orders = seeded_tie_order(Places(indptr, query_keys(np.arange(24_000))), 0).reshape(-1, 4) % 4
     _, counts = np.unique(orders, axis=0, return_counts=True)
     assert len(counts) == 24
     assert np.abs(counts - 1000).max() < 155

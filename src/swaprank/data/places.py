@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Ints
+from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.ids import id_text
 from swaprank.kernels import kernel
 
@@ -50,6 +50,19 @@ def query_keys(qids: AnyArray) -> AnyArray:
     return keys ^ (keys >> np.uint64(31))
 
 
+def random_fractions(keys: AnyArray, seed: int) -> Floats:
+    """A random number from 0 to 1 for each query, given its key.
+
+    >>> from swaprank.data.places import query_keys, random_fractions
+    >>> random_fractions(query_keys(np.array(["shoes", "hats"])), 0).round(3).tolist()
+    [0, 0]
+    """
+    bits = np.empty(len(keys), np.uint64)
+    hash_places(Places(np.arange(len(keys) + 1), keys), seed, 0, len(keys), bits)
+    fractions: Floats = (bits >> np.uint64(11)) / 2.0**53
+    return fractions
+
+
 @kernel
 def random_bits(place: np.uint64, seed: int) -> np.uint64:
     """splitmix64 of a place and a seed."""
@@ -66,16 +79,18 @@ def query_at(indptr: Ints, row: int) -> int:
 
 
 @kernel
-def place_of(places: Places, query: int, row: int) -> np.uint64:
-    """The place of a row that is in this query."""
-    return np.uint64(places.keys[query] + np.uint64(row - places.indptr[query]))
+def first_place(places: Places, query: int) -> np.uint64:
+    """What is added to the number of a row of this query to get its place."""
+    return np.uint64(places.keys[query] - np.uint64(places.indptr[query]))
 
 
 @kernel
 def hash_places(places: Places, seed: int, start: int, stop: int, hashes: AnyArray) -> None:
     """Write the random bits of the rows from start to stop."""
-    query = query_at(places.indptr, start)
-    for row in range(start, stop):
-        while row >= places.indptr[query + 1]:
-            query += 1
-        hashes[row] = random_bits(place_of(places, query, row), seed)
+    query, begin = query_at(places.indptr, start), start
+    while begin < stop:
+        end, first = min(places.indptr[query + 1], stop), first_place(places, query)
+        for row in range(np.uint64(begin), np.uint64(end)):
+            hashes[row] = random_bits(first + row, seed)
+        begin = end
+        query += 1

@@ -62,7 +62,7 @@ class Stacked(EnsembleRanker):
         self._set_parameters(locals())
 
     def _fit(self, request: FitRequest) -> None:
-        data, valid, metrics, _, callbacks = request
+        data, valid, metrics, _, callbacks, *_ = request
         members = self._member_models(data)
         scale = fit_scale(member_scores(members, data.features, self.n_threads), data)
         net = LambdaRank(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from swaprank.arrays import Floats
+from swaprank.exact_sums import exact_mean
 
 
 def mean(values: Floats) -> float:
     """The mean of the values that are not NaN; NaN if there is none."""
-    kept = _kept(values)
-    return float(kept.mean()) if len(kept) else float("nan")
+    return exact_mean(_kept(values))
 
 
 def mean_interval(values: Floats) -> tuple[float, float]:

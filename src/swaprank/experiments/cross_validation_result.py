@@ -12,7 +12,7 @@ from swaprank.errors import MetricError, did_you_mean
 from swaprank.evaluation.compare import Comparison, compare_evaluations
 from swaprank.evaluation.evaluate import Evaluation, MetricResult
 from swaprank.experiments.grid_search import GridTrial
-from swaprank.experiments.search_checkpoints import format_parameters
+from swaprank.model_files.configurations import format_parameters
 from swaprank.rendering.result import Result
 from swaprank.rendering.result_frames import Backend
 from swaprank.rendering.text_tables import Parts, Table, decimals, parts_text

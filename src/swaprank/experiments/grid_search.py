@@ -13,10 +13,10 @@ from swaprank.errors import DataError
 from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.folds import Parts
 from swaprank.experiments.log import Log
-from swaprank.experiments.search_checkpoints import check_configuration, format_parameters, plain_values
 from swaprank.experiments.uninterrupted import uninterrupted
 from swaprank.files import replacing
 from swaprank.metrics.metric import Metric
+from swaprank.model_files.configurations import check_configuration, format_parameters, plain_values
 from swaprank.model_files.plain_json import from_json, to_json
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback

@@ -9,11 +9,12 @@ from typing import Any
 
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, MissingExtraError
-from swaprank.experiments.search_checkpoints import check_configuration, plain_values, search_configuration
+from swaprank.experiments.search_checkpoints import search_configuration
 from swaprank.experiments.tuning_ranges import Choice, IntRange, Range
 from swaprank.experiments.tuning_result import Trial
 from swaprank.experiments.uninterrupted import uninterrupted
 from swaprank.files import writable_target, written_directly
+from swaprank.model_files.configurations import check_configuration, plain_values
 from swaprank.model_files.plain_json import from_json, to_json
 from swaprank.rankers.ranker import Ranker
 

@@ -15,10 +15,10 @@ from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.log import Log
 from swaprank.experiments.optuna_study import check_optuna, finished_trials, open_study, optimize, suggest_value
 from swaprank.experiments.ranker_parameters import check_parameter_names
-from swaprank.experiments.search_checkpoints import format_parameters
 from swaprank.experiments.tuning_ranges import Range, as_range, default_ranges
 from swaprank.experiments.tuning_result import Tuning
 from swaprank.metrics.metric import Metric
+from swaprank.model_files.configurations import format_parameters
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback, Progress
 from swaprank.rankers.shown_progress import shown_trainings

@@ -211,7 +211,7 @@ def explain_query(
     bound = bind_metric(chosen, part)
     scores, labels = ranker.predict(part), part.labels
     value = bound.mean(scores)
-    ties = seeded_tie_order(part.indptr, 0) if bound.metric.ties == "expected" else bound.tie_order
+    ties = seeded_tie_order(part.places, 0) if bound.metric.ties == "expected" else bound.tie_order
     order = ties[np.argsort(-scores[ties], kind="stable")]
     scores, labels = scores[order], labels[order]
     gains = bound.metric.swap_gains(labels)

@@ -12,7 +12,7 @@ from numba.extending import intrinsic
 
 from swaprank.arrays import Floats, Ints
 from swaprank.kernels import kernel
-from swaprank.metrics.ordering import GOLDEN, shuffle
+from swaprank.metrics.ordering import GOLDEN, MIXER, shuffle
 
 SHUFFLES = 64
 """A custom metric has no closed form for ties: it is averaged over this many seeded orders of the tied documents."""
@@ -46,7 +46,7 @@ def _evaluate(address: int, labels: Floats, copied: Floats) -> float:
 
 
 @kernel
-def custom_value(evaluate: int, ranked: Floats, ends: Ints, query: int, work: Floats) -> float:
+def custom_value(evaluate: int, ranked: Floats, ends: Ints, work: Floats) -> float:
     """f(labels in rank order); if documents are tied, averaged over seeded shuffles of them."""
     n = len(ranked)
     tied = False
@@ -58,8 +58,10 @@ def custom_value(evaluate: int, ranked: Floats, ends: Ints, query: int, work: Fl
     for r in range(n):
         labels[r] = ranked[r]
     rounds = SHUFFLES if tied else 1
-    # Seeded by the query, so the value depends neither on threads nor on earlier calls.
-    state = np.uint64(query + 1) * GOLDEN
+    # Seeded by the list, so the value depends neither on threads nor on other queries.
+    state = GOLDEN
+    for r in range(n):
+        state = (state ^ np.uint64(np.float64(labels[r]).view(np.int64))) * MIXER
     total = 0.0
     for _ in range(rounds):
         start = 0

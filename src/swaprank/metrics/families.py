@@ -57,7 +57,7 @@ def list_value(
         elif terms.family == R_PRECISION:
             raw = r_precision_value(ranked, ends, terms.pool[query, 0])
         elif terms.family == CUSTOM:
-            raw = custom_value(terms.evaluate, ranked, ends, query, work)
+            raw = custom_value(terms.evaluate, ranked, ends, work)
     return float(terms.base[query] + raw / terms.divisors[query])
 
 

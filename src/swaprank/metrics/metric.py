@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swaprank.arrays import AnyArray, Floats, Ints
+from swaprank.collective import ALONE, Collective
 from swaprank.data.scores import check_scores
 from swaprank.errors import DataError, MetricError
+from swaprank.exact_sums import exact_limbs, rounded_sums
 from swaprank.metrics.measuring import by_descending_id, check_lists, measure, swap_gain_matrix
 from swaprank.metrics.metric_options import OPTIONS, check_cut_off, check_option
 from swaprank.metrics.terms import CUSTOM, Lists, MetricTerms
@@ -266,10 +268,21 @@ def measure_each(bound: Sequence[BoundMetric], scores: ArrayLike, n_threads: int
     return [values[at] for at in range(len(bound))]
 
 
-def mean_of_each(bound: Sequence[BoundMetric], scores: ArrayLike, n_threads: int | None = None) -> list[float]:
-    """The means of several metrics, bound to the same documents, over all queries that are not left out."""
+def mean_of_each(
+    bound: Sequence[BoundMetric],
+    scores: ArrayLike,
+    n_threads: int | None = None,
+    collective: Collective = ALONE,
+) -> list[float]:
+    """The means of several metrics, bound to the same documents, over all queries (of all workers) not left out.
+
+    Sums are exact, so that the means do not depend on the order of the queries.
+    """
     kept = [values[~np.isnan(values)] for values in measure_each(bound, scores, n_threads)]
-    return [float(values.mean()) if len(values) else float("nan") for values in kept]
+    sums = np.array([[len(values), *exact_limbs(values)] for values in kept])
+    collective.add(sums.reshape(-1))
+    counts, totals = sums[:, 0], rounded_sums(sums[:, 1:].copy())
+    return [float(total / n) if n else float("nan") for total, n in zip(totals, counts, strict=True)]
 
 
 def _measure_ranking(bound: Sequence[BoundMetric], scores: Floats, n_threads: int | None) -> list[Floats]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Floats, Ints, contiguous_ints
+from swaprank.arrays import AnyArray, Floats, Ints
+from swaprank.data.places import Places
 from swaprank.kernels import kernel
 
 _COUNTING_LIMIT = 800
@@ -201,16 +202,17 @@ def shuffle(values: AnyArray, state: np.uint64) -> np.uint64:
 
 
 @kernel
-def _shuffle_queries(indptr: Ints, seed: np.uint64, tie_order: Ints) -> None:
-    for query in range(len(indptr) - 1):
-        shuffle(tie_order[indptr[query] : indptr[query + 1]], (seed + np.uint64(query)) * MIXER)
+def _shuffle_queries(places: Places, seed: np.uint64, tie_order: Ints) -> None:
+    indptr, keys = places.indptr, places.keys
+    for query in range(len(keys)):
+        shuffle(tie_order[indptr[query] : indptr[query + 1]], (seed + keys[query]) * MIXER)
 
 
-def seeded_tie_order(indptr: Ints, seed: int) -> Ints:
+def seeded_tie_order(places: Places, seed: int) -> Ints:
     """A tie order that does not depend on the row order: positions grouped by query, shuffled within each query.
 
-    It is the same for a seed on every machine, and a query's order does not depend on the queries after it.
+    It is the same for a seed on every machine, and a query's order does not depend on the other queries.
     """
-    tie_order = np.arange(indptr[-1])
-    _shuffle_queries(contiguous_ints(indptr), np.uint64(seed % 2**64), tie_order)
+    tie_order = np.arange(places.indptr[-1])
+    _shuffle_queries(places, np.uint64(seed % 2**64), tie_order)
     return tie_order

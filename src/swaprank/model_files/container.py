@@ -104,12 +104,13 @@ def read_model(path: str | os.PathLike[str]) -> ModelContent:
     """
     file = existing_file(path)
     try:
-        return _content(file.read_bytes())
+        return parse_model(file.read_bytes())
     except ModelFileError as error:
         raise ModelFileError(f"{file}: {error}") from None
 
 
-def _content(data: bytes) -> ModelContent:
+def parse_model(data: bytes) -> ModelContent:
+    """The content of a model file, given its bytes."""
     version, header_stop = _checked_sizes(data)
     try:
         header = from_json(data[_HEAD_BYTES:header_stop])

@@ -10,6 +10,7 @@ import numpy as np
 from swaprank.arrays import Bools, Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.errors import MetricError
+from swaprank.kernels import kernel
 from swaprank.objectives.objective import BoundObjective
 from swaprank.objectives.query_gradients import query_gradients, weigh_queries
 from swaprank.threads import query_chunks, run_in_threads, thread_count
@@ -35,24 +36,26 @@ def write_gradients(
     """Write weighted gradients and hessians of all queries, or of those taken, one chunk per thread."""
 
     def work(first: int, last: int) -> None:
-        for start, stop in [(first, last)] if taken is None else runs(taken, first, last):
-            query_gradients(arrays, bound.indptr, scores, start, stop, grad, hess)
-            if len(bound.weights) > 0:
-                weigh_queries(bound.weights, bound.indptr, start, stop, grad, hess)
+        if taken is not None:
+            taken_gradients(arrays, bound.weights, bound.indptr, scores, first, last, taken, grad, hess)
+            return
+        query_gradients(arrays, bound.indptr, scores, first, last, grad, hess)
+        if len(bound.weights) > 0:
+            weigh_queries(bound.weights, bound.indptr, first, last, grad, hess)
 
     run_in_threads(work, chunks)
 
 
-def runs(taken: Bools, first: int, last: int) -> list[tuple[int, int]]:
-    """The ranges of neighbouring queries that are taken, among the queries from first to last.
-
-    >>> import numpy as np
-    >>> from swaprank.objectives.kernel_objective import runs
-    >>> runs(np.array([True, True, False, True, True]), 1, 5)
-    [(1, 2), (3, 5)]
-    """
-    changes = np.flatnonzero(np.diff(taken[first:last], prepend=False, append=False)) + first
-    return list(zip(changes[::2].tolist(), changes[1::2].tolist(), strict=True))
+@kernel
+def taken_gradients(
+    arrays: Any, weights: Floats, indptr: Ints, scores: Floats, first: int, last: int, taken: Bools, grad: Floats,
+    hess: Floats,
+) -> None:  # fmt: skip
+    """Write weighted gradients and hessians of the queries that are taken, among those from first to last."""
+    for query in range(first, last):
+        if taken[query]:
+            query_gradients(arrays, indptr, scores, query, query + 1, grad, hess)
+            weigh_queries(weights, indptr, query, query + 1, grad, hess)
 
 
 @final

@@ -67,7 +67,7 @@ class LambdaRankObjective(Objective):
         if pairs and terms.family == PAIRWISE and not self.normalize:
             # All pairs weigh the same, so no ranks are needed [Burges2010, section 2].
             return bind_ranknet(data, terms.gains, terms.divisors, sigma, False, n_threads)
-        tie_order = seeded_tie_order(data.indptr, random_state)
+        tie_order = seeded_tie_order(data.places, random_state)
         swaps = None if terms.family == CUMULATIVE else terms
         arrays: Any = LambdaArrays(terms, swaps, tie_order, sigma, self.normalize)
         if not pairs:

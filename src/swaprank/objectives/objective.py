@@ -11,7 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from swaprank.arrays import Bools, Floats, Ints
+from swaprank.collective import Collective
 from swaprank.data.dataset import Dataset
+from swaprank.errors import ParameterError
 
 
 class BoundObjective(ABC):
@@ -66,3 +68,15 @@ class Objective(ABC):
     @abstractmethod
     def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundObjective:
         """Prepare what does not change from round to round."""
+
+    def bind_share(
+        self, data: Dataset, *, random_state: int, n_threads: int | None, collective: Collective
+    ) -> BoundObjective:
+        """Bind to the queries that this worker has. An objective that needs to know the others adds up over workers."""
+        bound = self.bind(data, random_state=random_state, n_threads=n_threads)
+        if collective.size > 1 and bound.kernel_arrays() is None:
+            raise ParameterError(
+                f"{type(self).__name__}: the gradient of a query depends on the scores of other queries, so it cannot "
+                "be trained on a cluster. Train in one process."
+            )
+        return bound

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, final
 import numpy as np
 
 from swaprank.arrays import Floats, Ints, contiguous_floats
+from swaprank.collective import ALONE, Collective
 from swaprank.data.dataset import Dataset
 from swaprank.elementary import exp
 from swaprank.errors import DataError, ParameterError, did_you_mean
@@ -92,17 +93,25 @@ class PointwiseObjective(Objective):
 
     def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundKernelObjective:
         """See `Objective`."""
+        return self.bind_share(data, random_state=random_state, n_threads=n_threads, collective=ALONE)
+
+    def bind_share(
+        self, data: Dataset, *, random_state: int, n_threads: int | None, collective: Collective
+    ) -> BoundKernelObjective:
+        """See `Objective`; the two classes are counted over all workers."""
         labels, costs = contiguous_floats(data.by_query(data.labels)), np.zeros(data.n_queries)
         if self.loss == "squared":
             return bind_kernel(SquaredArrays(labels), data, costs, n_threads)
         positive = labels > 0
-        if positive.all() or not positive.any():
+        counts = np.array([positive.sum(), (~positive).sum()])
+        collective.add(counts)
+        if counts.min() == 0:
             raise DataError(f"the {self.loss} loss needs labels above 0 and labels that are not; found only one kind.")
         arrays = LogisticArrays(np.where(positive, 1.0, -1.0), float(self.sigma))
         bound = bind_kernel(arrays, data, costs, n_threads)
         if self.loss == "logistic":
             return bound
-        share = np.where(positive, 1.0 / positive.sum(), 1.0 / (~positive).sum())
+        share = np.where(positive, 1.0 / counts[0], 1.0 / counts[1])
         weights = bound.weights if len(bound.weights) else np.ones(len(labels))
         # Scaled to a mean of 1, which changes no Newton step, so that l2 means the same for both losses.
-        return replace(bound, weights=weights * share * len(labels) / 2)
+        return replace(bound, weights=weights * share * counts.sum() / 2)

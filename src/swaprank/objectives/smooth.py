@@ -87,7 +87,7 @@ class SmoothObjective(Objective):
             smoothing=self.smoothing,
             smoothing_factor=float(self.smoothing_factor),
             indptr=np.array(data.indptr),
-            tie_order=seeded_tie_order(data.indptr, random_state),
+            tie_order=seeded_tie_order(data.places, random_state),
             query_weights=query_weights,
             pairs=deep * lengths + 10.0 * lengths,
             n_threads=thread_count(n_threads),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, final
 
-from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError
 from swaprank.metrics.metric import Metric
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective, default_horizon
@@ -119,17 +118,17 @@ class LambdaMART(TreeRanker):
     ) -> None:
         self._set_parameters(locals())
 
-    def _choose(self, data: Dataset) -> dict[str, Any]:
-        chosen = super()._choose(data)
-        if self.objective == "lambda" and self.horizon is None:
-            chosen["horizon"] = default_horizon(self.training_metric())
+    def _choose(self, n_documents: int) -> dict[str, Any]:
+        chosen = super()._choose(n_documents)
         lambdas = self.objective == "lambda"
+        if lambdas and self.horizon is None:
+            chosen["horizon"] = default_horizon(self.training_metric())
         if self.leaf_smoothing is None:
-            chosen["leaf_smoothing"] = default_leaf_smoothing(len(data)) if lambdas else 0.0
+            chosen["leaf_smoothing"] = default_leaf_smoothing(n_documents) if lambdas else 0.0
         if self.score_noise is None:
-            chosen["score_noise"] = default_score_noise(len(data)) if lambdas else 0.0
+            chosen["score_noise"] = default_score_noise(n_documents) if lambdas else 0.0
         if self.max_depth is None and lambdas:
-            chosen["max_depth"] = default_max_depth(len(data))
+            chosen["max_depth"] = default_max_depth(n_documents)
         return chosen
 
     def _objective(self) -> Objective:

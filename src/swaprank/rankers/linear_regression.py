@@ -90,7 +90,7 @@ class LinearRegressionRanker(Ranker):
         return self.model_.weights
 
     def _fit(self, request: FitRequest) -> None:
-        data, valid, metrics, base, callbacks = request
+        data, valid, metrics, base, callbacks, *_ = request
         strengths = self._check()
         architecture = LinearArchitecture(units_of(data.features, self.standardize))
         center = center_weights(base, architecture, data)

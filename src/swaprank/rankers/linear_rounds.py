@@ -73,7 +73,7 @@ class LinearRanker(Ranker):
         return self.model_.weights
 
     def _fit(self, request: FitRequest) -> None:
-        data, valid, metrics, base, callbacks = request
+        data, valid, metrics, base, callbacks, *_ = request
         self._check_words()
         units = units_of(data.features, self.standardize, self.n_threads)
         problem = self._problem(data, units, base)

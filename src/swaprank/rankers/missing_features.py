@@ -7,13 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from swaprank.arrays import row_blocks
+from swaprank.collective import ALONE, Collective
 from swaprank.data.dataset import Dataset
 
 _BLOCK_ROWS = 8192
 
 
-def missing_features(data: Dataset, known_before: Sequence[Sequence[str] | None]) -> tuple[str, ...] | None:
-    """The features with missing values in this data, or in that of rankers which are part of the model.
+def missing_features(
+    data: Dataset, known_before: Sequence[Sequence[str] | None], collective: Collective = ALONE
+) -> tuple[str, ...] | None:
+    """The features with missing values in the data of all workers, or of rankers which are part of the model.
 
     None if one of these rankers does not know its own.
 
@@ -26,7 +29,9 @@ def missing_features(data: Dataset, known_before: Sequence[Sequence[str] | None]
     has_missing = np.zeros(data.n_features, np.bool_)
     for block in row_blocks(len(data), _BLOCK_ROWS):
         has_missing |= np.isnan(data.features[block]).any(axis=0)
-    known = {name for name, missing in zip(data.feature_names, has_missing, strict=True) if missing}
+    n_workers = has_missing.astype(np.int64)
+    collective.add(n_workers)
+    known = {name for name, missing in zip(data.feature_names, n_workers, strict=True) if missing}
     for others in known_before:
         if others is None:
             return None

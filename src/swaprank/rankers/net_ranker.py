@@ -75,7 +75,7 @@ class NetRanker(Ranker):
         return "factored"
 
     def _fit(self, request: FitRequest) -> None:
-        data, valid, metrics, base, callbacks = request
+        data, valid, metrics, base, callbacks, *_ = request
         self._check_words()
         net = self._new_net(data) if base is None else self._start_net(base, data)
         measured = Measured(valid, metrics, partial(self._scores, net), self.n_threads)

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from swaprank.arrays import Features, Floats
+from swaprank.collective import ALONE, Collective, total
 from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
 from swaprank.data.features import as_features, read_only
@@ -24,6 +25,7 @@ from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.model import Model
 from swaprank.peer_names import check_arguments
+from swaprank.rankers.checkpoint import Checkpoint, as_checkpoint
 from swaprank.rankers.estimator import Estimator
 from swaprank.rankers.given_data import as_dataset, validation_sets
 from swaprank.rankers.missing_features import missing_features
@@ -44,6 +46,10 @@ class FitRequest(NamedTuple):
     base: Any
     """A fitted ranker to start from, or None."""
     callbacks: Sequence[Callback]
+    checkpoint: Checkpoint | None = None
+    """Where what was trained is kept, to go on from there."""
+    collective: Collective = ALONE
+    """The workers that train together; data and validation sets are the shares of one of them."""
 
 
 class Ranker(Estimator):
@@ -62,6 +68,8 @@ class Ranker(Estimator):
     """What a round of training is: a tree, an epoch, …"""
     trains_in_rounds: ClassVar[bool] = True
     """Whether there is progress to show."""
+    trains_trees: ClassVar[bool] = False
+    """Whether it boosts trees, which can be trained on a cluster and kept in checkpoints."""
     rounds_parameter: ClassVar[str | None] = None
     """The parameter that limits the number of rounds."""
     objective_parameters: ClassVar[tuple[str, ...]] = ()
@@ -126,6 +134,8 @@ class Ranker(Estimator):
         metrics: str | Metric | Sequence[str | Metric] | None = None,
         base: Any = None,
         callbacks: Sequence[Callback] = (),
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: int = 10,
         verbose: bool | int = False,
         **unknown: Any,
     ) -> Self:
@@ -155,13 +165,15 @@ class Ranker(Estimator):
             metrics: What is measured there; the first is watched. By default the ranker's own metric.
             base: A fitted ranker to start from; overrides the parameter base_ranker.
             callbacks: Called after every round with its Progress; training stops when one returns something true.
+            checkpoint: A file in which training is kept. If it exists, training goes on from there, to the same model
+                as without an interruption. For trees only.
+            checkpoint_every: After how many rounds the checkpoint is written.
             verbose: True shows progress: a bar on a terminal or in a notebook, lines elsewhere. A number above 1 prints
                 a line after every so many rounds.
             unknown: None; arguments of other libraries raise an ArgumentError that says what they are called here.
         """
         names = self._get_param_names()
         check_arguments(unknown, _names_of_arguments(self.fit), "fit", type(self).__name__, names)
-        check_parameters(self)
         start = self.base_ranker if base is None else base
         data = as_dataset(
             X,
@@ -174,20 +186,78 @@ class Ranker(Estimator):
             categorical_features=categorical_features,
         )
         data = self._with_known_features(data, start)
-        self._check_categories(data)
         sets = validation_sets(valid, eval_set, eval_group, eval_qid, data)
         if data.base_score is not None and any(other.base_score is None for other in sets.values()):
             warn("the training data has base scores, but a validation set has none: 0 is taken.", stacklevel=2)
-        chosen = [self.training_metric()] if metrics is None else parse_metrics(metrics)
-        if "random_state" in names:
-            self.random_state_ = seed_of(self.random_state)
         own_callbacks = checked_callbacks(callbacks)
         with shown_trainings(verbose if self.trains_in_rounds else 0, self.round_name) as shown:
-            self._fit(FitRequest(data, sets, chosen, start, [*shown(""), *own_callbacks]))
-        self._set_fitted(data, self._learned_before(start))
+            self._learn(
+                data,
+                sets,
+                metrics,
+                start,
+                [*shown(""), *own_callbacks],
+                as_checkpoint(checkpoint, checkpoint_every),
+                ALONE,
+            )
         if self.interrupted_:
             raise Interrupted(self)
         return self
+
+    def fit_share(
+        self,
+        data: Dataset,
+        valid: Mapping[str, Dataset],
+        collective: Collective,
+        *,
+        metrics: str | Metric | Sequence[str | Metric] | None = None,
+        base: Any = None,
+        callbacks: Sequence[Callback] = (),
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: int = 10,
+    ) -> Self:
+        """Learn together with other workers, each from whole queries of its own; all of them get the same model.
+
+        Every worker calls it with the same arguments, except for its share of the data. The features and categories of
+        all shares are the same. Callbacks and the checkpoint may be given to one worker only, that of rank 0.
+        """
+        start = self.base_ranker if base is None else base
+        data = self._with_known_features(data, start)
+        self._learn(
+            data,
+            validation_sets(valid, None, None, None, data),
+            metrics,
+            start,
+            checked_callbacks(callbacks),
+            as_checkpoint(checkpoint, checkpoint_every),
+            collective,
+        )
+        return self
+
+    def _learn(
+        self,
+        data: Dataset,
+        valid: Mapping[str, Dataset],
+        metrics: str | Metric | Sequence[str | Metric] | None,
+        base: Any,
+        callbacks: Sequence[Callback],
+        checkpoint: Checkpoint | None,
+        collective: Collective,
+    ) -> None:
+        """Check the parameters, learn, and remember what was learned from."""
+        check_parameters(self)
+        self._check_categories(data)
+        if not self.trains_trees and (checkpoint is not None or collective.size > 1):
+            raise ParameterError(
+                f"{type(self).__name__} has no {'checkpoints' if collective.size == 1 else 'training on a cluster'}: "
+                "LambdaMART, MART and RandomForest have."
+            )
+        chosen = [self.training_metric()] if metrics is None else parse_metrics(metrics)
+        if "random_state" in self._get_param_names():
+            # A random seed is drawn by the first worker.
+            self.random_state_ = total(collective, seed_of(self.random_state) if collective.rank == 0 else 0)
+        self._fit(FitRequest(data, valid, chosen, base, callbacks, checkpoint, collective))
+        self._set_fitted(data, self._learned_before(base), collective)
 
     @abstractmethod
     def _fit(self, request: FitRequest) -> None:
@@ -446,13 +516,14 @@ class Ranker(Estimator):
         """The fitted rankers that the model contains."""
         return [base] if isinstance(base, Ranker) else []
 
-    def _set_fitted(self, data: Dataset, learned_before: Sequence[Ranker] = ()) -> None:
+    def _set_fitted(self, data: Dataset, learned_before: Sequence[Ranker] = (), collective: Collective = ALONE) -> None:
         objective = getattr(self, "objective", None)
         self.sigma_ = float(getattr(objective, "sigma", getattr(self, "sigma", 1.0)))
         self.n_features_in_ = data.n_features
         self.feature_names_in_ = np.array(data.feature_names, dtype=object)
         self.categories_ = dict(data.categories)
-        self.missing_features_ = missing_features(data, [ranker.missing_features_ for ranker in learned_before])
+        known = [ranker.missing_features_ for ranker in learned_before]
+        self.missing_features_ = missing_features(data, known, collective)
 
     def _features_of(self, X: Any) -> Features:
         """The feature matrix to score: the features of this ranker, matched by name if X has names, with its codes."""

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from swaprank.arrays import Floats
+from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
 from swaprank.metrics.binding import bind_metric
@@ -83,9 +84,11 @@ class Measured:
         metrics: list[Metric],
         start: Callable[[Dataset], Floats],
         n_threads: int | None,
+        collective: Collective = ALONE,
     ) -> None:
         self.sets = dict(sets)
         self.n_threads = n_threads
+        self.collective = collective
         self.scores = {name: start(data) for name, data in sets.items()}
         self.bound: dict[str, dict[str, BoundMetric]] = {
             name: {str(metric): bind_metric(metric, data) for metric in metrics} for name, data in sets.items()
@@ -94,7 +97,7 @@ class Measured:
         self.watched = Watched(list(sets)[-1], str(metrics[0])) if sets else None
         self.unusable: Watched | None = None
         """What would be watched if it were not the same for every order of its documents."""
-        if self.watched is not None and self.watched_metric.terms.is_empty.all():
+        if self.watched is not None and total(collective, int((~self.watched_metric.terms.is_empty).sum())) == 0:
             self.watched, self.unusable = None, self.watched
         self.at_start = -np.inf
 
@@ -116,7 +119,7 @@ class Measured:
         now = {}
         for name, bound in self.bound.items():
             scores = self.sets[name].by_query(self.scores[name])
-            means = mean_of_each(list(bound.values()), scores, self.n_threads)
+            means = mean_of_each(list(bound.values()), scores, self.n_threads, self.collective)
             now[name] = dict(zip(bound, means, strict=True))
         return now
 
@@ -124,7 +127,7 @@ class Measured:
         """Measure the watched metric before the first round, because the start may turn out to be the best."""
         if self.watched is not None:
             scores = self.sets[self.watched.set].by_query(self.scores[self.watched.set])
-            self.at_start = self.watched_metric.mean(scores, n_threads=self.n_threads)
+            (self.at_start,) = mean_of_each([self.watched_metric], scores, self.n_threads, self.collective)
 
     def drop_partial_round(self) -> None:
         """Forget a round that was interrupted while it was measured."""
@@ -151,6 +154,7 @@ def run_rounds(
     callbacks: Sequence[Callback],
     patience: int | None,
     keep: Callable[[], None] | None = None,
+    n_done: int = 0,
 ) -> bool:
     """Run rounds until there are enough, nothing improves, a callback says so, or the user presses Ctrl-C.
 
@@ -161,6 +165,7 @@ def run_rounds(
         callbacks: Called after every round.
         patience: Stop after so many rounds without a better one.
         keep: Called after every round that is the best so far (every round if nothing is watched).
+        n_done: Rounds that were trained and measured before.
 
     Returns:
         Whether the user interrupted it. Before the first round is finished there is nothing to keep, and
@@ -173,23 +178,29 @@ def run_rounds(
             f"early_stopping_rounds watches {measured.unusable}, which is the same for every order: none of its "
             "queries has documents that it would tell apart."
         )
-    finished = 0
+    finished = n_done
     try:
-        for number in range(1, n_rounds + 1):
+        for number in range(n_done + 1, n_rounds + 1):
+            if patience is not None and finished - _best(measured, finished) >= patience:
+                break
             one_round(number)
             now = measured.measure()
-            best = number if measured.best_round is None else measured.best_round
+            best = _best(measured, number)
             if keep is not None and best == number:
                 keep()
             finished = number
             progress = Progress(number, n_rounds, now, best)
             answers = [callback(progress) for callback in callbacks]
-            if any(answers):
-                break
-            if patience is not None and number - best >= patience:
+            # On a cluster, the callbacks of any worker stop all of them.
+            if total(measured.collective, int(any(answers))) > 0:
                 break
     except KeyboardInterrupt:
-        if not finished:
+        if not finished or measured.collective.size > 1:
             raise
         return True
     return False
+
+
+def _best(measured: Measured, number: int) -> int:
+    """The best round so far; the last one if nothing is watched."""
+    return number if measured.best_round is None else measured.best_round

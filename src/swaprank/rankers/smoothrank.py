@@ -146,7 +146,7 @@ class SmoothRank(Ranker):
         return weights
 
     def _fit(self, request: FitRequest) -> None:
-        data, valid, metrics, base, callbacks = request
+        data, valid, metrics, base, callbacks, *_ = request
         strengths, sets = self._check(), self._sets(data, valid)
         measured = Measured(sets, metrics, lambda other: np.zeros(len(other)), self.n_threads)
         if not valid:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -11,7 +11,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from swaprank.arrays import Floats
+from swaprank.collective import total
 from swaprank.data.dataset import Dataset
+from swaprank.data.places import Places
 from swaprank.errors import ParameterError
 from swaprank.models.forest import Forest, join_forests
 from swaprank.objectives.objective import Objective
@@ -19,10 +21,11 @@ from swaprank.rankers.base_model import base_model
 from swaprank.rankers.forest_ranker import ForestRanker
 from swaprank.rankers.parameter_checks import BOUNDS, Bounds, check_parameter, check_parameters
 from swaprank.rankers.ranker import FitRequest
-from swaprank.rankers.rounds import Callback, Measured, run_rounds
+from swaprank.rankers.rounds import Measured, run_rounds
+from swaprank.rankers.tree_checkpoints import kept_trees, saving
 from swaprank.rankers.tree_constraints import InteractionConstraints, MonotoneConstraints, tree_constraints
 from swaprank.threads import thread_count
-from swaprank.trees.boosting import Booster, TreeRules, make_forest
+from swaprank.trees.boosting import Booster, GrownTree, TreeRules, make_forest
 from swaprank.trees.constraints import Constraints, broken_feature
 from swaprank.trees.data_size import default_document_fraction
 from swaprank.trees.refitting import refitted_values
@@ -42,6 +45,9 @@ TREE_RANGES = {
 class TreeRanker(ForestRanker):
     """A forest of boosted trees."""
 
+    trains_trees: ClassVar[bool] = True
+    boosts: ClassVar[bool] = True
+    """Whether a tree starts from the scores of the trees before it."""
     rounds_parameter: ClassVar[str | None] = "n_trees"
     tuning_fixed: ClassVar[Mapping[str, Any]] = {"n_trees": 2000, "early_stopping_rounds": 50}
     by_round: ClassVar[tuple[str, ...]] = ("learning_rate",)
@@ -63,29 +69,25 @@ class TreeRanker(ForestRanker):
         """What the trees minimize."""
 
     def _fit(self, request: FitRequest) -> None:
-        data, valid, metrics, base, callbacks = request
-        start = None if base is None else base_model(base, Forest, "a fitted LambdaMART or MART", data.n_features)
+        data, collective = request.data, request.collective
+        start = self._start(request)
 
         def start_scores(other: Dataset) -> Floats:
             zero = np.zeros(len(other)) if start is None else start.score(other.features, self.n_threads)
             return self._plus_base_score(zero, other)
 
-        measured = Measured(valid, metrics, start_scores, self.n_threads)
+        measured = Measured(request.valid, request.metrics, start_scores, self.n_threads, collective)
         scores = np.array(data.by_query(start_scores(data)))
         constraints = self._constraints(data.feature_names, data.categories)
-        if start is not None and len(constraints.monotone):
-            broken = broken_feature(start, constraints.monotone)
-            if broken is not None:
-                raise ParameterError(
-                    f"the base ranker breaks monotone_constraints of '{data.feature_names[broken]}': train it with the "
-                    "same constraints."
-                )
-        self.chosen_ = self._choose(data)
-        booster = Booster(data, scores, self._rules(self.chosen_), self.random_state_, self.n_threads, constraints)
+        self.chosen_ = self._choose(total(collective, len(data)))
+        booster = Booster(
+            data, scores, self._rules(self.chosen_), self.random_state_, self.n_threads, constraints, collective
+        )
         n_start = 0 if start is None else start.n_trees
-        if n_start or data.base_score is not None:
+        if n_start or total(collective, int(data.base_score is not None)):
             measured.measure_start()
-        trees, self.interrupted_ = self._boost(data, booster, measured, callbacks, n_start)
+        grown, self.interrupted_ = self._boost(request, booster, measured, n_start)
+        trees = [each.forest for each in grown]
         measured.drop_partial_round()
         best = measured.best_round
         self.n_rounds_, self.best_round_ = len(trees), len(trees) if best is None else best
@@ -93,22 +95,39 @@ class TreeRanker(ForestRanker):
         self.model_ = forest if start is None else join_forests(start, forest)
         self.history_ = measured.history
 
+    def _start(self, request: FitRequest) -> Forest | None:
+        """The trees that training starts from, which must not break the constraints."""
+        if request.base is None:
+            return None
+        data = request.data
+        start = base_model(request.base, Forest, "a fitted LambdaMART or MART", data.n_features)
+        monotone = self._constraints(data.feature_names, data.categories).monotone
+        broken = broken_feature(start, monotone) if len(monotone) else None
+        if broken is not None:
+            raise ParameterError(
+                f"the base ranker breaks monotone_constraints of '{data.feature_names[broken]}': train it with the "
+                "same constraints."
+            )
+        return start
+
     def _as_model(self, trees: Sequence[Forest], n_features: int) -> Forest:
         """The trees that were grown, as one model."""
         return make_forest(trees, n_features)
 
-    def _gradient_scores(self, number: int, scores: Floats, start: Floats, rules: TreeRules) -> Floats:
+    def _gradient_scores(self, number: int, scores: Floats, start: Floats, places: Places, rules: TreeRules) -> Floats:
         """Where `refit` takes the gradients of tree `number`: `scores` are those of the trees before it."""
-        return ranking_scores(scores, rules.score_noise, self.random_state_, number, thread_count(self.n_threads))
+        threads = thread_count(self.n_threads)
+        return ranking_scores(scores, places, rules.score_noise, self.random_state_, number, threads)
 
     def _learning_rate(self, number: int) -> float:
         """The learning rate of a round of this training, from 1; the last one of a sequence is kept for all later."""
         rates = np.atleast_1d(np.asarray(self.learning_rate, np.float64))
         return float(rates[min(number, len(rates)) - 1])
 
-    def _choose(self, data: Dataset) -> dict[str, Any]:
+    def _choose(self, n_documents: int) -> dict[str, Any]:
         """What to take where a parameter is None, by its name."""
-        return {} if self.document_fraction is not None else {"document_fraction": default_document_fraction(len(data))}
+        given = self.document_fraction is not None
+        return {} if given else {"document_fraction": default_document_fraction(n_documents)}
 
     def _rules(self, chosen: Mapping[str, Any]) -> TreeRules:
         given = {name: getattr(self, name) for name in TreeRules.__dataclass_fields__}
@@ -127,20 +146,43 @@ class TreeRanker(ForestRanker):
         return tree_constraints(self.monotone_constraints, self.interaction_constraints, names, categories)
 
     def _boost(
-        self, data: Dataset, booster: Booster, measured: Measured, callbacks: Sequence[Callback], n_start: int
-    ) -> tuple[list[Forest], bool]:
+        self, request: FitRequest, booster: Booster, measured: Measured, n_start: int
+    ) -> tuple[list[GrownTree], bool]:
         """Grow the trees; returns them, and whether Ctrl-C ended training."""
-        objective = self._objective().bind(data, random_state=self.random_state_, n_threads=self.n_threads)
-        trees: list[Forest] = []
+        objective = self._objective().bind_share(
+            request.data, random_state=self.random_state_, n_threads=self.n_threads, collective=request.collective
+        )
+        trees: list[GrownTree] = []
+        start, add_to_measured = booster.scores.copy(), self._measuring(measured, booster.n_threads)
+        for known in kept_trees(self, request, booster, measured):
+            trees.append(known)
+            booster.add_known_tree(known)
+            add_to_measured(len(trees), known.forest)
 
         def add_tree(number: int) -> None:
-            tree = booster.add_tree(objective, n_start + number, self._learning_rate(number))
-            trees.append(tree)
-            for name, other in measured.sets.items():
-                add_tree_scores(tree, other.features, booster.n_threads, measured.scores[name])
+            if not self.boosts:
+                booster.scores[:] = start
+            trees.append(booster.add_tree(objective, n_start + number, self._step(number)))
+            add_to_measured(number, trees[-1].forest)
 
-        interrupted = run_rounds(self.n_trees, add_tree, measured, callbacks, self.early_stopping_rounds)
+        # First the checkpoint: a callback of the user may raise.
+        callbacks = [*saving(self, request, booster, measured, trees), *request.callbacks]
+        patience, n_done = self.early_stopping_rounds, len(trees)
+        interrupted = run_rounds(self.n_trees, add_tree, measured, callbacks, patience, n_done=n_done)
         return trees, interrupted
+
+    def _measuring(self, measured: Measured, n_threads: int) -> Callable[[int, Forest], None]:
+        """What adds a tree, numbered from 1, to the scores of the sets that are measured."""
+
+        def add(number: int, tree: Forest) -> None:
+            for name, other in measured.sets.items():
+                add_tree_scores(tree, other.features, n_threads, measured.scores[name])
+
+        return add
+
+    def _step(self, number: int) -> float:
+        """The factor of the leaf values of a tree while it is trained."""
+        return self._learning_rate(number)
 
     def refit(
         self,
@@ -178,8 +220,8 @@ class TreeRanker(ForestRanker):
         check_parameters(self)
         check_parameter("decay_rate", decay_rate, Bounds(False, 0, 1))
         data = self._judged(X, y, qid=qid, group=group, sample_weight=sample_weight)
-        n_base = self.n_trees_ - self.best_round_
-        rules = self._rules(self._choose(data))
+        n_base, places = self.n_trees_ - self.best_round_, data.places
+        rules = self._rules(self._choose(len(data)))
         base, trees = self.model_.part(0, n_base), self.model_.part(n_base, self.n_trees_)
         start = np.array(data.by_query(self._plus_base_score(base.score(data.features, self.n_threads), data)))
         fitted = refitted_values(
@@ -193,7 +235,7 @@ class TreeRanker(ForestRanker):
             float(decay_rate),
             self._constraints(data.feature_names, data.categories).monotone,
             self.n_threads,
-            lambda tree, scores: self._gradient_scores(n_base + tree + 1, scores, start, rules),
+            lambda tree, scores: self._gradient_scores(n_base + tree + 1, scores, start, places, rules),
         )
         refitted = copy(self)
         refitted.model_ = replace(self.model_, leaf_value=np.concatenate((base.leaf_value, fitted)))

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.data.dataset import Dataset
+from swaprank.data.places import Places
 from swaprank.metrics.metric import Metric
 from swaprank.models.forest import Forest
 from swaprank.objectives.objective import Objective
 from swaprank.objectives.pointwise import PointwiseObjective
-from swaprank.rankers.rounds import Callback, Measured, run_rounds
+from swaprank.rankers.rounds import Measured
 from swaprank.rankers.tree_constraints import InteractionConstraints, MonotoneConstraints
 from swaprank.rankers.tree_ranker import TreeRanker
 from swaprank.seeds import RandomState
-from swaprank.trees.boosting import Booster, TreeRules, make_forest
+from swaprank.trees.boosting import TreeRules, make_forest
 from swaprank.trees.routing import add_tree_scores
 
 
@@ -59,6 +59,7 @@ class RandomForest(TreeRanker):
     """
 
     kind: ClassVar[str] = "random_forest"
+    boosts: ClassVar[bool] = False
     tuning_ranges: ClassVar[Mapping[str, Any]] = {
         "n_leaves": (10, 1000),
         "min_docs_in_leaf": (1, 200),
@@ -93,25 +94,20 @@ class RandomForest(TreeRanker):
     def _objective(self) -> Objective:
         return PointwiseObjective("squared")
 
-    def _boost(
-        self, data: Dataset, booster: Booster, measured: Measured, callbacks: Sequence[Callback], n_start: int
-    ) -> tuple[list[Forest], bool]:
-        """Grow every tree from the same scores; the means of the trees are measured."""
-        objective = self._objective().bind(data, random_state=self.random_state_, n_threads=self.n_threads)
-        start, starts = booster.scores.copy(), measured.scores
+    def _measuring(self, measured: Measured, n_threads: int) -> Callable[[int, Forest], None]:
+        """The means of the trees are measured."""
+        starts = measured.scores
         sums = {name: np.zeros(len(scores)) for name, scores in starts.items()}
-        trees: list[Forest] = []
 
-        def add_tree(number: int) -> None:
-            booster.scores[:] = start
-            tree = booster.add_tree(objective, n_start + number, learning_rate=1.0)
-            trees.append(tree)
+        def add(number: int, tree: Forest) -> None:
             for name, other in measured.sets.items():
-                add_tree_scores(tree, other.features, booster.n_threads, sums[name])
-            measured.scores = {name: starts[name] + total / number for name, total in sums.items()}
+                add_tree_scores(tree, other.features, n_threads, sums[name])
+            measured.scores = {name: starts[name] + each / number for name, each in sums.items()}
 
-        interrupted = run_rounds(self.n_trees, add_tree, measured, callbacks, self.early_stopping_rounds)
-        return trees, interrupted
+        return add
+
+    def _step(self, number: int) -> float:
+        return 1.0
 
     def _as_model(self, trees: Sequence[Forest], n_features: int) -> Forest:
         forest = make_forest(trees, n_features)
@@ -121,5 +117,5 @@ class RandomForest(TreeRanker):
         """What a leaf of the model has of the mean of its documents, for `refit`."""
         return 1.0 / self.best_round_
 
-    def _gradient_scores(self, number: int, scores: Floats, start: Floats, rules: TreeRules) -> Floats:
+    def _gradient_scores(self, number: int, scores: Floats, start: Floats, places: Places, rules: TreeRules) -> Floats:
         return start

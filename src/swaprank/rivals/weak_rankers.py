@@ -134,7 +134,7 @@ class WeakRankerBoosting(ForestRanker):
         """How pairs are weighed."""
 
     def _fit(self, request: FitRequest) -> None:
-        data, valid, metrics, base, callbacks = request
+        data, valid, metrics, base, callbacks, *_ = request
         self._check_words()
         start = None if base is None else base_model(base, Forest, "a fitted ranker of trees", data.n_features)
 

@@ -10,7 +10,9 @@ from typing import final
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Bytes, Floats, Ints
+from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
+from swaprank.data.places import random_fractions
 from swaprank.data.scores import LARGEST_SCORE
 from swaprank.errors import DataError
 from swaprank.models.forest import ARRAYS, Forest
@@ -18,18 +20,18 @@ from swaprank.objectives.objective import BoundObjective
 from swaprank.threads import run_together, thread_count
 from swaprank.trees.binning import Bins, make_bins
 from swaprank.trees.category_bins import Layout, category_columns, plain_layout, with_categories
-from swaprank.trees.constraints import NO_CONSTRAINTS, Constraints, by_column
-from swaprank.trees.document_sampling import DIVERGED, draw_sample, gather_bins, smoothed_l2
+from swaprank.trees.constraints import NO_CONSTRAINTS, Constraints, bounded_values, by_column
+from swaprank.trees.document_sampling import DIVERGED, Sample, draw_sample, gather_bins, smoothed_l2, total_sums
 from swaprank.trees.growing import grow
 from swaprank.trees.histogram import BLOCK
-from swaprank.trees.routing import fit_leaves, left_sets
+from swaprank.trees.routing import add_leaf_values, left_sets, newton_steps, route_documents, sum_leaves
 from swaprank.trees.score_noise import ranking_scores
 from swaprank.trees.tree import Tree, make_tree
+from swaprank.trees.worker_sums import WorkerSums
 from swaprank.trees.workspace import Columns, Limits, Workspace, make_workspace
 
 _VALUES_TO_SHARE = 500_000
 """On fewer feature values, threads wait for each other longer than a thread alone takes."""
-_QUERY_BLOCKS = 200
 _MAX_COPIED_SHARE = 0.5
 """The bins of a sample of at most this share of the documents are copied, so that its rows are adjacent."""
 _SMOOTHING_DOCUMENTS = 10.0
@@ -55,6 +57,16 @@ class TreeRules:
 
 
 @final
+@dataclass(frozen=True)
+class GrownTree:
+    """A tree that was grown: its splits by bins, and the same as a forest of one tree."""
+
+    tree: Tree
+    n_leaves: int
+    forest: Forest
+
+
+@final
 class Booster:
     """Binned documents, their current scores, and the work arrays of all trees."""
 
@@ -66,42 +78,48 @@ class Booster:
         random_state: int,
         n_threads: int | None,
         constraints: Constraints = NO_CONSTRAINTS,
+        collective: Collective = ALONE,
     ) -> None:
         self.rules = rules
         self.scores = scores
-        self.n_threads = thread_count(n_threads) if data.features.size >= _VALUES_TO_SHARE else 1
+        self.n_threads = thread_count(n_threads) if len(data) * data.n_features >= _VALUES_TO_SHARE else 1
         self.pool = ThreadPoolExecutor(self.n_threads)
         self.random_state = random_state
-        self.indptr = data.indptr
+        self.collective = collective
+        self.places = data.places
         self.n_features = data.n_features
-        self.bins: Bins = make_bins(data, rules.max_bins, n_threads)
+        self.bins: Bins = make_bins(data, rules.max_bins, n_threads, collective)
         self.layout: Layout = plain_layout(self.n_features)
         if data.categories:
-            self.bins, self.layout = with_categories(self.bins, category_columns(data, rules.max_bins, random_state))
+            columns = category_columns(data, rules.max_bins, random_state, self.n_threads, collective)
+            self.bins, self.layout = with_categories(self.bins, columns, collective)
         self.constraints = by_column(constraints, self.layout.feature)
         n_rows, n_columns, n_groups = len(data), len(self.bins.blocks) * BLOCK, len(constraints.groups)
+        self.worker_sums = WorkerSums(collective, self.bins.n_bins)
         self.work: Workspace = make_workspace(
-            n_rows, n_columns, rules.n_leaves, self.n_threads, self.layout.set_size, n_groups
+            n_rows, n_columns, rules.n_leaves, self.n_threads, self.layout.set_size, n_groups, self.worker_sums.address
         )
+        self.worker_sums.work = self.work
         self.grad, self.hess = np.zeros(n_rows), np.zeros(n_rows)
         self.packed, self.leaf_of = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int32)
         self.taken = np.ones(n_rows, np.uint8)
         self.sample_blocks = np.empty((len(self.bins.blocks), 0, BLOCK), np.uint8)
         """Bins of a small sample's documents."""
 
-    def add_tree(self, objective: BoundObjective, number: int, learning_rate: float) -> Forest:
+    def add_tree(self, objective: BoundObjective, number: int, learning_rate: float) -> GrownTree:
         """Grow a tree on the objective's gradients and add its leaf values to the scores."""
         rules = self.rules
         rng = np.random.default_rng((self.random_state, number))
         taken = self._choose_queries(number)
-        ranked = ranking_scores(self.scores, rules.score_noise, self.random_state, number, self.n_threads)
+        ranked = ranking_scores(self.scores, self.places, rules.score_noise, self.random_state, number, self.n_threads)
         objective.update(ranked, self.grad, self.hess, taken)
-        l2 = smoothed_l2(rules.l2, rules.leaf_smoothing, self.hess, self.taken, self.n_threads)
+        totals = total_sums(self.grad, self.hess, self.taken, self.n_threads, self.collective)
+        l2 = smoothed_l2(rules.l2, rules.leaf_smoothing, totals)
         share = rules.document_fraction * rules.query_fraction
         copy = share <= _MAX_COPIED_SHARE
         sample = draw_sample(
-            self.grad, self.hess, self.taken, rules.document_fraction, int(rng.integers(2**62)), self.n_threads, copy,
-            self.work.rows, self.packed,
+            self.grad, self.hess, self.taken, totals, self.places, rules.document_fraction, int(rng.integers(2**62)),
+            self.n_threads, copy, self.collective, self.work.rows, self.packed,
         )  # fmt: skip
         columns = Columns(self.bins.n_bins, self.layout.n_columns, self._allowed_columns(rng), self.constraints)
         # The integer gains G² / H are in units of hess_scale / grad_scale².
@@ -115,54 +133,71 @@ class Booster:
             min_gain=rules.min_gain * unit,
             l2=l2 * sample.hess_scale,
             largest_hessian=sample.largest_hessian,
-            **self._noise(sample.n_rows, copy),
+            **self._noise(sample, copy),
         )
         tree = make_tree(rules.n_leaves, self.layout.set_size)
         n_leaves = 1
-        if sample.n_rows > 0:
+        if sample.n_total > 0:
             blocks = self._copy_sample(sample.n_rows) if copy else self.bins.blocks
-            n_leaves = self._grow(blocks, columns, sample.n_rows, limits, tree)
+            n_leaves = self._grow(blocks, columns, sample, limits, tree)
+        values, counts = self._fit_leaves(tree, n_leaves, l2, learning_rate)
+        add_leaf_values(self.leaf_of, values, self.n_threads, self.scores)
+        return GrownTree(tree, n_leaves, self._as_forest(tree, n_leaves, values, counts, unit))
+
+    def add_known_tree(self, grown: GrownTree) -> None:
+        """Add the leaf values of a tree that was grown on the same data before to the scores."""
+        route_documents(
+            self.bins.blocks, self.layout.n_columns, grown.tree, grown.n_leaves, self.n_threads, self.leaf_of
+        )
+        add_leaf_values(self.leaf_of, grown.forest.leaf_value, self.n_threads, self.scores)
+
+    def _fit_leaves(self, tree: Tree, n_leaves: int, l2: float, learning_rate: float) -> tuple[Floats, Ints]:
+        """Leaf values by the exact gradients of all documents taken, and the number of documents in each leaf."""
+        route_documents(self.bins.blocks, self.layout.n_columns, tree, n_leaves, self.n_threads, self.leaf_of)
+        sums = sum_leaves(self.leaf_of, n_leaves, self.grad, self.hess, self.taken, self.n_threads, self.collective)
         with np.errstate(over="ignore", invalid="ignore"):
-            values, counts = fit_leaves(
-                self.bins.blocks, self.layout.n_columns, tree, n_leaves, self.grad, self.hess, self.taken, l2,
-                learning_rate, self.constraints.monotone, self.n_threads, self.leaf_of, self.scores,
-            )  # fmt: skip
+            values = newton_steps(sums, l2, learning_rate)
+            if len(self.constraints.monotone):
+                nodes = slice(0, n_leaves - 1)
+                direction = self.constraints.monotone[tree.feature[nodes]]
+                values = bounded_values(tree.left[nodes], tree.right[nodes], direction, values, sums.hessian)
         if not (np.abs(values) <= LARGEST_SCORE).all():
             raise DataError(DIVERGED)
-        return self._as_forest(tree, n_leaves, values, counts, unit)
+        return values, sums.n_documents
 
-    def _noise(self, n_rows: int, by_position: bool) -> dict[str, float]:
+    def _noise(self, sample: Sample, by_position: bool) -> dict[str, float]:
         """What splits into sets of bins need to know about the rounded gradients of the sample."""
-        if self.layout.set_size == 0 or n_rows == 0:
+        if self.layout.set_size == 0 or sample.n_total == 0:
             return {"smoothing": 0.0, "noise": 0.0}
+        n_rows = sample.n_rows
         packed = self.packed[:n_rows] if by_position else self.packed[self.work.rows[0, :n_rows]]
-        hessian = float(np.sum(packed & 0xFFFFFFFF))
-        gradient = (packed >> 32).astype(np.float64)
+        # Gradients have at most 24 bits, and their absolute values together at most 31: no square overflows.
+        sums = np.array([np.sum(packed & 0xFFFFFFFF), np.sum((packed >> 32) ** 2)])
+        self.collective.add(sums)
+        hessian, squares = sums.tolist()
         return {
-            "smoothing": _SMOOTHING_DOCUMENTS * hessian / n_rows,
-            "noise": float(np.sum(gradient * gradient)) / max(1.0, hessian),
+            "smoothing": _SMOOTHING_DOCUMENTS * hessian / sample.n_total,
+            "noise": squares / max(1, hessian),
         }
 
     def _choose_queries(self, number: int) -> Bools | None:
         """The queries that a tree is grown on, or None for all.
 
-        The trees take blocks of queries from a shuffle of all blocks, then from the next shuffle, so that every query
-        is used equally often. Blocks of neighbours, because their gradients are computed together.
+        All queries are shuffled, the trees take a fraction of the queries each, one after the other, and then from the
+        next shuffle, so that every query is used equally often.
         """
-        if self.rules.query_fraction == 1.0:
+        fraction = self.rules.query_fraction
+        if fraction == 1.0:
             return None
-        n_queries = len(self.indptr) - 1
-        block = max(1, n_queries // _QUERY_BLOCKS)
-        n_blocks = -(-n_queries // block)
-        wanted = max(1, round(self.rules.query_fraction * n_blocks))
-        first, last = number * wanted, (number + 1) * wanted
-        chosen = np.zeros(n_blocks, np.bool_)
-        for shuffle in range(first // n_blocks, (last - 1) // n_blocks + 1):
-            order = np.random.default_rng((self.random_state, shuffle)).permutation(n_blocks)
-            begin = shuffle * n_blocks
-            chosen[order[max(first - begin, 0) : last - begin]] = True
-        taken = np.repeat(chosen, block)[:n_queries]
-        self.taken[:] = np.repeat(taken, np.diff(self.indptr))
+        first, last = number * fraction, (number + 1) * fraction
+        taken = np.zeros(len(self.places.keys), np.bool_)
+        for shuffle in range(int(first), int(last) + 1):
+            seed = int(np.random.default_rng((self.random_state, shuffle, 2)).integers(2**62))
+            at = shuffle + random_fractions(self.places.keys, seed)
+            taken |= (at >= first) & (at < last)
+        if total(self.collective, int(taken.sum())) == 0:
+            taken[:] = True  # there are few queries
+        self.taken[:] = np.repeat(taken, np.diff(self.places.indptr))
         return taken
 
     def _allowed_columns(self, rng: np.random.Generator) -> Ints:
@@ -184,13 +219,18 @@ class Booster:
         rows[:] = np.arange(n_rows, dtype=rows.dtype)
         return self.sample_blocks
 
-    def _grow(self, blocks: Bytes, columns: Columns, n_rows: int, limits: Limits, tree: Tree) -> int:
+    def _grow(self, blocks: Bytes, columns: Columns, sample: Sample, limits: Limits, tree: Tree) -> int:
         self.work.barrier_state[:] = 0
 
         def work(thread: int) -> int:
-            return grow(blocks, columns, self.packed, n_rows, limits, self.work, tree, thread, self.n_threads)
+            return grow(
+                blocks, columns, self.packed, sample.n_rows, sample.n_total, limits, self.work, tree, thread,
+                self.n_threads,
+            )  # fmt: skip
 
-        return run_together(work, self.n_threads, self.pool)[0]
+        n_leaves = run_together(work, self.n_threads, self.pool)[0]
+        self.worker_sums.check()
+        return n_leaves
 
     def _as_forest(self, tree: Tree, n_leaves: int, values: Floats, counts: Ints, unit: float) -> Forest:
         """The tree with thresholds and sets of categories instead of bins, as a forest of one tree."""

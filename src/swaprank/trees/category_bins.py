@@ -6,7 +6,10 @@ the categories, which is split like a number. A bin of its own, for categories o
 needed: the statistic does not tell how a category interacts with other features.
 
     statistic of category c    sum of (label - mean label of the query) / (n_c + a)    over its n_c documents
-    of a training document     the same over the documents of earlier queries only, in a random order of the queries
+    of a training document     the same over the documents of earlier queries only
+
+Earlier means: in an earlier one of 64 random blocks of queries, so that the sums of a block can be added up over
+workers. Deviations from the mean are rounded to integers, whose sums do not depend on the order of queries.
 
 The statistic of a training document does not know the document's own label, nor those of its query [Prokhorenkova2018]:
 otherwise ids that occur once would explain all labels. So a training document can be in another bin than its category,
@@ -26,9 +29,11 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import Features, Floats, Ints
+from swaprank.collective import Collective, add_with_largest, gathered
 from swaprank.data.dataset import Dataset
+from swaprank.data.places import random_fractions
 from swaprank.kernels import kernel
-from swaprank.trees.binning import Bins, cut_points
+from swaprank.trees.binning import Bins, cut_points, sample_of_rows
 from swaprank.trees.histogram import BINS, BLOCK
 from swaprank.trees.splitting import NUMBER, SET
 
@@ -36,6 +41,8 @@ MANY_CATEGORIES, LEAST_DOCUMENTS = 32, 10
 """From so many categories on there is a statistic, and each needs so many documents for a bin of its own."""
 _LEAST_PRIOR, _LARGEST_PRIOR = 1.0, 100.0
 """Documents that the prior of a statistic counts as."""
+BLOCKS = 64
+"""How many blocks of queries there are."""
 _LARGEST_SET = BLOCK * (BINS - 1)
 """The columns of a set fill at most one block."""
 
@@ -50,6 +57,8 @@ class CategoryColumn(NamedTuple):
     """The number of each document, grouped by query, as in `best_set_split`: its bin if there is one column."""
     categories: Ints
     """The number of each category and of missing values; 0 is for those without a bin."""
+    largest: int
+    """The largest number of a document."""
 
 
 class Layout(NamedTuple):
@@ -70,22 +79,28 @@ def plain_layout(n_features: int) -> Layout:
     return Layout(np.arange(n_features), np.full(n_features, NUMBER), np.ones(n_features, np.int64), 0, {})
 
 
-def category_columns(data: Dataset, max_bins: int, random_state: int) -> list[CategoryColumn]:
+def category_columns(
+    data: Dataset, max_bins: int, random_state: int, n_threads: int, collective: Collective
+) -> list[CategoryColumn]:
     """The columns of all categorical features; the first ones of a feature are those of its statistic."""
-    columns = []
+    columns, sampled = [], sample_of_rows(data.places, n_threads, collective)
     for name, values in data.categories.items():
         feature = data.feature_names.index(name)
         codes = np.nan_to_num(data.by_query(data.features[:, feature]), nan=len(values)).astype(np.int64)
         counts = np.bincount(codes, minlength=len(values) + 1)
+        collective.add(counts)
         many = np.count_nonzero(counts) >= MANY_CATEGORIES
         if many:
-            columns.append(_statistic_column(feature, codes, counts, data, max_bins, random_state))
+            ordered, of_categories = target_statistics(data, feature, codes, counts, random_state, collective)
+            cuts = cut_points(gathered(collective, ordered[sampled]), max_bins)
+            documents, categories = (np.searchsorted(cuts, each) + 1 for each in (ordered, of_categories))
+            columns.append(CategoryColumn(feature, NUMBER, documents, _like_missing(categories, counts), len(cuts) + 1))
         frequent = np.argsort(-counts, kind="stable")[:_LARGEST_SET]
         frequent = np.sort(frequent[counts[frequent] >= (LEAST_DOCUMENTS if many else 1)])
         numbers = np.zeros(len(counts), np.int64)
         numbers[frequent] = np.arange(1, len(frequent) + 1)
         if len(frequent):
-            columns.append(CategoryColumn(feature, SET, numbers[codes], _like_missing(numbers, counts)))
+            columns.append(CategoryColumn(feature, SET, numbers[codes], _like_missing(numbers, counts), len(frequent)))
     return columns
 
 
@@ -93,24 +108,35 @@ def _like_missing(numbers: Ints, counts: Ints) -> Ints:
     return np.where(counts > 0, numbers, numbers[-1])
 
 
-def _statistic_column(
-    feature: int, codes: Ints, counts: Ints, data: Dataset, max_bins: int, random_state: int
-) -> CategoryColumn:
+def target_statistics(
+    data: Dataset, feature: int, codes: Ints, counts: Ints, random_state: int, collective: Collective
+) -> tuple[Features, Features]:
+    """The statistic of each training document, grouped by query, and that of each category."""
     labels, lengths = data.by_query(data.labels), np.diff(data.indptr)
     deviation = labels - np.repeat(np.add.reduceat(labels, data.indptr[:-1]) / lengths, lengths)
-    sums, squares = (
-        np.bincount(codes, weights=values, minlength=len(counts)).astype(np.float64)
-        for values in (deviation, deviation * deviation)
-    )
-    prior = prior_documents(sums, counts, squares)
-    queries = np.random.default_rng((random_state, feature)).permutation(len(lengths))
+    squares = deviation * deviation
+    _, largest = add_with_largest(collective, np.empty(0, np.int64), np.array([np.abs(deviation).max(), squares.max()]))
+    units = [integer_unit(each, int(counts.sum())) for each in largest.tolist()]
+    sums = np.zeros((2, len(counts)), np.int64)
+    for values, unit, of_category in zip((deviation, squares), units, sums, strict=True):
+        np.add.at(of_category, codes, np.rint(values / unit).astype(np.int64))
+    collective.add(sums.reshape(-1))
+    prior = prior_documents(sums[0] * units[0], counts, sums[1] * units[1])
+    seed = int(np.random.default_rng((random_state, feature)).integers(2**62))
+    blocks = (random_fractions(data.places.keys, seed) * BLOCKS).astype(np.int64)
     ordered = np.empty(len(codes), np.float32)
-    ordered_statistics(codes, deviation, data.indptr, queries, prior, np.zeros((len(counts), 2)), ordered)
-    cuts = cut_points(ordered, max_bins)
-    documents, categories = (
-        np.searchsorted(cuts, values) + 1 for values in (ordered, (sums / (counts + prior)).astype(np.float32))
-    )
-    return CategoryColumn(feature, NUMBER, documents, _like_missing(categories, counts))
+    whole, before = np.rint(deviation / units[0]).astype(np.int64), np.zeros((len(counts), 2), np.int64)
+    for block in range(BLOCKS):
+        added = np.zeros_like(before)
+        ordered_statistics(codes, whole, data.indptr, blocks, block, prior, units[0], before, added, ordered)
+        collective.add(added.reshape(-1))
+        before += added
+    return ordered, (sums[0] * units[0] / (counts + prior)).astype(np.float32)
+
+
+def integer_unit(largest: float, count: int) -> float:
+    """A power of two, in units of which the sum of so many numbers of at most this size fits into an integer."""
+    return float(np.ldexp(1.0, int(np.frexp(largest)[1]) + int(count).bit_length() - 62))
 
 
 def prior_documents(sums: Floats, counts: Ints, squares: Floats) -> float:
@@ -131,21 +157,31 @@ def prior_documents(sums: Floats, counts: Ints, squares: Floats) -> float:
 
 @kernel
 def ordered_statistics(
-    codes: Ints, deviation: Floats, indptr: Ints, queries: Ints, prior: float, sums: Floats, ordered: Features
+    codes: Ints,
+    deviation: Ints,
+    indptr: Ints,
+    blocks: Ints,
+    block: int,
+    prior: float,
+    unit: float,
+    before: Ints,
+    added: Ints,
+    ordered: Features,
 ) -> None:
-    """Write each document's statistic over the documents of its category in earlier queries.
+    """Write the statistics of the documents in one block of queries, and add their deviations and numbers to `added`.
 
-    sums: Zeros; the sum and the number of deviations of each category so far.
+    before: The sum and the number of deviations of each category in earlier blocks.
     """
-    for q in queries:
-        for row in range(indptr[q], indptr[q + 1]):
-            ordered[row] = sums[codes[row], 0] / (sums[codes[row], 1] + prior)
-        for row in range(indptr[q], indptr[q + 1]):
-            sums[codes[row], 0] += deviation[row]
-            sums[codes[row], 1] += 1.0
+    for q in range(len(blocks)):
+        if blocks[q] == block:
+            for row in range(indptr[q], indptr[q + 1]):
+                code = codes[row]
+                ordered[row] = before[code, 0] * unit / (before[code, 1] + prior)
+                added[code, 0] += deviation[row]
+                added[code, 1] += 1
 
 
-def with_categories(bins: Bins, columns: list[CategoryColumn]) -> tuple[Bins, Layout]:
+def with_categories(bins: Bins, columns: list[CategoryColumn], collective: Collective) -> tuple[Bins, Layout]:
     """Bins in which each categorical feature has its columns: the first in its own place, others after all features."""
     n_features, n_rows = len(bins.n_bins), bins.blocks.shape[1]
     places, end = [], n_features
@@ -172,16 +208,15 @@ def with_categories(bins: Bins, columns: list[CategoryColumn]) -> tuple[Bins, La
             within = column.documents - c * (BINS - 1)
             found = np.where((within > 0) & (within < BINS), within, 0)
             blocks[(at + c) // BLOCK, :, (at + c) % BLOCK] = found
-            layout.feature[at + c], n_bins[at + c], has_missing[at + c] = (
-                column.feature,
-                found.max(),
-                (found == 0).any(),
-            )
-    return Bins(blocks, bins.cuts, n_bins, has_missing), layout
+            layout.feature[at + c] = column.feature
+            n_bins[at + c] = min(column.largest - c * (BINS - 1), BINS - 1)
+            has_missing[at + c] = (found == 0).any()
+    collective.add(has_missing)
+    return Bins(blocks, bins.cuts, n_bins, np.minimum(has_missing, 1)), layout
 
 
 def _n_columns(column: CategoryColumn) -> int:
-    return max(1, -(-int(column.documents.max()) // (BINS - 1)))
+    return max(1, -(-column.largest // (BINS - 1)))
 
 
 def _set_size(column: CategoryColumn) -> int:

@@ -5,9 +5,10 @@ found on a random sample of the documents. Each document is drawn with a probabi
 hessian, the largest ones with certainty, and weighted by 1/p: this is unbiased, with nearly the lowest variance for its
 size [Ibragimov & Gusev 2019]. Leaf values do not depend on the sample: they use the exact gradients of all documents.
 
-Gradients are rounded to integers because integer sums do not depend on the order of addition: any number of threads
-grows the same tree. The scale is chosen so that the absolute values of all sampled gradients together just fit into 32
-bits, so that no partial sum can overflow. Rounding is random, unbiased, and seeded by row and tree.
+Gradients are rounded to integers because integer sums do not depend on the order of addition: any number of threads or
+workers grows the same tree. The scale is chosen so that the absolute values of all sampled gradients of all workers
+together just fit into 32 bits, so that no partial sum can overflow. Rounding is random, unbiased, and seeded by the
+document's place and the tree.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Floats, Ints
+from swaprank.collective import Collective, add_with_largest, gathered
+from swaprank.data.places import Places, first_place, query_at, random_bits
 from swaprank.errors import DataError
+from swaprank.exact_sums import N_LIMBS, add_exactly, carry, rounded_sums
 from swaprank.kernels import kernel
-from swaprank.threads import row_chunks, run_in_threads, run_strided
-
-CHUNK = 32_768
-"""Rows are processed in chunks of this size for any number of threads: float sums depend on where they are cut."""
+from swaprank.threads import row_chunks, run_in_threads
 
 DIVERGED = (
     "the gradients or leaf values are too large or too small to be summed: choose a smaller learning_rate or sigma, or "
@@ -31,27 +32,52 @@ DIVERGED = (
 _MAX_SUM = 2.0**31 - 2.0
 _MAX_INTEGER = 2.0**24
 """No single gradient is scaled beyond this, even if there are few gradients."""
+_LEAST_ROWS = 30_000
+"""Fewer rows are not worth starting a thread."""
 _THRESHOLD_SAMPLE = 10_000
-"""The sampling threshold is estimated from this many documents."""
+"""The sampling threshold is estimated from about this many documents."""
 
 
 class Sample(NamedTuple):
     """The sampled documents of one tree, and the scales of the integers in its histograms."""
 
     n_rows: int
+    """Of this worker."""
+    n_total: int
+    """Of all workers."""
     grad_scale: float
     hess_scale: float
     largest_hessian: int
+
+
+class Totals(NamedTuple):
+    """Sums over the documents that are taken, of all workers."""
+
+    n_documents: int
+    gradient: float
+    """The sum of |grad|."""
+    hessian: float
+
+
+class Rates(NamedTuple):
+    """A document's probability is min(1, importance / threshold), with importance = |g| per_grad + h per_hess."""
+
+    per_grad: float
+    per_hess: float
+    threshold: float
 
 
 def draw_sample(
     grad: Floats,
     hess: Floats,
     taken: AnyArray,
+    totals: Totals,
+    places: Places,
     fraction: float,
     seed: int,
     n_threads: int,
     by_position: bool,
+    collective: Collective,
     rows: AnyArray,
     packed: Ints,
 ) -> Sample:
@@ -59,32 +85,47 @@ def draw_sample(
 
     `packed` is indexed by the position in the list if `by_position`, otherwise by row. rows[1] is a work array.
     """
-    starts = list(range(0, len(grad), CHUNK))
-    count, gradient, hessian = total_sums(grad, hess, taken, n_threads)
     # The mean |gradient| and the mean hessian are scaled to 1.
-    rates = Rates(count / gradient if gradient > 0 else 1.0, count / hessian if hessian > 0 else 1.0, 0.0)
-    if fraction < 1.0:
-        rates = rates._replace(threshold=_threshold(_some_importances(grad, hess, taken, rates, seed), fraction))
-    sums = np.zeros((len(starts), 5))
-    run_strided(
-        lambda c: draw_rows(grad, hess, taken, rates, seed, starts[c], rows[1], sums[c]), len(starts), n_threads
+    rates = Rates(
+        totals.n_documents / totals.gradient if totals.gradient > 0 else 1.0,
+        totals.n_documents / totals.hessian if totals.hessian > 0 else 1.0,
+        0.0,
     )
-    n_rows = int(sums[:, 0].sum())
-    if n_rows == 0:
-        return Sample(0, 1.0, 1.0, 1)
-    if not np.isfinite(sums).all():
+    chunks = row_chunks(len(grad), n_threads, least_rows=_LEAST_ROWS)
+    if fraction < 1.0:
+        share = _THRESHOLD_SAMPLE / max(totals.n_documents, 1)
+        some = run_in_threads(
+            lambda start, stop: some_importances(grad, hess, taken, rates, places, seed, share, start, stop), chunks
+        )
+        rates = rates._replace(threshold=_threshold(gathered(collective, np.concatenate(some)), fraction))
+    limbs, largest = np.zeros((len(chunks), 2, N_LIMBS), np.int64), np.zeros((len(chunks), 2))
+    counts = run_in_threads(
+        lambda c, start, stop: draw_rows(
+            grad, hess, taken, rates, places, seed, start, stop, rows[1], limbs[c], largest[c]
+        ),
+        [(c, *chunk) for c, chunk in enumerate(chunks)],
+    )
+    sums = np.concatenate(([sum(counts)], limbs.sum(axis=0).reshape(-1)))
+    sums, (max_grad, max_hess) = add_with_largest(collective, sums, largest.max(axis=0))
+    n_total = int(sums[0])
+    if n_total == 0:
+        return Sample(0, 0, 1.0, 1.0, 1)
+    sum_grad, sum_hess = rounded_sums(sums[1:].reshape(2, N_LIMBS)).tolist()
+    if not np.isfinite([sum_grad, max_grad, sum_hess, max_hess]).all():
         raise DataError(DIVERGED)
     # Rounding adds at most 1 per document.
-    grad_scale = min((_MAX_SUM - n_rows) / max(sums[:, 1].sum(), 1e-300), _MAX_INTEGER / max(sums[:, 2].max(), 1e-300))
-    hess_scale = min((_MAX_SUM - n_rows) / max(sums[:, 3].sum(), 1e-300), _MAX_INTEGER / max(sums[:, 4].max(), 1e-300))
-    offsets = np.concatenate(([0], np.cumsum(sums[:, 0]))).astype(np.int64).tolist()
+    grad_scale = float(min((_MAX_SUM - n_total) / max(sum_grad, 1e-300), _MAX_INTEGER / max(max_grad, 1e-300)))
+    hess_scale = float(min((_MAX_SUM - n_total) / max(sum_hess, 1e-300), _MAX_INTEGER / max(max_hess, 1e-300)))
+    offsets = np.concatenate(([0], np.cumsum(counts))).tolist()
 
     def pack(c: int) -> None:
-        drawn = rows[1][starts[c] : starts[c] + offsets[c + 1] - offsets[c]]
-        pack_rows(grad, hess, rates, seed, grad_scale, hess_scale, drawn, offsets[c], by_position, rows[0], packed)
+        drawn = rows[1][chunks[c][0] : chunks[c][0] + counts[c]]
+        pack_rows(
+            grad, hess, rates, places, seed, grad_scale, hess_scale, drawn, offsets[c], by_position, rows[0], packed
+        )
 
-    run_strided(pack, len(starts), n_threads)
-    return Sample(n_rows, grad_scale, hess_scale, int(np.ceil(hess_scale * sums[:, 4].max())) + 1)
+    run_in_threads(pack, [(c,) for c in range(len(chunks))])
+    return Sample(sum(counts), n_total, grad_scale, hess_scale, int(np.ceil(hess_scale * max_hess)) + 1)
 
 
 def gather_bins(blocks: Bytes, rows: AnyArray, n_threads: int, target: Bytes) -> None:
@@ -103,43 +144,25 @@ def copy_rows(blocks: Ints, rows: AnyArray, start: int, stop: int, target: Ints)
             target[b, k, 1] = blocks[b, row, 1]
 
 
-class Rates(NamedTuple):
-    """A document's probability is min(1, importance / threshold), with importance = |g| per_grad + h per_hess."""
-
-    per_grad: float
-    per_hess: float
-    threshold: float
-
-
-def total_sums(grad: Floats, hess: Floats, taken: AnyArray, n_threads: int) -> tuple[float, float, float]:
-    """The number of documents with `taken` > 0, and the sums of their |grad| and hess."""
-    starts = range(0, len(grad), CHUNK)
-    sums = np.zeros((len(starts), 3))
-
-    def add(c: int) -> None:
-        sums[c] = sum_chunk(grad, hess, taken, starts[c])
-
-    run_strided(add, len(starts), n_threads)
-    count, gradient, hessian = sums.sum(axis=0).tolist()
-    return count, gradient, hessian
+def total_sums(grad: Floats, hess: Floats, taken: AnyArray, n_threads: int, collective: Collective) -> Totals:
+    """Sum over the documents with `taken` > 0."""
+    chunks = row_chunks(len(grad), n_threads, least_rows=_LEAST_ROWS)
+    limbs = np.zeros((len(chunks), 2, N_LIMBS), np.int64)
+    counts = run_in_threads(
+        lambda c, start, stop: sum_rows(grad, hess, taken, start, stop, limbs[c]),
+        [(c, *chunk) for c, chunk in enumerate(chunks)],
+    )
+    sums = np.concatenate((np.sum(counts, axis=0), limbs.sum(axis=0).reshape(-1)))
+    collective.add(sums)
+    if sums[1] > 0:
+        raise DataError(DIVERGED)
+    gradient, hessian = rounded_sums(sums[2:].reshape(2, N_LIMBS)).tolist()
+    return Totals(int(sums[0]), gradient, hessian)
 
 
-def smoothed_l2(l2: float, leaf_smoothing: float, hess: Floats, taken: AnyArray, n_threads: int) -> float:
+def smoothed_l2(l2: float, leaf_smoothing: float, totals: Totals) -> float:
     """What is added to the hessian of every leaf: l2, and the mean hessian of so many documents."""
-    if leaf_smoothing == 0.0:
-        return l2
-    count, _, hessian = total_sums(hess, hess, taken, n_threads)
-    return l2 + leaf_smoothing * hessian / max(count, 1.0)
-
-
-def _some_importances(grad: Floats, hess: Floats, taken: AnyArray, rates: Rates, seed: int) -> Floats:
-    if len(grad) <= _THRESHOLD_SAMPLE:
-        rows = np.flatnonzero(taken)
-    else:
-        # Random rows: every n-th row could always be the first of its query.
-        rows = np.random.default_rng(seed).integers(0, len(grad), _THRESHOLD_SAMPLE)
-        rows = rows[taken[rows] > 0]
-    return np.asarray(np.abs(grad[rows]) * rates.per_grad + hess[rows] * rates.per_hess)
+    return l2 + leaf_smoothing * totals.hessian / max(totals.n_documents, 1)
 
 
 def _threshold(importance: Floats, fraction: float) -> float:
@@ -156,54 +179,85 @@ def _threshold(importance: Floats, fraction: float) -> float:
 
 
 @kernel
-def random_bits(row: int, seed: int) -> np.uint64:
-    """splitmix64 of row and seed."""
-    z = np.uint64(row) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+def sum_rows(grad: Floats, hess: Floats, taken: AnyArray, start: int, stop: int, limbs: Ints) -> tuple[int, int]:
+    """Add |grad| and hess of the documents taken; returns how many these are, and how many of them are not finite."""
+    count, n_bad = np.int64(0), np.int64(0)
+    for row in range(np.uint64(start), np.uint64(stop)):
+        if taken[row] > 0:
+            g, h = abs(grad[row]), hess[row]
+            count += 1
+            if g < np.inf and h < np.inf:
+                add_exactly(g, limbs[0])
+                add_exactly(h, limbs[1])
+            else:
+                n_bad += 1
+    carry(limbs[0])
+    carry(limbs[1])
+    return int(count), int(n_bad)
 
 
 @kernel
-def sum_chunk(grad: Floats, hess: Floats, taken: AnyArray, start: int) -> tuple[float, float, float]:
-    """Number of documents taken in one chunk, and the sums of their |grad| and hess."""
-    count, gradient, hessian = 0.0, 0.0, 0.0
-    for row in range(np.uint64(start), np.uint64(min(start + CHUNK, len(grad)))):
-        counts = taken[row] > 0
-        count += 1.0 if counts else 0.0
-        gradient += abs(grad[row]) if counts else 0.0
-        hessian += hess[row] if counts else 0.0
-    return count, gradient, hessian
+def some_importances(
+    grad: Floats, hess: Floats, taken: AnyArray, rates: Rates, places: Places, seed: int, share: float, start: int,
+    stop: int,
+) -> Floats:  # fmt: skip
+    """The importances of a random share of the documents taken."""
+    found, n = np.empty(stop - start), np.uint64(0)
+    # Other bits than those that draw documents.
+    limit, other = np.uint64(min(share, 1.0) * 2.0**32), seed + 1
+    query, begin = query_at(places.indptr, start), start
+    while begin < stop:
+        end, first = min(places.indptr[query + 1], stop), first_place(places, query)
+        for row in range(np.uint64(begin), np.uint64(end)):
+            if taken[row] > 0 and random_bits(first + row, other) >> np.uint64(32) <= limit:
+                found[n] = abs(grad[row]) * rates.per_grad + hess[row] * rates.per_hess
+                n += np.uint64(1)
+        begin = end
+        query += 1
+    return found[:n].copy()
 
 
 @kernel
 def draw_rows(
-    grad: Floats, hess: Floats, taken: AnyArray, rates: Rates, seed: int, start: int, rows: AnyArray, sums: Floats
-) -> None:
-    """Draw documents from one chunk and list them from rows[start] on.
+    grad: Floats,
+    hess: Floats,
+    taken: AnyArray,
+    rates: Rates,
+    places: Places,
+    seed: int,
+    start: int,
+    stop: int,
+    rows: AnyArray,
+    limbs: Ints,
+    largest: Floats,
+) -> int:
+    """Draw documents from the rows from start to stop, list them from rows[start] on, and return how many they are.
 
-    sums: Number of documents, sum and maximum of their weighted |grad|, sum and maximum of their weighted hess.
+    limbs, largest: The sums and the maxima of their weighted |grad| and hess.
     """
     per_grad, per_hess, threshold = rates.per_grad, rates.per_hess, rates.threshold
-    end, sum_grad, max_grad, sum_hess, max_hess = np.uint64(start), 0.0, 0.0, 0.0, 0.0
-    for row in range(np.uint64(start), np.uint64(min(start + CHUNK, len(grad)))):
-        g, h = abs(grad[row]), hess[row]
-        importance = g * per_grad + h * per_hess
-        if taken[row] == 0 or importance == 0.0:
-            continue
-        weight = 1.0
-        if importance < threshold:
-            if np.float64(random_bits(row, seed) >> np.uint64(40)) / 2.0**24 * threshold >= importance:
+    at, query, begin = np.uint64(start), query_at(places.indptr, start), start
+    while begin < stop:
+        end, first = min(places.indptr[query + 1], stop), first_place(places, query)
+        for row in range(np.uint64(begin), np.uint64(end)):
+            g, h = abs(grad[row]), hess[row]
+            importance = g * per_grad + h * per_hess
+            if taken[row] == 0 or importance == 0.0:
                 continue
-            weight = threshold / importance
-        g, h = weight * g, weight * h
-        sum_grad += g
-        max_grad = max(max_grad, g)
-        sum_hess += h
-        max_hess = max(max_hess, h)
-        rows[end] = row
-        end += np.uint64(1)
-    sums[0], sums[1], sums[2], sums[3], sums[4] = end - np.uint64(start), sum_grad, max_grad, sum_hess, max_hess
+            if importance < threshold:
+                if np.float64(random_bits(first + row, seed) >> np.uint64(40)) / 2.0**24 * threshold >= importance:
+                    continue
+                g, h = threshold / importance * g, threshold / importance * h
+            add_exactly(g, limbs[0])
+            add_exactly(h, limbs[1])
+            largest[0], largest[1] = max(largest[0], g), max(largest[1], h)
+            rows[at] = row
+            at += np.uint64(1)
+        begin = end
+        query += 1
+    carry(limbs[0])
+    carry(limbs[1])
+    return int(at) - start
 
 
 @kernel
@@ -211,6 +265,7 @@ def pack_rows(
     grad: Floats,
     hess: Floats,
     rates: Rates,
+    places: Places,
     seed: int,
     grad_scale: float,
     hess_scale: float,
@@ -221,11 +276,16 @@ def pack_rows(
     packed: Ints,
 ) -> None:
     """List the drawn documents from rows[offset] on and pack gradient * 2^32 + hessian, both weighted and rounded."""
+    if len(drawn) == 0:
+        return
+    query = query_at(places.indptr, int(drawn[0]))
     for k in range(len(drawn)):
         row = np.uint64(drawn[k])
         importance = abs(grad[row]) * rates.per_grad + hess[row] * rates.per_hess
         weight = rates.threshold / importance if importance < rates.threshold else 1.0
-        bits = random_bits(int(row), seed)
+        while row >= np.uint64(places.indptr[query + 1]):
+            query += 1
+        bits = random_bits(first_place(places, query) + row, seed)
         grad_noise = np.float64(bits & np.uint64(0xFFFFF)) / 2.0**20
         hess_noise = np.float64((bits >> np.uint64(20)) & np.uint64(0xFFFFF)) / 2.0**20
         g = np.int64(np.floor(weight * grad[row] * grad_scale + grad_noise))

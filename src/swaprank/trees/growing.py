@@ -3,6 +3,9 @@
 Every thread runs `grow` from start to end. The threads share all arrays, do their part of each step and wait for each
 other at barriers; every thread makes the same decisions. The rows of a leaf are a segment of one of two row lists, in
 ascending order. Splitting a leaf writes its segment, partitioned, to the other list.
+
+Workers of a cluster each have their own rows, and add up their histograms and counts: all workers make the same
+decisions, too.
 """
 
 from __future__ import annotations
@@ -29,7 +32,21 @@ from swaprank.trees.splitting import (
     MISSING_LEFT,
 )
 from swaprank.trees.tree import Tree
-from swaprank.trees.workspace import COUNT, DEPTH, LIST, SLOT, START, Columns, Limits, Workspace, thread_range
+from swaprank.trees.workspace import (
+    COUNT,
+    DEPTH,
+    HISTOGRAM,
+    LIST,
+    SLOT,
+    START,
+    TOTAL,
+    Columns,
+    Limits,
+    Workspace,
+    sum_over_workers,
+    thread_range,
+    total_left,
+)
 
 _MIN_ROWS_TO_SHARE = 30_000
 """Threads divide the rows of a leaf of at least this size and sum their histograms; in smaller leaves they divide the
@@ -42,18 +59,19 @@ def grow(
     columns: Columns,
     packed: Ints,
     n_rows: int,
+    n_total: int,
     limits: Limits,
     work: Workspace,
     tree: Tree,
     thread: int,
     n_threads: int,
 ) -> int:
-    """Grow a tree on the rows work.rows[0, :n_rows] and return its number of leaves."""
+    """Grow a tree on the rows work.rows[0, :n_rows] and return its number of leaves; n_total: rows of all workers."""
     # Numba gives the literals 0, -1 and 1 types of their own and would compile the functions called with them twice.
     root, none, n_leaves = int(np.int64(0)), int(np.int64(-1)), int(np.int64(1))
     if thread == 0:
         leaf = work.leaves[0]
-        leaf[START], leaf[COUNT], leaf[LIST], leaf[DEPTH], leaf[SLOT] = 0, n_rows, 0, 0, 0
+        leaf[START], leaf[COUNT], leaf[LIST], leaf[DEPTH], leaf[SLOT], leaf[TOTAL] = 0, n_rows, 0, 0, 0, n_total
         work.bounds[0, 0], work.bounds[0, 1] = -np.inf, np.inf
         for g in range(work.open_groups.shape[1]):
             work.open_groups[0, g] = 1
@@ -65,15 +83,16 @@ def grow(
         for number in range(1, n_leaves):
             if work.splits[number, GAIN] > work.splits[chosen, GAIN]:
                 chosen = number
-        if not work.splits[chosen, GAIN] > limits.min_gain:
+        if not work.splits[chosen, GAIN] > limits.min_gain or work.failed[0]:
             break
         n_left = partition_rows(blocks, columns, chosen, work, thread, n_threads)
-        smaller = n_leaves if 2 * n_left >= work.leaves[chosen, COUNT] else chosen
+        n_all_left = total_left(n_left, work, thread, n_threads)
+        smaller = n_leaves if 2 * n_all_left >= work.leaves[chosen, TOTAL] else chosen
         larger = chosen + n_leaves - smaller
         # All threads have read the leaf and its split, so that one thread may overwrite them now.
         barrier(work.barrier_state, n_threads)
         if thread == 0:
-            record_split(chosen, n_leaves, n_left, smaller, larger, work, tree)
+            record_split(chosen, n_leaves, n_left, n_all_left, smaller, larger, work, tree)
             constrain_children(columns, chosen, n_leaves, work)
         barrier(work.barrier_state, n_threads)
         n_leaves += 1
@@ -107,6 +126,7 @@ def histogram_by_rows(
         first, last = thread_range(len(columns.n_bins), thread, n_threads)
         sum_bins(work.thread_histograms, columns.n_bins, first, last, work.histograms[slot])
         barrier(work.barrier_state, n_threads)
+    sum_over_workers(HISTOGRAM, slot, work, thread, n_threads)
 
 
 @kernel
@@ -131,7 +151,9 @@ def partition_rows(blocks: Bytes, columns: Columns, chosen: int, work: Workspace
 
 
 @kernel
-def record_split(chosen: int, new: int, n_left: int, smaller: int, larger: int, work: Workspace, tree: Tree) -> None:
+def record_split(
+    chosen: int, new: int, n_left: int, n_all_left: int, smaller: int, larger: int, work: Workspace, tree: Tree
+) -> None:
     """Replace the leaf by a node: the left child keeps the leaf's number, the right child gets the new number."""
     node = new - 1
     parent, split = work.leaves[chosen], work.splits[chosen]
@@ -150,6 +172,7 @@ def record_split(chosen: int, new: int, n_left: int, smaller: int, larger: int, 
     right = work.leaves[new]
     right[START], right[COUNT] = parent[START] + n_left, parent[COUNT] - n_left
     parent[COUNT] = n_left
+    right[TOTAL], parent[TOTAL] = parent[TOTAL] - n_all_left, n_all_left
     right[LIST] = parent[LIST] = 1 - parent[LIST]
     right[DEPTH] = parent[DEPTH] = parent[DEPTH] + 1
     # The larger child reuses its parent's histogram: the smaller child's histogram is subtracted from it.
@@ -203,5 +226,6 @@ def child_histograms(
         for b in range(first_block, last_block):
             add_rows(blocks[b], rows, start, start + count, packed, small[b * width : (b + 1) * width])
         barrier(work.barrier_state, n_threads)
+        sum_over_workers(HISTOGRAM, slot, work, thread, n_threads)
     first, last = thread_range(n_features, thread, n_threads)
     subtract_bins(large, small, columns.n_bins, first, last)

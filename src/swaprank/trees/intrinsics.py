@@ -1,4 +1,4 @@
-"""Instructions that Numba does not offer: atomics, a barrier between threads, and prefetch.
+"""Instructions that Numba does not offer: atomics, a barrier between threads, prefetch, and calls back to Python.
 
 Growing a tree takes about two hundred steps that all threads make together. Handing each step to a thread pool would
 cost more than the step itself, so every thread runs the whole growing kernel and waits for the others at barriers.
@@ -74,10 +74,24 @@ def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
     return types.void(array, types.int64), generate
 
 
+@intrinsic
+def _call_back(typingctx: Any, address: Any, what: Any, where: Any) -> Any:
+    """Call a function of the C calling convention, given its address, with two integers."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        int64 = ir.IntType(64)
+        function = builder.inttoptr(arguments[0], ir.FunctionType(ir.VoidType(), [int64, int64]).as_pointer())
+        builder.call(function, [arguments[1], arguments[2]])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), generate
+
+
 atomic_add: Callable[[Ints, int, int], int] = _atomic_add  # type: ignore[assignment]
 atomic_load: Callable[[Ints, int], int] = _atomic_load  # type: ignore[assignment]
 yield_core: Callable[[], None] = _yield_core  # type: ignore[assignment]
 prefetch: Callable[[AnyArray, Any], None] = _prefetch  # type: ignore[assignment]
+call_back: Callable[[int, int, int], None] = _call_back  # type: ignore[assignment]
 
 
 @kernel

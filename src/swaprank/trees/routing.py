@@ -7,68 +7,65 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Features, Floats, Ints
+from swaprank.collective import Collective
+from swaprank.exact_sums import N_LIMBS, add_exactly, carry, rounded_sums
 from swaprank.kernels import kernel
 from swaprank.models.forest import Forest
 from swaprank.models.tree_walk import COMMON_DEPTH, TILE, append_leaves, find_leaves
-from swaprank.threads import run_strided
-from swaprank.trees.constraints import bounded_values
-from swaprank.trees.document_sampling import CHUNK
+from swaprank.threads import row_chunks, run_in_threads
 from swaprank.trees.histogram import BLOCK
 from swaprank.trees.set_splitting import number_in_set
 from swaprank.trees.tree import Tree
 
+_LEAST_ROWS = 4096
+"""Fewer rows are not worth starting a thread."""
 
-def fit_leaves(
-    blocks: Bytes,
-    n_columns: Ints,
-    tree: Tree,
-    n_leaves: int,
-    grad: Floats,
-    hess: Floats,
-    taken: AnyArray,
-    l2: float,
-    learning_rate: float,
-    monotone: Ints,
-    n_threads: int,
-    leaf_of: AnyArray,
-    scores: Floats,
-) -> tuple[Floats, Ints]:
-    """Fit the leaf values and add them to the scores: Newton steps -G / (H + l2) [Burges2010, section 7].
 
-    G and H are sums of the exact gradients of the documents with `taken` > 0. `monotone` has the direction of each
-    column, or nothing. Returns the values and the number of
-    documents per leaf.
-    """
-    starts = range(0, len(grad), CHUNK)
-    sums = np.zeros((len(starts), n_leaves, 3))
-    nodes, bins = make_binned_nodes(tree, n_leaves, len(grad)), blocks.reshape(-1)
+class LeafSums(NamedTuple):
+    """Sums over the documents of each leaf, of all workers."""
+
+    gradient: Floats
+    hessian: Floats
+    n_documents: Ints
+    """All documents, also those that are not taken."""
+
+
+def route_documents(
+    blocks: Bytes, n_columns: Ints, tree: Tree, n_leaves: int, n_threads: int, leaf_of: AnyArray
+) -> None:
+    """Write the leaf of every binned document."""
+    nodes, bins = make_binned_nodes(tree, n_leaves, len(leaf_of)), blocks.reshape(-1)
+    chunks = row_chunks(len(leaf_of), n_threads, least_rows=_LEAST_ROWS)
     if (tree.bin[: n_leaves - 1] > 0).all():
-        run_strided(
-            lambda c: route_rows(bins, nodes, grad, hess, taken, starts[c], leaf_of, sums[c]), len(starts), n_threads
-        )
+        run_in_threads(lambda start, stop: route_rows(bins, nodes, start, stop, leaf_of), chunks)
     else:
         sets, widths = left_sets(tree, n_leaves), n_columns[tree.feature[: n_leaves - 1]]
-        run_strided(
-            lambda c: route_rows_by_sets(bins, nodes, sets, widths, grad, hess, taken, starts[c], leaf_of, sums[c]),
-            len(starts),
-            n_threads,
-        )
-    values, hessians, counts = newton_steps(sums, l2, learning_rate)
-    if len(monotone):
-        nodes_of = slice(0, n_leaves - 1)
-        left, right, direction = tree.left[nodes_of], tree.right[nodes_of], monotone[tree.feature[nodes_of]]
-        values = bounded_values(left, right, direction, values, hessians)
-    add_leaf_values(leaf_of, values, n_threads, scores)
-    return values, counts
+        run_in_threads(lambda start, stop: route_rows_by_sets(bins, nodes, sets, widths, start, stop, leaf_of), chunks)
 
 
-def newton_steps(sums: Floats, l2: float, learning_rate: float) -> tuple[Floats, Floats, Ints]:
-    """Leaf values, hessians and the number of documents per leaf, from the sums of `route_rows` for each chunk."""
-    # Chunks are summed in order: the same sums for any number of threads.
-    gradient, hessian, count = sums.sum(axis=0).T
-    curved = hessian + l2 > 0
-    values = np.where(curved, -learning_rate * gradient / np.where(curved, hessian + l2, 1.0), 0.0)
-    return values, hessian, count.astype(np.int64)
+def sum_leaves(
+    leaf_of: AnyArray, n_leaves: int, grad: Floats, hess: Floats, taken: AnyArray, n_threads: int,
+    collective: Collective,
+) -> LeafSums:  # fmt: skip
+    """Sum the gradients and hessians of the documents with `taken` > 0, exactly."""
+    chunks = row_chunks(len(leaf_of), n_threads, least_rows=_LEAST_ROWS)
+    limbs = np.zeros((len(chunks), n_leaves, 2, N_LIMBS), np.int64)
+    counts = np.zeros((len(chunks), n_leaves), np.int64)
+    run_in_threads(
+        lambda c, start, stop: add_to_leaves(leaf_of, grad, hess, taken, start, stop, limbs[c], counts[c]),
+        [(c, *chunk) for c, chunk in enumerate(chunks)],
+    )
+    sums = np.concatenate((counts.sum(axis=0), limbs.sum(axis=0).reshape(-1)))
+    collective.add(sums)
+    gradient, hessian = rounded_sums(sums[n_leaves:].reshape(n_leaves, 2, N_LIMBS)).T
+    return LeafSums(gradient, hessian, sums[:n_leaves])
+
+
+def newton_steps(sums: LeafSums, l2: float, learning_rate: float) -> Floats:
+    """Leaf values: Newton steps -G / (H + l2) [Burges2010, section 7]."""
+    curved = sums.hessian + l2 > 0
+    steps: Floats = np.where(curved, -learning_rate * sums.gradient / np.where(curved, sums.hessian + l2, 1.0), 0.0)
+    return steps
 
 
 def add_tree_scores(tree: Forest, X: Features, n_threads: int, scores: Floats) -> None:
@@ -78,8 +75,8 @@ def add_tree_scores(tree: Forest, X: Features, n_threads: int, scores: Floats) -
 
 def add_leaf_values(leaf_of: AnyArray, values: Floats, n_threads: int, scores: Floats) -> None:
     """Add each document's leaf value to its score."""
-    starts = range(0, len(scores), CHUNK)
-    run_strided(lambda c: add_chunk_values(leaf_of, values, starts[c], scores), len(starts), n_threads)
+    chunks = row_chunks(len(scores), n_threads, least_rows=_LEAST_ROWS)
+    run_in_threads(lambda start, stop: add_values_of_rows(leaf_of, values, start, stop, scores), chunks)
 
 
 class BinnedNodes(NamedTuple):
@@ -113,25 +110,12 @@ def make_binned_nodes(tree: Tree, n_leaves: int, n_rows: int) -> BinnedNodes:
 
 
 @kernel
-def route_rows(
-    bins: Bytes,
-    nodes: BinnedNodes,
-    grad: Floats,
-    hess: Floats,
-    taken: AnyArray,
-    start: int,
-    leaf_of: AnyArray,
-    sums: Floats,
-) -> None:
-    """Find the leaves of one chunk's documents, and add the gradients of the documents taken to them.
-
-    sums: Gradient, hessian and number of documents per leaf. Documents go down in tiles, as in `tree_walk`.
-    """
+def route_rows(bins: Bytes, nodes: BinnedNodes, start: int, stop: int, leaf_of: AnyArray) -> None:
+    """Find the leaves of the documents from start to stop, which go down in tiles, as in `tree_walk`."""
     offset, lowest, width, left, right = nodes.offset, nodes.lowest, nodes.width, nodes.left, nodes.right
     stride, n_nodes, node = np.uint64(BLOCK), np.uint32(nodes.n_nodes), np.zeros(TILE, np.uint32)
-    stop = np.uint64(min(start + CHUNK, len(grad)))
-    for first in range(np.uint64(start), stop, np.uint64(TILE)):
-        size = min(np.uint64(TILE), stop - first)
+    for first in range(np.uint64(start), np.uint64(stop), np.uint64(TILE)):
+        size = min(np.uint64(TILE), np.uint64(stop) - first)
         node[:] = np.uint32(0)
         for _ in range(min(nodes.depth, COMMON_DEPTH)):
             for k in range(size):
@@ -143,12 +127,7 @@ def route_rows(
             while at < n_nodes:
                 found = np.uint32(bins[offset[at] + row * stride])
                 at = right[at] if np.uint32(found - lowest[at]) > width[at] else left[at]
-            leaf = np.uint64(at - n_nodes)
-            leaf_of[row] = leaf
-            sums[leaf, 2] += 1.0
-            if taken[row]:
-                sums[leaf, 0] += grad[row]
-                sums[leaf, 1] += hess[row]
+            leaf_of[row] = at - n_nodes
 
 
 def left_sets(tree: Tree, n_leaves: int) -> Bytes:
@@ -162,35 +141,37 @@ def left_sets(tree: Tree, n_leaves: int) -> Bytes:
 
 @kernel
 def route_rows_by_sets(
-    bins: Bytes,
-    nodes: BinnedNodes,
-    sets: Bytes,
-    n_columns: Ints,
-    grad: Floats,
-    hess: Floats,
-    taken: AnyArray,
-    start: int,
-    leaf_of: AnyArray,
-    sums: Floats,
+    bins: Bytes, nodes: BinnedNodes, sets: Bytes, n_columns: Ints, start: int, stop: int, leaf_of: AnyArray
 ) -> None:
     """The same as `route_rows` for trees with sets of bins."""
     offset, left, right = nodes.offset, nodes.left, nodes.right
     stride, n_nodes = np.uint64(BLOCK), np.uint32(nodes.n_nodes)
-    for row in range(np.uint64(start), np.uint64(min(start + CHUNK, len(grad)))):
+    for row in range(np.uint64(start), np.uint64(stop)):
         at = np.uint32(0)
         while at < n_nodes:
             number = number_in_set(bins, int(offset[at] + row * stride), n_columns[at])
             at = left[at] if sets[at, number] else right[at]
-        leaf = np.uint64(at - n_nodes)
-        leaf_of[row] = leaf
-        sums[leaf, 2] += 1.0
-        if taken[row]:
-            sums[leaf, 0] += grad[row]
-            sums[leaf, 1] += hess[row]
+        leaf_of[row] = at - n_nodes
 
 
 @kernel
-def add_chunk_values(leaf_of: AnyArray, values: Floats, start: int, scores: Floats) -> None:
-    """Add each document's leaf value to its score, for one chunk."""
-    for row in range(start, min(start + CHUNK, len(scores))):
+def add_to_leaves(
+    leaf_of: AnyArray, grad: Floats, hess: Floats, taken: AnyArray, start: int, stop: int, limbs: Ints, counts: Ints
+) -> None:
+    """Add the documents from start to stop to the sums and counts of their leaves."""
+    for row in range(np.uint64(start), np.uint64(stop)):
+        leaf = np.uint64(leaf_of[row])
+        counts[leaf] += 1
+        if taken[row]:
+            add_exactly(grad[row], limbs[leaf, 0])
+            add_exactly(hess[row], limbs[leaf, 1])
+    for sums in limbs:
+        carry(sums[0])
+        carry(sums[1])
+
+
+@kernel
+def add_values_of_rows(leaf_of: AnyArray, values: Floats, start: int, stop: int, scores: Floats) -> None:
+    """Add each document's leaf value to its score, for the rows from start to stop."""
+    for row in range(start, stop):
         scores[row] += values[leaf_of[row]]

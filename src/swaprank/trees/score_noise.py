@@ -10,26 +10,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from swaprank.arrays import Floats
+from swaprank.arrays import AnyArray, Floats
+from swaprank.data.places import Places, hash_places
 from swaprank.elementary import log
 from swaprank.kernels import kernel
-from swaprank.threads import run_strided
-from swaprank.trees.document_sampling import CHUNK, random_bits
+from swaprank.threads import row_chunks, run_in_threads
 
 
-def ranking_scores(scores: Floats, scale: float, random_state: int, number: int, n_threads: int) -> Floats:
-    """The scores that tree `number` takes its gradients from: the same noise for any number of threads."""
+def ranking_scores(
+    scores: Floats, places: Places, scale: float, random_state: int, number: int, n_threads: int
+) -> Floats:
+    """The scores that tree `number` takes its gradients from: the same noise for any number of threads or workers."""
     if scale == 0.0:
         return scores
     seed = int(np.random.default_rng((random_state, number, 1)).integers(2**62))
-    noisy, starts = np.empty(len(scores)), range(0, len(scores), CHUNK)
-    run_strided(lambda c: add_chunk_noise(scores, scale, seed, starts[c], noisy), len(starts), n_threads)
+    bits, noisy = np.empty(len(scores), np.uint64), np.empty(len(scores))
+
+    def add(start: int, stop: int) -> None:
+        hash_places(places, seed, start, stop, bits)
+        add_noise(scores, scale, bits, start, stop, noisy)
+
+    run_in_threads(add, row_chunks(len(scores), n_threads))
     return noisy
 
 
 @kernel
-def add_chunk_noise(scores: Floats, scale: float, seed: int, start: int, noisy: Floats) -> None:
-    """Add the noise of one chunk: -log(-log(u)) of a uniform u is Gumbel-distributed."""
-    for row in range(start, min(start + CHUNK, len(scores))):
-        uniform = (np.float64(random_bits(row, seed) >> np.uint64(12)) + 0.5) / 2.0**52
+def add_noise(scores: Floats, scale: float, bits: AnyArray, start: int, stop: int, noisy: Floats) -> None:
+    """Add the noise of the rows from start to stop: -log(-log(u)) of a uniform u is Gumbel-distributed."""
+    for row in range(start, stop):
+        uniform = (np.float64(bits[row] >> np.uint64(12)) + 0.5) / 2.0**52
         noisy[row] = scores[row] - scale * log(-log(uniform))

@@ -26,7 +26,21 @@ from swaprank.trees.splitting import (
     SPLIT_COLUMNS,
     best_split,
 )
-from swaprank.trees.workspace import COUNT, DEPTH, LIST, SLOT, START, Columns, Limits, Workspace, thread_range
+from swaprank.trees.workspace import (
+    COUNT,
+    DEPTH,
+    DOCUMENTS,
+    LIST,
+    SLOT,
+    START,
+    TOTAL,
+    Columns,
+    Limits,
+    Workspace,
+    sum_over_workers,
+    thread_range,
+    total_left,
+)
 
 
 @kernel
@@ -90,10 +104,10 @@ def has_small_side(
     """Whether a side of a leaf's best split has too few documents; all threads get the same answer."""
     if surely_enough_documents(work.splits[number], limits):
         return False
-    n_left = mark_left(blocks, columns, number, work, thread, n_threads)
+    n_left = total_left(mark_left(blocks, columns, number, work, thread, n_threads), work, thread, n_threads)
     # All threads must read left_counts before any thread writes them again.
     barrier(work.barrier_state, n_threads)
-    return bool(min(n_left, work.leaves[number, COUNT] - n_left) < limits.min_docs)
+    return bool(min(n_left, work.leaves[number, TOTAL] - n_left) < limits.min_docs)
 
 
 @kernel
@@ -123,12 +137,16 @@ def search_splits(
         number = one if which == 0 else two
         mine = work.candidates[thread, which]
         mine[GAIN] = 0.0
-        if number < 0 or first >= last:
+        if number < 0:
             continue
         leaf = work.leaves[number]
-        if leaf[COUNT] < 2 * limits.min_docs or leaf[DEPTH] >= limits.max_depth:
+        if leaf[TOTAL] < 2 * limits.min_docs or leaf[DEPTH] >= limits.max_depth:
             continue
-        search_leaf(blocks, columns, limits, number, which, check_counts, first, last, work, thread)
+        if check_counts and work.add_over_workers != 0:
+            count_columns(blocks, number, first, last, work)
+            sum_over_workers(DOCUMENTS, 0, work, thread, n_threads)
+        if first < last:
+            search_leaf(blocks, columns, limits, number, which, check_counts, first, last, work, thread)
     barrier(work.barrier_state, n_threads)
     if thread == 0:
         for which in range(2):
@@ -146,12 +164,13 @@ def search_leaf(
     """Write this thread's best split of a leaf, the `which`-th of two, among the features from first to last."""
     leaf, mine = work.leaves[number], work.candidates[thread, which]
     sets, monotone = work.sets.shape[1] > 0, columns.constraints.monotone
-    if check_counts and (sets or len(monotone) > 0):
+    alone = work.add_over_workers == 0
+    if check_counts and alone and (sets or len(monotone) > 0):
         count_features(blocks, columns, number, first, last, work, thread)
     if len(monotone) > 0:
         best_bounded_split(
             work.histograms[leaf[SLOT]],
-            work.thread_histograms[thread],
+            documents_per_bin(work, thread),
             check_counts,
             limits.min_docs,
             columns.n_bins,
@@ -163,14 +182,16 @@ def search_leaf(
             work.bounds[number],
             mine,
         )
-    elif check_counts:
+    elif check_counts and alone:
         best_counted_split(blocks, columns, limits, number, first, last, work.feature_gains[which], work, thread, mine)
     else:
-        search_features(columns, limits, number, False, first, last, work.feature_gains[which], work, thread, mine)
+        search_features(
+            columns, limits, number, check_counts, first, last, work.feature_gains[which], work, thread, mine
+        )
     if sets:
         best_set_split(
             work.histograms[leaf[SLOT]],
-            work.thread_histograms[thread],
+            documents_per_bin(work, thread),
             check_counts,
             limits.min_docs,
             columns.n_bins,
@@ -211,6 +232,23 @@ def allowed_columns(columns: Columns, number: int, work: Workspace) -> Ints:
 
 
 @kernel
+def documents_per_bin(work: Workspace, thread: int) -> Ints:
+    """Where a leaf's documents are counted: by each thread for its features, or over workers for all of them."""
+    counts: Ints = work.thread_histograms[thread if work.add_over_workers == 0 else 0]
+    return counts
+
+
+@kernel
+def count_columns(blocks: Bytes, number: int, first: int, last: int, work: Workspace) -> None:
+    """Count a leaf's documents in every bin of the columns from first to last, for a sum over workers."""
+    leaf, counts = work.leaves[number], work.thread_histograms[0]
+    rows, begin = work.rows[leaf[LIST]], leaf[START]
+    for c in range(first, last):
+        part = counts[c * BINS : (c + 1) * BINS]
+        count_rows(blocks[c // BLOCK], c % BLOCK, rows, begin, begin + leaf[COUNT], part)
+
+
+@kernel
 def count_features(
     blocks: Bytes, columns: Columns, number: int, first: int, last: int, work: Workspace, thread: int
 ) -> None:
@@ -232,7 +270,7 @@ def search_features(
     """Write a leaf's best split among the features from first to last."""
     best_split(
         work.histograms[work.leaves[number, SLOT]],
-        work.thread_histograms[thread],
+        documents_per_bin(work, thread),
         check_counts,
         limits.min_docs,
         columns.n_bins,

@@ -12,13 +12,18 @@ from swaprank.trees.constraints import Constraints
 from swaprank.trees.histogram import (
     BINS,
 )
+from swaprank.trees.intrinsics import barrier, call_back
 from swaprank.trees.splitting import (
     CUTS_AT_ONCE,
     SPLIT_COLUMNS,
 )
 
-START, COUNT, LIST, DEPTH, SLOT = 0, 1, 2, 3, 4
-"""Columns of a leaf."""
+START, COUNT, LIST, DEPTH, SLOT, TOTAL = 0, 1, 2, 3, 4, 5
+"""Columns of a leaf: COUNT is the number of this worker's rows in it, TOTAL that of all workers'."""
+LEAF_COLUMNS = 6
+
+HISTOGRAM, LEFT_ROWS, DOCUMENTS = 0, 1, 2
+"""What is added up over workers while a tree grows: a histogram, the rows that go left, documents per bin."""
 
 
 class Workspace(NamedTuple):
@@ -32,7 +37,7 @@ class Workspace(NamedTuple):
     thread_histograms: Ints
     """(n_threads, columns * 256): each thread's histogram when threads divide the rows."""
     leaves: Ints
-    """(n_leaves, 5)"""
+    """(n_leaves, 6)"""
     splits: Floats
     """(n_leaves, 7): the best split of each leaf."""
     candidates: Floats
@@ -62,6 +67,12 @@ class Workspace(NamedTuple):
     ends: Ints
     """(columns,): the number of cuts up to each feature."""
     barrier_state: Ints
+    left_rows: Ints
+    """(1,): rows that go left, of all workers."""
+    failed: Ints
+    """(1,): 1 after the sum over workers has failed."""
+    add_over_workers: int
+    """The address of the function that adds up over workers; 0 if there is one worker only."""
 
 
 class Columns(NamedTuple):
@@ -90,7 +101,7 @@ class Limits(NamedTuple):
 
 
 def make_workspace(
-    n_rows: int, n_columns: int, n_leaves: int, n_threads: int, set_size: int, n_groups: int
+    n_rows: int, n_columns: int, n_leaves: int, n_threads: int, set_size: int, n_groups: int, add_over_workers: int
 ) -> Workspace:
     """Allocate the work arrays for trees of at most `n_leaves` leaves; set_size is 0 if there are no sets of bins."""
     return Workspace(
@@ -98,7 +109,7 @@ def make_workspace(
         goes_left=np.empty(n_rows, np.uint8),
         histograms=np.empty((n_leaves, n_columns * BINS), np.int64),
         thread_histograms=np.empty((n_threads, n_columns * BINS), np.int64),
-        leaves=np.zeros((n_leaves, 5), np.int64),
+        leaves=np.zeros((n_leaves, LEAF_COLUMNS), np.int64),
         splits=np.zeros((n_leaves, SPLIT_COLUMNS)),
         candidates=np.zeros((n_threads, 2, SPLIT_COLUMNS)),
         sets=np.zeros((n_leaves, set_size), np.uint8),
@@ -115,6 +126,9 @@ def make_workspace(
         feature_gains=np.zeros((2, n_columns)),
         ends=np.empty(n_columns, np.int64),
         barrier_state=np.zeros(2, np.int64),
+        left_rows=np.zeros(1, np.int64),
+        failed=np.zeros(1, np.int64),
+        add_over_workers=add_over_workers,
     )
 
 
@@ -122,3 +136,24 @@ def make_workspace(
 def thread_range(n: int, thread: int, n_threads: int) -> tuple[int, int]:
     """This thread's part of range(n)."""
     return n * thread // n_threads, n * (thread + 1) // n_threads
+
+
+@kernel
+def sum_over_workers(what: int, where: int, work: Workspace, thread: int, n_threads: int) -> None:
+    """Replace what the threads of this worker have summed by the sums of all workers; all threads wait for it."""
+    if work.add_over_workers != 0:
+        barrier(work.barrier_state, n_threads)
+        if thread == 0:
+            call_back(work.add_over_workers, what, where)
+        barrier(work.barrier_state, n_threads)
+
+
+@kernel
+def total_left(n_left: int, work: Workspace, thread: int, n_threads: int) -> int:
+    """The number of rows that go left, of all workers, given that of this worker."""
+    if work.add_over_workers == 0:
+        return n_left
+    if thread == 0:
+        work.left_rows[0] = n_left
+    sum_over_workers(LEFT_ROWS, 0, work, thread, n_threads)
+    return int(work.left_rows[0])

@@ -1,0 +1,163 @@
+"""Checkpoints of boosted trees: the trees so far, and what was measured after each.
+
+The trees are kept by their bins, too. Training goes on with the scores that the same documents get from the same trees,
+added in the same order, so that all later trees are the same, bit for bit. Nothing in the file depends on the number
+of workers: training may go on with more or fewer of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from swaprank.arrays import AnyArray
+from swaprank.collective import Collective, gathered, total
+from swaprank.data.dataset import Dataset
+from swaprank.data.places import hash_places
+from swaprank.errors import ModelFileError
+from swaprank.files import existing_file
+from swaprank.model_files.configurations import check_configuration, plain_values
+from swaprank.model_files.container import parse_model, write_model
+from swaprank.models.forest import Forest
+from swaprank.rankers.rounds import Callback, Measured, Progress
+from swaprank.rankers.saving import saved_parameters
+from swaprank.trees.boosting import Booster, GrownTree, make_forest
+from swaprank.trees.tree import Tree
+from swaprank.version import __version__
+
+if TYPE_CHECKING:
+    from swaprank.rankers.ranker import FitRequest
+    from swaprank.rankers.tree_ranker import TreeRanker
+
+KIND = "checkpoint"
+_MAY_CHANGE = ("n_trees",)
+"""More or fewer trees do not change the first ones."""
+
+
+def kept_trees(ranker: TreeRanker, request: FitRequest, booster: Booster, measured: Measured) -> list[GrownTree]:
+    """The trees of the checkpoint, if there is one, with what was measured after each; the first worker reads it."""
+    checkpoint, collective = request.checkpoint, request.collective
+    content = b""
+    if checkpoint is not None and checkpoint.path.exists():
+        content = existing_file(checkpoint.path).read_bytes()
+    content = gathered(collective, np.frombuffer(content, np.uint8)).tobytes()
+    if not content:
+        return []
+    where = "the checkpoint" if checkpoint is None else checkpoint.path
+    try:
+        kind, meta, arrays, _ = parse_model(content)
+        if kind != KIND:
+            raise ModelFileError(f"this is a model ({kind}), not a checkpoint.")
+        check_configuration(where, meta["configuration"], configuration(ranker, request, booster))
+        trees = _trees(meta, arrays, booster)[: ranker.n_trees]
+    except (ModelFileError, KeyError) as error:
+        raise ModelFileError(f"{where}: {error} Delete it to start over.") from None
+    measured.at_start = meta["at_start"] if meta["at_start"] is not None else measured.at_start
+    measured.history = {
+        name: {metric: values[: len(trees)] for metric, values in of_set.items()}
+        for name, of_set in meta["history"].items()
+    }
+    return trees
+
+
+def saving(
+    ranker: TreeRanker, request: FitRequest, booster: Booster, measured: Measured, trees: Sequence[GrownTree]
+) -> list[Callback]:
+    """The callback that writes the checkpoint, if there is one."""
+    checkpoint = request.checkpoint
+    # All workers take part in the sums of the configuration.
+    if total(request.collective, int(checkpoint is not None)) == 0:
+        return []
+    found = configuration(ranker, request, booster)
+    if checkpoint is None or request.collective.rank > 0:
+        return []
+
+    def write(progress: Progress) -> None:
+        if progress.round % checkpoint.every and progress.round < progress.n_rounds:
+            return
+        meta, arrays = make_forest([each.forest for each in trees], booster.n_features).to_parts()
+        binned = {
+            "column": np.concatenate([each.tree.feature[: each.n_leaves - 1] for each in trees]),
+            "bin": np.concatenate([each.tree.bin[: each.n_leaves - 1] for each in trees]),
+            "sets": np.concatenate([each.tree.sets[: each.n_leaves - 1] for each in trees]) > 0,
+        }
+        at_start = measured.at_start if np.isfinite(measured.at_start) else None
+        content = {"configuration": found, "history": measured.history, "at_start": at_start, "model": meta}
+        write_model(checkpoint.path, KIND, content, {**arrays, **binned})
+
+    return [write]
+
+
+def configuration(ranker: TreeRanker, request: FitRequest, booster: Booster) -> dict[str, Any]:
+    """Everything that the trees depend on, as plain JSON values."""
+    parameters = {name: each for name, each in saved_parameters(ranker).items() if name not in _MAY_CHANGE}
+    base = getattr(request.base, "model_", None)
+    cuts = hashlib.sha256(booster.bins.cuts.tobytes() + booster.bins.n_bins.tobytes())
+    return plain_values(
+        {
+            "ranker": ranker.kind,
+            **parameters,
+            "base_ranker": None if base is None else _digest(base.to_parts().arrays),
+            "metrics": [str(metric) for metric in request.metrics],
+            "features": list(request.data.feature_names),
+            "cuts of features": cuts.hexdigest()[:16],
+            **fingerprint("train", request.data, request.collective),
+            **{
+                name: value
+                for of_set, each in request.valid.items()
+                for name, value in fingerprint(of_set, each, request.collective).items()
+            },
+            "swaprank": __version__,
+        }
+    )
+
+
+def fingerprint(name: str, data: Dataset, collective: Collective) -> dict[str, Any]:
+    """Sizes and a hash of the labels and weights of all workers' data, in any order of the queries."""
+    hashes = np.empty(len(data), np.uint64)
+    hash_places(data.places, 0, 0, len(data), hashes)
+    mixed = np.zeros(len(data), np.uint64)
+    for values in (data.labels, data.sample_weight, data.base_score):
+        if values is not None:
+            bits = np.ascontiguousarray(data.by_query(values)).view(np.uint64)
+            mixed += (hashes ^ bits) * np.uint64(0x9E3779B97F4A7C15)
+    sums = np.array([len(data), data.n_queries, mixed.sum().view(np.int64)])
+    collective.add(sums)
+    n_documents, n_queries, mixture = sums.tolist()
+    return {
+        f"documents of {name}": n_documents,
+        f"queries of {name}": n_queries,
+        f"labels of {name}": f"{mixture % 2**64:016x}",
+    }
+
+
+def _digest(arrays: dict[str, AnyArray]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        digest.update(arrays[name].tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _trees(meta: dict[str, Any], arrays: dict[str, AnyArray], booster: Booster) -> list[GrownTree]:
+    """The trees in a checkpoint; every index is checked."""
+    forest = Forest.from_parts(meta["model"], arrays)
+    column, cut, sets = arrays["column"], arrays["bin"], arrays["sets"].astype(np.uint8)
+    n_nodes, n_columns = len(forest.feature), len(booster.bins.n_bins)
+    if not (
+        column.shape == cut.shape == (n_nodes,)
+        and sets.shape == (n_nodes, booster.layout.set_size)
+        and ((column >= 0) & (column < n_columns)).all()
+        and (booster.layout.feature[column] == forest.feature).all()
+        and ((cut >= 0) & (cut <= 255)).all()
+        and (booster.layout.set_size > 0 or (cut > 0).all())
+    ):
+        raise ModelFileError("it is damaged: its trees do not fit the data.")
+    trees = []
+    for number in range(forest.n_trees):
+        one, nodes = forest.part(number, number + 1), slice(forest.tree_nodes[number], forest.tree_nodes[number + 1])
+        tree = Tree(column[nodes], cut[nodes], one.missing_left, one.left, one.right, one.gain, sets[nodes])
+        trees.append(GrownTree(tree, len(one.leaf_value), one))
+    return trees
