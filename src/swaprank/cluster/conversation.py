@@ -7,7 +7,8 @@ from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, final
 
-from swaprank.cluster.worker_task import Answer, Job, Message, Round, say
+from swaprank.cluster.worker_task import Job, Message, Round, last_checkpoint, say
+from swaprank.files import replacing
 
 
 class Listening(NamedTuple):
@@ -21,24 +22,24 @@ class Listening(NamedTuple):
 
 @final
 class Conversation:
-    """The rounds that were heard, and Ctrl-C."""
+    """What was heard of one training, and Ctrl-C."""
 
     def __init__(self, client: Any, first_worker: str, job: Job, listening: Listening) -> None:
         self._client, self._first_worker, self._job, self._listening = client, first_worker, job, listening
         self._messages: SimpleQueue[Message | None] = SimpleQueue()
         self._waiting: list[Message | None] = []
-        self._interrupted = False
+        self.interrupted = False
         self.tracker: Mapping[str, Any] | None = None
         """What the workers need to find each other."""
         self.finished = 0
         """Rounds."""
 
-    def receive(self, event: tuple[float, Message]) -> None:
-        """Called by Dask, in its thread."""
-        self._messages.put(Message(*event[1]))
+    def receive(self, message: Message) -> None:
+        """Called in a thread of Dask."""
+        self._messages.put(message)
 
     def wake(self, future: Any) -> None:
-        """Called by Dask, in its thread, when a task has ended."""
+        """Called in a thread of Dask, when a task has ended."""
         self._messages.put(None)
 
     def wait(self, seconds: float) -> None:
@@ -62,29 +63,48 @@ class Conversation:
         self.finished = finished[0]
         for show in self._listening.shown:
             show(finished)
+        kept = self._job.checkpoint
+        if kept is not None and self.finished % kept.every == 0:
+            self.keep(self._ask(last_checkpoint, self._job.session))
         if self._job.waits:
             answers = [ask(finished) for ask in self._listening.asked]
-            self._say("stop" if any(answers) else "go on")
+            self._ask(say, self._job.session, any(answers))
+
+    def keep(self, content: bytes | None) -> None:
+        """Write a checkpoint of the first worker here."""
+        if content and self._job.checkpoint is not None:
+            with replacing(self._job.checkpoint.path) as stream:
+                stream.write(content)
 
     def interrupt(self) -> None:
         """Ctrl-C: end after the round that is under way. Raises KeyboardInterrupt if there is nothing to keep yet."""
-        if self._interrupted or not self.finished:
+        if self.interrupted or not self.finished:
             raise KeyboardInterrupt
-        self._interrupted = True
-        self._say("interrupt")
+        self.interrupted = True
+        self._ask(say, self._job.session, True)
 
-    def _say(self, answer: Answer) -> None:
-        # If the worker is gone, the supervisor says so.
-        self._client.run(say, self._job.session, answer, workers=[self._first_worker], on_error="ignore")
+    def _ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function on the first worker; None if the worker is gone, as the supervisor will say."""
+        found = self._client.run(function, *arguments, workers=[self._first_worker], on_error="ignore")
+        return found.get(self._first_worker)
+
+
+_CONVERSATIONS: dict[str, Conversation] = {}
+"""Those that go on, by their session: a client may train several rankers at once."""
+
+
+def _receive(event: tuple[float, Any]) -> None:
+    message = Message(*event[1])
+    if message.session in _CONVERSATIONS:
+        _CONVERSATIONS[message.session].receive(message)
 
 
 @contextmanager
 def conversation_on(client: Any, first_worker: str, job: Job, listening: Listening) -> Iterator[Conversation]:
     """A conversation that lasts as long as the block."""
-    conversation = Conversation(client, first_worker, job, listening)
-    client.subscribe_topic(job.topic, conversation.receive)
+    conversation = _CONVERSATIONS[job.session] = Conversation(client, first_worker, job, listening)
+    client.subscribe_topic(job.topic, _receive)
     try:
         yield conversation
     finally:
-        with suppress(Exception):  # The scheduler may be gone.
-            client.unsubscribe_topic(job.topic)
+        del _CONVERSATIONS[job.session]

@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
+from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 from uuid import uuid4
 
 from swaprank.cluster.conversation import Conversation, Listening, conversation_on
-from swaprank.cluster.parts import as_parts
+from swaprank.cluster.parts import Parts
 from swaprank.cluster.placement import Placed, place
 from swaprank.cluster.supervision import CHECK_SECONDS, Supervisor
-from swaprank.cluster.worker_task import Job, Share, Trained, train_share
+from swaprank.cluster.worker_task import Job, KeptCheckpoint, Share, Trained, train_share
 from swaprank.cluster.xgboost_collective import check_collective
 from swaprank.errors import ClusterError, MissingExtraError
 from swaprank.seeds import seed_of
@@ -25,26 +26,49 @@ _EXPLANATION_SECONDS = 3.0
 """How long to wait for the reason of an error."""
 
 
-def fit_on_dask(ranker: Any, data: Any, valid: Mapping[str, Any], listening: Listening, fit: Mapping[str, Any]) -> Any:
+def fit_on_dask(
+    ranker: Any,
+    data: Parts,
+    valid: Mapping[str, Parts],
+    listening: Listening,
+    checkpoint: tuple[str, int] | None,
+    **fit: Any,
+) -> Any:
     """A fitted copy of the ranker, trained on the workers of the current Dask client.
 
     Args:
-        ranker: Not fitted; checked.
-        data: What `as_parts` takes.
-        valid: The validation sets by name: each what `as_parts` takes, or a Dataset.
+        ranker: Not fitted.
+        data: The training data.
+        valid: The validation sets by name.
         listening: Who is told of the rounds.
-        fit: Other arguments of the ranker's `fit_share`: metrics, base, checkpoint, …
+        checkpoint: The file of the client in which training is kept, and after how many rounds.
+        fit: Other arguments of the ranker's `fit_share`.
+
+    Ctrl-C ends training after the round that is under way; the ranker is then `interrupted_`.
     """
     check_collective()
     client = current_client()
+    kept = None if checkpoint is None else KeptCheckpoint(*checkpoint, _content(checkpoint[0]))
+    placed = place(client, data, valid)
     sent = copy(ranker)
     if hasattr(ranker, "random_state"):
+        # Drawn here: a generator of the user's goes on as it does on one machine.
         sent.random_state = seed_of(ranker.random_state)
-    placed = place(client, as_parts(data), {name: as_parts(each) for name, each in valid.items()})
-    session = uuid4().hex
-    job = Job(session, sent, dict(fit), _host(placed.workers[0]), waits=bool(listening.asked))
+    job = Job(
+        session=uuid4().hex,
+        topic=f"swaprank-{client.id}",
+        ranker=sent,
+        fit=fit,
+        host=_host(placed.workers[0]),
+        waits=bool(listening.asked),
+        checkpoint=kept,
+    )
     with _locked(client, placed.workers):
         return _trained(client, placed, job, listening)
+
+
+def _content(file: str) -> bytes:
+    return Path(file).read_bytes() if Path(file).exists() else b""
 
 
 def current_client() -> Any:
@@ -103,7 +127,10 @@ def _trained(client: Any, placed: Placed, job: Job, listening: Listening) -> Any
             for share in placed.shares[1:]:
                 submit(share, conversation.tracker)
             _wait(futures, conversation, supervisor)
-            return _result(futures, supervisor)
+            trained = _result(futures, supervisor)
+            conversation.keep(trained.checkpoint)
+            trained.ranker.interrupted_ = conversation.interrupted
+            return trained.ranker
         except ClusterError as error:
             raise ClusterError(f"{error} {_advice(conversation.finished, job)}") from error
         finally:
@@ -131,8 +158,8 @@ def _wait(
             conversation.interrupt()
 
 
-def _result(futures: Sequence[Any], supervisor: Supervisor) -> Any:
-    """The fitted ranker, or the error that explains why there is none."""
+def _result(futures: Sequence[Any], supervisor: Supervisor) -> Trained:
+    """What the first worker gives back, or the error that explains why there is none."""
     end = monotonic() + _EXPLANATION_SECONDS
     while any(future.status == "error" for future in futures):
         errors = [future.exception() for future in futures if future.status == "error"]
@@ -147,16 +174,15 @@ def _result(futures: Sequence[Any], supervisor: Supervisor) -> Any:
     trained: list[Trained] = [future.result() for future in futures]
     if len({each.digest for each in trained}) > 1:
         raise ClusterError("the workers have different models: they must have the same versions of swaprank and NumPy.")
-    return trained[0].ranker
+    return trained[0]
 
 
 def _advice(finished: int, job: Job) -> str:
     """How far training came, and how to go on."""
     how = f"{finished:,} {job.ranker.round_name}{'' if finished == 1 else 's'} were finished"
-    path = job.fit.get("checkpoint")
-    if path is None:
+    if job.checkpoint is None:
         return f"{how}, and are lost: with fit(…, checkpoint='model.checkpoint'), the next fit goes on from there."
-    return f"{how}: call fit again with checkpoint='{path}' to go on from the last checkpoint."
+    return f"{how}: call fit again with checkpoint='{job.checkpoint.path}' to go on from the last checkpoint."
 
 
 def _host(address: str) -> str:

@@ -5,7 +5,7 @@ client                              first worker                          other 
   its address             ◄─
   submit train_share      ─────────────────────────────────────►            train_share
   …                       ◄─          progress of each round
-  say                     ─►          its answer, told to all   ─►          stop after the same round
+  say, last_checkpoint    ─►
   the fitted ranker       ◄─          the model                             a digest of the same model
 """
 
@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from copy import copy
+from pathlib import Path
 from queue import SimpleQueue
+from tempfile import TemporaryDirectory
 from threading import Event, Thread
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,12 +28,9 @@ from swaprank.cluster.agreement import NamedPart
 from swaprank.cluster.joining import share_of
 from swaprank.cluster.parts import FilePart
 from swaprank.cluster.xgboost_collective import Tracker, XGBoostCollective
-from swaprank.collective import Collective, total
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError, Interrupted
+from swaprank.errors import DataError
 
-Answer = Literal["go on", "stop", "interrupt"]
-_CODES: Mapping[Answer, int] = {"go on": 0, "stop": 1, "interrupt": 2}
 _CHECK_SECONDS = 0.5
 
 
@@ -49,19 +48,27 @@ class Job(NamedTuple):
     """What all workers of a training are given."""
 
     session: str
+    topic: str
+    """Where the first worker reports to the client: one of each client, because Dask never forgets a topic."""
     ranker: Any
-    """Not fitted, with a seed."""
+    """Not fitted."""
     fit: Mapping[str, Any]
-    """Other arguments of `fit_share`."""
+    """Arguments of `fit_share` that are the same for all."""
     host: str
     """Of the first worker."""
     waits: bool
     """Whether the first worker waits for the answer of the client after each round."""
+    checkpoint: KeptCheckpoint | None
+    """The client has the file, because the disk of a worker may be lost with it."""
 
-    @property
-    def topic(self) -> str:
-        """Where the first worker reports."""
-        return f"swaprank-{self.session}"
+
+class KeptCheckpoint(NamedTuple):
+    """A checkpoint on the client."""
+
+    path: str
+    every: int
+    content: bytes
+    """Empty if there is none yet."""
 
 
 Round = tuple[int, int, Mapping[str, Mapping[str, float]], int]
@@ -71,6 +78,7 @@ Round = tuple[int, int, Mapping[str, Mapping[str, float]], int]
 class Message(NamedTuple):
     """What the first worker tells the client."""
 
+    session: str
     tracker: Mapping[str, Any] | None = None
     """At the start: what the other workers need to find each other."""
     round: Round | None = None
@@ -88,20 +96,35 @@ class Share(NamedTuple):
 class Trained(NamedTuple):
     """What a worker gives back."""
 
-    ranker: Any
-    """The fitted ranker of the first worker; None of the others."""
     digest: str
     """The same on all workers, or something is wrong."""
+    ranker: Any = None
+    """The fitted ranker, from the first worker."""
+    checkpoint: bytes = b""
+    """The last checkpoint, from the first worker."""
 
 
-_ANSWERS: dict[str, SimpleQueue[Answer]] = {}
-"""Of the trainings whose first worker is in this process."""
+class Session(NamedTuple):
+    """A training whose first worker is in this process."""
+
+    answers: SimpleQueue[bool]
+    """Whether to stop: what the client says to each round, or at any time."""
+    checkpoint: Path
 
 
-def say(session: str, answer: Answer) -> None:
-    """Called on the first worker: what the client says to a round, or at any time."""
-    if session in _ANSWERS:
-        _ANSWERS[session].put(answer)
+_SESSIONS: dict[str, Session] = {}
+
+
+def say(session: str, stop: bool) -> None:
+    """Called by the client on the first worker."""
+    if session in _SESSIONS:
+        _SESSIONS[session].answers.put(stop)
+
+
+def last_checkpoint(session: str) -> bytes:
+    """Called by the client on the first worker; empty if there is none yet."""
+    file = _SESSIONS[session].checkpoint if session in _SESSIONS else None
+    return file.read_bytes() if file is not None and file.exists() else b""
 
 
 def train_share(job: Job, share: Share, tracker: Mapping[str, Any] | None) -> Trained:
@@ -117,44 +140,63 @@ def train_share(job: Job, share: Share, tracker: Mapping[str, Any] | None) -> Tr
         valid = {
             name: share_of(collective, _named_parts(parts), f"the set '{name}'") for name, parts in share.valid.items()
         }
+        own = _arguments_of_first(job, worker) if share.rank == 0 else {}
+        ranker.fit_share(data, valid, collective, **job.fit, **own)
+        if share.rank > 0:
+            return Trained(_digest(ranker))
+        return Trained(_digest(ranker), ranker, last_checkpoint(job.session))
 
-        def report(finished: Round) -> None:
-            worker.log_event(job.topic, Message(round=finished))
 
-        asking = _asking_client(job, collective, report)
-        try:
-            ranker.fit_share(data, valid, collective=collective, callbacks=[asking], **job.fit)
-        except Interrupted as stopped:
-            ranker = stopped.result
-    return Trained(ranker if share.rank == 0 else None, _digest(ranker))
+def _arguments_of_first(job: Job, worker: Any) -> dict[str, Any]:
+    """The arguments of `fit_share` that only the first worker is given: it tells the client of each round."""
+    session = _SESSIONS[job.session]
+
+    def told(progress: Any) -> bool:
+        finished = (progress.round, progress.n_rounds, dict(progress.measured), progress.best_round)
+        worker.log_event(job.topic, Message(job.session, round=finished))
+        return session.answers.get() if job.waits or not session.answers.empty() else False
+
+    if job.checkpoint is None:
+        return {"callbacks": [told]}
+    if job.checkpoint.content:
+        session.checkpoint.write_bytes(job.checkpoint.content)
+    return {"callbacks": [told], "checkpoint": session.checkpoint, "checkpoint_every": job.checkpoint.every}
 
 
 @contextmanager
 def _present(job: Job, share: Share, tracker: Mapping[str, Any] | None, worker: Any) -> Iterator[XGBoostCollective]:
     """The collective of all workers: left together at the end, or abandoned by one that fails."""
-    own_tracker, ended = None, Event()
-    if tracker is None:
-        own_tracker = Tracker(share.size, job.host)
-        tracker = own_tracker.arguments
-        _ANSWERS[job.session] = SimpleQueue()
-        worker.log_event(job.topic, Message(tracker=tracker))
-    collective = XGBoostCollective(tracker, share.rank, share.size)
-    try:
+    ended = Event()
+    with _tracked(job, share.size, worker) if tracker is None else nullcontext(tracker) as known:
+        collective = XGBoostCollective(known, share.rank, share.size)
         key = worker.get_current_task()
         Thread(target=_watch, args=(worker, key, job.session, collective, ended), daemon=True).start()
-        collective.join()
-        yield collective
-        collective.close()
-    except BaseException as error:
-        # The others learn of it at once.
-        collective.abandon(f"worker {share.rank} has failed: {error}")
-        raise
-    finally:
-        ended.set()
-        if own_tracker is not None:
-            _ANSWERS.pop(job.session, None)
+        try:
+            collective.join()
+            yield collective
+            collective.close()
+        except BaseException as error:
+            # The others learn of it at once.
+            collective.abandon(f"worker {share.rank} has failed: {error}")
+            raise
+        finally:
+            ended.set()
+
+
+@contextmanager
+def _tracked(job: Job, size: int, worker: Any) -> Iterator[Mapping[str, Any]]:
+    """What the first worker has besides: the tracker, and a place for the checkpoint."""
+    tracker = Tracker(size, job.host)
+    with TemporaryDirectory(prefix="swaprank-", dir=worker.local_directory) as folder:
+        name = "none" if job.checkpoint is None else Path(job.checkpoint.path).name
+        _SESSIONS[job.session] = Session(SimpleQueue(), Path(folder) / name)
+        worker.log_event(job.topic, Message(job.session, tracker=tracker.arguments))
+        try:
+            yield tracker.arguments
+        finally:
+            del _SESSIONS[job.session]
             # It may wait for workers that are gone.
-            Thread(target=own_tracker.stop, daemon=True).start()
+            Thread(target=tracker.stop, daemon=True).start()
 
 
 def _named_parts(given: Sequence[Given]) -> list[NamedPart]:
@@ -169,33 +211,13 @@ def _named_parts(given: Sequence[Given]) -> list[NamedPart]:
     return parts
 
 
-def _asking_client(job: Job, collective: Collective, report: Callable[[Round], None]) -> Callable[[Any], bool]:
-    """A callback that tells the client of each round, and gives all workers the same answer."""
-
-    def answer_of_client() -> Answer:
-        answers = _ANSWERS[job.session]
-        return answers.get() if job.waits or not answers.empty() else "go on"
-
-    def told(progress: Any) -> bool:
-        answer: Answer = "go on"
-        if collective.rank == 0:
-            report((progress.round, progress.n_rounds, dict(progress.measured), progress.best_round))
-            answer = answer_of_client()
-        code = total(collective, _CODES[answer])
-        if code == _CODES["interrupt"]:
-            raise KeyboardInterrupt
-        return code == _CODES["stop"]
-
-    return told
-
-
 def _watch(worker: Any, key: str, session: str, collective: XGBoostCollective, ended: Event) -> None:
     """End the task if nobody waits for it any more: the client has cancelled it, or is gone."""
     while not ended.wait(_CHECK_SECONDS):
         task = worker.state.tasks.get(key)
         if task is None or task.state not in ("executing", "long-running"):
             collective.abandon("the training was cancelled.")
-            say(session, "stop")
+            say(session, True)
             return
 
 
