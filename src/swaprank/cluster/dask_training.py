@@ -63,7 +63,7 @@ def fit_on_dask(
         waits=bool(listening.asked),
         checkpoint=kept,
     )
-    with _locked(client, placed.workers):
+    with _alone_on(client):
         return _trained(client, placed, job, listening)
 
 
@@ -87,17 +87,21 @@ def current_client() -> Any:
 
 
 @contextmanager
-def _locked(client: Any, workers: Sequence[str]) -> Iterator[None]:
-    """Two trainings that share workers run one after the other: each would wait for a thread that the other has."""
-    from distributed import MultiLock
+def _alone_on(client: Any) -> Iterator[None]:
+    """Trainings run one after the other: two could wait for ever, each for a thread that the other has.
 
-    lock = MultiLock([f"swaprank-{worker}" for worker in workers], client)
-    lock.acquire()
+    A semaphore, and not a lock: the scheduler takes it back from a client that is gone.
+    """
+    from distributed import Semaphore
+
+    semaphore = Semaphore(name="swaprank-training", scheduler_rpc=client.scheduler, loop=client.loop)
+    while not semaphore.acquire(timeout=CHECK_SECONDS):
+        pass
     try:
         yield
     finally:
         with suppress(Exception):  # The scheduler may be gone.
-            lock.release()
+            semaphore.release()
 
 
 def _trained(client: Any, placed: Placed, job: Job, listening: Listening) -> Any:

@@ -9,11 +9,12 @@ import numpy as np
 from swaprank.arrays import AnyArray
 from swaprank.cluster.agreement import Agreed, NamedPart, agreed_features
 from swaprank.cluster.whole_queries import QueriesOfPart, check_whole_queries
-from swaprank.collective import Collective
+from swaprank.collective import Collective, total
 from swaprank.data.categories import CodedFeatures
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import query_of_row
 from swaprank.data.ids import id_text
+from swaprank.errors import DataError
 
 
 def share_of(collective: Collective, parts: Sequence[NamedPart], where: str) -> Dataset:
@@ -21,7 +22,7 @@ def share_of(collective: Collective, parts: Sequence[NamedPart], where: str) -> 
 
     Args:
         collective: All workers call this.
-        parts: Those of this worker, one or more.
+        parts: Those of this worker.
         where: What the data set is called in messages.
 
     >>> import swaprank as sr
@@ -34,6 +35,11 @@ def share_of(collective: Collective, parts: Sequence[NamedPart], where: str) -> 
     ...
     swaprank.errors.DataError: train: the query '1' is in two parts, part 0 and part 1: all documents of a query ...
     """
+    if total(collective, int(len(parts) > 0)) < collective.size:
+        raise DataError(
+            f"{where} has fewer queries than there are workers, {collective.size}: take more queries, or divide the "
+            "training data into fewer parts."
+        )
     agreed = agreed_features(collective, parts, where)
     check_whole_queries(collective, [QueriesOfPart(part.name, part.data.qids) for part in parts], where)
     return joined([part.data for part in parts], agreed)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from swaprank.cluster.parts import FilePart, Parts
+from swaprank.cluster.supervision import heartbeats
 from swaprank.cluster.worker_task import Given, Share
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ClusterError, DataError
@@ -29,18 +30,30 @@ def place(client: Any, train: Parts, valid: Mapping[str, Parts]) -> Placed:
     values = _computed(client, train, "the training data")
     where = client.who_has([each.part for each in values]) if values else {}
     for value in values:
+        if not where[_key(value)]:
+            raise ClusterError(f"{value.name} of the training data was lost together with the worker that had it.")
         by_worker.setdefault(min(where[_key(value)]), []).append(value)
     workers = sorted(by_worker)
-    dealt = {name: _dealt(_givens(client, parts, name), len(workers)) for name, parts in valid.items()}
-    shares = [
-        Share(rank, len(workers), by_worker[worker], {name: shares[rank] for name, shares in dealt.items()})
-        for rank, worker in enumerate(workers)
-    ]
+    sets = {name: _givens(client, _in_turns(parts, len(workers)), name) for name, parts in valid.items()}
+    divided = {name for name, parts in sets.items() if len(parts) < len(workers)}
+    shares = []
+    for rank, worker in enumerate(workers):
+        own = {name: parts if name in divided else parts[rank :: len(workers)] for name, parts in sets.items()}
+        shares.append(Share(rank, len(workers), by_worker[worker], own, divided))
     return Placed(workers, shares)
 
 
+def _in_turns(parts: Parts, n_workers: int) -> Parts:
+    """The parts, with a Dataset of this process divided among the workers: no query is sent twice."""
+    first = parts.parts[0]
+    if len(parts) > 1 or isinstance(first, FilePart) or not isinstance(first.value, Dataset):
+        return parts
+    n_parts = min(n_workers, first.value.n_queries)
+    return Parts([first.value.subset(slice(turn, None, n_parts)) for turn in range(n_parts)])
+
+
 def _worker_addresses(client: Any) -> list[str]:
-    found = list(client.scheduler_info(n_workers=-1)["workers"])
+    found = list(heartbeats(client))
     if not found:
         raise ClusterError(
             "the Dask cluster has no workers: start some, or wait for them with client.wait_for_workers(1)."
@@ -79,13 +92,3 @@ def _key(given: Given) -> Any:
 
 def _n_documents(data: Any) -> int:
     return 0 if data is None else len(data)
-
-
-def _dealt(parts: Sequence[Given], n_workers: int) -> list[list[Given]]:
-    """The parts of each worker, in turns; if there are fewer parts than workers, several share the queries of one."""
-    dealt: list[list[Given]] = [[] for _ in range(n_workers)]
-    for number in range(max(len(parts), n_workers)):
-        at = number % len(parts)
-        turns = len(range(at, n_workers, len(parts))) if len(parts) < n_workers else 1
-        dealt[number % n_workers].append(parts[at]._replace(turn=number // len(parts), turns=turns))
-    return dealt

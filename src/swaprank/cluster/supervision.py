@@ -32,7 +32,7 @@ class Supervisor:
         if not now and monotonic() - self._checked < CHECK_SECONDS:
             return
         self._checked = monotonic()
-        present = self._heartbeats()
+        present = heartbeats(self._client)
         gone = [worker for worker in self._workers if worker not in present]
         if gone:
             raise ClusterError(f"the {_listed(gone)} of the Dask cluster has ended.")
@@ -46,13 +46,15 @@ class Supervisor:
                 f"the {_listed(silent)} of the Dask cluster has been silent for {SILENCE_SECONDS:.0f} s."
             )
 
-    def _heartbeats(self) -> dict[str, float]:
-        """When the scheduler last heard of each worker, by its clock."""
-        try:
-            found = self._client.sync(self._client.scheduler.identity, n_workers=-1, callback_timeout=_ANSWER_SECONDS)
-        except Exception as error:
-            raise ClusterError(f"the Dask scheduler does not answer: {error or type(error).__name__}.") from error
-        return {worker: float(state["last_seen"]) for worker, state in found["workers"].items()}
+
+def heartbeats(client: Any) -> dict[str, float]:
+    """When the scheduler last heard of each worker, by its clock."""
+    try:
+        # The client's own list of workers may be some seconds old.
+        found = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=_ANSWER_SECONDS)
+    except Exception as error:
+        raise ClusterError(f"the Dask scheduler does not answer: {error or type(error).__name__}.") from error
+    return {worker: float(state["last_seen"]) for worker, state in found["workers"].items()}
 
 
 def _listed(workers: Sequence[str]) -> str:

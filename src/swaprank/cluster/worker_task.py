@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from copy import copy
 from pathlib import Path
@@ -39,9 +39,6 @@ class Given(NamedTuple):
 
     name: str
     part: FilePart | Dataset | None
-    turn: int = 0
-    turns: int = 1
-    """Every `turns`-th query of the part, from the query `turn`."""
 
 
 class Job(NamedTuple):
@@ -91,6 +88,8 @@ class Share(NamedTuple):
     size: int
     train: Sequence[Given]
     valid: Mapping[str, Sequence[Given]]
+    divided: Collection[str]
+    """Validation sets of which all workers are given all parts, and each takes some of the queries."""
 
 
 class Trained(NamedTuple):
@@ -137,9 +136,7 @@ def train_share(job: Job, share: Share, tracker: Mapping[str, Any] | None) -> Tr
         n_threads = int(worker.state.nthreads)
         ranker.n_threads = n_threads if ranker.n_threads is None else min(n_threads, ranker.n_threads)
         data = share_of(collective, _named_parts(share.train), "the training data")
-        valid = {
-            name: share_of(collective, _named_parts(parts), f"the set '{name}'") for name, parts in share.valid.items()
-        }
+        valid = {name: share_of(collective, _valid_parts(share, name), f"the set '{name}'") for name in share.valid}
         own = _arguments_of_first(job, worker) if share.rank == 0 else {}
         ranker.fit_share(data, valid, collective, **job.fit, **own)
         if share.rank > 0:
@@ -200,15 +197,29 @@ def _tracked(job: Job, size: int, worker: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _named_parts(given: Sequence[Given]) -> list[NamedPart]:
-    """The parts that have queries for this worker."""
+    """The parts of this worker that have documents."""
     parts = []
-    for name, part, turn, turns in given:
+    for name, part in given:
         data = part.read() if isinstance(part, FilePart) else part
         if not isinstance(data, Dataset | None):
             raise DataError(f"{name} is of type {type(data).__name__}, not a Dataset.")
-        if data is not None and turn < data.n_queries:
-            parts.append(NamedPart(name, data if turns == 1 else data.subset(slice(turn, None, turns))))
+        if data is not None:
+            parts.append(NamedPart(name, data))
     return parts
+
+
+def _valid_parts(share: Share, name: str) -> list[NamedPart]:
+    """The parts of a validation set; if all workers have them all, every so many queries of them."""
+    parts = _named_parts(share.valid[name])
+    if name not in share.divided:
+        return parts
+    own, n_before = [], 0
+    for part, data in parts:
+        first = (share.rank - n_before) % share.size
+        if first < data.n_queries:
+            own.append(NamedPart(part, data.subset(slice(first, None, share.size))))
+        n_before += data.n_queries
+    return own
 
 
 def _watch(worker: Any, key: str, session: str, collective: XGBoostCollective, ended: Event) -> None:

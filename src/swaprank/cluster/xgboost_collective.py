@@ -22,6 +22,7 @@ from swaprank.errors import ClusterError, MissingExtraError
 
 _PIECE = 2**20
 """XGBoost copies what it adds up: 8 MB at a time."""
+_LEAVING_SECONDS = 5
 _LONGEST_STEP = 86_400
 """Seconds that a worker waits for the others; whoever runs the workers ends them sooner."""
 
@@ -104,7 +105,8 @@ class XGBoostCollective(Collective):
                 request.values[:] = xgboost.collective.allreduce(request.values, xgboost.collective.Op.SUM)
                 request.done.set()
             if self._reason is None:
-                xgboost.collective.finalize()
+                with suppress(Exception):  # Everything was added up: it does not matter who leaves first.
+                    xgboost.collective.finalize()
         except Exception as error:
             request.error = error
         # The sockets are closed as soon as this thread ends, and so the neighbours learn of an error.
@@ -126,8 +128,10 @@ class Tracker:
         return dict(self._tracker.worker_args())
 
     def stop(self) -> None:
-        """End it, whether the workers have left or not."""
+        """End it, after a few seconds for workers that are about to leave."""
         with suppress(Exception):  # It complains about workers that are missing.
+            self._tracker.wait_for(_LEAVING_SECONDS)
+        with suppress(Exception):
             self._tracker.free()
 
 

@@ -60,7 +60,9 @@ def fit_on_cluster(
             base=base,
         )
     # What was learned, by scikit-learn's convention; the parameters stay as they are.
-    vars(ranker).update({name: value for name, value in vars(fitted).items() if name.endswith("_")})
+    for name, value in vars(fitted).items():
+        if name.endswith("_"):
+            setattr(ranker, name, value)
     if ranker.interrupted_:
         raise Interrupted(ranker)
     return ranker
