@@ -90,9 +90,7 @@ def test_another_training_is_refused(tmp_path: Path) -> None:
     crashed("MART", path, 3)
     with pytest.raises(sr.DataError, match=r"n_leaves was 9, is now 8\. Restore these values to resume, or"):
         fit("MART", path, n_leaves=8)
-    with pytest.raises(
-        sr.DataError, match="documents of train was 2700, is now 2400; queries of train was 90, is now 80; labels"
-    ):
+    with pytest.raises(sr.DataError, match="queries of train was 90, is now 80"):
         RANKERS["MART"]().fit(TRAIN.subset(np.arange(80)), valid=VALI, checkpoint=path)
     with pytest.raises(sr.DataError, match="queries of valid was 40, is now 30"):
         RANKERS["MART"]().fit(TRAIN, valid=VALI.subset(np.arange(30)), checkpoint=path)

@@ -10,9 +10,11 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import AnyArray, Features, Floats
+from swaprank.collective import ALONE
+from swaprank.data.places import random_fractions
 from swaprank.models.forest import ARRAYS, Forest
 from swaprank.trees.boosting import Booster, as_words
-from swaprank.trees.category_bins import category_columns, ordered_statistics, prior_documents
+from swaprank.trees.category_bins import category_columns, prior_documents, target_statistics
 from tests.trees.categorical_data import categorical, leaf_numbers, walked_scores
 from tests.trees.test_growing import Fixed, rules
 
@@ -21,7 +23,7 @@ def grown(
     X: AnyArray, grad: Floats, hess: Floats, n_categories: dict[int, int], n_threads: int = 2, **changes: Any
 ) -> Forest:
     data = categorical(X, np.zeros(len(X)), np.arange(len(X)) // 4, n_categories)
-    return Booster(data, np.zeros(len(X)), rules(**changes), 0, n_threads).add_tree(Fixed(grad, hess), 1, 1.0)
+    return Booster(data, np.zeros(len(X)), rules(**changes), 0, n_threads).add_tree(Fixed(grad, hess), 1, 1.0).forest
 
 
 def left_codes(forest: Forest, node: int, n_categories: int) -> list[int]:
@@ -128,7 +130,7 @@ def test_training_scores_are_those_of_the_trees_for_few_categories(changes: dict
     data = categorical(X, y, qid, {1: 20, 3: 5})
     booster = Booster(data, np.zeros(len(X)), rules(**{"min_docs_in_leaf": 5, **changes}), 0, 2)
     objective = sr.MART()._objective().bind(data, random_state=0, n_threads=2)
-    trees = [booster.add_tree(objective, number, 0.3) for number in range(1, 5)]
+    trees = [booster.add_tree(objective, number, 0.3).forest for number in range(1, 5)]
     assert sum((tree.n_words > 0).sum() for tree in trees) > 1
     expected = np.sum([walked_scores(tree, data.features) for tree in trees], axis=0)
     np.testing.assert_allclose(booster.scores, data.by_query(expected), rtol=1e-12, atol=1e-12)
@@ -173,14 +175,21 @@ def test_categories_explain_other_queries(n_categories: int) -> None:
 
 def test_statistics_know_earlier_queries_only() -> None:
     rng = np.random.default_rng(3)
-    codes, deviation = rng.integers(0, 4, 60), rng.normal(size=60)
-    indptr, queries = np.arange(0, 61, 5), rng.permutation(12)
-    found = np.empty(60, np.float32)
-    ordered_statistics(codes, deviation, indptr, queries, 2.5, np.zeros((4, 2)), found)
-    place = np.argsort(queries)[np.arange(60) // 5]
-    for row in range(60):
-        earlier = (place < place[row]) & (codes == codes[row])
-        assert found[row] == pytest.approx(deviation[earlier].sum() / (earlier.sum() + 2.5), rel=1e-6, abs=1e-7)
+    X = np.column_stack((rng.integers(0, 40, 600), rng.normal(size=600)))
+    y, qid = rng.integers(0, 5, 600).astype(float), np.arange(600) // 20
+    data = categorical(X, y, qid, {0: 40})
+    codes, counts = X[:, 0].astype(int), np.bincount(X[:, 0].astype(int), minlength=41)
+    found, of_categories = target_statistics(data, 0, codes, counts, 7, ALONE)
+    deviation = y - y.reshape(-1, 20).mean(axis=1).repeat(20)
+    sums, squares = (np.bincount(codes, each, 41).astype(np.float64) for each in (deviation, deviation**2))
+    prior = prior_documents(sums, counts, squares)
+    np.testing.assert_allclose(of_categories, sums / (counts + prior), rtol=1e-6, atol=1e-9)
+    seed = int(np.random.default_rng((7, 0)).integers(2**62))
+    block = np.floor(64 * random_fractions(data.places.keys, seed))[qid]
+    assert len(np.unique(block)) > 20
+    for row in range(600):
+        earlier = (block < block[row]) & (codes == codes[row])
+        assert found[row] == pytest.approx(deviation[earlier].sum() / (earlier.sum() + prior), rel=1e-6, abs=1e-7)
 
 
 def test_the_prior_is_a_ratio_of_variances() -> None:
@@ -194,7 +203,7 @@ def test_the_prior_is_a_ratio_of_variances() -> None:
 
 def test_a_category_has_the_statistic_of_all_its_documents() -> None:
     X, y, qid = problem(5, 50)
-    statistic, own = category_columns(categorical(X, y, qid, {1: 60}), 40, 0)
+    statistic, own = category_columns(categorical(X, y, qid, {1: 60}), 40, 0, 2, ALONE)
     code = np.nan_to_num(X[:, 1], nan=60).astype(int)
     deviation = y - y.reshape(-1, 20).mean(axis=1).repeat(20)
     mean = np.array([deviation[code == c].mean() if (code == c).any() else np.nan for c in range(61)])

@@ -9,10 +9,12 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import AnyArray, Bools, Features, Floats
+from swaprank.collective import ALONE
+from swaprank.data.places import Places, query_keys
 from swaprank.models.forest import ARRAYS, Forest
 from swaprank.objectives.objective import BoundObjective
 from swaprank.trees.boosting import Booster, TreeRules, count_at_nodes
-from swaprank.trees.document_sampling import draw_sample, gather_bins
+from swaprank.trees.document_sampling import Sample, draw_sample, gather_bins, total_sums
 from swaprank.trees.histogram import BINS, BLOCK, add_rows, count_rows
 
 
@@ -39,7 +41,11 @@ def grown(
     X: AnyArray, grad: Floats, hess: Floats, n_threads: int = 2, learning_rate: float = 1.0, **changes: float | None
 ) -> Forest:
     data = sr.Dataset(X, np.zeros(len(X)), qid=np.arange(len(X)) // 4)
-    return Booster(data, np.zeros(len(X)), rules(**changes), 0, n_threads).add_tree(Fixed(grad, hess), 1, learning_rate)
+    return (
+        Booster(data, np.zeros(len(X)), rules(**changes), 0, n_threads)
+        .add_tree(Fixed(grad, hess), 1, learning_rate)
+        .forest
+    )
 
 
 def random_problem(seed: int, n: int = 300, d: int = 5, missing: float = 0.1) -> tuple[Features, Floats, Floats]:
@@ -163,15 +169,27 @@ def test_count_at_nodes() -> None:
     assert count_at_nodes(left, right, np.array([3, 4, 5])).tolist() == [12, 7]
 
 
+def drawn(
+    grad: Floats, hess: Floats, taken: AnyArray, fraction: float, seed: int, n_threads: int, by_position: bool,
+    rows: AnyArray, packed: AnyArray,
+) -> Sample:  # fmt: skip
+    places = Places(np.arange(0, len(grad) + 1, 50), query_keys(np.arange(len(grad) // 50)))
+    totals = total_sums(grad, hess, taken, places.indptr, n_threads, ALONE)
+    assert totals.n_documents == taken.sum()
+    assert totals.gradient == pytest.approx(np.abs(grad[taken > 0]).sum())
+    assert totals.hessian == pytest.approx(hess[taken > 0].sum())
+    return draw_sample(grad, hess, taken, totals, places, fraction, seed, n_threads, by_position, ALONE, rows, packed)
+
+
 def sampled(fraction: float, seed: int) -> tuple[Floats, Floats, AnyArray, float, float]:
     rng = np.random.default_rng(0)
     grad, hess = rng.standard_cauchy(40_000), rng.exponential(size=40_000)
     rows, packed = np.empty((2, 40_000), np.int32), np.zeros(40_000, np.int64)
-    sample = draw_sample(grad, hess, np.ones(40_000, np.uint8), fraction, seed, 2, False, rows, packed)
+    sample = drawn(grad, hess, np.ones(40_000, np.uint8), fraction, seed, 2, False, rows, packed)
     chosen = rows[0, : sample.n_rows].copy()
     assert (np.diff(chosen) > 0).all()
     placed = np.zeros(40_000, np.int64)
-    assert draw_sample(grad, hess, np.ones(40_000, np.uint8), fraction, seed, 3, True, rows, placed) == sample
+    assert drawn(grad, hess, np.ones(40_000, np.uint8), fraction, seed, 3, True, rows, placed) == sample
     np.testing.assert_array_equal(rows[0, : sample.n_rows], chosen)
     np.testing.assert_array_equal(placed[: sample.n_rows], packed[chosen])
     return (
@@ -203,7 +221,7 @@ def test_a_sample_has_its_size_for_any_order_of_gradients() -> None:
     grad = np.full(20_000 * 50, 0.01)
     grad[::50] = 1.0
     rows, packed = np.empty((2, len(grad)), np.int32), np.zeros(len(grad), np.int64)
-    sample = draw_sample(grad, np.abs(grad), np.ones(len(grad), np.uint8), 0.3, 1, 2, False, rows, packed)
+    sample = drawn(grad, np.abs(grad), np.ones(len(grad), np.uint8), 0.3, 1, 2, False, rows, packed)
     assert sample.n_rows == pytest.approx(0.3 * len(grad), rel=0.1)
 
 
@@ -212,7 +230,7 @@ def test_a_sample_is_a_share_of_the_documents_that_were_taken() -> None:
     grad, taken = rng.normal(size=60_000), (np.arange(60_000) < 15_000).astype(np.uint8)
     grad[15_000:] *= 1000
     rows, packed = np.empty((2, 60_000), np.int32), np.zeros(60_000, np.int64)
-    sample = draw_sample(grad, np.abs(grad), taken, 0.4, 1, 2, False, rows, packed)
+    sample = drawn(grad, np.abs(grad), taken, 0.4, 1, 2, False, rows, packed)
     assert sample.n_rows == pytest.approx(0.4 * 15_000, rel=0.05)
     assert rows[0, : sample.n_rows].max() < 15_000
 

@@ -153,14 +153,15 @@ class TreeRanker(ForestRanker):
             request.data, random_state=self.random_state_, n_threads=self.n_threads, collective=request.collective
         )
         trees: list[GrownTree] = []
-        start, add_to_measured = booster.scores.copy(), self._measuring(measured, booster.n_threads)
+        start = None if self.boosts else booster.scores.copy()
+        add_to_measured = self._measuring(measured, booster.n_threads)
         for known in kept_trees(self, request, booster, measured):
             trees.append(known)
             booster.add_known_tree(known)
             add_to_measured(len(trees), known.forest)
 
         def add_tree(number: int) -> None:
-            if not self.boosts:
+            if start is not None:
                 booster.scores[:] = start
             trees.append(booster.add_tree(objective, n_start + number, self._step(number)))
             add_to_measured(number, trees[-1].forest)

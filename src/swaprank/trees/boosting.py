@@ -113,7 +113,7 @@ class Booster:
         taken = self._choose_queries(number)
         ranked = ranking_scores(self.scores, self.places, rules.score_noise, self.random_state, number, self.n_threads)
         objective.update(ranked, self.grad, self.hess, taken)
-        totals = total_sums(self.grad, self.hess, self.taken, self.n_threads, self.collective)
+        totals = total_sums(self.grad, self.hess, self.taken, self.places.indptr, self.n_threads, self.collective)
         l2 = smoothed_l2(rules.l2, rules.leaf_smoothing, totals)
         share = rules.document_fraction * rules.query_fraction
         copy = share <= _MAX_COPIED_SHARE

@@ -23,7 +23,7 @@ from swaprank.data.places import Places, first_place, query_at, random_bits
 from swaprank.errors import DataError
 from swaprank.exact_sums import N_LIMBS, add_exactly, carry, rounded_sums
 from swaprank.kernels import kernel
-from swaprank.threads import row_chunks, run_in_threads
+from swaprank.threads import query_chunks, row_chunks, run_in_threads
 
 DIVERGED = (
     "the gradients or leaf values are too large or too small to be summed: choose a smaller learning_rate or sigma, or "
@@ -91,17 +91,15 @@ def draw_sample(
         totals.n_documents / totals.hessian if totals.hessian > 0 else 1.0,
         0.0,
     )
-    chunks = row_chunks(len(grad), n_threads, least_rows=_LEAST_ROWS)
+    chunks = query_chunks(places.indptr, n_threads, least_cost=_LEAST_ROWS)
     if fraction < 1.0:
-        share = _THRESHOLD_SAMPLE / max(totals.n_documents, 1)
-        some = run_in_threads(
-            lambda start, stop: some_importances(grad, hess, taken, rates, places, seed, share, start, stop), chunks
-        )
-        rates = rates._replace(threshold=_threshold(gathered(collective, np.concatenate(some)), fraction))
+        every = max(1, totals.n_documents // _THRESHOLD_SAMPLE)
+        some = some_importances(grad, hess, taken, rates, places, seed, every)
+        rates = rates._replace(threshold=_threshold(gathered(collective, some), fraction))
     limbs, largest = np.zeros((len(chunks), 2, N_LIMBS), np.int64), np.zeros((len(chunks), 2))
     counts = run_in_threads(
-        lambda c, start, stop: draw_rows(
-            grad, hess, taken, rates, places, seed, start, stop, rows[1], limbs[c], largest[c]
+        lambda c, first, last: draw_rows(
+            grad, hess, taken, rates, places, seed, first, last, rows[1], limbs[c], largest[c]
         ),
         [(c, *chunk) for c, chunk in enumerate(chunks)],
     )
@@ -119,7 +117,8 @@ def draw_sample(
     offsets = np.concatenate(([0], np.cumsum(counts))).tolist()
 
     def pack(c: int) -> None:
-        drawn = rows[1][chunks[c][0] : chunks[c][0] + counts[c]]
+        start = places.indptr[chunks[c][0]]
+        drawn = rows[1][start : start + counts[c]]
         pack_rows(
             grad, hess, rates, places, seed, grad_scale, hess_scale, drawn, offsets[c], by_position, rows[0], packed
         )
@@ -144,12 +143,14 @@ def copy_rows(blocks: Ints, rows: AnyArray, start: int, stop: int, target: Ints)
             target[b, k, 1] = blocks[b, row, 1]
 
 
-def total_sums(grad: Floats, hess: Floats, taken: AnyArray, n_threads: int, collective: Collective) -> Totals:
+def total_sums(
+    grad: Floats, hess: Floats, taken: AnyArray, indptr: Ints, n_threads: int, collective: Collective
+) -> Totals:
     """Sum over the documents with `taken` > 0."""
-    chunks = row_chunks(len(grad), n_threads, least_rows=_LEAST_ROWS)
+    chunks = query_chunks(indptr, n_threads, least_cost=_LEAST_ROWS)
     limbs = np.zeros((len(chunks), 2, N_LIMBS), np.int64)
     counts = run_in_threads(
-        lambda c, start, stop: sum_rows(grad, hess, taken, start, stop, limbs[c]),
+        lambda c, first, last: sum_queries(grad, hess, taken, indptr, first, last, limbs[c]),
         [(c, *chunk) for c, chunk in enumerate(chunks)],
     )
     sums = np.concatenate((np.sum(counts, axis=0), limbs.sum(axis=0).reshape(-1)))
@@ -179,18 +180,26 @@ def _threshold(importance: Floats, fraction: float) -> float:
 
 
 @kernel
-def sum_rows(grad: Floats, hess: Floats, taken: AnyArray, start: int, stop: int, limbs: Ints) -> tuple[int, int]:
-    """Add |grad| and hess of the documents taken; returns how many these are, and how many of them are not finite."""
+def sum_queries(
+    grad: Floats, hess: Floats, taken: AnyArray, indptr: Ints, first: int, last: int, limbs: Ints
+) -> tuple[int, int]:
+    """Add |grad| and hess of the documents taken; returns how many these are, and of how many queries sums overflow.
+
+    The documents of a query always come in the same order, so that a plain sum of a query is the same everywhere.
+    """
     count, n_bad = np.int64(0), np.int64(0)
-    for row in range(np.uint64(start), np.uint64(stop)):
-        if taken[row] > 0:
-            g, h = abs(grad[row]), hess[row]
-            count += 1
-            if g < np.inf and h < np.inf:
-                add_exactly(g, limbs[0])
-                add_exactly(h, limbs[1])
-            else:
-                n_bad += 1
+    for query in range(first, last):
+        sum_grad, sum_hess = 0.0, 0.0
+        for row in range(np.uint64(indptr[query]), np.uint64(indptr[query + 1])):
+            counts = taken[row] > 0
+            count += np.int64(counts)
+            sum_grad += abs(grad[row]) if counts else 0.0
+            sum_hess += hess[row] if counts else 0.0
+        if sum_grad < np.inf and sum_hess < np.inf:
+            add_exactly(sum_grad, limbs[0])
+            add_exactly(sum_hess, limbs[1])
+        else:
+            n_bad += 1
     carry(limbs[0])
     carry(limbs[1])
     return int(count), int(n_bad)
@@ -198,22 +207,18 @@ def sum_rows(grad: Floats, hess: Floats, taken: AnyArray, start: int, stop: int,
 
 @kernel
 def some_importances(
-    grad: Floats, hess: Floats, taken: AnyArray, rates: Rates, places: Places, seed: int, share: float, start: int,
-    stop: int,
-) -> Floats:  # fmt: skip
-    """The importances of a random share of the documents taken."""
-    found, n = np.empty(stop - start), np.uint64(0)
-    # Other bits than those that draw documents.
-    limit, other = np.uint64(min(share, 1.0) * 2.0**32), seed + 1
-    query, begin = query_at(places.indptr, start), start
-    while begin < stop:
-        end, first = min(places.indptr[query + 1], stop), first_place(places, query)
-        for row in range(np.uint64(begin), np.uint64(end)):
-            if taken[row] > 0 and random_bits(first + row, other) >> np.uint64(32) <= limit:
+    grad: Floats, hess: Floats, taken: AnyArray, rates: Rates, places: Places, seed: int, every: int
+) -> Floats:
+    """The importances of every so many documents of each query, from a random one on, if they are taken."""
+    indptr = places.indptr
+    found, n = np.empty(len(grad) // every + len(places.keys)), 0
+    for query in range(len(places.keys)):
+        # Other bits than those that draw documents. A list that is shorter than `every` has one document or none.
+        start = indptr[query] + np.int64(random_bits(places.keys[query], seed + 1) % np.uint64(every))
+        for row in range(start, indptr[query + 1], every):
+            if taken[row] > 0:
                 found[n] = abs(grad[row]) * rates.per_grad + hess[row] * rates.per_hess
-                n += np.uint64(1)
-        begin = end
-        query += 1
+                n += 1
     return found[:n].copy()
 
 
@@ -225,39 +230,44 @@ def draw_rows(
     rates: Rates,
     places: Places,
     seed: int,
-    start: int,
-    stop: int,
+    first: int,
+    last: int,
     rows: AnyArray,
     limbs: Ints,
     largest: Floats,
 ) -> int:
-    """Draw documents from the rows from start to stop, list them from rows[start] on, and return how many they are.
+    """Draw documents of the queries from first to last; list them from the first query's row on, return their number.
 
     limbs, largest: The sums and the maxima of their weighted |grad| and hess.
     """
     per_grad, per_hess, threshold = rates.per_grad, rates.per_hess, rates.threshold
-    at, query, begin = np.uint64(start), query_at(places.indptr, start), start
-    while begin < stop:
-        end, first = min(places.indptr[query + 1], stop), first_place(places, query)
-        for row in range(np.uint64(begin), np.uint64(end)):
+    at, indptr = np.uint64(places.indptr[first]), places.indptr
+    max_grad, max_hess = 0.0, 0.0
+    for query in range(first, last):
+        sum_grad, sum_hess, place = 0.0, 0.0, first_place(places, query)
+        for row in range(np.uint64(indptr[query]), np.uint64(indptr[query + 1])):
             g, h = abs(grad[row]), hess[row]
             importance = g * per_grad + h * per_hess
             if taken[row] == 0 or importance == 0.0:
                 continue
             if importance < threshold:
-                if np.float64(random_bits(first + row, seed) >> np.uint64(40)) / 2.0**24 * threshold >= importance:
+                if np.float64(random_bits(place + row, seed) >> np.uint64(40)) / 2.0**24 * threshold >= importance:
                     continue
                 g, h = threshold / importance * g, threshold / importance * h
-            add_exactly(g, limbs[0])
-            add_exactly(h, limbs[1])
-            largest[0], largest[1] = max(largest[0], g), max(largest[1], h)
+            sum_grad += g
+            sum_hess += h
+            max_grad, max_hess = max(max_grad, g), max(max_hess, h)
             rows[at] = row
             at += np.uint64(1)
-        begin = end
-        query += 1
+        if not (sum_grad < np.inf and sum_hess < np.inf):
+            max_grad = np.inf
+            break
+        add_exactly(sum_grad, limbs[0])
+        add_exactly(sum_hess, limbs[1])
     carry(limbs[0])
     carry(limbs[1])
-    return int(at) - start
+    largest[0], largest[1] = max_grad, max_hess
+    return int(at) - int(indptr[first])
 
 
 @kernel

@@ -47,7 +47,7 @@ def refitted_values(
         objective.update(noise(tree, scores), grad, hess)
         one = forest.part(tree, tree + 1)
         leaf_of = np.ascontiguousarray(data.by_query(find_leaves(one, data.features, threads)[:, 0]))
-        totals = total_sums(grad, hess, taken, threads, ALONE)
+        totals = total_sums(grad, hess, taken, data.indptr, threads, ALONE)
         sums = sum_leaves(leaf_of, len(one.leaf_value), grad, hess, taken, threads, ALONE)
         steps = newton_steps(sums, smoothed_l2(l2, leaf_smoothing, totals), learning_rate)
         values = np.where(
