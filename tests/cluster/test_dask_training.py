@@ -13,7 +13,9 @@ from distributed import Client, LocalCluster
 
 import swaprank as sr
 from swaprank.cluster.supervision import heartbeats
+from swaprank.evaluation.cluster_evaluate import evaluate_on_cluster
 from swaprank.rankers.cluster_fit import fit_on_cluster
+from swaprank.rankers.cluster_predict import predict_on_cluster
 from swaprank.rankers.ranker import Ranker
 
 
@@ -211,3 +213,23 @@ def test_without_a_cluster_the_error_says_what_to_do(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("distributed.default_client", none)
     with pytest.raises(sr.ClusterError, match=r"there is no Dask client: .*client = distributed.Client"):
         fit_on_cluster(sr.MART(), sr.Parts([dataset(TRAIN)]))
+
+
+def test_prediction_and_evaluation_are_as_on_one_machine(client: Client) -> None:
+    ranker = RANKERS["ndcg@10"]().fit(dataset(TRAIN))
+    vali = VALI.set_index(np.arange(len(VALI)) + 7)
+    frames = [*parts_of(vali, 3), vali[:0]]
+    partitions = dd.from_delayed([dask.delayed(each) for each in frames], meta=vali[:0])
+    scores = predict_on_cluster(ranker, partitions).compute()
+    expected = pd.Series(ranker.predict(dataset(vali)), index=vali.index)
+    pd.testing.assert_series_equal(scores.sort_index(), expected, check_names=False)
+    parts = on_workers(client, frames[:3], 3)
+    by_part = np.concatenate(dask.compute(*predict_on_cluster(ranker, parts)))
+    np.testing.assert_array_equal(by_part, scores.to_numpy())
+    alone = sr.evaluate(dataset(vali), ranker.predict(dataset(vali)), ["ndcg@10", "err"])
+    for data in (partitions, parts):
+        found = evaluate_on_cluster(data, ranker, ["ndcg@10", "err"])
+        assert sorted(zip(found.qids, found["err"].per_query, strict=True)) == sorted(
+            zip(alone.qids, alone["err"].per_query, strict=True)
+        )
+        assert found["ndcg@10"].mean == alone["ndcg@10"].mean

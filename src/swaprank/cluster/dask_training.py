@@ -154,7 +154,7 @@ def _wait(
         states = [future.status for future in futures]
         try:
             conversation.hear_all()
-            if enough() or "error" in states or all(state == "finished" for state in states):
+            if enough() or _failed(futures) or all(state == "finished" for state in states):
                 return
             conversation.wait(CHECK_SECONDS)
             supervisor.check()
@@ -165,7 +165,7 @@ def _wait(
 def _result(futures: Sequence[Any], supervisor: Supervisor) -> Trained:
     """What the first worker gives back, or the error that explains why there is none."""
     end = monotonic() + _EXPLANATION_SECONDS
-    while any(future.status == "error" for future in futures):
+    while _failed(futures):
         errors = [future.exception() for future in futures if future.status == "error"]
         cause = next((error for error in errors if not isinstance(error, ClusterError)), None)
         if cause is not None:
@@ -173,7 +173,7 @@ def _result(futures: Sequence[Any], supervisor: Supervisor) -> Trained:
         # The others have lost a worker: which one is known a moment later, from its own error or from the scheduler.
         supervisor.check(now=True)
         if monotonic() > end:
-            raise errors[0]
+            raise errors[0] if errors else ClusterError("Dask has cancelled a task: it lost data that the task needs.")
         sleep(_EXPLANATION_SECONDS / 30)
     trained: list[Trained] = [future.result() for future in futures]
     if len({each.digest for each in trained}) > 1:
@@ -181,11 +181,18 @@ def _result(futures: Sequence[Any], supervisor: Supervisor) -> Trained:
     return trained[0]
 
 
+def _failed(futures: Sequence[Any]) -> bool:
+    return any(future.status in ("error", "cancelled") for future in futures)
+
+
 def _advice(finished: int, job: Job) -> str:
     """How far training came, and how to go on."""
-    how = f"{finished:,} {job.ranker.round_name}{'' if finished == 1 else 's'} were finished"
+    unit = job.ranker.round_name
+    how = f"1 {unit} was finished" if finished == 1 else f"{finished:,} {unit}s were finished"
     if job.checkpoint is None:
-        return f"{how}, and are lost: with fit(…, checkpoint='model.checkpoint'), the next fit goes on from there."
+        return (
+            f"{how}, and nothing is kept: with fit(…, checkpoint='model.checkpoint'), the next fit goes on from there."
+        )
     return f"{how}: call fit again with checkpoint='{job.checkpoint.path}' to go on from the last checkpoint."
 
 
