@@ -16,8 +16,9 @@ from uuid import uuid4
 from swaprank.cluster.conversation import Conversation, Listening, conversation_on
 from swaprank.cluster.parts import Parts
 from swaprank.cluster.placement import Placed, place
+from swaprank.cluster.shares import Share
 from swaprank.cluster.supervision import CHECK_SECONDS, Supervisor
-from swaprank.cluster.worker_task import Job, KeptCheckpoint, Share, Trained, train_share
+from swaprank.cluster.worker_task import Job, KeptCheckpoint, Trained, train_share
 from swaprank.cluster.xgboost_collective import check_collective
 from swaprank.errors import ClusterError, MissingExtraError
 from swaprank.seeds import seed_of
@@ -84,6 +85,21 @@ def current_client() -> Any:
             "there is no Dask client: connect to a cluster first, client = distributed.Client('scheduler:8786'), or "
             "start one on this machine, client = distributed.Client()."
         ) from None
+
+
+@contextmanager
+def connected(scheduler: str) -> Iterator[Any]:
+    """A client of the scheduler at an address such as "scheduler:8786"."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MissingExtraError("--dask needs Dask: pip install 'swaprank[dask]'") from None
+    try:
+        client = Client(scheduler)
+    except (OSError, ValueError) as error:
+        raise ClusterError(f"there is no Dask scheduler at {scheduler}: {error}") from None
+    with client:
+        yield client
 
 
 @contextmanager
@@ -190,9 +206,7 @@ def _advice(finished: int, job: Job) -> str:
     unit = job.ranker.round_name
     how = f"1 {unit} was finished" if finished == 1 else f"{finished:,} {unit}s were finished"
     if job.checkpoint is None:
-        return (
-            f"{how}, and nothing is kept: with fit(…, checkpoint='model.checkpoint'), the next fit goes on from there."
-        )
+        return f"{how}, but not kept: with fit(…, checkpoint='model.checkpoint'), the next fit goes on from there."
     return f"{how}: call fit again with checkpoint='{job.checkpoint.path}' to go on from the last checkpoint."
 
 

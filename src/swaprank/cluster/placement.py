@@ -9,8 +9,8 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from swaprank.cluster.parts import FilePart, Parts
+from swaprank.cluster.shares import Given, Share, dealt
 from swaprank.cluster.supervision import CHECK_SECONDS, SILENCE_SECONDS, heartbeats
-from swaprank.cluster.worker_task import Given, Share
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ClusterError, DataError
 
@@ -43,7 +43,7 @@ def _placed(client: Any, train: Parts, valid: Mapping[str, Parts]) -> Placed:
     divided = {name for name, parts in sets.items() if len(parts) < len(workers)}
     shares = []
     for rank, worker in enumerate(workers):
-        own = {name: parts if name in divided else parts[rank :: len(workers)] for name, parts in sets.items()}
+        own = {name: dealt(parts, rank, len(workers)) for name, parts in sets.items()}
         shares.append(Share(rank, len(workers), by_worker[worker], own, divided))
     return Placed(workers, shares)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from copy import copy
 from pathlib import Path
@@ -24,21 +24,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swaprank.cluster.agreement import NamedPart
-from swaprank.cluster.joining import share_of
-from swaprank.cluster.parts import FilePart
+from swaprank.cluster.shares import Share, read_share
 from swaprank.cluster.xgboost_collective import Tracker, XGBoostCollective
-from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError
 
 _CHECK_SECONDS = 0.5
-
-
-class Given(NamedTuple):
-    """A part for one worker: a file, or a data set that Dask has brought there."""
-
-    name: str
-    part: FilePart | Dataset | None
 
 
 class Job(NamedTuple):
@@ -79,17 +68,6 @@ class Message(NamedTuple):
     tracker: Mapping[str, Any] | None = None
     """At the start: what the other workers need to find each other."""
     round: Round | None = None
-
-
-class Share(NamedTuple):
-    """What one worker is given."""
-
-    rank: int
-    size: int
-    train: Sequence[Given]
-    valid: Mapping[str, Sequence[Given]]
-    divided: Collection[str]
-    """Validation sets of which all workers are given all parts, and each takes some of the queries."""
 
 
 class Trained(NamedTuple):
@@ -135,8 +113,7 @@ def train_share(job: Job, share: Share, tracker: Mapping[str, Any] | None) -> Tr
         ranker = copy(job.ranker)
         n_threads = int(worker.state.nthreads)
         ranker.n_threads = n_threads if ranker.n_threads is None else min(n_threads, ranker.n_threads)
-        data = share_of(collective, _named_parts(share.train), "the training data")
-        valid = {name: share_of(collective, _valid_parts(share, name), f"the set '{name}'") for name in share.valid}
+        data, valid = read_share(collective, share)
         own = _arguments_of_first(job, worker) if share.rank == 0 else {}
         ranker.fit_share(data, valid, collective, **job.fit, **own)
         if share.rank > 0:
@@ -194,32 +171,6 @@ def _tracked(job: Job, size: int, worker: Any) -> Iterator[Mapping[str, Any]]:
             del _SESSIONS[job.session]
             # It may wait for workers that are gone.
             Thread(target=tracker.stop, daemon=True).start()
-
-
-def _named_parts(given: Sequence[Given]) -> list[NamedPart]:
-    """The parts of this worker that have documents."""
-    parts = []
-    for name, part in given:
-        data = part.read() if isinstance(part, FilePart) else part
-        if not isinstance(data, Dataset | None):
-            raise DataError(f"{name} is of type {type(data).__name__}, not a Dataset.")
-        if data is not None:
-            parts.append(NamedPart(name, data))
-    return parts
-
-
-def _valid_parts(share: Share, name: str) -> list[NamedPart]:
-    """The parts of a validation set; if all workers have them all, every so many queries of them."""
-    parts = _named_parts(share.valid[name])
-    if name not in share.divided:
-        return parts
-    own, n_before = [], 0
-    for part, data in parts:
-        first = (share.rank - n_before) % share.size
-        if first < data.n_queries:
-            own.append(NamedPart(part, data.subset(slice(first, None, share.size))))
-        n_before += data.n_queries
-    return own
 
 
 def _watch(worker: Any, key: str, session: str, collective: XGBoostCollective, ended: Event) -> None:
