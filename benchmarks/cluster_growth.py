@@ -11,6 +11,7 @@ of other sizes with a given latency and bandwidth. The processes use the collect
 from __future__ import annotations
 
 import argparse
+import math
 import multiprocessing
 import os
 import time
@@ -195,26 +196,24 @@ def ring_seconds(n_bytes: float, n_workers: int, network: Network) -> float:
     return steps * network.latency + steps / n_workers * n_bytes / network.bandwidth
 
 
+def logarithmic_seconds(n_bytes: float, n_workers: int, network: Network) -> float:
+    """As MPI adds up: the same bytes, in 2 log2(w) steps."""
+    steps = 2 * math.log2(n_workers)
+    return steps * network.latency + 2 * (n_workers - 1) / n_workers * n_bytes / network.bandwidth
+
+
+COLLECTIVES = {"ring (XGBoost's collective)": ring_seconds, "logarithmic steps (MPI)": logarithmic_seconds}
+
+
 def tree_seconds(
-    n_rows: float,
-    n_workers: int,
-    tree: Tree,
-    work: Work,
-    network: Network,
-    n_threads: int,
-    *,
-    logarithmic: bool = False,
+    n_rows: float, n_workers: int, tree: Tree, work: Work, network: Network, n_threads: int, collective: str
 ) -> float:
     """The seconds of a tree: work, and messages, which take turns."""
     compute = work.seconds(n_rows / n_workers, default_document_fraction(int(n_rows))) / n_threads
     if n_workers == 1:
         return compute
-    if logarithmic:
-        steps = 2 * np.log2(n_workers)
-        share_sent = 2 * (n_workers - 1) / n_workers
-        return compute + tree.messages * steps * network.latency + share_sent * tree.bytes / network.bandwidth
-    mean = tree.bytes / tree.messages
-    return compute + tree.messages * ring_seconds(mean, n_workers, network)
+    message = tree.overhead + COLLECTIVES[collective](tree.bytes / tree.messages, n_workers, network)
+    return compute + tree.messages * message
 
 
 def check_model(work: Work, options: argparse.Namespace) -> Tree:
