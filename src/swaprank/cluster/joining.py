@@ -31,6 +31,8 @@ def share_of(collective: Collective, parts: Sequence[NamedPart], where: str) -> 
     >>> from swaprank.collective import ALONE
     >>> one, two = sr.datasets.random_net((3, 2), n_features=4, random_state=0)
     >>> share_of(ALONE, [NamedPart("part 0", one), NamedPart("part 1", two)], "train").n_queries
+    5
+    >>> share_of(ALONE, [NamedPart("part 0", one), NamedPart("part 1", one)], "train")
     Traceback (most recent call last):
     ...
     swaprank.errors.DataError: train: the query '1' is in two parts, part 0 and part 1: all documents of a query ...

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, final
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
 from swaprank.files import content_suffix
-from swaprank.reading.read import TABLE_SUFFIXES, TEXT_SUFFIXES, read
 
 
 class FilePart(NamedTuple):
@@ -22,6 +21,8 @@ class FilePart(NamedTuple):
 
     def read(self) -> Dataset:
         """The documents."""
+        from swaprank.reading.read import read
+
         return read(self.name, **self.options)
 
 
@@ -148,6 +149,8 @@ def _dataset_of(partition: Any, label: str, qid: str, features: Any, **options: 
 def _files_in(folder: Path) -> list[str]:
     if not folder.is_dir():
         return [str(folder)]
+    from swaprank.reading.read import TABLE_SUFFIXES, TEXT_SUFFIXES
+
     known = (*TEXT_SUFFIXES, *TABLE_SUFFIXES)
     found = sorted(str(file) for file in folder.iterdir() if file.name[0] not in "._" and content_suffix(file) in known)
     if not found:
