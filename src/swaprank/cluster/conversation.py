@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any, NamedTuple, final
 
+from swaprank.cluster.supervision import CHECK_SECONDS, Supervisor
 from swaprank.cluster.worker_task import Job, Message, Round, last_checkpoint, say
 from swaprank.files import replacing
 
@@ -24,8 +26,9 @@ class Listening(NamedTuple):
 class Conversation:
     """What was heard of one training, and Ctrl-C."""
 
-    def __init__(self, client: Any, first_worker: str, job: Job, listening: Listening) -> None:
+    def __init__(self, client: Any, first_worker: str, job: Job, listening: Listening, supervisor: Supervisor) -> None:
         self._client, self._first_worker, self._job, self._listening = client, first_worker, job, listening
+        self._supervisor = supervisor
         self._messages: SimpleQueue[Message | None] = SimpleQueue()
         self._waiting: list[Message | None] = []
         self.interrupted = False
@@ -85,8 +88,20 @@ class Conversation:
 
     def _ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function on the first worker; None if the worker is gone, as the supervisor will say."""
-        found = self._client.run(function, *arguments, workers=[self._first_worker], on_error="ignore")
-        return found.get(self._first_worker)
+        answers: list[Any] = []
+
+        def ask() -> None:
+            with suppress(Exception):
+                found = self._client.run(function, *arguments, workers=[self._first_worker], on_error="ignore")
+                answers.append(found.get(self._first_worker))
+
+        # A worker that is stopped never answers: a thread can be left behind.
+        thread = Thread(target=ask, daemon=True)
+        thread.start()
+        while thread.is_alive():
+            thread.join(CHECK_SECONDS)
+            self._supervisor.check()
+        return answers[0] if answers else None
 
 
 _CONVERSATIONS: dict[str, Conversation] = {}
@@ -100,9 +115,12 @@ def _receive(event: tuple[float, Any]) -> None:
 
 
 @contextmanager
-def conversation_on(client: Any, first_worker: str, job: Job, listening: Listening) -> Iterator[Conversation]:
+def conversation_on(
+    client: Any, first_worker: str, job: Job, listening: Listening, supervisor: Supervisor
+) -> Iterator[Conversation]:
     """A conversation that lasts as long as the block."""
-    conversation = _CONVERSATIONS[job.session] = Conversation(client, first_worker, job, listening)
+    conversation = Conversation(client, first_worker, job, listening, supervisor)
+    _CONVERSATIONS[job.session] = conversation
     client.subscribe_topic(job.topic, _receive)
     try:
         yield conversation

@@ -123,7 +123,7 @@ def _alone_on(client: Any) -> Iterator[None]:
 def _trained(client: Any, placed: Placed, job: Job, listening: Listening) -> Any:
     """Start the tasks, and wait until they end, one way or the other."""
     supervisor, futures = Supervisor(client, placed.workers), list[Any]()
-    with conversation_on(client, placed.workers[0], job, listening) as conversation:
+    with conversation_on(client, placed.workers[0], job, listening, supervisor) as conversation:
 
         def submit(share: Share, tracker: Mapping[str, Any] | None) -> None:
             # The session is in the key: a task must never be taken for that of another training.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from swaprank.cluster.parts import FilePart, Parts
 from swaprank.cluster.shares import Given, Share, dealt
-from swaprank.cluster.supervision import CHECK_SECONDS, SILENCE_SECONDS, heartbeats
+from swaprank.cluster.supervision import CHECK_SECONDS, SILENCE_SECONDS, Supervisor, heartbeats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ClusterError, DataError
 
@@ -109,13 +109,14 @@ def _wait(client: Any, futures: Sequence[Any]) -> None:
     """Until all are computed; raises what one of them raised, or CancelledError if it was lost for good."""
     from distributed import wait
 
-    last_good = monotonic()
+    last_good, supervisor = monotonic(), Supervisor(client)
     while any(future.status in ("pending", "lost") for future in futures):
         with suppress(TimeoutError):
             wait(futures, timeout=CHECK_SECONDS)
         for future in futures:
             if future.status in ("error", "cancelled"):
                 future.result()
+        supervisor.check()
         # Dask computes again what was lost, and a nanny restarts a worker, both within seconds.
         if heartbeats(client) and all(future.status != "lost" for future in futures):
             last_good = monotonic()

@@ -20,11 +20,11 @@ _ANSWER_SECONDS = 20.0
 
 @final
 class Supervisor:
-    """Watches the workers of one training through the scheduler."""
+    """Watches workers through the scheduler: those of one training, or all that there are."""
 
-    def __init__(self, client: Any, workers: Sequence[str]) -> None:
+    def __init__(self, client: Any, workers: Sequence[str] | None = None) -> None:
         self._client, self._workers = client, workers
-        self._last = dict.fromkeys(workers, (0.0, monotonic()))
+        self._last: dict[str, tuple[float, float]] = {}
         self._checked = monotonic()
 
     def check(self, *, now: bool = False) -> None:
@@ -33,18 +33,17 @@ class Supervisor:
             return
         self._checked = monotonic()
         present = heartbeats(self._client)
-        gone = [worker for worker in self._workers if worker not in present]
+        watched = list(present) if self._workers is None else self._workers
+        gone = [worker for worker in watched if worker not in present]
         if gone:
             raise ClusterError(f"the {_listed(gone)} of the Dask cluster has ended.")
-        for worker in self._workers:
-            # The clocks of machines differ: what counts is when a heartbeat was new here.
-            if present[worker] != self._last[worker][0]:
+        # The clocks of machines differ: what counts is when a heartbeat was new here.
+        for worker in watched:
+            if present[worker] != self._last.get(worker, (None,))[0]:
                 self._last[worker] = (present[worker], monotonic())
-        silent = [worker for worker in self._workers if monotonic() - self._last[worker][1] > SILENCE_SECONDS]
+        silent = [worker for worker in watched if monotonic() - self._last[worker][1] > SILENCE_SECONDS]
         if silent:
-            raise ClusterError(
-                f"the {_listed(silent)} of the Dask cluster has been silent for {SILENCE_SECONDS:.0f} s."
-            )
+            raise ClusterError(f"the {_listed(silent)} of the Dask cluster is silent for {SILENCE_SECONDS:.0f} s.")
 
 
 def heartbeats(client: Any) -> dict[str, float]:
