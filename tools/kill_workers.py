@@ -35,6 +35,7 @@ from swaprank.rankers.ranker import Ranker
 N_WORKERS = 3
 N_TREES = 40
 SECONDS_A_TREE = 0.03
+RESTART_SECONDS = 20
 
 
 class Outcome(NamedTuple):
@@ -139,9 +140,8 @@ def process_ids(client: Client) -> list[int]:
     return list(client.run(os.getpid, on_error="ignore").values())
 
 
-def wait_for_workers(client: Client) -> None:
-    while len(heartbeats(client)) < N_WORKERS or len(process_ids(client)) < N_WORKERS:
-        time.sleep(0.1)
+def n_missing(client: Client) -> int:
+    return N_WORKERS - min(len(heartbeats(client)), len(process_ids(client)))
 
 
 @contextmanager
@@ -150,7 +150,17 @@ def local_cluster() -> Iterator[tuple[Client, Callable[[], None]]]:
         LocalCluster(n_workers=N_WORKERS, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
-        yield client, lambda: wait_for_workers(client)
+
+        def wait_for_workers() -> None:
+            start = time.perf_counter()
+            while (missing := n_missing(client)) > 0:
+                if time.perf_counter() - start > RESTART_SECONDS:
+                    print(f"Dask has not restarted {missing} of its workers: new ones are started", flush=True)
+                    cluster.scale(len(cluster.workers) + missing)
+                    start = time.perf_counter()
+                time.sleep(0.1)
+
+        yield client, wait_for_workers
 
 
 @contextmanager
@@ -172,7 +182,7 @@ def cluster_of_commands(folder: Path) -> Iterator[tuple[Client, Callable[[], Non
             running = sum(process.poll() is None for process in processes[1:])
             for _ in range(N_WORKERS - running):
                 start("worker", address, "--nthreads=1", "--no-nanny", "--no-dashboard", f"--local-directory={folder}")
-            if running == N_WORKERS == len(heartbeats(client)) == len(process_ids(client)):
+            if running == N_WORKERS and n_missing(client) == 0:
                 return
             time.sleep(0.2)
 

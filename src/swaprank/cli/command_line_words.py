@@ -23,6 +23,11 @@ _PHRASES = {
     "with zero_based=False features": "in the training data features",
     r"but n_features is (\w+)": r"but the training data has \1 features",
     r"(?<![\w'/.=-])X(?= has| must| is|, row|, column)": "the data",
+    # clusters
+    r"with fit\(…, checkpoint='model.checkpoint'\), the next fit goes": "with --checkpoint FILE, the same command goes",
+    r"call fit again with checkpoint='(.*?)' to go on": r"run the same command with --checkpoint \1 to go on",
+    ", or wait for them with client.wait_for_workers\\(1\\)": "",
+    ", such as with frame.set_index\\('qid'\\) in Dask or partition_by in Polars": "",
     # training
     r": fit\(train, valid=…\)": " with --valid",
     "or a valid= set": "or a validation set with --valid",

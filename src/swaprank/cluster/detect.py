@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from swaprank.cluster.parts import Parts
@@ -25,8 +24,3 @@ def _of_dask(X: Any) -> bool:
     # Frames, arrays, bags and delayed values have a graph; a future is a class of distributed.
     kind = type(X)
     return hasattr(kind, "__dask_graph__") or (kind.__module__ == "distributed.client" and kind.__name__ == "Future")
-
-
-def any_distributed(values: Sequence[Any]) -> bool:
-    """Whether one of the values is on a cluster."""
-    return any(map(is_distributed, values))
