@@ -69,9 +69,9 @@ def package_graph() -> dict[str, set[str]]:
 ORDER = (
     "version", "errors", "peer_names", "compilation", "arrays", "seeds", "threads", "collective", "kernels",
     "elementary", "lanes", "exact_sums", "environment", "files", "data", "rendering", "reading", "metrics",
-    "objectives", "models", "trees", "nets", "smoothrank", "model_files", "exchange", "rankers", "ensembles", "rivals",
-    "registry", "serving", "evaluation", "clicks", "datasets", "instruments", "torch", "experiments", "reporting",
-    "reproduction", "cli", "__main__",
+    "objectives", "models", "trees", "nets", "smoothrank", "model_files", "exchange", "cluster", "rankers", "ensembles",
+    "rivals", "registry", "serving", "evaluation", "clicks", "datasets", "instruments", "torch", "experiments",
+    "reporting", "reproduction", "cli", "__main__",
 )  # fmt: skip
 """From left to right: every package imports only what stands before it. CONTRIBUTING.md and docs/design.md show it."""
 

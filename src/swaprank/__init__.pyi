@@ -5,6 +5,7 @@ from .clicks.click_log import ClickLog as ClickLog
 from .clicks.log_files import read_clicks as read_clicks
 from .clicks.log_files import write_clicks as write_clicks
 from .clicks.propensities import Propensities as Propensities
+from .cluster.parts import Parts as Parts
 from .data import posteriors as posteriors
 from .data.block_binning import bin_blocks as bin_blocks
 from .data.dataset import Dataset as Dataset
@@ -19,6 +20,7 @@ from .ensembles.stacked import Stacked as Stacked
 from .ensembles.stacked import stack as stack
 from .environment import show_versions as show_versions
 from .errors import ArgumentError as ArgumentError
+from .errors import ClusterError as ClusterError
 from .errors import DataError as DataError
 from .errors import ExportError as ExportError
 from .errors import ExportWarning as ExportWarning

@@ -1,7 +1,7 @@
 """Errors about a user's input: what was found, where, and what to do.
 
 All of them are subclasses of `SwaprankError`, and also of the built-in exception that a caller would expect
-(`ValueError`, `ImportError`).
+(`ValueError`, `ImportError`, `RuntimeError`).
 """
 
 from __future__ import annotations
@@ -99,6 +99,15 @@ class ExportWarning(UserWarning):
 
     >>> import swaprank as sr
     >>> issubclass(sr.ExportWarning, UserWarning)
+    True
+    """
+
+
+class ClusterError(SwaprankError, RuntimeError):
+    """Workers that train together lost one of them, or could not start; the message says which, and how to go on.
+
+    >>> import swaprank as sr
+    >>> issubclass(sr.ClusterError, RuntimeError)
     True
     """
 

@@ -30,7 +30,9 @@ ONLY_PYTHON = (
     "has a base_ranker", "has no argument", "have the name", "cannot have the name qid",
     "as a Dataset, or as X with y and qid", "must be a Dataset or a tuple", "eval_set", "names a column of a table",
     "are measured on data: give", "no round was measured", "of another library cannot be trained here",
-    "its predict reads", "several files are read as bins", "must be a Dataset, found",
+    "its predict reads", "several files are read as bins", "must be a Dataset, found", "expected a Dask data frame",
+    "a part must be a Dataset", "must be a Dataset, or in parts", "there is no Dask client", "is of type",
+    "evaluated with a fitted ranker", "a column of the Dask data frame",
 )  # fmt: skip
 """Errors about arguments that the command line does not have."""
 

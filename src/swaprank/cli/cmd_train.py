@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from swaprank.cli.common_options import AsJson, Columns, RankerName, Settings, Threads, TrainingMetric
-from swaprank.cli.exit_codes import INTERRUPTED
+from swaprank.cli.exit_codes import BAD_INPUT, INTERRUPTED
 from swaprank.cli.output import print_detail, print_info, print_note, print_result
+
+if TYPE_CHECKING:
+    from swaprank.experiments.cluster_run import ClusterRun
 
 Output = Annotated[
     Path | None,
@@ -27,8 +30,12 @@ TrainingSeed = Annotated[
 
 def train(
     data: Annotated[
-        Path | None,
-        typer.Argument(metavar="TRAIN", help="Training data. Required without --config.", show_default=False),
+        list[Path] | None,
+        typer.Argument(
+            metavar="TRAIN",
+            help="Training data. Required without --config. Several files or a folder with --dask or --mpi.",
+            show_default=False,
+        ),
     ] = None,
     output: Output = None,
     valid: Annotated[Path | None, typer.Option(help="Validation data, evaluated after every round.")] = None,
@@ -41,6 +48,15 @@ def train(
     ] = None,
     seed: TrainingSeed = None,
     threads: Threads = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(metavar="SCHEDULER", help="Train on a Dask cluster, such as scheduler:8786.", show_default=False),
+    ] = None,
+    mpi: Annotated[bool, typer.Option("--mpi", help="Train in all processes that mpiexec started.")] = False,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(help="File to keep training in; the same command goes on from there. Trees only."),
+    ] = None,
     json: AsJson = False,
     *,
     columns: Columns,
@@ -52,6 +68,7 @@ def train(
     """
     from swaprank.cli.progress_bars import training_bar
     from swaprank.errors import Interrupted
+    from swaprank.experiments.cluster_run import ClusterRun
     from swaprank.experiments.training_config import differing_versions, read_training_config, recorded_digest
     from swaprank.experiments.training_run import run_training
 
@@ -60,11 +77,16 @@ def train(
         _require("--output / -o, the model file to write", output)
     if any(setting.startswith("metric=") for setting in settings or []):
         raise typer.BadParameter("set the metric with --metric, not with --set.")
+    if data is not None and len(data) > 1 and dask is None and not mpi:
+        raise typer.BadParameter("give one file, or several parts of a data set with --dask or --mpi.")
     options = {
-        "train": data, "output": output, "valid": valid, "base": base, "ranker": ranker, "metric": metric,
-        "seed": seed, "threads": threads, "columns": columns,
+        "train": data[0] if data else None, "output": output, "valid": valid, "base": base, "ranker": ranker,
+        "metric": metric, "seed": seed, "threads": threads, "columns": columns,
     }  # fmt: skip
     run = read_training_config(config, options, settings or [])
+    if dask is not None or mpi:
+        _train_on_cluster(ClusterRun(run, data or [Path(run.train)], valid, checkpoint), dask, json)
+        return
     recorded = None if config is None else recorded_digest(config)
     if config is not None:
         for change in differing_versions(config):
@@ -72,7 +94,7 @@ def train(
     interrupted = False
     try:
         with training_bar() as callbacks:
-            trained = run_training(run, callbacks(""), print_detail)
+            trained = run_training(run, callbacks(""), print_detail, checkpoint)
     except Interrupted as stopped:
         trained, interrupted = stopped.result, True
     if json:
@@ -87,6 +109,27 @@ def train(
         raise typer.Exit(INTERRUPTED)
 
 
-def _require(meaning: str, value: Path | None) -> None:
-    if value is None:
+def _train_on_cluster(given: ClusterRun, scheduler: str | None, json: bool) -> None:
+    """Train with Dask, or with MPI if there is no scheduler, and print the result."""
+    from swaprank.cli.progress_bars import training_bar
+    from swaprank.errors import Interrupted
+    from swaprank.experiments.cluster_run import run_on_dask, run_on_mpi
+
+    interrupted = False
+    try:
+        with training_bar() as callbacks:
+            if scheduler is None:
+                trained = run_on_mpi(given, lambda: callbacks(""), BAD_INPUT)
+            else:
+                trained = run_on_dask(given, scheduler, callbacks(""), print_detail)
+    except Interrupted as stopped:
+        trained, interrupted = stopped.result, True
+    if trained is not None:
+        (print_result if json else print_info)(trained.to_json() if json else trained.to_text())
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _require(meaning: str, value: object) -> None:
+    if not value:
         raise typer.BadParameter(f"missing: {meaning}. Give it here or in a --config file.")

@@ -36,6 +36,11 @@ _PHRASES = {
     r"with features=\[…\] of": "with --features of",
     r"give ignore=\['(.*?)'\] instead of docid='.*?'": r"give --ignore \1 instead of --docid \1",
     "(or )?read (it|the data) without binned": r"\1take the file itself instead of its bins",
+    # clusters
+    r"with fit\(…, checkpoint='model.checkpoint'\), the next fit goes": "with --checkpoint FILE, the same command goes",
+    r"call fit again with checkpoint='(.*?)' to go on": r"run the same command with --checkpoint \1 to go on",
+    ", or wait for them with client.wait_for_workers\\(1\\)": "",
+    ", such as with frame.set_index\\('qid'\\) in Dask or partition_by in Polars": "",
     # training
     r": fit\(train, valid=…\)": " with --valid",
     "or a valid= set": "or a validation set with --valid",

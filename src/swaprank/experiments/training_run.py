@@ -130,7 +130,10 @@ class TrainingResult(NamedTuple):
 
 
 def run_training(
-    run: TrainingRun, callbacks: Sequence[Callback] = (), log: Log = lambda message: None
+    run: TrainingRun,
+    callbacks: Sequence[Callback] = (),
+    log: Log = lambda message: None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> TrainingResult:
     """Read the data, train, and save the model with its training record.
 
@@ -168,7 +171,7 @@ def run_training(
     log(f"training {ranker} on {train}")
     interrupted = False
     try:
-        ranker.fit(train, valid=valid, base=base, callbacks=callbacks)
+        ranker.fit(train, valid=valid, base=base, callbacks=callbacks, checkpoint=checkpoint)
     except Interrupted:
         interrupted = True
     result = None

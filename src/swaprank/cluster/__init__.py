@@ -1,0 +1,1 @@
+"""The same training on many machines: what workers share, and how Dask or MPI runs them."""

@@ -1,0 +1,192 @@
+"""What each worker of a training on Dask does: one long task.
+
+client                              first worker                          other workers
+  submit train_share      ─►          starts the tracker
+  its address             ◄─
+  submit train_share      ─────────────────────────────────────►            train_share
+  …                       ◄─          progress of each round
+  say, last_checkpoint    ─►
+  the fitted ranker       ◄─          the model                             a digest of the same model
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from copy import copy
+from pathlib import Path
+from queue import SimpleQueue
+from tempfile import TemporaryDirectory
+from threading import Event, Thread
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from swaprank.cluster.shares import Share, read_share
+from swaprank.cluster.xgboost_collective import Tracker, XGBoostCollective
+
+_CHECK_SECONDS = 0.5
+
+
+class Job(NamedTuple):
+    """What all workers of a training are given."""
+
+    session: str
+    topic: str
+    """Where the first worker reports to the client: one of each client, because Dask never forgets a topic."""
+    ranker: Any
+    """Not fitted."""
+    fit: Mapping[str, Any]
+    """Arguments of `fit_share` that are the same for all."""
+    host: str
+    """Of the first worker."""
+    waits: bool
+    """Whether the first worker waits for the answer of the client after each round."""
+    checkpoint: KeptCheckpoint | None
+    """The client has the file, because the disk of a worker may be lost with it."""
+
+
+class KeptCheckpoint(NamedTuple):
+    """A checkpoint on the client."""
+
+    path: str
+    every: int
+    content: bytes
+    """Empty if there is none yet."""
+
+
+Round = tuple[int, int, Mapping[str, Mapping[str, float]], int]
+"""The fields of a Progress."""
+
+
+class Message(NamedTuple):
+    """What the first worker tells the client."""
+
+    session: str
+    tracker: Mapping[str, Any] | None = None
+    """At the start: what the other workers need to find each other."""
+    round: Round | None = None
+
+
+class Trained(NamedTuple):
+    """What a worker gives back."""
+
+    digest: str
+    """The same on all workers, or something is wrong."""
+    ranker: Any = None
+    """The fitted ranker, from the first worker."""
+    checkpoint: bytes = b""
+    """The last checkpoint, from the first worker."""
+
+
+class Session(NamedTuple):
+    """A training whose first worker is in this process."""
+
+    answers: SimpleQueue[bool]
+    """Whether to stop: what the client says to each round, or at any time."""
+    checkpoint: Path
+
+
+_SESSIONS: dict[str, Session] = {}
+
+
+def say(session: str, stop: bool) -> None:
+    """Called by the client on the first worker."""
+    if session in _SESSIONS:
+        _SESSIONS[session].answers.put(stop)
+
+
+def last_checkpoint(session: str) -> bytes:
+    """Called by the client on the first worker; empty if there is none yet."""
+    file = _SESSIONS[session].checkpoint if session in _SESSIONS else None
+    return file.read_bytes() if file is not None and file.exists() else b""
+
+
+def train_share(job: Job, share: Share, tracker: Mapping[str, Any] | None) -> Trained:
+    """The long task. The first worker is given no tracker: it starts one, and tells the client."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    with _present(job, share, tracker, worker) as collective:
+        ranker = copy(job.ranker)
+        n_threads = int(worker.state.nthreads)
+        ranker.n_threads = n_threads if ranker.n_threads is None else min(n_threads, ranker.n_threads)
+        data, valid = read_share(collective, share)
+        own = _arguments_of_first(job, worker) if share.rank == 0 else {}
+        ranker.fit_share(data, valid, collective, **job.fit, **own)
+        if share.rank > 0:
+            return Trained(_digest(ranker))
+        return Trained(_digest(ranker), ranker, last_checkpoint(job.session))
+
+
+def _arguments_of_first(job: Job, worker: Any) -> dict[str, Any]:
+    """The arguments of `fit_share` that only the first worker is given: it tells the client of each round."""
+    session = _SESSIONS[job.session]
+
+    def told(progress: Any) -> bool:
+        finished = (progress.round, progress.n_rounds, dict(progress.measured), progress.best_round)
+        worker.log_event(job.topic, Message(job.session, round=finished))
+        return session.answers.get() if job.waits or not session.answers.empty() else False
+
+    if job.checkpoint is None:
+        return {"callbacks": [told]}
+    if job.checkpoint.content:
+        session.checkpoint.write_bytes(job.checkpoint.content)
+    return {"callbacks": [told], "checkpoint": session.checkpoint, "checkpoint_every": job.checkpoint.every}
+
+
+@contextmanager
+def _present(job: Job, share: Share, tracker: Mapping[str, Any] | None, worker: Any) -> Iterator[XGBoostCollective]:
+    """The collective of all workers: left together at the end, or abandoned by one that fails."""
+    ended = Event()
+    with _tracked(job, share.size, worker) if tracker is None else nullcontext(tracker) as known:
+        collective = XGBoostCollective(known, share.rank, share.size)
+        key = worker.get_current_task()
+        Thread(target=_watch, args=(worker, key, job.session, collective, ended), daemon=True).start()
+        try:
+            collective.join()
+            yield collective
+            collective.close()
+        except BaseException as error:
+            # The others learn of it at once.
+            collective.abandon(f"worker {share.rank} has failed: {error}")
+            raise
+        finally:
+            ended.set()
+
+
+@contextmanager
+def _tracked(job: Job, size: int, worker: Any) -> Iterator[Mapping[str, Any]]:
+    """What the first worker has besides: the tracker, and a place for the checkpoint."""
+    tracker = Tracker(size, job.host)
+    with TemporaryDirectory(prefix="swaprank-", dir=worker.local_directory) as folder:
+        name = "none" if job.checkpoint is None else Path(job.checkpoint.path).name
+        _SESSIONS[job.session] = Session(SimpleQueue(), Path(folder) / name)
+        worker.log_event(job.topic, Message(job.session, tracker=tracker.arguments))
+        try:
+            yield tracker.arguments
+        finally:
+            del _SESSIONS[job.session]
+            # It may wait for workers that are gone.
+            Thread(target=tracker.stop, daemon=True).start()
+
+
+def _watch(worker: Any, key: str, session: str, collective: XGBoostCollective, ended: Event) -> None:
+    """End the task if nobody waits for it any more: the client has cancelled it, or is gone."""
+    while not ended.wait(_CHECK_SECONDS):
+        task = worker.state.tasks.get(key)
+        if task is None or task.state not in ("executing", "long-running"):
+            collective.abandon("the training was cancelled.")
+            say(session, True)
+            return
+
+
+def _digest(ranker: Any) -> str:
+    """A hash of what was learned."""
+    values, arrays = ranker.model_.to_parts()
+    digest = hashlib.sha256(json.dumps([values, ranker.history_], sort_keys=True).encode())
+    for name in sorted(arrays):
+        digest.update(np.ascontiguousarray(arrays[name]).data)
+    return digest.hexdigest()

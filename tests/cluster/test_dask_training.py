@@ -1,0 +1,235 @@
+"""Training on the processes of a Dask cluster: the model of one process, byte for byte."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import dask
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client, LocalCluster
+
+import swaprank as sr
+from swaprank.cluster.supervision import heartbeats
+from swaprank.evaluation.cluster_evaluate import evaluate_on_cluster
+from swaprank.rankers.cluster_fit import fit_on_cluster
+from swaprank.rankers.cluster_predict import predict_on_cluster
+from swaprank.rankers.ranker import Ranker
+
+
+def frame(n_queries: int, seed: int, first: int = 0) -> pd.DataFrame:
+    """Missing values, categories, weights."""
+    (data,) = sr.datasets.random_search((n_queries,), n_documents=20, random_state=seed)
+    rng = np.random.default_rng(seed)
+    X = np.array(data.features, np.float64)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    brands = np.array(["nike", "asics", "puma", "7", None], dtype=object)
+    return pd.DataFrame(X, columns=list(data.feature_names)).assign(
+        brand=brands[rng.integers(0, 5, len(X))],
+        qid=np.repeat(np.arange(first, first + n_queries), 20),
+        label=data.labels,
+        weight=rng.uniform(0.1, 1, len(X)),
+    )
+
+
+TRAIN, VALI = frame(40, 0), frame(12, 1, 1000)
+
+
+def dataset(of: pd.DataFrame) -> sr.Dataset:
+    return sr.Dataset.from_frame(of, sample_weight="weight")
+
+
+def parts_of(of: pd.DataFrame, n_parts: int) -> list[pd.DataFrame]:
+    return [of[of.qid % n_parts == number] for number in range(n_parts)]
+
+
+def gain(labels: Any) -> float:
+    total = 0.0
+    for rank in range(len(labels)):
+        total += labels[rank] / (rank + 2.0) ** 2
+    return total
+
+
+RANKERS: dict[str, Callable[[], Ranker]] = {
+    "ndcg@10": lambda: sr.LambdaMART("ndcg@10", n_trees=4, n_leaves=7),
+    "map": lambda: sr.LambdaMART("map", n_trees=4, n_leaves=7, document_fraction=0.5, random_state=3),
+    "own metric": lambda: sr.LambdaMART(sr.CustomMetric(evaluate=gain, name="gain"), n_trees=3, n_leaves=7),
+    "MART": lambda: sr.MART("squared", n_trees=30, n_leaves=7, early_stopping_rounds=3),
+}
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with (
+        LocalCluster(n_workers=4, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster) as connected,
+    ):
+        yield connected
+
+
+def on_workers(client: Client, frames: Sequence[pd.DataFrame], n_workers: int) -> sr.Parts:
+    """Parts that are in the memory of as many workers."""
+    workers = sorted(heartbeats(client))
+    return sr.Parts(
+        [client.scatter(dataset(each), workers=[workers[n % n_workers]], hash=False) for n, each in enumerate(frames)]
+    )
+
+
+def saved(ranker: Ranker, folder: Path) -> bytes:
+    ranker.save(folder / "model.swaprank")
+    return (folder / "model.swaprank").read_bytes()
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_any_number_of_workers_trains_the_model_of_one_process(name: str, client: Client, tmp_path: Path) -> None:
+    expected = saved(RANKERS[name]().fit(dataset(TRAIN), valid=dataset(VALI)), tmp_path)
+    for n_workers in (1, 2, 3, 4):
+        train, vali = on_workers(client, parts_of(TRAIN, 5), n_workers), on_workers(client, parts_of(VALI, 3), 4)
+        assert saved(fit_on_cluster(RANKERS[name](), train, valid=vali), tmp_path) == expected
+
+
+def test_data_frames_files_and_delayed_values_are_the_same_data(client: Client, tmp_path: Path) -> None:
+    expected = saved(RANKERS["ndcg@10"]().fit(dataset(TRAIN), valid=dataset(VALI)), tmp_path)
+    by_query = dd.from_pandas(TRAIN.sort_values("qid"), npartitions=1).repartition(npartitions=1)
+    partitions = dd.from_delayed([dask.delayed(each) for each in [*parts_of(TRAIN, 3), TRAIN[:0]]], meta=TRAIN[:0])
+    for number, each in enumerate(parts_of(TRAIN, 3)):
+        each.to_parquet(tmp_path / f"part-{number}.parquet", index=False)
+    delayed = [dask.delayed(dataset)(each) for each in parts_of(TRAIN, 3)]
+    cases: list[tuple[Any, dict[str, Any]]] = [
+        (by_query, {"sample_weight": "weight"}),
+        (partitions, {"sample_weight": "weight"}),
+        (sr.Parts.read(tmp_path, sample_weight="weight"), {}),
+        (delayed, {}),
+    ]
+    for data, names in cases:
+        fitted = fit_on_cluster(RANKERS["ndcg@10"](), data, valid=dataset(VALI), **names)
+        assert saved(fitted, tmp_path) == expected
+
+
+def test_a_base_ranker_and_other_metrics_are_as_on_one_machine(client: Client, tmp_path: Path) -> None:
+    base = sr.MART(n_trees=2, n_leaves=5).fit(dataset(frame(10, 7)[["match", "brand", "qid", "label", "weight"]]))
+    train, vali = dataset(TRAIN[["match", "brand", "qid", "label", "weight"]]), dataset(VALI)
+    expected = RANKERS["ndcg@10"]().fit(train, valid={"one": vali, "two": train}, metrics=["err", "map"], base=base)
+    parts = sr.Parts([train.subset(slice(n, None, 2)) for n in range(2)])
+    fitted = fit_on_cluster(
+        RANKERS["ndcg@10"](), parts, valid={"one": vali, "two": parts}, metrics=["err", "map"], base=base
+    )
+    assert fitted.history_ == expected.history_
+    assert saved(fitted, tmp_path) == saved(expected, tmp_path)
+
+
+def test_callbacks_run_here_and_stop_all_workers(client: Client) -> None:
+    seen: list[sr.Progress] = []
+
+    def stop(progress: sr.Progress) -> bool:
+        seen.append(progress)
+        return progress.round == 3
+
+    ranker = sr.LambdaMART(n_trees=50, n_leaves=5)
+    fit_on_cluster(ranker, on_workers(client, parts_of(TRAIN, 3), 3), valid=dataset(VALI), callbacks=[stop])
+    assert [progress.round for progress in seen] == [1, 2, 3]
+    assert ranker.n_rounds_ == 3
+    assert ranker.history_["valid"]["ndcg@10"] == [progress.measured["valid"]["ndcg@10"] for progress in seen]
+    assert not ranker.interrupted_
+
+
+def test_progress_is_shown_here(client: Client, capsys: pytest.CaptureFixture[str]) -> None:
+    parts = on_workers(client, parts_of(TRAIN, 2), 2)
+    fit_on_cluster(sr.MART(n_trees=4, n_leaves=4), parts, valid=dataset(VALI), verbose=2)
+    shown = capsys.readouterr().err.splitlines()
+    assert [line[:11] for line in shown] == ["tree 2 of 4", "tree 4 of 4"]
+
+
+def test_ctrl_c_keeps_the_rounds_that_were_finished(client: Client) -> None:
+    def press_ctrl_c(progress: sr.Progress) -> None:
+        if progress.round == 3:
+            raise KeyboardInterrupt
+
+    parts = on_workers(client, parts_of(TRAIN, 3), 3)
+    with pytest.raises(sr.Interrupted) as stopped:
+        fit_on_cluster(sr.MART(n_trees=1000, n_leaves=4), parts, callbacks=[press_ctrl_c])
+    assert stopped.value.result.interrupted_
+    assert stopped.value.result.n_rounds_ == 3
+
+
+def test_an_error_of_a_callback_ends_training_and_the_cluster_trains_again(client: Client) -> None:
+    def fail(progress: sr.Progress) -> None:
+        raise ValueError("bad luck")
+
+    parts = on_workers(client, parts_of(TRAIN, 3), 3)
+    with pytest.raises(ValueError, match="bad luck"):
+        fit_on_cluster(sr.MART(n_trees=1000, n_leaves=4), parts, callbacks=[fail])
+    assert fit_on_cluster(sr.MART(n_trees=2, n_leaves=4), parts).n_rounds_ == 2
+
+
+def test_a_checkpoint_is_kept_here_and_training_goes_on(client: Client, tmp_path: Path) -> None:
+    file = tmp_path / "mart.checkpoint"
+
+    def make(n_trees: int) -> Ranker:
+        return sr.MART(n_trees=n_trees, n_leaves=5)
+
+    few = on_workers(client, parts_of(TRAIN, 4), 4)
+    fit_on_cluster(make(5), few, valid=dataset(VALI), checkpoint=file, checkpoint_every=2)
+    rounds: list[int] = []
+    again = on_workers(client, parts_of(TRAIN, 3), 2)
+    ranker = fit_on_cluster(
+        make(8), again, valid=dataset(VALI), checkpoint=file, callbacks=[lambda progress: rounds.append(progress.round)]
+    )
+    assert rounds == [6, 7, 8]
+    assert saved(ranker, tmp_path) == saved(make(8).fit(dataset(TRAIN), valid=dataset(VALI)), tmp_path)
+
+
+def test_bad_parts_are_named(client: Client, tmp_path: Path) -> None:
+    twice = [*parts_of(TRAIN, 3), TRAIN[TRAIN.qid == 7]]
+    with pytest.raises(sr.DataError, match=r"training data: the query '7' is in two parts, part [13] and part [13]"):
+        fit_on_cluster(sr.MART(n_trees=2), on_workers(client, twice, 3))
+    (tmp_path / "bad.csv").write_text("qid,label,x\n1,0,many\n")
+    parts_of(TRAIN, 2)[0].to_csv(tmp_path / "good.csv", index=False)
+    with pytest.raises(sr.DataError, match=r"bad.csv: column 'x', row 0: 'many' is not a number"):
+        fit_on_cluster(sr.MART(n_trees=2), sr.Parts.read(tmp_path))
+    with pytest.raises(sr.ParameterError, match="RankNet has no training on a cluster"):
+        fit_on_cluster(sr.RankNet(), on_workers(client, parts_of(TRAIN, 2), 2))
+    with pytest.raises(sr.DataError, match="qid must be the name of a column of the Dask data frame"):
+        fit_on_cluster(sr.MART(), dd.from_pandas(TRAIN, npartitions=2), qid=TRAIN.qid)
+
+
+def test_few_validation_parts_are_divided_by_queries(client: Client, tmp_path: Path) -> None:
+    vali = VALI[VALI.qid < 1005]
+    one_and_four = [vali[vali.qid == 1000], vali[vali.qid > 1000]]
+    expected = saved(sr.MART(n_trees=3, n_leaves=5).fit(dataset(TRAIN), valid=dataset(vali)), tmp_path)
+    parts = on_workers(client, parts_of(TRAIN, 4), 4)
+    for few in (dataset(vali), on_workers(client, one_and_four, 2)):
+        assert saved(fit_on_cluster(sr.MART(n_trees=3, n_leaves=5), parts, valid=few), tmp_path) == expected
+    with pytest.raises(sr.DataError, match="the set 'valid' has fewer queries than there are workers, 4: take more"):
+        fit_on_cluster(sr.MART(n_trees=3, n_leaves=5), parts, valid=dataset(one_and_four[0]))
+
+
+def test_without_a_cluster_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*given: Any) -> Any:
+        raise ValueError("No clients found")
+
+    monkeypatch.setattr("distributed.default_client", none)
+    with pytest.raises(sr.ClusterError, match=r"there is no Dask client: .*client = distributed.Client"):
+        fit_on_cluster(sr.MART(), sr.Parts([dataset(TRAIN)]))
+
+
+def test_prediction_and_evaluation_are_as_on_one_machine(client: Client) -> None:
+    ranker = RANKERS["ndcg@10"]().fit(dataset(TRAIN))
+    vali = VALI.set_index(np.arange(len(VALI)) + 7)
+    frames = [*parts_of(vali, 3), vali[:0]]
+    partitions = dd.from_delayed([dask.delayed(each) for each in frames], meta=vali[:0])
+    scores = predict_on_cluster(ranker, partitions).compute()
+    expected = pd.Series(ranker.predict(dataset(vali)), index=vali.index)
+    pd.testing.assert_series_equal(scores.sort_index(), expected, check_names=False)
+    parts = on_workers(client, frames[:3], 3)
+    by_part = np.concatenate(dask.compute(*predict_on_cluster(ranker, parts)))
+    np.testing.assert_array_equal(by_part, scores.to_numpy())
+    alone = sr.evaluate(dataset(vali), ranker.predict(dataset(vali)), ["ndcg@10", "err"])
+    for data in (partitions, parts):
+        found = evaluate_on_cluster(data, ranker, ["ndcg@10", "err"])
+        assert sorted(zip(found.qids, found["err"].per_query, strict=True)) == sorted(
+            zip(alone.qids, alone["err"].per_query, strict=True)
+        )
+        assert found["ndcg@10"].mean == alone["ndcg@10"].mean

@@ -1,0 +1,39 @@
+"""What is data on a cluster, and what is imported to find out."""
+
+import subprocess
+import sys
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+
+import swaprank as sr
+from swaprank.cluster.detect import is_distributed
+from swaprank.cluster.parts import as_parts
+
+
+def test_dask_collections_and_parts_are_distributed() -> None:
+    frame = pd.DataFrame({"qid": [1], "label": [0], "x": [1.0]})
+    delayed = dask.delayed(sr.read)("part.txt")
+    for data in (dd.from_pandas(frame, npartitions=1), delayed, [delayed], sr.Parts.read(["a.txt"])):
+        assert is_distributed(data)
+    for data in (frame, np.zeros((2, 2)), [[1.0]], [], (frame, [0]), None, sr.Dataset([[1.0]], [0], qid=[1])):
+        assert not is_distributed(data)
+
+
+def test_finding_out_imports_nothing_heavy() -> None:
+    code = "import sys, swaprank.cluster.detect; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"dask", "distributed", "xgboost", "mpi4py", "numba", "pandas"} & set(loaded)
+
+
+def test_what_is_no_part_says_what_to_do() -> None:
+    with pytest.raises(sr.DataError, match="a part must be a Dataset, or a delayed value or a future"):
+        as_parts(da.zeros((4, 2)))
+    with pytest.raises(sr.DataError, match="there are no parts"):
+        sr.Parts([])
+    with pytest.raises(sr.DataError, match="parts have their own columns: give them without qid"):
+        as_parts(sr.Parts.read(["a.txt"]), qid="query")
