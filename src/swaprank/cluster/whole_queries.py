@@ -14,8 +14,8 @@ import numpy as np
 from swaprank.arrays import AnyArray
 from swaprank.cluster.messages import told_by_each
 from swaprank.collective import Collective, gathered, total
-from swaprank.data.ids import id_text
 from swaprank.data.document_places import query_keys
+from swaprank.data.ids import id_text
 from swaprank.errors import DataError
 
 _KEYS_AT_ONCE = 2**22

@@ -23,13 +23,13 @@ from swaprank.objectives.objective import Objective
 from swaprank.version import __version__
 
 if TYPE_CHECKING:
-    from swaprank.rankers.ranker import Ranker
+    from swaprank.rankers.fitted_ranker import FittedRanker
 
 _NOT_SAVED = ("base_ranker", "members", "n_threads")
 """The model contains what the base ranker and the members have learned; the number of threads does not change it."""
 
 
-def content_of(ranker: Ranker) -> ModelContent:
+def content_of(ranker: FittedRanker) -> ModelContent:
     """The content of a ranker's model file.
 
     >>> import swaprank as sr
@@ -58,7 +58,7 @@ def content_of(ranker: Ranker) -> ModelContent:
     return ModelContent(ranker.kind, meta, arrays)
 
 
-def saved_parameters(ranker: Ranker) -> dict[str, Any]:
+def saved_parameters(ranker: FittedRanker) -> dict[str, Any]:
     """The parameters of a ranker as plain values."""
     given = ranker.get_params(deep=False)
     if "random_state" in given:
@@ -66,7 +66,7 @@ def saved_parameters(ranker: Ranker) -> dict[str, Any]:
     return {name: _saved(value) for name, value in given.items() if name not in _NOT_SAVED}
 
 
-def save(ranker: Ranker, path: str | os.PathLike[str]) -> None:
+def save(ranker: FittedRanker, path: str | os.PathLike[str]) -> None:
     """Write a fitted ranker to one file; on any error, nothing."""
     content = content_of(ranker)
     write_model(path, content.kind, content.meta, content.arrays)

@@ -1,0 +1,330 @@
+"""What every fitted ranker can do: score documents, explain, draw, and be saved."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from swaprank.arrays import Features, Floats
+from swaprank.cluster.detect import is_distributed
+from swaprank.data.categories import Categories
+from swaprank.data.dataset import Dataset
+from swaprank.data.features import as_features, read_only
+from swaprank.errors import DataError, MetricError, ParameterError
+from swaprank.metrics.binding import bind_metric
+from swaprank.metrics.metric import OWN_SUFFIX, Metric, is_own
+from swaprank.metrics.parse import metric as parse_metric
+from swaprank.models.binned_scoring import by_rows
+from swaprank.models.model import Model
+from swaprank.peer_names import check_arguments
+from swaprank.rankers.estimator import Estimator
+from swaprank.rankers.given_data import as_dataset
+from swaprank.rankers.rounds import History
+from swaprank.rankers.saving import save
+from swaprank.seeds import RandomState
+
+
+class FittedRanker(Estimator):
+    """A ranker that has learned a model; see `Ranker`, which learns it."""
+
+    kind: ClassVar[str]
+    """Its name in model files and on the command line."""
+    round_name: ClassVar[str] = "round"
+    """What a round of training is: a tree, an epoch, …"""
+    metric: str | Metric
+    random_state: RandomState
+    n_threads: int | None
+    model_: Model
+    """What has been learned."""
+    n_features_in_: int
+    feature_names_in_: Any
+    categories_: Mapping[str, Categories] = MappingProxyType({})
+    """The categories of each categorical feature in the training data; their positions are the codes in the model."""
+    missing_features_: tuple[str, ...] | None = None
+    """The features with missing values in the training data; None if that is not known."""
+    history_: History
+    """What was measured after every round: `history_[set][metric]` is a list."""
+    n_rounds_: int
+    """Rounds that were trained."""
+    best_round_: int
+    """The round whose model was kept, see rankers/rounds.py; 0 is the start of training."""
+    interrupted_: bool
+    """Whether Ctrl-C ended training."""
+    random_state_: int
+    """The seed that was used: `random_state`, or one drawn from it."""
+    sigma_: float
+    """The steepness (sigma) of the objective that the scores were trained with; 1 if it has none."""
+    members_: Sequence[Mapping[str, Any]] = ()
+    """Of an ensemble: the kind ("ranker") and the "parameters" of each member, and the "members" of nested ones."""
+
+    def predict(self, X: Any, **unknown: Any) -> Floats:
+        """Scores of the rows of a data set or matrix, in the order in which they were given; larger is better.
+
+        The `base_score` of a data set is added, as in training. A Dask data frame gives a Dask series, and data in parts
+        one delayed array per part. There are no other arguments; for those of other libraries, an ArgumentError says
+        what to call instead.
+        """
+        check_arguments(unknown, ["X"], "predict")
+        if is_distributed(X):
+            from swaprank.rankers.cluster_predict import predict_on_cluster
+
+            scores: Floats = predict_on_cluster(self, X)
+            return scores
+        return self._plus_base_score(self._of_rows(X, lambda rows: self.model_.score(rows, self.n_threads)), X)
+
+    def predict_stage(self, X: Any, n_stages: int) -> Floats:
+        """Scores by the first parts of the model only, such as its first trees."""
+        self.check_fitted()
+        whole = isinstance(n_stages, int | np.integer) and not isinstance(n_stages, bool)
+        if self.model_.n_stages and not (whole and 0 <= n_stages <= self.model_.n_stages):
+            raise ParameterError(f"n_{self.round_name}s must be from 0 to {self.model_.n_stages}; found {n_stages!r}.")
+        staged = self._of_rows(X, lambda rows: self.model_.staged_scores(rows, [n_stages], self.n_threads)[0])
+        return self._plus_base_score(staged, X)
+
+    def contributions(self, X: Any) -> Floats:
+        """Each feature's share in each score, exactly (TreeSHAP for trees); the last column is the expected score."""
+        shares = self._of_rows(X, lambda rows: self.model_.contributions(rows, self.n_threads))
+        shares[:, -1] = self._plus_base_score(shares[:, -1], X)
+        return shares
+
+    def plot_contributions(self, X: Any, ax: Any = None, *, n_features: int = 15) -> Any:
+        """A summary plot of `contributions`, as of SHAP values: one row per feature, one point per row of X.
+
+        The features with the largest mean absolute contributions are drawn. The color is the value of the feature: blue
+        is low, red is high, grey is missing or a category. Needs Matplotlib.
+
+        Args:
+            X: A data set or matrix.
+            ax: The Matplotlib axes to draw on; new ones if None.
+            n_features: How many features are drawn at most.
+
+        Returns:
+            The axes, whose `figure` can be saved.
+
+        >>> import swaprank as sr
+        >>> train, test = sr.datasets.random_search((50, 20), n_documents=10, random_state=0)
+        >>> axes = sr.LambdaMART(n_trees=20, n_leaves=7).fit(train).plot_contributions(test, n_features=3)
+        >>> [label.get_text() for label in axes.get_yticklabels()]
+        ['title_match', 'match', 'authority']
+        """
+        from swaprank.rankers.contribution_plot import plot_contributions
+
+        shares = self.contributions(X)[:, :-1]
+        # A category is neither low nor high: it has no rank among the others.
+        return plot_contributions(shares, self._quantities_of(X), self.feature_names_in_, n_features, ax)
+
+    @property
+    def size_(self) -> str:
+        """How large the model is, in words."""
+        self.check_fitted()
+        return self.model_.describe()
+
+    @property
+    def trained_for_(self) -> str:
+        """What the model was trained for, in words: its metric."""
+        return str(self.metric)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, which `swaprank.load` reads; the same model gives the same bytes."""
+        self.check_fitted()
+        save(self, path)
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        to: str,
+        *,
+        features: Any = None,
+        rename: Mapping[str, str] | None = None,
+        name: str | None = None,
+        missing: Literal["refuse", "zero"] = "refuse",
+        request: bool = False,
+    ) -> None:
+        """Write the model for another system, which then gives the same scores.
+
+        What the system cannot hold raises an ExportError, and what it may score differently an ExportWarning, both with
+        what to do.
+
+        Args:
+            path: The file to write.
+            to: The format: lightgbm, xgboost, ranklib, xgboost+json, solr, vespa, onnx or c.
+            features: The features of the target in its order, which may be more than the model has: a list of names, a
+                text file with one per line, or the JSON of an Elasticsearch feature set or a Solr feature store. If
+                None, those of the model. Names are matched; a model whose features are only numbered takes them in
+                their order.
+            rename: What the target calls features of the model.
+            name: What the model is called there; by default the name of the file without its ending.
+            missing: If the target reads missing values as 0 and the model has learned something else: "refuse" is an
+                error, "zero" accepts it, because documents always have all features, or 0 stood for missing values in
+                training. The formats xgboost+json and vespa then send missing values where 0 goes.
+            request: Write the body of the request that uploads the model, with the definitions of `features` if given.
+
+        >>> import tempfile, swaprank as sr
+        >>> train, test = sr.datasets.random_net((20, 10), n_features=5, random_state=0)
+        >>> ranker = sr.LambdaMART(n_trees=3).fit(train)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ranker.export(f"{folder}/model.txt", to="lightgbm")
+        ...     again = sr.load_peer(f"{folder}/model.txt")
+        >>> (again.predict(test) == ranker.predict(test)).all()
+        np.True_
+        """
+        from swaprank.exchange.export import export
+
+        self.check_fitted()
+        export(
+            self.model_,
+            self._feature_names(),
+            self.categories_,
+            path,
+            to,
+            features=features,
+            rename=rename,
+            name=name,
+            missing=missing,
+            request=request,
+            missing_features=self.missing_features_,
+        )
+
+    def score(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        base_score: Any = None,
+        sample_weight: None = None,
+    ) -> float:
+        """The mean of the ranker's metric on judged documents: a Dataset, or a feature matrix with y and qid.
+
+        `base_score` is added to the scores. `sample_weight` must be None, as scikit-learn's pipelines pass it: metrics
+        have no weights.
+        """
+        self.check_fitted()
+        if sample_weight is not None:
+            raise DataError("metrics have no weights: score takes no sample_weight.")
+        data = self._judged(X, y, qid=qid, group=group, base_score=base_score)
+        bound = bind_metric(self.training_metric(), data)
+        return bound.mean(data.by_query(self.predict(data)), n_threads=self.n_threads)
+
+    def _judged(self, X: Any, y: Any, **others: Any) -> Dataset:
+        """Judged documents with the features and categories of this ranker."""
+        return as_dataset(X, y, self._feature_names(), type(self).__name__, self.categories_, **others)
+
+    def permutation_importances(
+        self, data: Dataset, metric: str | Metric | None = None, *, n_repeats: int = 5, random_state: int = 0
+    ) -> dict[str, float]:
+        """How much a metric falls when a feature's values are shuffled over the rows: the mean of several shuffles."""
+        from swaprank.rankers.permutation import permutation_importances
+
+        chosen = self.training_metric() if metric is None else parse_metric(metric)
+        return permutation_importances(self, self.matched(data), chosen, n_repeats, random_state)
+
+    def matched(self, data: Dataset) -> Dataset:
+        """The data set with the features of this ranker, matched by name, and its categories; itself if it has these.
+
+        A category that the ranker does not know becomes a missing value.
+        """
+        self.check_fitted()
+        if not isinstance(data, Dataset):
+            raise DataError(f"expected a Dataset, such as sr.Dataset(X, y, qid=qid); found {type(data).__name__}.")
+        return data.with_features(self._feature_names(), categories=self.categories_, whose=type(self).__name__)
+
+    def plot_importances(
+        self, ax: Any = None, *, kind: str | None = None, data: Dataset | None = None, n_features: int = 20
+    ) -> Any:
+        """Draw the most important features as bars; returns the Matplotlib axes.
+
+        Args:
+            ax: The Matplotlib axes to draw on; new ones if None.
+            kind: "gain" or "splits" for trees, or "permutation". If None: the gain of trees, the weights of a linear
+                model, or else permutation importances.
+            data: The data on which importances are measured. Trees need it only for "permutation".
+            n_features: The number of features, from the most important.
+        """
+        from swaprank.rankers.ranker_figures import plot_importances
+
+        return plot_importances(self, ax, kind, data, n_features)
+
+    def plot_learning_curve(self, ax: Any = None, *, metric: str | Metric | None = None) -> Any:
+        """Draw what was measured after each round on every set of `fit(valid=…)`; returns the Matplotlib axes.
+
+        Args:
+            ax: The Matplotlib axes to draw on; new ones if None.
+            metric: Which metric to draw. If None, the one that the ranker was trained for.
+        """
+        from swaprank.rankers.ranker_figures import plot_learning_curve
+
+        return plot_learning_curve(self, ax, metric)
+
+    def _fitted_values(self) -> dict[str, Any]:
+        """What was found beside the model, as plain values for a model file."""
+        return {}
+
+    def _restore_values(self, values: Mapping[str, Any]) -> None:
+        """Set again what `_fitted_values` gave."""
+
+    def _check_words(self) -> None:
+        """Check parameters that `check_parameters` does not know, such as words; called for model files, too."""
+
+    def training_metric(self) -> Metric:
+        """What is measured while training, unless the caller names metrics."""
+        if is_own(self.metric):
+            name = str(self.metric).removesuffix(OWN_SUFFIX)
+            raise MetricError(
+                f"this model was trained for a metric of your own, '{name}', which a "
+                "model file does not hold: give it again with set_params(metric=…), or name another one."
+            )
+        return parse_metric(self.metric)
+
+    def check_fitted(self) -> None:
+        """Raise NotFittedError if there is no model yet."""
+        if not hasattr(self, "n_features_in_"):
+            raise NotFittedError(f"this {type(self).__name__} has not been fitted: call fit first, or load a model.")
+
+    def _of_rows(self, X: Any, compute: Callable[[Features], Floats]) -> Floats:
+        """What `compute` gives for the features of each row; those of binned data are decoded block by block."""
+        self.check_fitted()
+        if isinstance(X, Dataset):
+            return by_rows(self.model_, self.matched(X), compute, self.n_threads)
+        return compute(self._features_of(X))
+
+    def _scores_by(self, model: Model, data: Dataset) -> Floats:
+        return by_rows(model, data, lambda rows: model.score(rows, self.n_threads), self.n_threads)
+
+    def _features_of(self, X: Any) -> Features:
+        """The feature matrix to score: the features of this ranker, matched by name if X has names, with its codes."""
+        self.check_fitted()
+        if isinstance(X, Dataset):
+            return self.matched(X).features
+        return read_only(as_features(X, self._feature_names(), type(self).__name__, self.categories_))
+
+    def _quantities_of(self, X: Any) -> Features:
+        """The feature matrix with NaN for all categories."""
+        features = self._features_of(X)
+        if not self.categories_:
+            return features
+        quantities = np.array(features)
+        quantities[:, [name in self.categories_ for name in self._feature_names()]] = np.nan
+        return quantities
+
+    def _feature_names(self) -> list[str]:
+        names: list[str] = self.feature_names_in_.tolist()
+        return names
+
+    @staticmethod
+    def _plus_base_score(scores: Floats, X: Any) -> Floats:
+        """Scores plus those that the data set brings along; DataError if one is not finite."""
+        total = scores + X.base_score if isinstance(X, Dataset) and X.base_score is not None else scores
+        if not np.isfinite(total).all():
+            row = int(np.argmin(np.isfinite(total)))
+            raise DataError(
+                f"the score of row {row} is {total[row]}: its features or its base score are too large for the model. "
+                "Scale them, or remove the row."
+            )
+        return total
