@@ -5,7 +5,8 @@ import os
 import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Thread
+from contextlib import suppress
+from threading import Thread, Timer
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from swaprank.errors import ClusterError
 SIZES = (1, 5, 100_000, 2**20 + 3)
 FORKED = multiprocessing.get_context("forkserver")
 # Imported once for all processes.
-FORKED.set_forkserver_preload(["numpy", "xgboost.tracker", "swaprank.cluster.xgboost_collective"])
+FORKED.set_forkserver_preload(["numpy", "xgboost", "swaprank.cluster.xgboost_collective"])
 
 
 def result_of(work: Callable[[XGBoostCollective], Any], rank: int, size: int, tracker: Any) -> Any:
@@ -106,3 +107,29 @@ def test_waiting_for_workers_that_never_come_can_be_ended() -> None:
     assert errors == ["the training was cancelled."]
     with pytest.raises(ClusterError, match="cancelled"):
         collective.add(np.ones(1, np.int64))
+
+
+def dies_while_joining(rank: int, size: int, tracker: Any) -> None:
+    if rank == 1:
+        Timer(0.001, os.kill, (os.getpid(), signal.SIGKILL)).start()
+    collective = XGBoostCollective(tracker, rank, size)
+    # As the task of a worker does when the client cancels it.
+    Timer(1.0, collective.abandon, ("cancelled",)).start()
+    with suppress(ClusterError):
+        collective.join()
+
+
+def test_a_process_that_dies_while_the_group_forms_takes_no_other_with_it() -> None:
+    trackers = [Tracker(3, "127.0.0.1") for _ in range(4)]
+    processes = [
+        FORKED.Process(target=dies_while_joining, args=(rank, 3, tracker.arguments))
+        for tracker in trackers
+        for rank in range(3)
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    for tracker in trackers:
+        tracker.stop()
+    assert {process.exitcode for process in processes} == {0, -signal.SIGKILL}

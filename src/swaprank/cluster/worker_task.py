@@ -169,8 +169,7 @@ def _tracked(job: Job, size: int, worker: Any) -> Iterator[Mapping[str, Any]]:
             yield tracker.arguments
         finally:
             del _SESSIONS[job.session]
-            # It may wait for workers that are gone.
-            Thread(target=tracker.stop, daemon=True).start()
+            tracker.stop()
 
 
 def _watch(worker: Any, key: str, session: str, collective: XGBoostCollective, ended: Event) -> None:

@@ -1,4 +1,4 @@
-"""Sums over workers by XGBoost's collective: a ring of sockets, which a tracker process brings together.
+"""Sums over workers by XGBoost's collective: a ring of sockets, which a tracker brings together.
 
     add(values)  ─►  request  ─►  one thread of ours: XGBoost's communicator belongs to the thread that started it
                  ◄─  done     ◄─
@@ -10,9 +10,13 @@ machine is gone, so the caller watches for silence and calls `abandon`.
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from queue import SimpleQueue
+from subprocess import DEVNULL, PIPE, Popen
 from threading import Event, Thread
 from typing import Any, final
 
@@ -22,7 +26,6 @@ from swaprank.errors import ClusterError, MissingExtraError
 
 _PIECE = 2**20
 """XGBoost copies what it adds up: 8 MB at a time."""
-_LEAVING_SECONDS = 5
 _LONGEST_STEP = 86_400
 """Seconds that a worker waits for the others; whoever runs the workers ends them sooner."""
 
@@ -115,31 +118,29 @@ class XGBoostCollective(Collective):
 
 @final
 class Tracker:
-    """Brings the workers of a group together; it lives until `stop`."""
+    """Brings the workers of a group together, from a process of its own; it lives until `stop`."""
 
     def __init__(self, n_workers: int, host: str) -> None:
-        tracker_class = _xgboost().tracker.RabitTracker
-        self._tracker = tracker_class(n_workers, host, sortby="task")
-        self._tracker.start()
-
-    @property
-    def arguments(self) -> dict[str, Any]:
+        command = [sys.executable, "-m", "swaprank.cluster.tracker_process", str(n_workers), host]
+        # This process may have found its packages in another way than by the environment.
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        self._process = Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment)  # noqa: S603
+        first_line = self._process.stdout.readline() if self._process.stdout is not None else b""
+        if not first_line:
+            self.stop()
+            raise ClusterError(f"the tracker of XGBoost's collective could not start on {host}.")
+        self.arguments: dict[str, Any] = json.loads(first_line)
         """What workers need to find it."""
-        return dict(self._tracker.worker_args())
 
     def stop(self) -> None:
-        """End it, after a few seconds for workers that are about to leave."""
-        with suppress(Exception):  # It complains about workers that are missing.
-            self._tracker.wait_for(_LEAVING_SECONDS)
-        with suppress(Exception):
-            self._tracker.free()
+        """Let it end, a few seconds later if workers are about to leave."""
+        Thread(target=self._process.communicate, daemon=True).start()
 
 
 def _xgboost() -> Any:
     try:
         import xgboost
         import xgboost.collective
-        import xgboost.tracker
     except ImportError:
         raise MissingExtraError("training with Dask needs XGBoost's collective: pip install 'swaprank[dask]'") from None
     return xgboost
