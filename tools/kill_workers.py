@@ -147,7 +147,7 @@ def n_missing(client: Client) -> int:
 @contextmanager
 def local_cluster() -> Iterator[tuple[Client, Callable[[], None]]]:
     with (
-        LocalCluster(n_workers=N_WORKERS, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=N_WORKERS, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
 

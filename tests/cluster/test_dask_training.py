@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import dask
 import dask.dataframe as dd
@@ -13,9 +13,6 @@ from distributed import Client, LocalCluster
 
 import swaprank as sr
 from swaprank.cluster.supervision import heartbeats
-from swaprank.evaluation.cluster_evaluate import evaluate_on_cluster
-from swaprank.rankers.cluster_fit import fit_on_cluster
-from swaprank.rankers.cluster_predict import predict_on_cluster
 from swaprank.rankers.ranker import Ranker
 
 
@@ -63,7 +60,7 @@ RANKERS: dict[str, Callable[[], Ranker]] = {
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     with (
-        LocalCluster(n_workers=4, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=4, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         Client(cluster) as connected,
     ):
         yield connected
@@ -87,7 +84,7 @@ def test_any_number_of_workers_trains_the_model_of_one_process(name: str, client
     expected = saved(RANKERS[name]().fit(dataset(TRAIN), valid=dataset(VALI)), tmp_path)
     for n_workers in (1, 2, 3, 4):
         train, vali = on_workers(client, parts_of(TRAIN, 5), n_workers), on_workers(client, parts_of(VALI, 3), 4)
-        assert saved(fit_on_cluster(RANKERS[name](), train, valid=vali), tmp_path) == expected
+        assert saved(RANKERS[name]().fit(train, valid=vali), tmp_path) == expected
 
 
 def test_data_frames_files_and_delayed_values_are_the_same_data(client: Client, tmp_path: Path) -> None:
@@ -104,7 +101,7 @@ def test_data_frames_files_and_delayed_values_are_the_same_data(client: Client, 
         (delayed, {}),
     ]
     for data, names in cases:
-        fitted = fit_on_cluster(RANKERS["ndcg@10"](), data, valid=dataset(VALI), **names)
+        fitted = RANKERS["ndcg@10"]().fit(data, valid=dataset(VALI), **names)
         assert saved(fitted, tmp_path) == expected
 
 
@@ -113,9 +110,7 @@ def test_a_base_ranker_and_other_metrics_are_as_on_one_machine(client: Client, t
     train, vali = dataset(TRAIN[["match", "brand", "qid", "label", "weight"]]), dataset(VALI)
     expected = RANKERS["ndcg@10"]().fit(train, valid={"one": vali, "two": train}, metrics=["err", "map"], base=base)
     parts = sr.Parts([train.subset(slice(n, None, 2)) for n in range(2)])
-    fitted = fit_on_cluster(
-        RANKERS["ndcg@10"](), parts, valid={"one": vali, "two": parts}, metrics=["err", "map"], base=base
-    )
+    fitted = RANKERS["ndcg@10"]().fit(parts, valid={"one": vali, "two": parts}, metrics=["err", "map"], base=base)
     assert fitted.history_ == expected.history_
     assert saved(fitted, tmp_path) == saved(expected, tmp_path)
 
@@ -128,7 +123,7 @@ def test_callbacks_run_here_and_stop_all_workers(client: Client) -> None:
         return progress.round == 3
 
     ranker = sr.LambdaMART(n_trees=50, n_leaves=5)
-    fit_on_cluster(ranker, on_workers(client, parts_of(TRAIN, 3), 3), valid=dataset(VALI), callbacks=[stop])
+    ranker.fit(on_workers(client, parts_of(TRAIN, 3), 3), valid=dataset(VALI), callbacks=[stop])
     assert [progress.round for progress in seen] == [1, 2, 3]
     assert ranker.n_rounds_ == 3
     assert ranker.history_["valid"]["ndcg@10"] == [progress.measured["valid"]["ndcg@10"] for progress in seen]
@@ -137,7 +132,7 @@ def test_callbacks_run_here_and_stop_all_workers(client: Client) -> None:
 
 def test_progress_is_shown_here(client: Client, capsys: pytest.CaptureFixture[str]) -> None:
     parts = on_workers(client, parts_of(TRAIN, 2), 2)
-    fit_on_cluster(sr.MART(n_trees=4, n_leaves=4), parts, valid=dataset(VALI), verbose=2)
+    sr.MART(n_trees=4, n_leaves=4).fit(parts, valid=dataset(VALI), verbose=2)
     shown = capsys.readouterr().err.splitlines()
     assert [line[:11] for line in shown] == ["tree 2 of 4", "tree 4 of 4"]
 
@@ -149,7 +144,7 @@ def test_ctrl_c_keeps_the_rounds_that_were_finished(client: Client) -> None:
 
     parts = on_workers(client, parts_of(TRAIN, 3), 3)
     with pytest.raises(sr.Interrupted) as stopped:
-        fit_on_cluster(sr.MART(n_trees=1000, n_leaves=4), parts, callbacks=[press_ctrl_c])
+        sr.MART(n_trees=1000, n_leaves=4).fit(parts, callbacks=[press_ctrl_c])
     assert stopped.value.result.interrupted_
     assert stopped.value.result.n_rounds_ == 3
 
@@ -160,8 +155,8 @@ def test_an_error_of_a_callback_ends_training_and_the_cluster_trains_again(clien
 
     parts = on_workers(client, parts_of(TRAIN, 3), 3)
     with pytest.raises(ValueError, match="bad luck"):
-        fit_on_cluster(sr.MART(n_trees=1000, n_leaves=4), parts, callbacks=[fail])
-    assert fit_on_cluster(sr.MART(n_trees=2, n_leaves=4), parts).n_rounds_ == 2
+        sr.MART(n_trees=1000, n_leaves=4).fit(parts, callbacks=[fail])
+    assert sr.MART(n_trees=2, n_leaves=4).fit(parts).n_rounds_ == 2
 
 
 def test_a_checkpoint_is_kept_here_and_training_goes_on(client: Client, tmp_path: Path) -> None:
@@ -171,28 +166,26 @@ def test_a_checkpoint_is_kept_here_and_training_goes_on(client: Client, tmp_path
         return sr.MART(n_trees=n_trees, n_leaves=5)
 
     few = on_workers(client, parts_of(TRAIN, 4), 4)
-    fit_on_cluster(make(5), few, valid=dataset(VALI), checkpoint=file, checkpoint_every=2)
-    rounds: list[int] = []
+    make(5).fit(few, valid=dataset(VALI), checkpoint=file, checkpoint_every=2)
+    seen: list[sr.Progress] = []
     again = on_workers(client, parts_of(TRAIN, 3), 2)
-    ranker = fit_on_cluster(
-        make(8), again, valid=dataset(VALI), checkpoint=file, callbacks=[lambda progress: rounds.append(progress.round)]
-    )
-    assert rounds == [6, 7, 8]
+    ranker = make(8).fit(again, valid=dataset(VALI), checkpoint=file, callbacks=[seen.append])
+    assert [progress.round for progress in seen] == [6, 7, 8]
     assert saved(ranker, tmp_path) == saved(make(8).fit(dataset(TRAIN), valid=dataset(VALI)), tmp_path)
 
 
 def test_bad_parts_are_named(client: Client, tmp_path: Path) -> None:
     twice = [*parts_of(TRAIN, 3), TRAIN[TRAIN.qid == 7]]
     with pytest.raises(sr.DataError, match=r"training data: the query '7' is in two parts, part [13] and part [13]"):
-        fit_on_cluster(sr.MART(n_trees=2), on_workers(client, twice, 3))
+        sr.MART(n_trees=2).fit(on_workers(client, twice, 3))
     (tmp_path / "bad.csv").write_text("qid,label,x\n1,0,many\n")
     parts_of(TRAIN, 2)[0].to_csv(tmp_path / "good.csv", index=False)
     with pytest.raises(sr.DataError, match=r"bad.csv: column 'x', row 0: 'many' is not a number"):
-        fit_on_cluster(sr.MART(n_trees=2), sr.Parts.read(tmp_path))
+        sr.MART(n_trees=2).fit(sr.Parts.read(tmp_path))
     with pytest.raises(sr.ParameterError, match="RankNet has no training on a cluster"):
-        fit_on_cluster(sr.RankNet(), on_workers(client, parts_of(TRAIN, 2), 2))
+        sr.RankNet().fit(on_workers(client, parts_of(TRAIN, 2), 2))
     with pytest.raises(sr.DataError, match="qid must be the name of a column of the Dask data frame"):
-        fit_on_cluster(sr.MART(), dd.from_pandas(TRAIN, npartitions=2), qid=TRAIN.qid)
+        sr.MART().fit(dd.from_pandas(TRAIN, npartitions=2), qid=TRAIN.qid)
 
 
 def test_few_validation_parts_are_divided_by_queries(client: Client, tmp_path: Path) -> None:
@@ -201,9 +194,9 @@ def test_few_validation_parts_are_divided_by_queries(client: Client, tmp_path: P
     expected = saved(sr.MART(n_trees=3, n_leaves=5).fit(dataset(TRAIN), valid=dataset(vali)), tmp_path)
     parts = on_workers(client, parts_of(TRAIN, 4), 4)
     for few in (dataset(vali), on_workers(client, one_and_four, 2)):
-        assert saved(fit_on_cluster(sr.MART(n_trees=3, n_leaves=5), parts, valid=few), tmp_path) == expected
+        assert saved(sr.MART(n_trees=3, n_leaves=5).fit(parts, valid=few), tmp_path) == expected
     with pytest.raises(sr.DataError, match="the set 'valid' has fewer queries than there are workers, 4: take more"):
-        fit_on_cluster(sr.MART(n_trees=3, n_leaves=5), parts, valid=dataset(one_and_four[0]))
+        sr.MART(n_trees=3, n_leaves=5).fit(parts, valid=dataset(one_and_four[0]))
 
 
 def test_without_a_cluster_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,7 +205,7 @@ def test_without_a_cluster_the_error_says_what_to_do(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr("distributed.default_client", none)
     with pytest.raises(sr.ClusterError, match=r"there is no Dask client: .*client = distributed.Client"):
-        fit_on_cluster(sr.MART(), sr.Parts([dataset(TRAIN)]))
+        sr.MART().fit(sr.Parts([dataset(TRAIN)]))
 
 
 def test_prediction_and_evaluation_are_as_on_one_machine(client: Client) -> None:
@@ -220,15 +213,15 @@ def test_prediction_and_evaluation_are_as_on_one_machine(client: Client) -> None
     vali = VALI.set_index(np.arange(len(VALI)) + 7)
     frames = [*parts_of(vali, 3), vali[:0]]
     partitions = dd.from_delayed([dask.delayed(each) for each in frames], meta=vali[:0])
-    scores = predict_on_cluster(ranker, partitions).compute()
+    scores: pd.Series = cast(Any, ranker.predict(partitions)).compute()
     expected = pd.Series(ranker.predict(dataset(vali)), index=vali.index)
     pd.testing.assert_series_equal(scores.sort_index(), expected, check_names=False)
     parts = on_workers(client, frames[:3], 3)
-    by_part = np.concatenate(dask.compute(*predict_on_cluster(ranker, parts)))
+    by_part = np.concatenate(dask.compute(*ranker.predict(parts)))
     np.testing.assert_array_equal(by_part, scores.to_numpy())
     alone = sr.evaluate(dataset(vali), ranker.predict(dataset(vali)), ["ndcg@10", "err"])
     for data in (partitions, parts):
-        found = evaluate_on_cluster(data, ranker, ["ndcg@10", "err"])
+        found = sr.evaluate(data, ranker, ["ndcg@10", "err"])
         assert sorted(zip(found.qids, found["err"].per_query, strict=True)) == sorted(
             zip(alone.qids, alone["err"].per_query, strict=True)
         )

@@ -143,6 +143,6 @@ def test_bad_scores(scores: list[float], message: str) -> None:
 
 def test_something_else_than_data() -> None:
     with pytest.raises(sr.DataError, match="expected a Dataset or Qrels, found list"):
-        sr.evaluate([1, 2], [1, 2], "map")  # type: ignore[arg-type]
+        sr.evaluate([1, 2], [1, 2], "map")
     with pytest.raises(sr.MetricError, match="at least one metric is needed"):
         sr.evaluate(DATA, SCORES, [])

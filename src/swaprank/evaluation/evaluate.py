@@ -9,8 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from swaprank.arrays import AnyArray, Floats
-from swaprank.data.dataset import Dataset
-from swaprank.data.judgements import Qrels
+from swaprank.cluster.detect import is_distributed
 from swaprank.errors import MetricError, did_you_mean
 from swaprank.evaluation.means import mean, mean_interval
 from swaprank.evaluation.ranked_lists import ranked_lists
@@ -209,7 +208,7 @@ class Evaluation(Result):
 
 
 def evaluate(
-    data: Dataset | Qrels,
+    data: Any,
     scores: Any,
     metrics: str | Metric | Iterable[str | Metric],
     *,
@@ -219,8 +218,8 @@ def evaluate(
     """Evaluate scores on judged documents.
 
     Args:
-        data: The judged documents; or TREC judgements, if the scores are a TREC run.
-        scores: One number per row, in row order; or a TREC run.
+        data: The judged documents: a Dataset; TREC judgements, if the scores are a TREC run; or data on a cluster.
+        scores: One number per row, in row order; or a TREC run; or, for data on a cluster, a fitted ranker.
         metrics: One or several metrics, or their names.
         convention: The tool whose definitions to use: "standard", "trec", "letor", "mslr" or "lightgbm".
         n_threads: The number of threads. The default is all cores. The result does not depend on it.
@@ -236,6 +235,10 @@ def evaluate(
     ndcg@10: normalized discounted cumulative gain to rank 10; ...
     map: average precision; ...
     """
+    if is_distributed(data):
+        from swaprank.evaluation.cluster_evaluate import evaluate_on_cluster
+
+        return evaluate_on_cluster(data, scores, metrics, convention=convention, n_threads=n_threads)
     lists = ranked_lists(data, scores)
     bound = [
         metric.bind(lists.labels, lists.indptr, docid=lists.docid, pool=lists.pool)

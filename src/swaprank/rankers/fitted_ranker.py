@@ -65,9 +65,9 @@ class FittedRanker(Estimator):
     def predict(self, X: Any, **unknown: Any) -> Floats:
         """Scores of the rows of a data set or matrix, in the order in which they were given; larger is better.
 
-        The `base_score` of a data set is added, as in training. A Dask data frame gives a Dask series, and data in parts
-        one delayed array per part. There are no other arguments; for those of other libraries, an ArgumentError says
-        what to call instead.
+        The `base_score` of a data set is added, as in training. A Dask data frame gives a Dask series; data in parts
+        gives one delayed array per part. There are no other arguments; for those of other libraries, an ArgumentError
+        says what to call instead.
         """
         check_arguments(unknown, ["X"], "predict")
         if is_distributed(X):

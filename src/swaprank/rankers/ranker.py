@@ -111,8 +111,8 @@ class Ranker(FittedRanker):
         KeyboardInterrupt.
 
         Args:
-            X: A Dataset, or a feature matrix or table together with y and qid. Trees also take data on a cluster: `Parts`,
-                or a Dask data frame, of which y and qid are columns.
+            X: A Dataset, or a feature matrix or table together with y and qid. Trees also take data on a cluster:
+                `Parts`, or a Dask data frame, of which y and qid are columns.
             y: Labels, one per row.
             qid: Query ids, one per row; or the name of a column of X.
             group: Instead of qid: the number of rows of each query.
