@@ -139,43 +139,25 @@ class Ranker(FittedRanker):
         """
         names = self._get_param_names()
         check_arguments(unknown, _names_of_arguments(self.fit), "fit", type(self).__name__, names)
+        columns = {
+            "qid": qid,
+            "group": group,
+            "sample_weight": sample_weight,
+            "query_weight": query_weight,
+            "base_score": base_score,
+            "categorical_features": categorical_features,
+        }
         if is_distributed(X):
             from swaprank.rankers.cluster_fit import fit_on_cluster
 
-            fit_on_cluster(
-                self,
-                X,
-                valid=valid,
-                metrics=metrics,
-                base=base,
-                callbacks=callbacks,
-                checkpoint=checkpoint,
-                checkpoint_every=checkpoint_every,
-                verbose=verbose,
-                y=y,
-                qid=qid,
-                group=group,
-                sample_weight=sample_weight,
-                query_weight=query_weight,
-                base_score=base_score,
-                categorical_features=categorical_features,
-                eval_set=eval_set,
-                eval_group=eval_group,
-                eval_qid=eval_qid,
-            )
+            how: dict[str, Any] = {"metrics": metrics, "base": base, "callbacks": callbacks, "verbose": verbose}
+            kept: dict[str, Any] = {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every}
+            peers = {"eval_set": eval_set, "eval_group": eval_group, "eval_qid": eval_qid}
+            fit_on_cluster(self, X, y=y, valid=valid, **columns, **how, **kept, **peers)
             return self
         check_parameters(self)
         start = self.base_ranker if base is None else base
-        data = as_dataset(
-            X,
-            y,
-            qid=qid,
-            group=group,
-            sample_weight=sample_weight,
-            query_weight=query_weight,
-            base_score=base_score,
-            categorical_features=categorical_features,
-        )
+        data = as_dataset(X, y, **columns)
         data = self._with_known_features(data, start)
         sets = validation_sets(valid, eval_set, eval_group, eval_qid, data)
         if data.base_score is not None and any(other.base_score is None for other in sets.values()):
