@@ -38,6 +38,7 @@ _PHRASES = {
     "(or )?read (it|the data) without binned": r"\1take the file itself instead of its bins",
     # clusters
     r"with fit\(…, checkpoint='model.checkpoint'\), the next fit goes": "with --checkpoint FILE, the same command goes",
+    r"fit\(…, checkpoint=…\) with the same data": "train --checkpoint FILE, with the same data",
     r"call fit again with checkpoint='(.*?)' to go on": r"run the same command with --checkpoint \1 to go on",
     ", or wait for them with client.wait_for_workers\\(1\\)": "",
     ", such as with frame.set_index\\('qid'\\) in Dask or partition_by in Polars": "",
