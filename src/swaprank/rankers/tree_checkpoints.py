@@ -41,7 +41,7 @@ def kept_trees(ranker: TreeRanker, request: FitRequest, booster: Booster, measur
     """The trees of the checkpoint, if there is one, with what was measured after each; the first worker reads it."""
     checkpoint, collective = request.checkpoint, request.collective
     content = b""
-    if checkpoint is not None and checkpoint.path.exists():
+    if checkpoint is not None and collective.rank == 0 and checkpoint.path.exists():
         content = existing_file(checkpoint.path).read_bytes()
     content = gathered(collective, np.frombuffer(content, np.uint8)).tobytes()
     if not content:
