@@ -71,7 +71,7 @@ def main() -> None:
         if page != COMMANDS and "```python" not in text:
             continue
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-            os.environ["COLUMNS"] = "80"
+            os.environ["COLUMNS"] = "200"  # as tests/command_line.py has it
             new = refreshed(text, command_output if page == COMMANDS else python_output({}))
         if new != text:
             page.write_text(new, "utf-8")
