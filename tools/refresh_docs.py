@@ -52,6 +52,16 @@ def command_output(language: str, code: str) -> str | None:
     return printed
 
 
+def outputs(with_commands: bool) -> Callable[[str, str], str | None]:
+    of_python = python_output({})
+
+    def output(language: str, code: str) -> str | None:
+        printed = of_python(language, code)
+        return command_output(language, code) if printed is None and with_commands else printed
+
+    return output
+
+
 def refreshed(text: str, output: Callable[[str, str], str | None]) -> str:
     blocks, parts, end = list(BLOCK.finditer(text)), [], 0
     printed: str | None = None
@@ -72,7 +82,7 @@ def main() -> None:
             continue
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             os.environ["COLUMNS"] = "200"  # as tests/command_line.py has it
-            new = refreshed(text, command_output if page == COMMANDS else python_output({}))
+            new = refreshed(text, outputs(with_commands=page == COMMANDS))
         if new != text:
             page.write_text(new, "utf-8")
             print(f"changed: {page.relative_to(PROJECT)}")
