@@ -27,7 +27,7 @@ WORLDS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 ]
 
 
-def known_examination(truth: sr.Propensities) -> Floats:
+def known_examination(truth: sr.clicks.Propensities) -> Floats:
     """The true examination; with trust bias, on the scale that `position_bias` chooses."""
     if truth.epsilon_minus is None:
         return truth.examination
@@ -42,7 +42,7 @@ def measured(data: sr.Dataset, method: Any, world: dict[str, Any], n_logs: int) 
             found = sr.clicks.position_bias(
                 log, method, random_state=seed, n_resamples=200 if method != "trust" else 40
             )
-        except sr.DataError:
+        except sr.errors.DataError:
             failed += 1
             continue
         assert found.low is not None

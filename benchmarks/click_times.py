@@ -34,7 +34,7 @@ def steps(n_sessions: int) -> None:
         "qid": log.qids[log.pair_query[log.document]],
         "docid": log.pair_docid[log.document],
     }
-    timed("ClickLog from arrays", lambda: sr.ClickLog(**columns, position=log.position, click=log.click))
+    timed("ClickLog from arrays", lambda: sr.clicks.ClickLog(**columns, position=log.position, click=log.click))
     timed("summarize", log.summarize)
     timed("harvest, without intervals", lambda: sr.clicks.position_bias(log, n_resamples=0))
     timed("harvest, 200 resamples", lambda: sr.clicks.position_bias(log))

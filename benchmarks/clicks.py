@@ -56,8 +56,8 @@ class Clicks(NamedTuple):
     """What a learner is given."""
 
     train: sr.Dataset
-    log: sr.ClickLog
-    truth: sr.Propensities
+    log: sr.clicks.ClickLog
+    truth: sr.clicks.Propensities
     has_trust: bool
     seed: int
 
@@ -75,7 +75,7 @@ def learn_labels(train: sr.Dataset, seed: int) -> Scorer:
 
 
 def learn_naive(given: Clicks) -> Scorer:
-    return mart(given, sr.clicks.unbiased(given.log, sr.Propensities(np.ones(given.log.max_position))))
+    return mart(given, sr.clicks.unbiased(given.log, sr.clicks.Propensities(np.ones(given.log.max_position))))
 
 
 def learn_estimated(given: Clicks) -> Scorer:
@@ -92,7 +92,7 @@ def learn_joint(given: Clicks) -> Scorer:
     return sr.clicks.train(ranker, given.log).ranker.predict
 
 
-def session_rows(log: sr.ClickLog) -> dict[str, Any]:
+def session_rows(log: sr.clicks.ClickLog) -> dict[str, Any]:
     """One row per shown document, as the other libraries want it: sessions are their queries."""
     assert log.features is not None
     return {"data": log.features[log.document], "label": log.click, "group": np.diff(log.indptr)}

@@ -120,7 +120,7 @@ def share(n_rows: int, rank: int, size: int) -> sr.Dataset:
 def work_of(collective: Collective, setting: Setting) -> Measured:
     counting, ends = Counting(collective), list[tuple[float, float, int, int]]()
 
-    def note(progress: sr.Progress) -> None:
+    def note(progress: sr.rankers.Progress) -> None:
         ends.append((time.perf_counter(), time.process_time(), counting.messages, counting.bytes))
 
     ranker = sr.LambdaMART(

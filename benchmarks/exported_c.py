@@ -94,7 +94,7 @@ def main() -> None:
     rng = np.random.default_rng(0)
     booster = trained(rng, options.trees, options.leaves)
     batches = [generated(rng, options.documents) for _ in range(N_BATCHES)]
-    ranker: Any = sr.load_peer(booster, n_threads=1)
+    ranker: Any = sr.import_model(booster, n_threads=1)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         plain, plain_seconds = exported_c(ranker, folder, "-O2")

@@ -65,7 +65,7 @@ def seconds(run: Callable[[], object]) -> float:
 
 
 def ranknet(data: sr.Dataset, hidden: tuple[int, ...], training: Training) -> Trainer:
-    ranker = sr.RankNet(hidden, training=training, optimizer="sgd", learning_rate=1e-5, n_threads=1)
+    ranker = sr.RankNet(hidden=hidden, training=training, optimizer="sgd", learning_rate=1e-5, n_threads=1)
     return ranker._trainer(data, ranker._new_net(data), None)
 
 

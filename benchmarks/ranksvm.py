@@ -28,10 +28,10 @@ from swaprank.arrays import Features, Floats
 from swaprank.models.projection import pull_back
 from swaprank.models.scaling import units_of
 from swaprank.rankers.linear_rounds import LinearProblem
-from swaprank.rivals.pair_shares import label_pairs
-from swaprank.rivals.primal_svm import SQUARED_HINGE, PairLoss, fit_svm
-from swaprank.smoothrank import scorers
-from swaprank.smoothrank.scorers import LinearScorer
+from swaprank.baselines.pair_shares import label_pairs
+from swaprank.baselines.primal_svm import SQUARED_HINGE, PairLoss, fit_svm
+from swaprank.linear import scorers
+from swaprank.linear.scorers import LinearScorer
 
 
 def load(folder: Path | None) -> sr.Dataset:

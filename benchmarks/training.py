@@ -73,8 +73,8 @@ PEERS: dict[str, Fit] = {
     "CatBoost, YetiRank": with_catboost("YetiRank"),
 }
 IN_MEMORY: dict[str, Fit] = {"swaprank": ours(), **PEERS}
-REVENUE = sr.CumulativeMetric(gain=lambda label: label, discount=lambda rank: 0.85 ** (rank - 1), k=10, name="custom")
-METRICS: dict[str, str | sr.Metric] = {
+REVENUE = sr.metrics.CumulativeMetric(gain=lambda label: label, discount=lambda rank: 0.85 ** (rank - 1), k=10, name="custom")
+METRICS: dict[str, str | sr.metrics.Metric] = {
     "ndcg@10": "ndcg@10",
     "ndcg": "ndcg",
     "map": "map",

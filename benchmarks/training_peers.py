@@ -60,7 +60,7 @@ def by_stages(n_trees: int, predict: Callable[[Features, int, int], Floats]) -> 
     return staged
 
 
-def ours(metric: str | sr.Metric = "ndcg@10", **parameters: Any) -> Fit:
+def ours(metric: str | sr.metrics.Metric = "ndcg@10", **parameters: Any) -> Fit:
     def fit(data: Judged, setting: Setting, after_tree: Callable[[], object]) -> Staged:
         ranker = sr.LambdaMART(
             metric,

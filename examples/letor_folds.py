@@ -30,7 +30,7 @@ def write_folds(folder: Path, n_queries: int) -> None:
             sr.write_letor(data.subset(np.sort(chosen)), fold / f"{name}.txt")
 
 
-def cross_validate(folder: Path, output: Path | None, convention: str, quick: bool) -> sr.CrossValidation:
+def cross_validate(folder: Path, output: Path | None, convention: str, quick: bool) -> sr.experiments.CrossValidation:
     """Cross-validate four rankers; the trees have a small grid."""
     n_trees, patience = (20, 5) if quick else (300, 50)
     rankers = {

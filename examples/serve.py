@@ -124,7 +124,7 @@ def make_app(path: Path) -> Starlette:
     async def reload_model(request: Request) -> Response:
         try:
             new = await run_in_threadpool(reload)
-        except (sr.SwaprankError, OSError) as error:
+        except (sr.errors.SwaprankError, OSError) as error:
             return JSONResponse({"error": f"the old model stays: {error}", "model": served.digest}, 500)
         return JSONResponse({"model": new.digest})
 

@@ -23,7 +23,7 @@ import swaprank as sr
 FEATURES = ["text_match", "title_match", "rating", "n_reviews", "price", "margin", "days_online", "in_stock"]
 VIEW_SHARE = (1.0, 0.72, 0.53, 0.4, 0.31)  # the share of customers who look at rank 1, 2, …
 
-margin_at_5 = sr.CumulativeMetric(
+margin_at_5 = sr.metrics.CumulativeMetric(
     5,
     gain=lambda earned: earned,
     discount=lambda rank: VIEW_SHARE[rank - 1],
@@ -64,7 +64,7 @@ def split(log: pd.DataFrame, label: str) -> tuple[sr.Dataset, ...]:
     return data.split((0.6, 0.2, 0.2), random_state=0)
 
 
-def train(metric: str | sr.Metric, log: pd.DataFrame, label: str, n_trees: int) -> sr.LambdaMART:
+def train(metric: str | sr.metrics.Metric, log: pd.DataFrame, label: str, n_trees: int) -> sr.LambdaMART:
     """Boosted trees for the metric, with early stopping on the validation queries."""
     training, vali, _ = split(log, label)
     ranker = sr.LambdaMART(metric, n_trees=n_trees, n_leaves=15, learning_rate=0.05, early_stopping_rounds=40)

@@ -27,7 +27,7 @@ def pressed_after_the_first_round(seconds: float) -> Iterator[Callback]:
     """A callback that presses Ctrl-C so long after the first round, wherever training is by then."""
     timer = threading.Timer(seconds, press_ctrl_c)
 
-    def start(progress: sr.Progress) -> None:
+    def start(progress: sr.rankers.Progress) -> None:
         if progress.round == 1:
             timer.start()
 

@@ -132,7 +132,7 @@ def test_lambdas_have_no_second_derivative() -> None:
     ],
 )
 def test_bad_arguments_are_named(arguments: Any, options: Any, message: str) -> None:
-    with pytest.raises(sr.SwaprankError, match=message):
+    with pytest.raises(sr.errors.SwaprankError, match=message):
         ranking_loss(*arguments, **options)
 
 
@@ -150,7 +150,7 @@ sys.modules["torch"] = None
 import swaprank as sr
 try:
     sr.torch.ranking_loss([0.0], [1], [0, 1])
-except sr.MissingExtraError as error:
+except sr.errors.MissingExtraError as error:
     print(error)
 """
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -156,8 +156,8 @@ FORMATS: dict[str, tuple[Callable[[Rng], bytes], Callable[[Path], Any]]] = {
     "data.csv": (lambda rng: table(rng, ","), sr.read),
     "data.tsv": (lambda rng: table(rng, "\t"), lambda file: sr.read(file, docid="docid")),
     "data.parquet": (parquet, sr.read),
-    "judged.qrels": (lambda rng: trec(rng, "{} 0 d{} {}\n"), sr.read_qrels),
-    "bm25.run": (lambda rng: trec(rng, "{} Q0 d{} {} {} tag\n"), sr.read_run),
+    "judged.qrels": (lambda rng: trec(rng, "{} 0 d{} {}\n"), sr.trec.read_qrels),
+    "bm25.run": (lambda rng: trec(rng, "{} Q0 d{} {} {} tag\n"), sr.trec.read_run),
     "scores.txt": (lambda rng: trec(rng, "{3}\n"), sr.read_scores),
     "a.run": (lambda rng: trec(rng, "{} Q0 d{} {} {} tag\n"), sr.read_scores),
 }
@@ -194,7 +194,7 @@ def reader_case(rng: Rng, folder: Path) -> str:
         )
     try:
         check_data(read(file))
-    except sr.SwaprankError:
+    except sr.errors.SwaprankError:
         return "refused"
     finally:
         sizes.unlink(missing_ok=True)
@@ -206,9 +206,9 @@ def check_data(data: Any) -> None:
         assert not np.isinf(data.features).any()
         assert np.isfinite(data.labels).all()
         assert len(data.labels) == len(data.features) == data.indptr[-1]
-    elif isinstance(data, sr.Qrels):
+    elif isinstance(data, sr.trec.Qrels):
         assert len(data.label) == len(data.docid)
-    elif isinstance(data, sr.Run):
+    elif isinstance(data, sr.trec.Run):
         assert np.isfinite(data.score).all()
     else:
         assert data.dtype == np.float64
@@ -263,7 +263,7 @@ def model_case(rng: Rng, folder: Path) -> str:
     file.write_bytes(content)
     try:
         ranker = sr.load(file)
-    except sr.SwaprankError:
+    except sr.errors.SwaprankError:
         return "refused"
     use(ranker, folder / "again.swaprank")
     return "loaded"
@@ -357,13 +357,13 @@ def use(ranker: sr.Ranker, file: Path) -> None:
     for verb in verbs[:4] + ([verbs[4]] if ranker.model_.importances() is not None else []) + verbs[5:]:
         try:
             assert np.isfinite(verb()).all(), "not finite"
-        except sr.SwaprankError:
+        except sr.errors.SwaprankError:
             continue
     ranker.save(file)
     again = sr.load(file)
     try:
         expected = ranker.predict(X)
-    except sr.SwaprankError:
+    except sr.errors.SwaprankError:
         return
     assert np.array_equal(again.predict(X), expected), "another model after saving"
 

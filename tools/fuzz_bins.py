@@ -51,7 +51,7 @@ def bins_case(
     file.write_bytes(content)
     try:
         data = read_bins(file, check=bool(rng.random() < 0.1))
-    except sr.SwaprankError:
+    except sr.errors.SwaprankError:
         return "refused"
     use(data, sr.load(valid.with_suffix(".model")), folder / "again.bins")
     return "read"
@@ -104,13 +104,13 @@ def use(data: sr.Dataset, ranker: sr.Ranker, file: Path) -> None:
         lambda: sr.MART(n_trees=2, n_leaves=4, min_docs_in_leaf=3, n_threads=1).fit(data, valid=data).predict(data),
         lambda: sr.LambdaMART(n_trees=2, n_leaves=4, n_threads=1).fit(data).predict(data),
         lambda: ranker.predict(data),
-        lambda: np.zeros(len(repr(data)) + len(sr.summarize(data).to_text())),
+        lambda: np.zeros(len(repr(data)) + len(sr.data.summarize(data).to_text())),
         lambda: data.subset([0]).labels,
     ]
     for verb in verbs:
         try:
             assert np.isfinite(verb()).all(), "not finite"
-        except sr.SwaprankError:
+        except sr.errors.SwaprankError:
             continue
     data.save_bins(file)
     assert repr(sr.read(file)) == repr(data), "another data set after saving"

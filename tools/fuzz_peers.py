@@ -57,15 +57,15 @@ def peer_case(
     file = folder / f"damaged{valid.suffix}"
     file.write_bytes(content)
     try:
-        ranker = sr.load_peer(file)
-    except sr.SwaprankError:
+        ranker = sr.import_model(file)
+    except sr.errors.SwaprankError:
         return "refused"
     use(ranker, folder / "again.swaprank")
     with tempfile.TemporaryDirectory() as place:
         for name in ("lightgbm", "c"):
             try:
                 ranker.export(Path(place) / "model", name)
-            except sr.SwaprankError:
+            except sr.errors.SwaprankError:
                 continue
     return "loaded"
 

@@ -103,7 +103,7 @@ def disturbed(client: Client, folder: Path, vali: sr.Dataset, checkpoint: Path, 
     error = ""
     try:
         train_on(client, folder, vali, checkpoint=checkpoint, checkpoint_every=5)
-    except sr.ClusterError as raised:
+    except sr.errors.ClusterError as raised:
         error = str(raised)
     ended = time.perf_counter()
     timer.join()
@@ -119,7 +119,7 @@ def train_on(client: Client, folder: Path, vali: sr.Dataset, **options: Any) -> 
     # Half of the trainings on files, half on values that Dask computes.
     parts = sr.Parts.read(files) if random.random() < 0.5 else [dask.delayed(sr.read)(str(file)) for file in files]
 
-    def slowly(progress: sr.Progress) -> None:
+    def slowly(progress: sr.rankers.Progress) -> None:
         time.sleep(SECONDS_A_TREE)
 
     return fit_on_cluster(new_ranker(), parts, valid=vali, callbacks=[slowly], **options)

@@ -154,7 +154,7 @@ def _check_model(file: Path, code: int) -> list[str]:
         return ["there is no model"] if code == 0 else []
     try:
         sr.load(file)
-    except sr.SwaprankError as error:
+    except sr.errors.SwaprankError as error:
         return [str(error)]
     return [] if read_record(file, file_digest(file)) else ["the model has no record"]
 

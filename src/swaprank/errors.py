@@ -17,7 +17,7 @@ class SwaprankError(Exception):
     >>> import swaprank as sr
     >>> try:
     ...     sr.metric("ndgc@10")
-    ... except sr.SwaprankError as error:
+    ... except sr.errors.SwaprankError as error:
     ...     print(error)
     there is no metric 'ndgc'; did you mean 'ndcg'?
     """
@@ -76,7 +76,7 @@ class ModelFileError(SwaprankError, ValueError):
     >>> _ = path.write_text("something else")
     >>> try:
     ...     sr.load(path)
-    ... except sr.ModelFileError as error:
+    ... except sr.errors.ModelFileError as error:
     ...     print(str(error).rpartition("/")[2])
     model.swaprank: this is not a swaprank model.
     """
@@ -98,7 +98,7 @@ class ExportWarning(UserWarning):
     """An exported model whose scores may differ in some cases, and what to do about them.
 
     >>> import swaprank as sr
-    >>> issubclass(sr.ExportWarning, UserWarning)
+    >>> issubclass(sr.errors.ExportWarning, UserWarning)
     True
     """
 
@@ -107,7 +107,7 @@ class ClusterError(SwaprankError, RuntimeError):
     """Workers that train together lost one of them, or could not start; the message says which, and how to go on.
 
     >>> import swaprank as sr
-    >>> issubclass(sr.ClusterError, RuntimeError)
+    >>> issubclass(sr.errors.ClusterError, RuntimeError)
     True
     """
 
@@ -122,7 +122,7 @@ class Interrupted(KeyboardInterrupt):
     ...         raise KeyboardInterrupt
     >>> try:
     ...     ranker = sr.LambdaMART(n_trees=1000).fit(train, callbacks=[press_ctrl_c])
-    ... except sr.Interrupted as stopped:
+    ... except sr.errors.Interrupted as stopped:
     ...     print(stopped.result.size_)
     5 trees
     """
@@ -147,7 +147,7 @@ class MissingExtraError(SwaprankError, ImportError):
     """An optional package that is needed but not installed.
 
     >>> import swaprank as sr
-    >>> issubclass(sr.MissingExtraError, ImportError)
+    >>> issubclass(sr.errors.MissingExtraError, ImportError)
     True
     """
 

@@ -35,7 +35,7 @@ _PARAMETERS = {
 """Our parameters, and their names elsewhere."""
 
 _ADVICE = {
-    "metric=sr.NDCG(10, gain=[0, 1, 3, 7]), with the gain of each label": "label_gain",
+    "metric=sr.metrics.NDCG(10, gain=[0, 1, 3, 7]), with the gain of each label": "label_gain",
     "metric='ndcg@10', with the depth in the name; fit(metrics=[…]) measures more": "eval_at ndcg_eval_at",
     "metric='ndcg@10' is optimized; fit(metrics=[…]) is measured": "eval_metric loss_function",
     "fit(verbose=True) shows progress": "verbose verbosity silent verbose_eval",

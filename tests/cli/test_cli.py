@@ -20,7 +20,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         np.savetxt(folder / f"f{feature}.txt", test.column(feature))
     with_ids = sr.Dataset(test.features, test.labels, qid=np.repeat(test.qids, 8), docid=[f"d{i}" for i in range(80)])
     sr.write_letor(with_ids, folder / "ids.txt")
-    sr.write_run(with_ids, test.column(0), folder / "f0.run")
+    sr.trec.write_run(with_ids, test.column(0), folder / "f0.run")
     lines = [f"{test.qids[i // 8]} 0 d{i} {label:g}" for i, label in enumerate(test.labels)]
     (folder / "judged.qrels").write_text("\n".join(lines))
     return folder
@@ -74,7 +74,7 @@ def test_compare(folder: Path) -> None:
 def test_info(folder: Path) -> None:
     shown = here("info", folder / "train.txt")
     assert shown.code == 0, shown.err
-    assert shown.out == f"{sr.summarize(sr.read(folder / 'train.txt'))}\n"
+    assert shown.out == f"{sr.data.summarize(sr.read(folder / 'train.txt'))}\n"
     assert json.loads(here("info", folder / "train.txt", "--json").out)["n_queries"] == 30
 
 
@@ -82,7 +82,7 @@ def test_info(folder: Path) -> None:
 def test_every_terminal_will_do(folder: Path, encoding: str) -> None:
     shown = swaprank("info", "train.txt", folder=folder, PYTHONIOENCODING=encoding)
     assert shown.code == 0, shown.err
-    expected = sr.summarize(sr.read(folder / "train.txt")).to_text(bar="█" if encoding == "utf-8" else "#")
+    expected = sr.data.summarize(sr.read(folder / "train.txt")).to_text(bar="█" if encoding == "utf-8" else "#")
     assert shown.out == f"{expected}\n"
     for arguments in (["--help"], ["generate", "--help"], ["info"]):
         assert "Traceback" not in here(*arguments, encoding=encoding).err

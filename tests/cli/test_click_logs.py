@@ -26,10 +26,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_simulated_logs_are_those_of_python(folder: Path) -> None:
     data = sr.read(folder / "data.txt")
     log, truth = sr.datasets.clicks(data, data.column(0), 5000, n_shown=4, random_state=0)
-    written = sr.read_clicks(folder / "log.parquet")
+    written = sr.clicks.read_clicks(folder / "log.parquet")
     assert written.click.tolist() == log.click.tolist()
     assert written.position.tolist() == log.position.tolist()
-    assert sr.Propensities.load(folder / "truth.json").to_dict() == truth.propensities.to_dict()
+    assert sr.clicks.Propensities.load(folder / "truth.json").to_dict() == truth.propensities.to_dict()
 
 
 def test_info_prints_the_summary_and_draws_it(folder: Path) -> None:
@@ -44,8 +44,8 @@ def test_info_prints_the_summary_and_draws_it(folder: Path) -> None:
 def test_propensities_are_those_of_python_and_go_to_a_file(folder: Path) -> None:
     ended = here("clicks", "propensity", "log.parquet", "-o", "bias.json", "--figure", "bias.svg", folder=folder)
     assert ended.code == 0, ended.err
-    wanted = sr.clicks.position_bias(sr.read_clicks(folder / "log.parquet", features=[]))
-    assert sr.Propensities.load(folder / "bias.json").to_dict() == wanted.to_dict()
+    wanted = sr.clicks.position_bias(sr.clicks.read_clicks(folder / "log.parquet", features=[]))
+    assert sr.clicks.Propensities.load(folder / "bias.json").to_dict() == wanted.to_dict()
     assert str(wanted) in ended.out
 
 

@@ -17,8 +17,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place, data = tmp_path_factory.mktemp("clicks"), judged(30)
     log, truth = sr.datasets.clicks(data, data.column("match"), 3000, moves=1, n_shown=5, random_state=0)
     learn, hold = log.split((0.7, 0.3), random_state=0, by="queries")
-    sr.write_clicks(learn, place / "log.csv")
-    sr.write_clicks(hold, place / "held_out.csv")
+    sr.clicks.write_clicks(learn, place / "log.csv")
+    sr.clicks.write_clicks(hold, place / "held_out.csv")
     truth.propensities.save(place / "bias.json")
     return place
 
@@ -29,8 +29,8 @@ def test_training_with_known_bias_is_that_of_the_library(folder: Path) -> None:
     assert ended.code == 0, ended.err
     assert "sessions" in ended.out
     ranker = sr.LambdaMART("dcg@10(gain=linear)", n_trees=5, n_leaves=4)
-    bias = sr.Propensities.load(folder / "bias.json")
-    log, held_out = sr.read_clicks(folder / "log.csv"), sr.read_clicks(folder / "held_out.csv")
+    bias = sr.clicks.Propensities.load(folder / "bias.json")
+    log, held_out = sr.clicks.read_clicks(folder / "log.csv"), sr.clicks.read_clicks(folder / "held_out.csv")
     sr.clicks.train(ranker, log, bias, valid=held_out).ranker.save(folder / "library.swaprank")
     assert (folder / "known.swaprank").read_bytes() == (folder / "library.swaprank").read_bytes()
 
@@ -41,7 +41,7 @@ def test_training_without_bias_finds_and_saves_it(folder: Path) -> None:
     assert ended.code == 0, ended.err
     values = json.loads(ended.out)
     assert values["size"] == "5 trees"
-    found = sr.Propensities.load(folder / "found.json")
+    found = sr.clicks.Propensities.load(folder / "found.json")
     assert values["propensities"]["examination"] == found.examination.tolist()
     assert 0.4 < found.examination[1] < 0.6
 
@@ -50,7 +50,7 @@ def test_rankings_are_evaluated_and_compared(folder: Path) -> None:
     here("clicks", "train", "log.csv", "-o", "model.swaprank", "--propensities", "bias.json", *SMALL, folder=folder)
     one = here("clicks", "evaluate", "held_out.csv", "model.swaprank", "-m", "p@3", "-m", "mrr", folder=folder)
     assert one.code == 0, one.err
-    log, ranker = sr.read_clicks(folder / "held_out.csv"), sr.load(folder / "model.swaprank")
+    log, ranker = sr.clicks.read_clicks(folder / "held_out.csv"), sr.load(folder / "model.swaprank")
     assert one.out == f"{sr.clicks.evaluate(log, ranker, ['p@3', 'mrr'])}\n"
     options = ("--propensities", "bias.json", "--estimator", "ips", "--clip", "0.1", "--json")
     two = here("clicks", "evaluate", "held_out.csv", "old=spam", "new=model.swaprank", *options, folder=folder)

@@ -69,5 +69,5 @@ def test_a_training_that_fails_is_reported(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(demonstration, "TRAININGS", {"linear_regression": ()})
     demonstration.make_data(tmp_path)
     (tmp_path / "train.txt").write_text("nonsense\n")
-    with pytest.raises(sr.SwaprankError, match=r"training linear_regression failed: error: "):
+    with pytest.raises(sr.errors.SwaprankError, match=r"training linear_regression failed: error: "):
         list(demonstration.train_all(tmp_path))

@@ -42,19 +42,19 @@ def with_column(**changed: Any) -> dict[str, Any]:
     ],
 )
 def test_contradictions_are_errors(rows: dict[str, Any], message: str) -> None:
-    with pytest.raises(sr.DataError, match=message):
-        sr.ClickLog(**rows)
+    with pytest.raises(sr.errors.DataError, match=message):
+        sr.clicks.ClickLog(**rows)
 
 
 def test_features_of_a_document_must_not_change() -> None:
     rows: dict[str, Any] = {"session": [1, 2], "qid": [7, 7], "docid": ["a", "a"], "position": [1, 1], "click": [0, 1]}
-    assert sr.ClickLog(**rows, X=[[np.nan, 2.0], [np.nan, 2.0]]).n_pairs == 1
-    with pytest.raises(sr.DataError, match="document a of query 7 has different features in rows 0 and 1"):
-        sr.ClickLog(**rows, X=[[1.0], [2.0]])
+    assert sr.clicks.ClickLog(**rows, X=[[np.nan, 2.0], [np.nan, 2.0]]).n_pairs == 1
+    with pytest.raises(sr.errors.DataError, match="document a of query 7 has different features in rows 0 and 1"):
+        sr.clicks.ClickLog(**rows, X=[[1.0], [2.0]])
 
 
 def test_a_document_of_two_queries_is_two_pairs() -> None:
-    log = sr.ClickLog(**ROWS)
+    log = sr.clicks.ClickLog(**ROWS)
     assert log.pair_docid[log.document].tolist() == ROWS["docid"]
     assert log.qids[log.pair_query[log.document]].tolist() == ROWS["qid"]
     assert log.n_pairs == 5
@@ -67,7 +67,7 @@ def test_a_document_of_two_queries_is_two_pairs() -> None:
 def test_rows_may_be_in_any_order(order: list[int]) -> None:
     X = np.arange(5, dtype=np.float32)[:, None]
     shuffled = {name: [values[row] for row in order] for name, values in ROWS.items()}
-    log = sr.ClickLog(**shuffled, X=X[order])
+    log = sr.clicks.ClickLog(**shuffled, X=X[order])
     assert log.features is not None
     rows = set(
         zip(
@@ -88,20 +88,20 @@ def test_rows_may_be_in_any_order(order: list[int]) -> None:
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
 def test_tables_give_the_same_log_as_arrays(make: Any) -> None:
     frame = make({**ROWS, "bm25": [1.0, 2.0, 3.0, 4.0, 5.0], "brand": ["x", "y", "x", "y", "x"]})
-    log, wanted = sr.ClickLog.from_frame(frame), sr.ClickLog(**ROWS)
+    log, wanted = sr.clicks.ClickLog.from_frame(frame), sr.clicks.ClickLog(**ROWS)
     assert log.document.tolist() == wanted.document.tolist()
     assert log.feature_names == ("bm25", "brand")
     assert dict(log.categories) == {"brand": ("x", "y")}
-    assert sr.ClickLog.from_frame(frame, features=[]).features is None
-    with pytest.raises(sr.DataError, match="'place' for position"):
-        sr.ClickLog.from_frame(frame, position="place")
+    assert sr.clicks.ClickLog.from_frame(frame, features=[]).features is None
+    with pytest.raises(sr.errors.DataError, match="'place' for position"):
+        sr.clicks.ClickLog.from_frame(frame, position="place")
 
 
 @pytest.mark.parametrize("name", ["log.csv", "log.tsv.gz", "log.parquet"])
 def test_files_give_back_what_was_written(tmp_path: Path, name: str) -> None:
-    log = sr.ClickLog(**ROWS, propensity=[1, 0.5, 1, 1, 0.25], X=[[1.5], [2.5], [np.nan], [4.5], [5.5]])
-    sr.write_clicks(log, tmp_path / name)
-    back = sr.read_clicks(tmp_path / name, propensity="propensity")
+    log = sr.clicks.ClickLog(**ROWS, propensity=[1, 0.5, 1, 1, 0.25], X=[[1.5], [2.5], [np.nan], [4.5], [5.5]])
+    sr.clicks.write_clicks(log, tmp_path / name)
+    back = sr.clicks.read_clicks(tmp_path / name, propensity="propensity")
     for field in ("session_ids", "query", "qids", "document", "pair_docid", "position", "click", "propensity"):
         assert getattr(back, field).tolist() == getattr(log, field).tolist(), field
     assert log.features is not None
@@ -112,9 +112,9 @@ def test_files_give_back_what_was_written(tmp_path: Path, name: str) -> None:
 def test_files_with_leading_zeros_keep_their_ids(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("session,qid,docid,position,click\n1,007,09,1,0\n2,7,09,1,1\n")
-    assert sr.read_clicks(path).qids.tolist() == ["007", "7"]
-    with pytest.raises(sr.DataError, match="is a table"):
-        sr.read_clicks(Path(__file__))
+    assert sr.clicks.read_clicks(path).qids.tolist() == ["007", "7"]
+    with pytest.raises(sr.errors.DataError, match="is a table"):
+        sr.clicks.read_clicks(Path(__file__))
 
 
 def test_join_finds_features_by_query_and_document() -> None:
@@ -130,9 +130,9 @@ def test_join_finds_features_by_query_and_document() -> None:
     )
     log, truth = sr.datasets.clicks(data, data.column("match"), 50, random_state=0)
     np.testing.assert_array_equal(log.join(other).features, data.features[truth.row])
-    with pytest.raises(sr.DataError, match=r"lacks \d+ of the"):
+    with pytest.raises(sr.errors.DataError, match=r"lacks \d+ of the"):
         log.join(other.subset([0, 1]))
-    with pytest.raises(sr.DataError, match="has none"):
+    with pytest.raises(sr.errors.DataError, match="has none"):
         log.join(sr.Dataset(data.features, data.labels, qid=np.repeat(data.qids, 12)))
 
 
@@ -147,7 +147,7 @@ def test_subsets_are_the_rows_of_their_sessions() -> None:
     assert part.session_ids[part.session].tolist() == log.session_ids[log.session[rows]].tolist()
     mask = np.arange(30) < 3
     assert log.subset(mask).document.tolist() == log.document[: log.indptr[3]].tolist()
-    with pytest.raises(sr.DataError, match="30 sessions"):
+    with pytest.raises(sr.errors.DataError, match="30 sessions"):
         log.subset([30])
 
 

@@ -20,7 +20,7 @@ def train_data() -> sr.Dataset:
     return judged(150, seed=1)
 
 
-def found_bias(log: sr.ClickLog, scores: Floats) -> Floats:
+def found_bias(log: sr.clicks.ClickLog, scores: Floats) -> Floats:
     counts, _ = count_clicks(log.document, log.position, log.click, log.session, log.n_sessions)
     squares = np.bincount(log.document, log.click**2).astype(np.float64)
     return bias_given_scores(counts, squares, scores, np.ones(10))
@@ -49,7 +49,7 @@ def test_ranker_and_bias_are_learned_together(train_data: sr.Dataset, moves: flo
         return sr.evaluate(test, ranker.predict(test), "ndcg@10")["ndcg@10"].mean
 
     settings: dict[str, Any] = {"n_trees": 40, "n_leaves": 15, "n_threads": 1}
-    naive = sr.LambdaMART(METRIC, **settings).fit(sr.clicks.unbiased(log, sr.Propensities(np.ones(10))))
+    naive = sr.LambdaMART(METRIC, **settings).fit(sr.clicks.unbiased(log, sr.clicks.Propensities(np.ones(10))))
     known = sr.clicks.train(sr.LambdaMART(METRIC, **settings), log, truth.propensities).ranker
     joint = sr.clicks.train(sr.LambdaMART(METRIC, **settings), log)
     assert quality(joint.ranker) > quality(naive) + 0.6 * (quality(known) - quality(naive))
@@ -88,11 +88,11 @@ def test_early_stopping_watches_held_out_sessions(train_data: sr.Dataset) -> Non
 @pytest.mark.parametrize("metric", ["ndcg@10", "map", "err@5", "p@5"])
 def test_metrics_that_do_not_add_up_relevance_are_refused(train_data: sr.Dataset, metric: str) -> None:
     log, truth = sr.datasets.clicks(train_data, train_data.column("match"), 50, random_state=0)
-    with pytest.raises(sr.MetricError, match=r"write metric='dcg.*\(gain=linear\)'"):
+    with pytest.raises(sr.errors.MetricError, match=r"write metric='dcg.*\(gain=linear\)'"):
         sr.clicks.train(sr.LambdaMART(metric), log, truth.propensities)
 
 
 def test_bad_rounds_are_refused(train_data: sr.Dataset) -> None:
     log, _ = sr.datasets.clicks(train_data, train_data.column("match"), 50, random_state=0)
-    with pytest.raises(sr.ParameterError, match="n_rounds"):
+    with pytest.raises(sr.errors.ParameterError, match="n_rounds"):
         sr.clicks.train(sr.LambdaMART(METRIC), log, n_rounds=0)

@@ -110,12 +110,12 @@ def test_planned_sessions_have_the_power_that_was_asked_for(difference: float, d
     ],
 )
 def test_bad_rankings_are_refused(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(sr.DataError, match=message):
+    with pytest.raises(sr.errors.DataError, match=message):
         sr.clicks.interleave(**{"first": [1, 2], "second": [2, 1], **arguments})
 
 
 def test_bad_outcomes_are_refused() -> None:
-    with pytest.raises(sr.DataError, match="click, row 1: 2 is not between"):
+    with pytest.raises(sr.errors.DataError, match="click, row 1: 2 is not between"):
         sr.clicks.interleaving_outcome([1, 1], [1, -1], [0, 2])
-    with pytest.raises(sr.DataError, match="more than all sessions"):
+    with pytest.raises(sr.errors.DataError, match="more than all sessions"):
         sr.clicks.interleaving_sessions(0.3, decisive=0.2)

@@ -71,7 +71,7 @@ def test_derivatives_are_those_of_the_estimate(world: sr.Dataset) -> None:
             assert start.influence.mean() == pytest.approx(0, abs=1e-9)
             bumped = known.propensities.examination.copy()
             bumped[2] *= np.exp(step)
-            moved = value(shares=row_shares(log, sr.Propensities(bumped), estimator))
+            moved = value(shares=row_shares(log, sr.clicks.Propensities(bumped), estimator))
             assert (moved.mean - start.mean) / step == pytest.approx(start.by_position[2], rel=1e-3, abs=1e-7)
 
 
@@ -79,7 +79,7 @@ def test_the_shown_ranking_is_estimated_as_its_clicks(world: sr.Dataset) -> None
     """If every session shows the same list, dcg with the propensities as discounts is the number of clicks."""
     log, known = sr.datasets.clicks(world, world.column("match"), 3000, moves=0, random_state=0)
     theta = known.propensities.examination
-    clicks = sr.CumulativeMetric(
+    clicks = sr.metrics.CumulativeMetric(
         gain=lambda label: label, discount=lambda rank: theta[rank - 1] if rank <= 10 else 0.0, normalize=False, k=10
     )
     shown = feature_of_pairs(log, "match")
@@ -117,14 +117,14 @@ def test_doubts_are_said(world: sr.Dataset) -> None:
     )["dcg@5"]
     assert clipped.clipped == pytest.approx(1 / 3)
     assert "too low" in clipped.sentence()
-    with pytest.raises(sr.DataError, match="cannot tell the position bias"):
+    with pytest.raises(sr.errors.DataError, match="cannot tell the position bias"):
         sr.clicks.evaluate(log, known.relevance)
 
 
 @pytest.mark.parametrize("metric", ["ndcg@10", "map", "recall@5", "bpref"])
 def test_metrics_that_clicks_cannot_tell_are_refused(world: sr.Dataset, metric: str) -> None:
     log, known = sr.datasets.clicks(world, world.column("match"), 20, random_state=0)
-    with pytest.raises(sr.MetricError, match="use a sum"):
+    with pytest.raises(sr.errors.MetricError, match="use a sum"):
         sr.clicks.evaluate(log, known.relevance, metric, propensities=known.propensities)
 
 

@@ -115,7 +115,7 @@ def test_trust_bias_is_found() -> None:
     )
     found, known = sr.clicks.position_bias(log, "trust", n_resamples=0), truth.propensities
 
-    def determined(bias: sr.Propensities) -> Floats:
+    def determined(bias: sr.clicks.Propensities) -> Floats:
         """What clicks tell: alpha and beta up to the origin and the unit of relevance."""
         slope = bias.alpha / bias.alpha[0]
         return np.concatenate((slope, bias.beta - slope * bias.beta[0]))
@@ -141,7 +141,7 @@ def test_grades_tell_the_same_as_clicks() -> None:
     data = judged(30)
     log, truth = sr.datasets.clicks(data, data.column("match"), 50_000, n_shown=4, random_state=0)
     dwell = log.click * np.random.default_rng(0).uniform(0.2, 1, log.n_rows)
-    graded = sr.ClickLog(
+    graded = sr.clicks.ClickLog(
         session=log.session, qid=log.pair_query[log.document], docid=log.document, position=log.position, click=dwell
     )
     found = sr.clicks.position_bias(graded, n_resamples=0)
@@ -152,7 +152,7 @@ def test_grades_tell_the_same_as_clicks() -> None:
 def test_a_log_in_which_nothing_moved_cannot_tell(method: Any) -> None:
     data = judged(20)
     log, _ = sr.datasets.clicks(data, data.column("match"), 5000, moves=0, random_state=0)
-    with pytest.raises(sr.DataError, match=r"cannot tell the position bias: no .* shown .* and clicked\. Log more"):
+    with pytest.raises(sr.errors.DataError, match=r"cannot tell the position bias: no .* shown .* and clicked\. Log more"):
         sr.clicks.position_bias(log, method)
 
 
@@ -164,8 +164,8 @@ def test_positions_that_no_document_connects_are_named() -> None:
         for document, position in zip("abcd", (1, 2, 3, 4) if session % 2 else (2, 1, 4, 3), strict=True)
     ]
     session, qid, docid, position, click = zip(*rows, strict=True)
-    log = sr.ClickLog(session=session, qid=qid, docid=docid, position=position, click=click)
-    with pytest.raises(sr.DataError, match=r"at position 3, 4 relative to position 1: .*max_position=2"):
+    log = sr.clicks.ClickLog(session=session, qid=qid, docid=docid, position=position, click=click)
+    with pytest.raises(sr.errors.DataError, match=r"at position 3, 4 relative to position 1: .*max_position=2"):
         sr.clicks.position_bias(log)
     assert sr.clicks.position_bias(log, max_position=2).examination.tolist() == pytest.approx([1, 1])
 
@@ -179,10 +179,10 @@ def test_a_position_without_clicks_cannot_be_told() -> None:
     ]
     session, qid, docid, position = map(list, zip(*rows, strict=True))
     click = [float(place < 3) for place in position]
-    log = sr.ClickLog(session=session, qid=qid, docid=docid, position=position, click=click)
-    with pytest.raises(sr.DataError, match="at position 3 relative"):
+    log = sr.clicks.ClickLog(session=session, qid=qid, docid=docid, position=position, click=click)
+    with pytest.raises(sr.errors.DataError, match="at position 3 relative"):
         sr.clicks.position_bias(log)
-    with pytest.raises(sr.DataError, match="needs features"):
+    with pytest.raises(sr.errors.DataError, match="needs features"):
         sr.clicks.position_bias(log, "regression")
 
 
@@ -204,5 +204,5 @@ def test_threads_change_nothing() -> None:
 def test_impossible_options_are_errors(options: dict[str, Any], message: str) -> None:
     data = judged(5)
     log, _ = sr.datasets.clicks(data, data.column("match"), 50, n_shown=4, random_state=0)
-    with pytest.raises(sr.ParameterError, match=message):
+    with pytest.raises(sr.errors.ParameterError, match=message):
         sr.clicks.position_bias(log, **options)

@@ -9,7 +9,7 @@ import swaprank as sr
 from tests.clicks.click_worlds import judged
 
 
-def naive_preferences(log: sr.ClickLog, rule: str) -> dict[tuple[int, int], int]:
+def naive_preferences(log: sr.clicks.ClickLog, rule: str) -> dict[tuple[int, int], int]:
     """How often each document was preferred to each other."""
     counts: dict[tuple[int, int], int] = {}
     for start, stop in zip(log.indptr[:-1], log.indptr[1:], strict=True):
@@ -54,10 +54,10 @@ def test_ranknet_learns_from_preferences() -> None:
 
 
 def test_logs_without_preferences_are_errors() -> None:
-    log = sr.ClickLog(session=[1, 1], qid=[1, 1], docid=[1, 2], position=[1, 2], click=[1, 0], X=np.ones((2, 1)))
-    with pytest.raises(sr.DataError, match="no preferences"):
+    log = sr.clicks.ClickLog(session=[1, 1], qid=[1, 1], docid=[1, 2], position=[1, 2], click=[1, 0], X=np.ones((2, 1)))
+    with pytest.raises(sr.errors.DataError, match="no preferences"):
         sr.clicks.preferences(log)
-    with pytest.raises(sr.ParameterError, match="no rule 'skip'"):
+    with pytest.raises(sr.errors.ParameterError, match="no rule 'skip'"):
         sr.clicks.preferences(log, "skip")  # type: ignore[arg-type]
-    with pytest.raises(sr.ParameterError, match="prior"):
+    with pytest.raises(sr.errors.ParameterError, match="prior"):
         sr.clicks.preferences(log, prior=0)

@@ -118,5 +118,5 @@ def test_rankers_and_scores_give_the_same_log_and_seeds_repeat_it() -> None:
 )
 def test_impossible_worlds_are_errors(wrong: dict[str, Any]) -> None:
     data = judged(2)
-    with pytest.raises(sr.SwaprankError, match=next(iter(wrong)).replace("model", "click model")):
+    with pytest.raises(sr.errors.SwaprankError, match=next(iter(wrong)).replace("model", "click model")):
         sr.datasets.clicks(data, data.column("match"), 10, **wrong)

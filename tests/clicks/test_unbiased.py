@@ -58,7 +58,7 @@ def test_data_has_one_row_per_document_with_features_ids_and_weights() -> None:
 
 
 def test_categories_keep_their_names() -> None:
-    log = sr.ClickLog.from_frame(
+    log = sr.clicks.ClickLog.from_frame(
         pd.DataFrame(
             {
                 "session": [1, 1],
@@ -71,7 +71,7 @@ def test_categories_keep_their_names() -> None:
         ),
         features=["brand"],
     )
-    data = sr.clicks.unbiased(log, sr.Propensities([1.0, 0.5]))
+    data = sr.clicks.unbiased(log, sr.clicks.Propensities([1.0, 0.5]))
     assert data.categories == log.categories == {"brand": ("x", "y")}
 
 
@@ -85,7 +85,7 @@ def test_training_approaches_the_truth_as_sessions_grow_and_naive_training_does_
 
     few, _ = sr.datasets.clicks(train, shown, 300, random_state=0)
     many, known = sr.datasets.clicks(train, shown, 100_000, random_state=0)
-    flat = sr.Propensities(np.ones(10))
+    flat = sr.clicks.Propensities(np.ones(10))
     labels = sr.LambdaMART(**{**settings, "metric": "dcg@10"}).fit(train)
     best = sr.evaluate(test, labels.predict(test), "ndcg@10")["ndcg@10"].mean
     naive, unbiased = quality(sr.clicks.unbiased(many, flat)), quality(sr.clicks.unbiased(many, known.propensities))
@@ -94,13 +94,13 @@ def test_training_approaches_the_truth_as_sessions_grow_and_naive_training_does_
 
 
 def test_bad_requests_are_refused() -> None:
-    log = sr.ClickLog(session=[1, 1], qid=[1, 1], docid=[1, 2], position=[1, 2], click=[1, 0])
-    bias = sr.Propensities([1.0, 0.5])
-    with pytest.raises(sr.DataError, match=r"add them with log.join"):
+    log = sr.clicks.ClickLog(session=[1, 1], qid=[1, 1], docid=[1, 2], position=[1, 2], click=[1, 0])
+    bias = sr.clicks.Propensities([1.0, 0.5])
+    with pytest.raises(sr.errors.DataError, match=r"add them with log.join"):
         sr.clicks.unbiased(log, bias)
-    with pytest.raises(sr.ParameterError, match="no estimator 'snips'"):
+    with pytest.raises(sr.errors.ParameterError, match="no estimator 'snips'"):
         sr.clicks.unbiased(log, bias, estimator="snips")  # type: ignore[arg-type]
-    with pytest.raises(sr.ParameterError, match="no weights to clip"):
+    with pytest.raises(sr.errors.ParameterError, match="no weights to clip"):
         sr.clicks.unbiased(log, bias, clip=0.1)
-    with pytest.raises(sr.DataError, match="positions 1 to 1"):
-        sr.clicks.unbiased(log, sr.Propensities([1.0]))
+    with pytest.raises(sr.errors.DataError, match="positions 1 to 1"):
+        sr.clicks.unbiased(log, sr.clicks.Propensities([1.0]))

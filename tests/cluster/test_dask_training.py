@@ -52,8 +52,8 @@ def gain(labels: Any) -> float:
 RANKERS: dict[str, Callable[[], Ranker]] = {
     "ndcg@10": lambda: sr.LambdaMART("ndcg@10", n_trees=4, n_leaves=7),
     "map": lambda: sr.LambdaMART("map", n_trees=4, n_leaves=7, document_fraction=0.5, random_state=3),
-    "own metric": lambda: sr.LambdaMART(sr.CustomMetric(evaluate=gain, name="gain"), n_trees=3, n_leaves=7),
-    "MART": lambda: sr.MART("squared", n_trees=30, n_leaves=7, early_stopping_rounds=3),
+    "own metric": lambda: sr.LambdaMART(sr.metrics.CustomMetric(evaluate=gain, name="gain"), n_trees=3, n_leaves=7),
+    "MART": lambda: sr.MART(objective="squared", n_trees=30, n_leaves=7, early_stopping_rounds=3),
 }
 
 
@@ -116,9 +116,9 @@ def test_a_base_ranker_and_other_metrics_are_as_on_one_machine(client: Client, t
 
 
 def test_callbacks_run_here_and_stop_all_workers(client: Client) -> None:
-    seen: list[sr.Progress] = []
+    seen: list[sr.rankers.Progress] = []
 
-    def stop(progress: sr.Progress) -> bool:
+    def stop(progress: sr.rankers.Progress) -> bool:
         seen.append(progress)
         return progress.round == 3
 
@@ -138,19 +138,19 @@ def test_progress_is_shown_here(client: Client, capsys: pytest.CaptureFixture[st
 
 
 def test_ctrl_c_keeps_the_rounds_that_were_finished(client: Client) -> None:
-    def press_ctrl_c(progress: sr.Progress) -> None:
+    def press_ctrl_c(progress: sr.rankers.Progress) -> None:
         if progress.round == 3:
             raise KeyboardInterrupt
 
     parts = on_workers(client, parts_of(TRAIN, 3), 3)
-    with pytest.raises(sr.Interrupted) as stopped:
+    with pytest.raises(sr.errors.Interrupted) as stopped:
         sr.MART(n_trees=1000, n_leaves=4).fit(parts, callbacks=[press_ctrl_c])
     assert stopped.value.result.interrupted_
     assert stopped.value.result.n_rounds_ == 3
 
 
 def test_an_error_of_a_callback_ends_training_and_the_cluster_trains_again(client: Client) -> None:
-    def fail(progress: sr.Progress) -> None:
+    def fail(progress: sr.rankers.Progress) -> None:
         raise ValueError("bad luck")
 
     parts = on_workers(client, parts_of(TRAIN, 3), 3)
@@ -167,7 +167,7 @@ def test_a_checkpoint_is_kept_here_and_training_goes_on(client: Client, tmp_path
 
     few = on_workers(client, parts_of(TRAIN, 4), 4)
     make(5).fit(few, valid=dataset(VALI), checkpoint=file, checkpoint_every=2)
-    seen: list[sr.Progress] = []
+    seen: list[sr.rankers.Progress] = []
     again = on_workers(client, parts_of(TRAIN, 3), 2)
     ranker = make(8).fit(again, valid=dataset(VALI), checkpoint=file, callbacks=[seen.append])
     assert [progress.round for progress in seen] == [6, 7, 8]
@@ -176,15 +176,15 @@ def test_a_checkpoint_is_kept_here_and_training_goes_on(client: Client, tmp_path
 
 def test_bad_parts_are_named(client: Client, tmp_path: Path) -> None:
     twice = [*parts_of(TRAIN, 3), TRAIN[TRAIN.qid == 7]]
-    with pytest.raises(sr.DataError, match=r"training data: the query '7' is in two parts, part [13] and part [13]"):
+    with pytest.raises(sr.errors.DataError, match=r"training data: the query '7' is in two parts, part [13] and part [13]"):
         sr.MART(n_trees=2).fit(on_workers(client, twice, 3))
     (tmp_path / "bad.csv").write_text("qid,label,x\n1,0,many\n")
     (tmp_path / "good.csv").write_text("qid,label,x\n2,0,3\n2,1,4\n")
-    with pytest.raises(sr.DataError, match=r"bad.csv: column 'x', row 0: 'many' is not a number"):
+    with pytest.raises(sr.errors.DataError, match=r"bad.csv: column 'x', row 0: 'many' is not a number"):
         sr.MART(n_trees=2).fit(sr.Parts.read(tmp_path))
-    with pytest.raises(sr.ParameterError, match="RankNet has no training on a cluster"):
+    with pytest.raises(sr.errors.ParameterError, match="RankNet has no training on a cluster"):
         sr.RankNet().fit(on_workers(client, parts_of(TRAIN, 2), 2))
-    with pytest.raises(sr.DataError, match="qid must be the name of a column of the Dask data frame"):
+    with pytest.raises(sr.errors.DataError, match="qid must be the name of a column of the Dask data frame"):
         sr.MART().fit(dd.from_pandas(TRAIN, npartitions=2), qid=TRAIN.qid)
 
 
@@ -195,7 +195,7 @@ def test_few_validation_parts_are_divided_by_queries(client: Client, tmp_path: P
     parts = on_workers(client, parts_of(TRAIN, 4), 4)
     for few in (dataset(vali), on_workers(client, one_and_four, 2)):
         assert saved(sr.MART(n_trees=3, n_leaves=5).fit(parts, valid=few), tmp_path) == expected
-    with pytest.raises(sr.DataError, match="the set 'valid' has fewer queries than there are workers, 4: take more"):
+    with pytest.raises(sr.errors.DataError, match="the set 'valid' has fewer queries than there are workers, 4: take more"):
         sr.MART(n_trees=3, n_leaves=5).fit(parts, valid=dataset(one_and_four[0]))
 
 
@@ -204,7 +204,7 @@ def test_without_a_cluster_the_error_says_what_to_do(monkeypatch: pytest.MonkeyP
         raise ValueError("No clients found")
 
     monkeypatch.setattr("distributed.default_client", none)
-    with pytest.raises(sr.ClusterError, match=r"there is no Dask client: .*client = distributed.Client"):
+    with pytest.raises(sr.errors.ClusterError, match=r"there is no Dask client: .*client = distributed.Client"):
         sr.MART().fit(sr.Parts([dataset(TRAIN)]))
 
 

@@ -31,9 +31,9 @@ def test_finding_out_imports_nothing_heavy() -> None:
 
 
 def test_what_is_no_part_says_what_to_do() -> None:
-    with pytest.raises(sr.DataError, match="a part must be a Dataset, or a delayed value or a future"):
+    with pytest.raises(sr.errors.DataError, match="a part must be a Dataset, or a delayed value or a future"):
         as_parts(da.zeros((4, 2)))
-    with pytest.raises(sr.DataError, match="there are no parts"):
+    with pytest.raises(sr.errors.DataError, match="there are no parts"):
         sr.Parts([])
-    with pytest.raises(sr.DataError, match="parts have their own columns: give them without qid"):
+    with pytest.raises(sr.errors.DataError, match="parts have their own columns: give them without qid"):
         as_parts(sr.Parts.read(["a.txt"]), qid="query")

@@ -44,14 +44,14 @@ def shares(parts: Sequence[sr.Dataset], size: int, names: Sequence[str] | None =
     """Deal the parts to workers in turns, and join each worker's."""
     named = [NamedPart(f"part {n}" if names is None else names[n], part) for n, part in enumerate(parts)]
 
-    def work(collective: Collective) -> sr.Dataset | sr.DataError:
+    def work(collective: Collective) -> sr.Dataset | sr.errors.DataError:
         try:
             return share_of(collective, named[collective.rank :: collective.size], "train")
-        except sr.DataError as error:
+        except sr.errors.DataError as error:
             return error
 
     found = run_workers(work, size)
-    errors = [each for each in found if isinstance(each, sr.DataError)]
+    errors = [each for each in found if isinstance(each, sr.errors.DataError)]
     if errors:
         # All workers end with the same error.
         assert {str(each) for each in found} == {str(errors[0])}
@@ -77,13 +77,13 @@ def test_shares_have_the_documents_and_the_codes_of_one_data_set(size: int) -> N
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_a_query_in_two_parts_is_refused_with_both_names(size: int) -> None:
     parts = [dataset(each) for each in [*FRAMES, frame(9, 2, 21, ["nike"])]]
-    with pytest.raises(sr.DataError, match=r"the query '2[12]' is in two parts, part [25] and part [25]: all"):
+    with pytest.raises(sr.errors.DataError, match=r"the query '2[12]' is in two parts, part [25] and part [25]: all"):
         shares(parts, size)
 
 
 def test_integers_and_text_are_the_same_query() -> None:
     text = FRAMES[0].assign(qid=FRAMES[0].qid.astype(str))
-    with pytest.raises(sr.DataError, match="'0' is in two parts"):
+    with pytest.raises(sr.errors.DataError, match="'0' is in two parts"):
         shares([dataset(FRAMES[0]), dataset(text)], 2)
 
 
@@ -95,13 +95,13 @@ def test_ids_of_several_types_are_joined_as_text() -> None:
 @pytest.mark.parametrize("size", [1, 2])
 def test_other_features_are_refused_by_the_name_of_the_part(size: int) -> None:
     renamed = FRAMES[1].rename(columns={"bm25": "tfidf"})
-    with pytest.raises(sr.DataError, match="feature 0 of b is 'tfidf', but of a it is 'bm25'"):
+    with pytest.raises(sr.errors.DataError, match="feature 0 of b is 'tfidf', but of a it is 'bm25'"):
         shares([dataset(FRAMES[0]), dataset(renamed)], size, ["a", "b"])
     fewer = FRAMES[1].drop(columns="brand")
-    with pytest.raises(sr.DataError, match="b has 1 features, but a has 2"):
+    with pytest.raises(sr.errors.DataError, match="b has 1 features, but a has 2"):
         shares([dataset(FRAMES[0]), dataset(fewer)], size, ["a", "b"])
     unweighted = sr.Dataset.from_frame(FRAMES[1], features=["bm25", "brand"])
-    with pytest.raises(sr.DataError, match="a has sample_weight, but b has none"):
+    with pytest.raises(sr.errors.DataError, match="a has sample_weight, but b has none"):
         shares([dataset(FRAMES[0]), unweighted], size, ["a", "b"])
 
 

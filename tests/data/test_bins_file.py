@@ -85,11 +85,11 @@ def test_every_changed_byte_is_found_by_the_checksums(tmp_path: Path) -> None:
         damaged = bytearray(content)
         damaged[at] ^= 64
         (tmp_path / "b.bins").write_bytes(damaged)
-        with pytest.raises(sr.DataError, match=r"b\.bins: "):
+        with pytest.raises(sr.errors.DataError, match=r"b\.bins: "):
             read_bins(tmp_path / "b.bins", check=True)
     for size in (0, 3, len(MAGIC), HEAD.size, 200, len(content) - 1):
         (tmp_path / "b.bins").write_bytes(content[:size])
-        with pytest.raises(sr.DataError, match=r"truncated|not a file of bins"):
+        with pytest.raises(sr.errors.DataError, match=r"truncated|not a file of bins"):
             sr.read(tmp_path / "b.bins")
 
 
@@ -129,7 +129,7 @@ CHANGES: dict[str, Any] = {
 def test_a_header_that_does_not_fit_is_refused(name: str, tmp_path: Path) -> None:
     binned().save_bins(tmp_path / "a.bins")
     (tmp_path / "a.bins").write_bytes(rewritten((tmp_path / "a.bins").read_bytes(), CHANGES[name]))
-    with pytest.raises(sr.DataError, match=r"a\.bins: "):
+    with pytest.raises(sr.errors.DataError, match=r"a\.bins: "):
         sr.read(tmp_path / "a.bins")
 
 
@@ -139,19 +139,19 @@ def test_bins_beyond_the_cuts_are_refused(tmp_path: Path) -> None:
     content = bytearray((tmp_path / "a.bins").read_bytes())
     content[128] = 200
     (tmp_path / "a.bins").write_bytes(content)
-    with pytest.raises(sr.DataError, match="feature '1' has bins beyond its last cut"):
+    with pytest.raises(sr.errors.DataError, match="feature '1' has bins beyond its last cut"):
         sr.read(tmp_path / "a.bins")
 
 
 def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
     data = binned()
     for bad in ("a.bins.gz", "/dev/null"):
-        with pytest.raises(sr.DataError, match="not compressed"):
+        with pytest.raises(sr.errors.DataError, match="not compressed"):
             data.save_bins(tmp_path / bad)
-    with pytest.raises(sr.DataError, match=r"call binned\(\) first"):
+    with pytest.raises(sr.errors.DataError, match=r"call binned\(\) first"):
         sr.Dataset([[1.0]], [1], qid=[1]).save_bins(tmp_path / "a.bins")
     data.save_bins(tmp_path / "a.bins")
-    with pytest.raises(sr.DataError, match="holds bins: label, features cannot be given"):
+    with pytest.raises(sr.errors.DataError, match="holds bins: label, features cannot be given"):
         sr.read(tmp_path / "a.bins", label="y", features=["x"])
     assert [path.name for path in tmp_path.iterdir()] == ["a.bins"]
 
@@ -170,23 +170,23 @@ def test_an_error_leaves_the_old_file(tmp_path: Path) -> None:
             if self.n_calls == 2:
                 yield sr.Dataset([[1.0]], [1], qid=[2])
 
-    with pytest.raises(sr.DataError, match="has changed between two readings"):
-        sr.bin_blocks(Broken(), path=tmp_path / "a.bins")
+    with pytest.raises(sr.errors.DataError, match="has changed between two readings"):
+        sr.data.bin_blocks(Broken(), path=tmp_path / "a.bins")
     assert (tmp_path / "a.bins").read_bytes() == content
     assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_blocks_that_do_not_fit_together_are_refused() -> None:
     one = sr.Dataset([[1.0, 2.0]], [1], qid=[1], feature_names=["a", "b"])
-    with pytest.raises(sr.DataError, match="other features than the blocks before"):
-        sr.bin_blocks([one, sr.Dataset([[1.0, 2.0]], [1], qid=[2], feature_names=["b", "a"])])
-    with pytest.raises(sr.DataError, match="feature 'b' holds categories in one block and numbers in another"):
-        sr.bin_blocks([one, sr.Dataset([[1, 2]], [1], qid=[2], feature_names=["a", "b"], categorical_features=["b"])])
-    with pytest.raises(sr.DataError, match="some blocks have sample_weight, and some have none"):
-        sr.bin_blocks([one, sr.Dataset([[1.0, 2.0]], [1], qid=[2], feature_names=["a", "b"], sample_weight=[1])])
-    with pytest.raises(sr.DataError, match="gone through twice"):
-        sr.bin_blocks(iter([one]))
-    with pytest.raises(sr.DataError, match="there are no blocks"):
-        sr.bin_blocks([])
-    with pytest.raises(sr.DataError, match="block 0 must be a Dataset, found int"):
-        sr.bin_blocks([7])  # type: ignore[list-item]
+    with pytest.raises(sr.errors.DataError, match="other features than the blocks before"):
+        sr.data.bin_blocks([one, sr.Dataset([[1.0, 2.0]], [1], qid=[2], feature_names=["b", "a"])])
+    with pytest.raises(sr.errors.DataError, match="feature 'b' holds categories in one block and numbers in another"):
+        sr.data.bin_blocks([one, sr.Dataset([[1, 2]], [1], qid=[2], feature_names=["a", "b"], categorical_features=["b"])])
+    with pytest.raises(sr.errors.DataError, match="some blocks have sample_weight, and some have none"):
+        sr.data.bin_blocks([one, sr.Dataset([[1.0, 2.0]], [1], qid=[2], feature_names=["a", "b"], sample_weight=[1])])
+    with pytest.raises(sr.errors.DataError, match="gone through twice"):
+        sr.data.bin_blocks(iter([one]))
+    with pytest.raises(sr.errors.DataError, match="there are no blocks"):
+        sr.data.bin_blocks([])
+    with pytest.raises(sr.errors.DataError, match="block 0 must be a Dataset, found int"):
+        sr.data.bin_blocks([7])  # type: ignore[list-item]

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import swaprank as sr
-from swaprank import DataError, Dataset, ParameterError
+from swaprank import Dataset
+from swaprank.errors import DataError, ParameterError
 from swaprank.data.categories import encoded, extended, recoded
 
 VALUES = ["nike", None, "adidas", "nike", "ångström", "10", "9"]
@@ -252,11 +253,11 @@ def test_categories_of_numbered_features_are_matched_by_position() -> None:
 
 def test_summary() -> None:
     frame = pd.DataFrame({"brand": ["nike", "asics"], "only": ["x", "x"], "zero": [0, 0]})
-    summary = sr.summarize(Dataset(frame, [0, 1], qid=[1, 1]))
+    summary = sr.data.summarize(Dataset(frame, [0, 1], qid=[1, 1]))
     assert summary.categorical == {"brand": 2, "only": 1}
     assert summary.all_zero == ["zero"]
     assert "categorical features                 2: brand (2 values), only (1 values)" in str(summary)
-    assert "categorical features" not in str(sr.summarize(Dataset([[1], [2]], [0, 1], qid=[1, 1])))
+    assert "categorical features" not in str(sr.data.summarize(Dataset([[1], [2]], [0, 1], qid=[1, 1])))
 
 
 def test_titles_are_no_categories() -> None:

@@ -215,7 +215,7 @@ X2, Y2, Q2 = [[1.0], [2.0]], [0, 1], [1, 1]
     ],
 )  # fmt: skip
 def test_bad_input_gets_a_clear_error(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(sr.DataError) as caught:
+    with pytest.raises(sr.errors.DataError) as caught:
         sr.Dataset(**arguments)
     assert str(caught.value).startswith(message)
 
@@ -241,7 +241,7 @@ def test_bad_input_gets_a_clear_error(arguments: dict[str, Any], message: str) -
     ],
 )
 def test_bad_requests_get_a_clear_error(call: Any, message: str) -> None:
-    with pytest.raises(sr.DataError) as caught:
+    with pytest.raises(sr.errors.DataError) as caught:
         call(shuffled()[0])
     assert str(caught.value).startswith(message)
 

@@ -75,7 +75,7 @@ def test_a_linear_function_explains_a_third_of_the_polynomial() -> None:
     ],
 )
 def test_bad_sizes_get_a_clear_error(options: dict[str, object], message: str) -> None:
-    with pytest.raises(sr.DataError, match=message):
+    with pytest.raises(sr.errors.DataError, match=message):
         sr.datasets.random_net(**options)  # type: ignore[arg-type]
 
 

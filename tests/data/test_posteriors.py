@@ -90,9 +90,9 @@ def test_ranknet_can_meet_consistent_targets_and_only_those() -> None:
 
 
 def test_bad_arguments_are_named() -> None:
-    with pytest.raises(sr.DataError, match="adjacent must be probabilities"):
+    with pytest.raises(sr.errors.DataError, match="adjacent must be probabilities"):
         all_pairs([0.5, 1.2])
-    with pytest.raises(sr.DataError, match=r"each document from 0 to 2 once, found \[0, 0, 1\]"):
+    with pytest.raises(sr.errors.DataError, match=r"each document from 0 to 2 once, found \[0, 0, 1\]"):
         all_pairs([0.5, 0.5], [0, 0, 1])
-    with pytest.raises(sr.DataError, match=r"square matrix of P\(i above j\), found shape \(2,\)"):
+    with pytest.raises(sr.errors.DataError, match=r"square matrix of P\(i above j\), found shape \(2,\)"):
         adjacency([0.5, 0.5])

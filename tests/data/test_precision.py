@@ -56,7 +56,7 @@ def fitted() -> Any:
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_in_warns_at_the_line_of_the_user(way: str) -> None:
     enter, column = WAYS[way]
-    with pytest.warns(sr.PrecisionWarning) as caught:
+    with pytest.warns(sr.errors.PrecisionWarning) as caught:
         enter()
     assert len(caught) == 1
     assert str(caught[0].message).startswith(f"{column}: 60 distinct values become 1 in single precision (float32)")
@@ -85,7 +85,7 @@ def test_files_warn(tmp_path: Path, name: str) -> None:
             path.write_bytes(gzip.compress(text.encode()))
         else:
             path.write_text(text)
-    with pytest.warns(sr.PrecisionWarning, match=f"^{column}: 60 distinct values become 1 "):
+    with pytest.warns(sr.errors.PrecisionWarning, match=f"^{column}: 60 distinct values become 1 "):
         sr.read(path)
 
 
@@ -126,7 +126,7 @@ def test_single_precision_does_not_warn() -> None:
 def test_time_stamps_with_zeros_for_missing_warn(n: int, share: float) -> None:
     rng = np.random.default_rng(0)
     seconds = np.where(rng.random(n) < share, 0.0, 1.7e9 + rng.integers(0, 3600, n))
-    with pytest.warns(sr.PrecisionWarning) as caught:
+    with pytest.warns(sr.errors.PrecisionWarning) as caught:
         as_features(np.stack([rng.random(n), seconds], axis=1))
     n_given, n_kept = (len(set(values.tolist())) for values in (seconds, seconds.astype(np.float32)))
     expected = f"X, column 1: {n_given:,} distinct values become {n_kept:,} in single"
@@ -135,19 +135,19 @@ def test_time_stamps_with_zeros_for_missing_warn(n: int, share: float) -> None:
 
 
 def test_one_warning_for_several_columns() -> None:
-    with pytest.warns(sr.PrecisionWarning, match=r"X, column 0: 60 .* column 2: 60 .* become 1; and 3 more columns in"):
+    with pytest.warns(sr.errors.PrecisionWarning, match=r"X, column 0: 60 .* column 2: 60 .* become 1; and 3 more columns in"):
         as_features(np.repeat(SECONDS[:, None].astype(float), 6, axis=1))
 
 
 def test_values_too_large_for_single_precision_are_an_error_and_not_a_warning() -> None:
     for make in (np.array, pd.DataFrame, scipy.sparse.csr_array):
-        with pytest.raises(sr.DataError, match="not finite in single precision"):
+        with pytest.raises(sr.errors.DataError, match="not finite in single precision"):
             as_features(make(1e290 * (1 + X)))
 
 
 def test_filters_of_python_apply() -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sr.PrecisionWarning)
+        warnings.simplefilter("ignore", sr.errors.PrecisionWarning)
         sr.Dataset(X, LABELS, qid=QID)
 
 
@@ -171,7 +171,7 @@ def test_only_the_first_documents_of_a_long_file_are_read_again(tmp_path: Path) 
     lines = [f"0 qid:{at} 7:0.25 9:{value} 10:-{value}.5" for at, value in enumerate(seconds)]
     (tmp_path / "long.txt").write_text("\n".join(lines))
     merged = len(set(seconds[:2000].tolist())), len({int(np.float32(value)) for value in seconds[:2000]})
-    with pytest.warns(sr.PrecisionWarning) as caught:
+    with pytest.warns(sr.errors.PrecisionWarning) as caught:
         sr.read(tmp_path / "long.txt")
     found = re.findall(r"column '(\d+)': ([\d,]+) distinct values become ([\d,]+)", str(caught[0].message))
     assert found == [(column, f"{merged[0]:,}", f"{merged[1]:,}") for column in ("9", "10")]

@@ -81,7 +81,7 @@ def test_the_sweep_is_exact(metric: str, lists: tuple[list[int], list[int], list
 @given(lists=two_rankings())
 def test_the_sweep_is_exact_for_a_metric_of_the_users(lists: tuple[list[int], list[int], list[int], list[int]]) -> None:
     labels, a, b, indptr = lists
-    assert_exact(sr.CustomMetric(evaluate=last_label, ties="input").bind(labels, indptr), a, b)
+    assert_exact(sr.metrics.CustomMetric(evaluate=last_label, ties="input").bind(labels, indptr), a, b)
 
 
 def last_label(labels: Floats) -> float:
@@ -116,8 +116,8 @@ def test_a_metric_that_fails_somewhere_is_refused() -> None:
     def picky(labels: Floats) -> float:
         return np.nan if labels[0] == 1 else 0.0
 
-    bound = sr.CustomMetric(evaluate=picky).bind([0, 1], [0, 2])
-    with pytest.raises(sr.MetricError, match="evaluate failed"):
+    bound = sr.metrics.CustomMetric(evaluate=picky).bind([0, 1], [0, 2])
+    with pytest.raises(sr.errors.MetricError, match="evaluate failed"):
         sweep(bound, np.array([0.0, 1.0]), np.array([1.0, 0.0]))
 
 
@@ -232,7 +232,7 @@ def test_the_step_function_can_be_drawn(
     assert (tmp_path / "steps.svg").read_text().startswith("<?xml")
     assert (tmp_path / "steps.svg").stat().st_size < 100_000
     both.save(tmp_path / "both.swaprank")
-    with pytest.raises(sr.DataError, match="has no step function to draw: call combine again"):
+    with pytest.raises(sr.errors.DataError, match="has no step function to draw: call combine again"):
         sr.load(tmp_path / "both.swaprank").draw(tmp_path / "steps.svg")
 
 
@@ -245,7 +245,7 @@ def test_a_saved_combination_is_the_same(
     for ranker in (both, thrice):
         ranker.save(tmp_path / "model.swaprank")
         again = sr.load(tmp_path / "model.swaprank")
-        assert isinstance(again, sr.Combination)
+        assert isinstance(again, sr.ensembles.Combination)
         assert_array_equal(again.predict(test), ranker.predict(test))
         assert (again.alpha_, again.interval_, again.line_, again.whole_line) == (
             ranker.alpha_, ranker.interval_, ranker.line_, ranker.whole_line,
@@ -290,7 +290,7 @@ def test_damaged_files_are_refused(
     ]
     for bad_meta, bad_arrays, message in damaged:
         write_model(path, kind, bad_meta, bad_arrays)
-        with pytest.raises(sr.ModelFileError, match=message):
+        with pytest.raises(sr.errors.ModelFileError, match=message):
             sr.load(path)
 
 
@@ -303,9 +303,9 @@ def test_endlessly_nested_rankers_are_an_error(
     for _ in range(500):
         model = {"kind": "ensemble", "models": [model]}
     meta = {**meta, "model": model}
-    with pytest.raises(sr.ModelFileError, match="nested too deeply"):
+    with pytest.raises(sr.errors.ModelFileError, match="nested too deeply"):
         ranker_of(ModelContent(kind, meta, arrays))
-    with pytest.raises(sr.ModelFileError, match="nested so deeply"):
+    with pytest.raises(sr.errors.ModelFileError, match="nested so deeply"):
         write_model(tmp_path / "model.swaprank", kind, meta, arrays)
 
 
@@ -313,20 +313,20 @@ def test_rankers_that_cannot_be_combined_are_errors(
     parts: tuple[sr.Dataset, sr.Dataset, sr.MART, sr.LinearRegressionRanker],
 ) -> None:
     vali, _, mart, linear = parts
-    with pytest.raises(sr.ParameterError, match="members must be rankers; found list"):
+    with pytest.raises(sr.errors.ParameterError, match="members must be rankers; found list"):
         sr.combine(mart, [1.0], vali)  # type: ignore[arg-type]
-    with pytest.raises(sr.ParameterError, match="takes two rankers, found 3"):
-        sr.Combination(members=(mart, linear, mart)).fit(vali)
-    with pytest.raises(sr.ParameterError, match="must be 2 or more fitted rankers; found None"):
-        sr.Combination().fit(vali)
+    with pytest.raises(sr.errors.ParameterError, match="takes two rankers, found 3"):
+        sr.ensembles.Combination(members=(mart, linear, mart)).fit(vali)
+    with pytest.raises(sr.errors.ParameterError, match="must be 2 or more fitted rankers; found None"):
+        sr.ensembles.Combination().fit(vali)
     with pytest.raises(ValueError, match="has not been fitted"):
         sr.combine(mart, sr.MART(), vali)
-    with pytest.raises(sr.DataError, match="the data has 1 features, but the ensemble is expecting 6"):
+    with pytest.raises(sr.errors.DataError, match="the data has 1 features, but the ensemble is expecting 6"):
         sr.combine(mart, linear, sr.Dataset([[1.0], [2.0]], [0, 1], qid=[1, 1]))
-    with pytest.raises(sr.DataError, match="no query has a relevant document"):
+    with pytest.raises(sr.errors.DataError, match="no query has a relevant document"):
         sr.combine(mart, linear, sr.Dataset(vali.features[:3], [0, 0, 0], qid=[1, 1, 1]))
-    with pytest.raises(sr.DataError, match="a combination has no training rounds"):
-        sr.Combination(members=(mart, linear)).fit(vali, valid=vali)
+    with pytest.raises(sr.errors.DataError, match="a combination has no training rounds"):
+        sr.ensembles.Combination(members=(mart, linear)).fit(vali, valid=vali)
 
 
 def test_models_of_other_features_are_combined_on_the_command_line(tmp_path: Path) -> None:

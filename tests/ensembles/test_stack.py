@@ -44,7 +44,7 @@ def test_a_saved_stack_is_the_same(parts: tuple[sr.Dataset, sr.Dataset, list[Ran
     stacked = sr.stack(rankers, vali, "map", n_epochs=3)
     stacked.save(path)
     again = sr.load(path)
-    assert isinstance(again, sr.Stacked)
+    assert isinstance(again, sr.ensembles.Stacked)
     assert_array_equal(again.predict(test), stacked.predict(test))
     again.save(tmp_path / "twin.swaprank")
     assert (tmp_path / "twin.swaprank").read_bytes() == path.read_bytes()
@@ -52,13 +52,13 @@ def test_a_saved_stack_is_the_same(parts: tuple[sr.Dataset, sr.Dataset, list[Ran
     models = meta["model"]["models"]
     for damaged in (models[1:], models[:3], models[2:], [], [1, 2, 3]):
         write_model(path, kind, {**meta, "model": {**meta["model"], "models": damaged}}, arrays)
-        with pytest.raises(sr.ModelFileError):
+        with pytest.raises(sr.errors.ModelFileError):
             sr.load(path)
 
 
 def test_rankers_that_cannot_be_stacked_are_errors(parts: tuple[sr.Dataset, sr.Dataset, list[Ranker]]) -> None:
     vali, _, rankers = parts
-    with pytest.raises(sr.ParameterError, match="2 or more fitted rankers"):
+    with pytest.raises(sr.errors.ParameterError, match="2 or more fitted rankers"):
         sr.stack(rankers[:1], vali)
     with pytest.raises(TypeError, match="n_trees"):
         sr.stack(rankers, vali, n_trees=3)

@@ -177,16 +177,16 @@ def test_frame_and_json() -> None:
 
 
 def test_bad_requests() -> None:
-    with pytest.raises(sr.DataError, match=r"systems must be a dict of scores by name, .* found list"):
+    with pytest.raises(sr.errors.DataError, match=r"systems must be a dict of scores by name, .* found list"):
         sr.compare(TEST, list(SYSTEMS.values()), "map")  # type: ignore[arg-type]
-    with pytest.raises(sr.DataError, match=r"the name of a ranking must be text, found 1 \(int\)"):
+    with pytest.raises(sr.errors.DataError, match=r"the name of a ranking must be text, found 1 \(int\)"):
         sr.compare(TEST, {1: SYSTEMS["one"], 2: SYSTEMS["two"]}, "map")  # type: ignore[dict-item]
     for bad in (0, -5, 2.5, True):
-        with pytest.raises(sr.DataError, match="n_resamples must be a whole number from 1, found"):
+        with pytest.raises(sr.errors.DataError, match="n_resamples must be a whole number from 1, found"):
             sr.compare(TEST, SYSTEMS, "map", n_resamples=bad)  # type: ignore[arg-type]
-    with pytest.raises(sr.DataError, match="random_state must be a whole number from 0, found -1"):
+    with pytest.raises(sr.errors.DataError, match="random_state must be a whole number from 0, found -1"):
         sr.compare(TEST, SYSTEMS, "map", random_state=-1)
-    with pytest.raises(sr.DataError, match="a comparison needs at least two rankings, found 1"):
+    with pytest.raises(sr.errors.DataError, match="a comparison needs at least two rankings, found 1"):
         sr.compare(TEST, {"one": SYSTEMS["one"]}, "map")
-    with pytest.raises(sr.DataError, match="there is no ranking 'ones' to compare with; did you mean 'one'"):
+    with pytest.raises(sr.errors.DataError, match="there is no ranking 'ones' to compare with; did you mean 'one'"):
         sr.compare(TEST, SYSTEMS, "map", baseline="ones")

@@ -34,20 +34,20 @@ def test_short_lists_are_not_taken_for_hopeless_ones() -> None:
 
 
 def test_a_metric_given_twice_is_measured_once() -> None:
-    assert len(sr.evaluate(DATA, SCORES, ["map", "AP", sr.AveragePrecision()]).results) == 1
+    assert len(sr.evaluate(DATA, SCORES, ["map", "AP", sr.metrics.AveragePrecision()]).results) == 1
 
 
 def test_own_metric() -> None:
-    own = sr.CumulativeMetric(gain=lambda label: label, name="clicks")
+    own = sr.metrics.CumulativeMetric(gain=lambda label: label, name="clicks")
     assert sr.evaluate(DATA, SCORES, [own, "map"])["clicks"].mean > 0
-    with pytest.raises(sr.MetricError, match="'mapp' was not evaluated; did you mean 'map'"):
+    with pytest.raises(sr.errors.MetricError, match="'mapp' was not evaluated; did you mean 'map'"):
         sr.evaluate(DATA, SCORES, [own, "map"])["mapp"]
 
 
 def test_any_spelling_finds_a_metric() -> None:
     evaluation = sr.evaluate(DATA, SCORES, ["ndcg@10", "AP"])
-    for name in ("map", "AP", "ap", "MAP", sr.AveragePrecision()):
-        assert evaluation[name].metric == sr.AveragePrecision()
+    for name in ("map", "AP", "ap", "MAP", sr.metrics.AveragePrecision()):
+        assert evaluation[name].metric == sr.metrics.AveragePrecision()
     assert evaluation["nDCG@10"] is evaluation["ndcg@10"]
 
 
@@ -61,13 +61,13 @@ def test_a_name_means_what_it_meant_when_it_was_measured() -> None:
 
 
 def test_an_own_metric_is_not_taken_for_its_namesake() -> None:
-    one = sr.CumulativeMetric(gain=lambda label: label, name="clicks")
-    other = sr.CumulativeMetric(gain=lambda label: 2 * label, name="clicks")
+    one = sr.metrics.CumulativeMetric(gain=lambda label: label, name="clicks")
+    other = sr.metrics.CumulativeMetric(gain=lambda label: 2 * label, name="clicks")
     evaluation = sr.evaluate(DATA, SCORES, [one, "map"])
     assert evaluation[one].metric is evaluation["clicks"].metric is one
-    with pytest.raises(sr.MetricError, match="another metric with the name 'clicks' was"):
+    with pytest.raises(sr.errors.MetricError, match="another metric with the name 'clicks' was"):
         evaluation[other]
-    with pytest.raises(sr.MetricError, match="have the name clicks"):
+    with pytest.raises(sr.errors.MetricError, match="have the name clicks"):
         sr.evaluate(DATA, SCORES, [one, other])
 
 
@@ -116,7 +116,7 @@ def test_text_with_every_query() -> None:
 
 
 def test_unknown_frame_backend() -> None:
-    with pytest.raises(sr.SwaprankError, match="there is no frame backend 'panda'; did you mean 'pandas'"):
+    with pytest.raises(sr.errors.SwaprankError, match="there is no frame backend 'panda'; did you mean 'pandas'"):
         sr.evaluate(DATA, SCORES, "map").to_frame(backend="panda")  # type: ignore[arg-type]
 
 
@@ -136,13 +136,13 @@ def test_json() -> None:
     ],
 )
 def test_bad_scores(scores: list[float], message: str) -> None:
-    with pytest.raises(sr.DataError) as caught:
+    with pytest.raises(sr.errors.DataError) as caught:
         sr.evaluate(DATA, scores, "map")
     assert str(caught.value).startswith(message)
 
 
 def test_something_else_than_data() -> None:
-    with pytest.raises(sr.DataError, match="expected a Dataset or Qrels, found list"):
+    with pytest.raises(sr.errors.DataError, match="expected a Dataset or Qrels, found list"):
         sr.evaluate([1, 2], [1, 2], "map")
-    with pytest.raises(sr.MetricError, match="at least one metric is needed"):
+    with pytest.raises(sr.errors.MetricError, match="at least one metric is needed"):
         sr.evaluate(DATA, SCORES, [])

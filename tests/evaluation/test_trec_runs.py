@@ -10,7 +10,7 @@ import swaprank as sr
 pytrec_eval = pytest.importorskip("pytrec_eval")
 
 
-def judgements_and_run(seed: int) -> tuple[sr.Qrels, sr.Run]:
+def judgements_and_run(seed: int) -> tuple[sr.trec.Qrels, sr.trec.Run]:
     rng = np.random.default_rng(seed)
     judged, retrieved = [], []
     for query in range(25):
@@ -24,8 +24,8 @@ def judgements_and_run(seed: int) -> tuple[sr.Qrels, sr.Run]:
     qid, docid, label = zip(*judged, strict=True)
     run_qid, run_docid, score = zip(*retrieved, strict=True)
     return (
-        sr.Qrels(np.array(qid), np.array(docid), np.array(label)),
-        sr.Run(np.array(run_qid), np.array(run_docid), np.array(score)),
+        sr.trec.Qrels(np.array(qid), np.array(docid), np.array(label)),
+        sr.trec.Run(np.array(run_qid), np.array(run_docid), np.array(score)),
     )
 
 
@@ -53,8 +53,8 @@ def test_a_run_is_measured_as_trec_eval_does(ours: str, theirs: str) -> None:
 
 
 def test_an_unanswered_query_counts_as_an_empty_list() -> None:
-    qrels = sr.Qrels(np.array(["a", "b", "c"]), np.array(["x", "y", "z"]), np.array([1, 1, 0]))
-    run = sr.Run(np.array(["a"]), np.array(["x"]), np.array([1.0]))
+    qrels = sr.trec.Qrels(np.array(["a", "b", "c"]), np.array(["x", "y", "z"]), np.array([1, 1, 0]))
+    run = sr.trec.Run(np.array(["a"]), np.array(["x"]), np.array([1.0]))
     result = sr.evaluate(qrels, run, ["map", "map(empty=skip)"])
     assert result["map"].per_query.tolist() == [1, 0, 0]
     assert result["map(empty=skip)"].n_left_out == 1
@@ -62,9 +62,9 @@ def test_an_unanswered_query_counts_as_an_empty_list() -> None:
 
 def test_what_a_document_without_a_judgement_counts() -> None:
     """It has label -1: see docs/comparing.md."""
-    qrels = sr.Qrels(np.array(["q", "q"]), np.array(["good", "bad"]), np.array([1, 0]))
-    run = sr.Run(np.array(["q"] * 3), np.array(["unjudged", "good", "bad"]), np.array([3.0, 2.0, 1.0]))
-    own = sr.CumulativeMetric(gain=lambda label: label, discount="reciprocal", normalize=False)
+    qrels = sr.trec.Qrels(np.array(["q", "q"]), np.array(["good", "bad"]), np.array([1, 0]))
+    run = sr.trec.Run(np.array(["q"] * 3), np.array(["unjudged", "good", "bad"]), np.array([3.0, 2.0, 1.0]))
+    own = sr.metrics.CumulativeMetric(gain=lambda label: label, discount="reciprocal", normalize=False)
     result = sr.evaluate(qrels, run, ["dcg", "mrr", "p@2", "p@2(rel=-1)", "bpref", "pairwise", own])
     assert result["dcg"].mean == pytest.approx(1 / np.log2(3))
     assert result["mrr"].mean == result["p@2"].mean == 1 / 2
@@ -76,12 +76,12 @@ def test_what_a_document_without_a_judgement_counts() -> None:
 
 def test_two_runs_are_compared() -> None:
     qrels, run = judgements_and_run(1)
-    other = sr.Run(run.qid, run.docid, -run.score)
+    other = sr.trec.Run(run.qid, run.docid, -run.score)
     (row,) = sr.compare(qrels, {"run": run, "upside down": other}, "ndcg@10")
     assert row.wins + row.ties + row.losses == 25
 
 
 def test_no_query_in_common() -> None:
     qrels, run = judgements_and_run(2)
-    with pytest.raises(sr.DataError, match="the run and the judgements have no query in common"):
-        sr.evaluate(qrels, sr.Run(np.char.add("x", run.qid), run.docid, run.score), "map")
+    with pytest.raises(sr.errors.DataError, match="the run and the judgements have no query in common"):
+        sr.evaluate(qrels, sr.trec.Run(np.char.add("x", run.qid), run.docid, run.score), "map")

@@ -41,8 +41,8 @@ def outcomes(seeds: list[bytes], folder: Path, n_files: int = 500, printable: bo
     for _ in range(n_files):
         (folder / "model").write_bytes(damaged(seeds[int(rng.integers(len(seeds)))], rng, printable))
         try:
-            ranker = sr.load_peer(folder / "model")
-        except (sr.ModelFileError, sr.DataError):
+            ranker = sr.import_model(folder / "model")
+        except (sr.errors.ModelFileError, sr.errors.DataError):
             counts["error"] += 1
             continue
         counts["model"] += 1

@@ -146,7 +146,7 @@ def test_names_and_categories_are_data(tmp_path: Path) -> None:
             assert library.m_category(ctypes.c_size_t(feature), ctypes.c_char_p(value.encode())) == code
     for feature, value in ((2, "2"), (4, "1"), (4, ""), (0, "nike"), (5, "nike"), (99, "nike")):
         assert np.isnan(library.m_category(ctypes.c_size_t(feature), ctypes.c_char_p(value.encode())))
-    with pytest.raises(sr.ExportError, match="zero byte"):
+    with pytest.raises(sr.errors.ExportError, match="zero byte"):
         written(forest, ("a\0b", *names[1:]))
 
 

@@ -84,10 +84,10 @@ def test_files_and_live_models_are_the_same(tmp_path: Path) -> None:
     ranker.save_model(str(tmp_path / "model.onnx"), format="onnx")
     X = np.array(train.features)
     for source in (ranker, tmp_path / "model.cbm", tmp_path / "model.json"):
-        loaded = sr.load_peer(source)
+        loaded = sr.import_model(source)
         np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
         assert loaded.library_ == "CatBoost"
-    np.testing.assert_allclose(sr.load_peer(tmp_path / "model.onnx").predict(X), ranker.predict(X), atol=1e-7)
+    np.testing.assert_allclose(sr.import_model(tmp_path / "model.onnx").predict(X), ranker.predict(X), atol=1e-7)
 
 
 @pytest.mark.parametrize("loss", ["YetiRank", "RMSE"])
@@ -158,7 +158,7 @@ FLOATS = catboost_json([])["features_info"]["float_features"]
     ids=range(17),
 )
 def test_what_is_wrong_with_a_file_is_said(found: Any, message: str, tmp_path: Path) -> None:
-    with pytest.raises(sr.ModelFileError, match=message):
+    with pytest.raises(sr.errors.ModelFileError, match=message):
         read(found, tmp_path)
 
 
@@ -170,22 +170,22 @@ def test_models_that_only_catboost_computes_are_refused(tmp_path: Path) -> None:
     with_categories = catboost.CatBoostClassifier(iterations=2, depth=2, **QUIET).fit(rows, labels, cat_features=[0])
     with_categories.save_model(str(tmp_path / "model.cbm"))
     for source in (with_categories, tmp_path / "model.cbm"):
-        with pytest.raises(sr.ModelFileError, match="which only CatBoost computes: train on numbers alone"):
+        with pytest.raises(sr.errors.ModelFileError, match="which only CatBoost computes: train on numbers alone"):
             read_peer(source)
     classes = catboost.CatBoostClassifier(loss_function="MultiClass", iterations=2, depth=2, **QUIET)
     classes.fit(rng.normal(size=(60, 2)), rng.integers(3, size=60))
-    with pytest.raises(sr.ModelFileError, match="3 scores for a document"):
+    with pytest.raises(sr.errors.ModelFileError, match="3 scores for a document"):
         read_peer(classes)
-    with pytest.raises(sr.ParameterError, match="must be fitted"):
+    with pytest.raises(sr.errors.ParameterError, match="must be fitted"):
         read_peer(catboost.CatBoostRanker())
 
 
 def test_binary_files_need_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "model.cbm").write_bytes(b"CBM1" + bytes(100))
-    with pytest.raises(sr.ModelFileError, match="CatBoost cannot read it"):
+    with pytest.raises(sr.errors.ModelFileError, match="CatBoost cannot read it"):
         read_peer(tmp_path / "model.cbm")
     monkeypatch.setitem(sys.modules, "catboost", None)
-    with pytest.raises(sr.MissingExtraError, match="pip install catboost; or save the model with format='json'"):
+    with pytest.raises(sr.errors.MissingExtraError, match="pip install catboost; or save the model with format='json'"):
         read_peer(tmp_path / "model.cbm")
 
 

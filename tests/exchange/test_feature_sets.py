@@ -54,7 +54,7 @@ def test_a_model_takes_its_features_wherever_they_are() -> None:
 def test_features_that_do_not_fit(given: list[str], wanted: list[str], message: str) -> None:
     found = feature_set(given)
     assert found is not None
-    with pytest.raises(sr.DataError, match=message):
+    with pytest.raises(sr.errors.DataError, match=message):
         found.columns_of(wanted)
 
 
@@ -64,20 +64,20 @@ def test_features_that_do_not_fit(given: list[str], wanted: list[str], message: 
 def test_files_without_features(content: str, tmp_path: Path) -> None:
     file = tmp_path / "features.json"
     file.write_text(content)
-    with pytest.raises(sr.DataError, match=r"features\.json"):
+    with pytest.raises(sr.errors.DataError, match=r"features\.json"):
         feature_set(file)
 
 
 @pytest.mark.parametrize("given", [[], [1], 5, [{"name": "a"}, "b"]])
 def test_values_that_are_no_features(given: Any) -> None:
-    with pytest.raises((sr.SwaprankError, TypeError)):
+    with pytest.raises((sr.errors.SwaprankError, TypeError)):
         feature_set(given)
 
 
 def test_renaming() -> None:
-    with pytest.raises(sr.DataError, match="the model has no feature 'bm52'; did you mean 'bm25'"):
+    with pytest.raises(sr.errors.DataError, match="the model has no feature 'bm52'; did you mean 'bm25'"):
         renamed(["bm25"], {}, {"bm52": "x"})
-    with pytest.raises(sr.DataError, match="two features would have the same name"):
+    with pytest.raises(sr.errors.DataError, match="two features would have the same name"):
         renamed(["bm25", "age"], {}, {"age": "bm25"})
 
 
@@ -88,7 +88,7 @@ def test_an_exported_model_takes_the_features_of_the_target(tmp_path: Path) -> N
     ranker = sr.MART(n_trees=3, n_leaves=4).fit(named)
     file = tmp_path / "model.txt"
     ranker.export(file, "lightgbm", features=["price", "visits", "bm25", "age"], rename={"clicks": "visits"})
-    again = sr.load_peer(file)
+    again = sr.import_model(file)
     assert again.feature_names_in_.tolist() == ["price", "visits", "bm25", "age"]
     X = np.column_stack((np.full(len(data), np.nan), data.features[:, [2, 0, 1]]))
     assert (again.predict(X) == ranker.predict(data)).all()
@@ -104,6 +104,6 @@ def test_an_exported_model_takes_the_features_of_the_target(tmp_path: Path) -> N
 )
 def test_options_that_do_not_exist(options: dict[str, Any], message: str, tmp_path: Path) -> None:
     (data,) = sr.datasets.random_net((10,), n_features=2, random_state=0)
-    with pytest.raises(sr.SwaprankError, match=message):
+    with pytest.raises(sr.errors.SwaprankError, match=message):
         sr.MART(n_trees=1).fit(data).export(tmp_path / "model", **options)
     assert not list(tmp_path.iterdir())

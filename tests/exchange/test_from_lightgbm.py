@@ -44,7 +44,7 @@ def test_models_of_lightgbm_are_scored_the_same_bit_for_bit(name: str, tmp_path:
         assert peer.library == "LightGBM"
         assert peer.feature_names is None
         assert peer.objective == OPTIONS[name].get("objective", "lambdarank")
-    ranker = sr.load_peer(booster)
+    ranker = sr.import_model(booster)
     np.testing.assert_array_equal(ranker.predict(X), scores)
     ranker.export(tmp_path / "again.txt", to="lightgbm")
     np.testing.assert_array_equal(lgb.Booster(model_file=str(tmp_path / "again.txt")).predict(X), scores)
@@ -70,9 +70,9 @@ def test_the_best_trees_of_a_model_that_stopped_early() -> None:
 def test_the_ranker_of_lightgbm() -> None:
     X, y, _ = peer_data()
     ranker = lgb.LGBMRanker(n_estimators=5, num_leaves=7, verbosity=-1, n_jobs=1)
-    with pytest.raises(sr.ParameterError, match="the LGBMRanker is not fitted"):
+    with pytest.raises(sr.errors.ParameterError, match="the LGBMRanker is not fitted"):
         read_peer(ranker)
-    with pytest.raises(sr.ParameterError, match="a model of LightGBM is a Booster or an LGBMRanker; found Dataset"):
+    with pytest.raises(sr.errors.ParameterError, match="a model of LightGBM is a Booster or an LGBMRanker; found Dataset"):
         read_peer(lgb.Dataset(X))
     ranker.fit(X, y, group=[N_DOCUMENTS] * N_QUERIES)
     np.testing.assert_array_equal(read_peer(ranker).model.score(X), ranker.booster_.predict(X))
@@ -109,7 +109,7 @@ def test_what_is_missing_and_what_is_zero(missing: int, default_left: bool) -> N
         inconsistent = missing == 1 and abs(threshold) > TINY and default_left != (threshold > 0)
         if inconsistent:
             n_refused += 1
-            with pytest.raises(sr.ModelFileError, match="zero_as_missing"):
+            with pytest.raises(sr.errors.ModelFileError, match="zero_as_missing"):
                 read(text)
             continue
         scores = lgb.Booster(model_str=text.decode()).predict(X)
@@ -122,7 +122,7 @@ def test_categories_of_data_frames_are_found_by_their_names() -> None:
     frame, y = shop_frame("Größe 7")
     frame = frame.assign(same=pandas.Categorical(["one"] * len(frame)))
     booster = train_lightgbm(data=frame, y=y)
-    ranker = sr.load_peer(booster)
+    ranker = sr.import_model(booster)
     assert ranker.categories_["brand"] == ("Größe 7", "nike", "puma")
     assert ranker.categories_["shop"] == ("3", "7", "90")
     assert ranker.categories_["same"] == ("one",)
@@ -130,8 +130,8 @@ def test_categories_of_data_frames_are_found_by_their_names() -> None:
     mixed = frame.assign(brand=frame.brand.cat.set_categories(["puma", "zara", "nike"]))
     np.testing.assert_array_equal(ranker.predict(mixed), booster.predict(mixed))
     ordered = frame.assign(same=frame.shop.cat.as_ordered())
-    with pytest.raises(sr.ModelFileError, match="3 columns of the training data had pandas categories, but the file"):
-        sr.load_peer(train_lightgbm(data=ordered, y=y))
+    with pytest.raises(sr.errors.ModelFileError, match="3 columns of the training data had pandas categories, but the file"):
+        sr.import_model(train_lightgbm(data=ordered, y=y))
 
 
 def test_categories_without_names_are_numbers() -> None:
@@ -146,7 +146,7 @@ def test_what_cannot_be_read_is_refused() -> None:
         ({"objective": "regression", "linear_tree": True}, "its leaves are linear models"),
         ({"zero_as_missing": True}, "it was trained with zero_as_missing"),
     ):
-        with pytest.raises(sr.ModelFileError, match=message):
+        with pytest.raises(sr.errors.ModelFileError, match=message):
             read_peer(train_lightgbm(2, **options))
 
 
@@ -175,7 +175,7 @@ def test_what_is_wrong_with_a_file_is_said(old: str, new: str, message: str, tmp
     text = lightgbm_stump().decode()
     assert old in text
     (tmp_path / "model.txt").write_text(text.replace(old, new))
-    with pytest.raises(sr.ModelFileError, match=message):
+    with pytest.raises(sr.errors.ModelFileError, match=message):
         read_peer(tmp_path / "model.txt")
 
 
@@ -187,5 +187,5 @@ def test_a_truncated_file_is_an_error(tmp_path: Path) -> None:
     for seed in lightgbm_seeds():
         for length in range(5, seed.index(b"end of trees"), 13):
             (tmp_path / "model.txt").write_bytes(seed[:length])
-            with pytest.raises(sr.ModelFileError):
+            with pytest.raises(sr.errors.ModelFileError):
                 read_peer(tmp_path / "model.txt")

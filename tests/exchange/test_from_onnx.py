@@ -29,7 +29,7 @@ def read(model: Any, folder: Path) -> PeerModel:
 @pytest.mark.parametrize("name", TREE_RANKERS)
 def test_what_is_written_is_read_again(name: str, tmp_path: Path) -> None:
     X = documents(name)
-    read_again = sr.load_peer(load(file_of(name, tmp_path)))
+    read_again = sr.import_model(load(file_of(name, tmp_path)))
     assert read_again.library_ == "ONNX"
     np.testing.assert_allclose(read_again.predict(X), fitted(name).model_.score(X), rtol=1e-12, atol=1e-12)
 
@@ -76,7 +76,7 @@ def test_operators_around_the_trees_and_unknown_widths(tmp_path: Path) -> None:
     assert (model.model.n_features, model.feature_names) == (2, None)
     X = np.array([[0.0, 1.0], [1.0, 0.0]], np.float32)
     np.testing.assert_array_equal(model.model.score(X), [-1.5 + 1.25, 0.25 - 0.5])  # the scores before LOGISTIC
-    with pytest.raises(sr.ModelFileError, match="'Cast'"):  # rounds scores to whole numbers
+    with pytest.raises(sr.errors.ModelFileError, match="'Cast'"):  # rounds scores to whole numbers
         read(graph_of(tree, helper.make_node("Cast", ["C"], ["Y"], to=TensorProto.INT64)), tmp_path)
 
 
@@ -156,7 +156,7 @@ def test_what_is_wrong_with_a_file_is_said(model: Any, message: str | None, tmp_
     if message is None:
         assert read(model, tmp_path).model.n_trees == 2
         return
-    with pytest.raises(sr.ModelFileError, match=message):
+    with pytest.raises(sr.errors.ModelFileError, match=message):
         read(model, tmp_path)
 
 
@@ -167,7 +167,7 @@ def test_large_sets_are_refused_before_they_take_memory(tmp_path: Path) -> None:
     members = numpy_helper.from_array(np.tile(np.array([2.0**24 - 1, np.nan], np.float32), n))
     modes = numpy_helper.from_array(np.full(n, 6, np.uint8))
     node = ensemble(build_forest([chain], 5), nodes_modes=modes, membership_values=members)
-    with pytest.raises(sr.ModelFileError, match="too many to be a model"):
+    with pytest.raises(sr.errors.ModelFileError, match="too many to be a model"):
         read(graph_of(node), tmp_path)
 
 
@@ -182,5 +182,5 @@ def test_metadata_of_others_are_their_own(tmp_path: Path) -> None:
 
 
 def test_other_objects_of_onnx_are_refused() -> None:
-    with pytest.raises(sr.ParameterError, match="a ModelProto; found NodeProto"):
+    with pytest.raises(sr.errors.ParameterError, match="a ModelProto; found NodeProto"):
         read_peer(regressor())

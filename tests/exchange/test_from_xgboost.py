@@ -25,7 +25,7 @@ def test_names_of_categories_that_xgboost_has_cut_are_refused(tmp_path: Path) ->
     model["learner"]["gradient_booster"]["model"]["cats"] = {"enc": [column] * 6}
     model["version"] = [3, 2, 0]
     (tmp_path / "model.json").write_text(json.dumps(model))
-    with pytest.raises(sr.ModelFileError, match=r"XGBoost before 3\.4 cuts names of categories that are not ASCII"):
+    with pytest.raises(sr.errors.ModelFileError, match=r"XGBoost before 3\.4 cuts names of categories that are not ASCII"):
         read_peer(tmp_path / "model.json")
     model["version"] = [3, 4, 0]
     (tmp_path / "model.json").write_text(json.dumps(model))
@@ -65,11 +65,11 @@ def test_models_of_xgboost_are_scored_the_same(name: str, tmp_path: Path) -> Non
         np.testing.assert_array_equal(peer.model.score(X), peers[0].model.score(X))
         assert peer.objective == OPTIONS[name].get("objective", "rank:ndcg")
     np.testing.assert_allclose(peers[0].model.contributions(X), booster.predict(data, pred_contribs=True), atol=2e-6)
-    ranker = sr.load_peer(booster)
+    ranker = sr.import_model(booster)
     ranker.export(tmp_path / "again.json", to="xgboost")
     assert_same(xgb.Booster(model_file=str(tmp_path / "again.json")).predict(data), scores)
     ranker.export(tmp_path / "model.txt", to="lightgbm")
-    np.testing.assert_array_equal(sr.load_peer(tmp_path / "model.txt").predict(X), ranker.predict(X))
+    np.testing.assert_array_equal(sr.import_model(tmp_path / "model.txt").predict(X), ranker.predict(X))
 
 
 @pytest.mark.parametrize("n_parallel", [1, 2])
@@ -78,7 +78,7 @@ def test_the_best_trees_of_a_ranker_that_stopped_early(n_parallel: int, tmp_path
     ranker = xgb.XGBRanker(
         n_estimators=40, early_stopping_rounds=3, n_jobs=1, verbosity=0, num_parallel_tree=n_parallel, subsample=0.8
     )
-    with pytest.raises(sr.ParameterError, match="the XGBRanker is not fitted"):
+    with pytest.raises(sr.errors.ParameterError, match="the XGBRanker is not fitted"):
         read_peer(ranker)
     other = np.random.default_rng(0).permutation(y)
     ranker.fit(X, y, qid=qid, eval_set=[(X, other)], eval_qid=[qid], verbose=False)
@@ -101,7 +101,7 @@ def test_a_number_that_stands_for_missing_values_is_refused() -> None:
     filled = np.nan_to_num(X, nan=-999)
     ranker = xgb.XGBRanker(n_estimators=3, missing=-999.0, n_jobs=1).fit(filled, y, qid=qid)
     scores = ranker.predict(filled)
-    with pytest.raises(sr.ParameterError, match=r"its predict reads -999\.0 as a missing value, but here only NaN"):
+    with pytest.raises(sr.errors.ParameterError, match=r"its predict reads -999\.0 as a missing value, but here only NaN"):
         read_peer(ranker)
     assert_same(read_peer(ranker.set_params(missing=np.nan)).model.score(X), scores)
 
@@ -112,12 +112,12 @@ def test_what_cannot_be_read_is_refused() -> None:
         ({"objective": "multi:softprob", "num_class": 5}, r"several scores per document \(num_class=5\)"),
         ({"objective": "reg:squarederror", "y": np.ones((len(X), 2))}, r"several scores per document \(num_target=2\)"),
     ):
-        with pytest.raises(sr.ModelFileError, match=message):
+        with pytest.raises(sr.errors.ModelFileError, match=message):
             read_peer(train_xgboost(2, data=X, **options))
     linear = xgb.train({"booster": "gblinear", "verbosity": 0}, xgb.DMatrix(X, peer_data().y, nthread=1), 1)
-    with pytest.raises(sr.ModelFileError, match="its booster is gblinear; known are the trees of gbtree and dart"):
+    with pytest.raises(sr.errors.ModelFileError, match="its booster is gblinear; known are the trees of gbtree and dart"):
         read_peer(linear)
-    with pytest.raises(sr.ParameterError, match="a model of XGBoost is a Booster or an XGBRanker; found DMatrix"):
+    with pytest.raises(sr.errors.ParameterError, match="a model of XGBoost is a Booster or an XGBRanker; found DMatrix"):
         read_peer(matrix(X))
 
 
@@ -159,7 +159,7 @@ def changed(path: list[Any], value: Any) -> bytes:
 )
 def test_what_is_wrong_with_a_file_is_said(path: list[Any], value: Any, message: str, tmp_path: Path) -> None:
     (tmp_path / "model.json").write_bytes(changed(path, value))
-    with pytest.raises(sr.ModelFileError, match=message):
+    with pytest.raises(sr.errors.ModelFileError, match=message):
         read_peer(tmp_path / "model.json")
 
 

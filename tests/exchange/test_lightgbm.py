@@ -52,7 +52,7 @@ def test_scores_are_the_same_bit_for_bit(exported: tuple[str, sr.Ranker, Path]) 
         np.testing.assert_array_equal(scores, ranker.predict(X))
     again = lgb.Booster(model_str=booster.model_to_string())
     np.testing.assert_array_equal(again.predict(X), scores)
-    assert_same(sr.load_peer(path).predict(X), ranker.predict(X), 1e-14)
+    assert_same(sr.import_model(path).predict(X), ranker.predict(X), 1e-14)
 
 
 def test_treelite_gives_the_same_scores(exported: tuple[str, sr.Ranker, Path]) -> None:
@@ -125,9 +125,9 @@ def test_compiled_by_tl2cgen(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ['a"b', "a:b", "a\\b", "a\nb", "[a]", "", "a,b", "a\x00"])
 def test_names_that_lightgbm_cannot_hold_are_refused(name: str, tmp_path: Path) -> None:
     forest = random_forest(np.random.default_rng(0), [3], n_features=2)
-    with pytest.raises(sr.ExportError, match=r"Rename it \(rename="):
+    with pytest.raises(sr.errors.ExportError, match=r"Rename it \(rename="):
         export(forest, ["b", name], {}, tmp_path / "model.txt", "lightgbm")
-    with pytest.raises(sr.ExportError, match="two features would be called 'a_b'"):
+    with pytest.raises(sr.errors.ExportError, match="two features would be called 'a_b'"):
         export(forest, ["a b", "a_b"], {}, tmp_path / "model.txt", "lightgbm")
     assert not (tmp_path / "model.txt").exists()
 
@@ -146,13 +146,13 @@ def test_names_that_it_can_hold(tmp_path: Path) -> None:
 
 
 def test_other_models_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(sr.ExportError, match="lightgbm holds only trees; found a linear model"):
+    with pytest.raises(sr.errors.ExportError, match="lightgbm holds only trees; found a linear model"):
         fitted("linear").export(tmp_path / "model.txt", to="lightgbm")
 
 
 def test_thresholds_that_lightgbm_reads_as_zero_are_warned_about(tmp_path: Path) -> None:
     stump = build_forest([PeerTree([0], [1e-36], [True], [~0], [~1], [1.0, 2.0])], 1)
-    with pytest.warns(sr.ExportWarning, match="LightGBM reads values from -1e-35 to 1e-35 as 0") as caught:
+    with pytest.warns(sr.errors.ExportWarning, match="LightGBM reads values from -1e-35 to 1e-35 as 0") as caught:
         booster_of(stump, tmp_path)
     assert caught[0].filename == __file__
 
@@ -174,13 +174,13 @@ def test_data_frames_with_categories_go_right_in(tmp_path: Path) -> None:
     np.testing.assert_array_equal(
         booster.predict(others), ranker.predict(others.assign(shop=others.shop.astype("category")))
     )
-    np.testing.assert_array_equal(sr.load_peer(booster).predict(frame), ranker.predict(frame))
+    np.testing.assert_array_equal(sr.import_model(booster).predict(frame), ranker.predict(frame))
 
 
 def test_numbers_that_are_no_categories_of_lightgbm_are_refused(tmp_path: Path) -> None:
     forest = random_forest(np.random.default_rng(0), [5], n_features=2, set_share=1)
     for categories in (("-1", "0"), ("5", "1048576")):
-        with pytest.raises(sr.ExportError, match="takes categories that are numbers from 0 to 1,048,575, but 'b' has"):
+        with pytest.raises(sr.errors.ExportError, match="takes categories that are numbers from 0 to 1,048,575, but 'b' has"):
             export(forest, ["a", "b"], {"b": categories}, tmp_path / "model.txt", "lightgbm")
 
 
@@ -188,7 +188,7 @@ def test_real_data(shared_data: Path, tmp_path: Path) -> None:
     data = sr.read(shared_data / "mq2008" / "S1.txt.xz")
     train = lgb.Dataset(data.features, data.labels, group=np.diff(data.indptr))
     booster = lgb.train({"objective": "lambdarank", "verbosity": -1, "num_leaves": 31}, train, 100)
-    ranker = sr.load_peer(booster)
+    ranker = sr.import_model(booster)
     np.testing.assert_array_equal(ranker.predict(data), booster.predict(data.features))
     ours = sr.LambdaMART(n_trees=50).fit(data)
     for name, model in (("theirs.txt", ranker), ("ours.txt", ours)):

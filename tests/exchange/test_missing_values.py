@@ -33,25 +33,25 @@ def test_trees_that_send_missing_values_where_0_goes_are_exact(nodes: Any) -> No
 
 def test_trees_that_have_learned_another_way_are_refused_until_accepted() -> None:
     model = trees((1.0, True), (-1.0, True), (-2.0, True))
-    with pytest.raises(sr.ExportError, match="missing values of 'f1' and 1 more, but Solr reads them as 0"):
+    with pytest.raises(sr.errors.ExportError, match="missing values of 'f1' and 1 more, but Solr reads them as 0"):
         check(model, 3)
     check(model, 3, "zero")
 
 
 def test_trees_that_never_saw_a_missing_value_are_warned_about() -> None:
-    with pytest.warns(sr.ExportWarning, match="for 'f0': send a value with every document"):
+    with pytest.warns(sr.errors.ExportWarning, match="for 'f0': send a value with every document"):
         check(trees((1.0, False)), 1)
     check(trees((1.0, False)), 1, "zero")
 
 
 def test_means_for_missing_values_are_warned_about_unless_they_do_not_count() -> None:
     mean = np.array([0.0, 2.0], np.float32)
-    with pytest.warns(sr.ExportWarning, match="'f1'"):
+    with pytest.warns(sr.errors.ExportWarning, match="'f1'"):
         check(WeightedSum(np.array([1.0, 1.0]), mean, 0.0), 2)
     check(WeightedSum(np.array([1.0, 0.0]), mean, 0.0), 2)
     zero, one = np.zeros(2, np.float32), np.ones(2, np.float32)
     layers = ((np.ones((1, 2), np.float32), np.zeros(1, np.float32)),)
-    with pytest.warns(sr.ExportWarning, match="'f1'"):
+    with pytest.warns(sr.errors.ExportWarning, match="'f1'"):
         check(FeedForward(zero > 0, mean, one, zero, layers, "tanh"), 2)
     check(FeedForward(zero > 0, zero, one, zero, layers, "tanh"), 2)
 
@@ -60,9 +60,9 @@ def test_members_of_a_mixture_count_together() -> None:
     top = WeightedSum(np.ones(2), np.zeros(2, np.float32), 0.0)
     linear = WeightedSum(np.array([0.0, 1.0]), np.array([0.0, 1.0], np.float32), 0.0)
     exact = trees((1.0, True), (-1.0, False))
-    with pytest.warns(sr.ExportWarning, match="'f1'"):
+    with pytest.warns(sr.errors.ExportWarning, match="'f1'"):
         check(Mixture((exact, linear), np.zeros(2), np.ones(2), top), 2)
-    with warnings.catch_warnings(), pytest.raises(sr.ExportError, match="'f0'"):
+    with warnings.catch_warnings(), pytest.raises(sr.errors.ExportError, match="'f0'"):
         check(Mixture((trees((-1.0, True), (-1.0, False)), linear), np.zeros(2), np.ones(2), top), 2)
 
 
@@ -71,7 +71,7 @@ def test_features_that_were_never_missing_in_training_are_not_warned_about(tmp_p
     fitted("trees").export(tmp_path / "model.xml", "ranklib")
     fitted("smoothrank").export(tmp_path / "model.xml", "ranklib")
     assert fitted("linear").missing_features_ == NAMES
-    with pytest.warns(sr.ExportWarning, match="'bm25' and 4 more: send a value"):
+    with pytest.warns(sr.errors.ExportWarning, match="'bm25' and 4 more: send a value"):
         fitted("linear").export(tmp_path / "model.xml", "ranklib")
 
 
@@ -80,7 +80,7 @@ def test_a_model_file_knows_them_and_an_old_one_is_warned_about(tmp_path: Path) 
     again = sr.load(tmp_path / "model.swaprank")
     assert again.missing_features_ == ()
     again.missing_features_ = None
-    with pytest.warns(sr.ExportWarning, match="send a value with every document"):
+    with pytest.warns(sr.errors.ExportWarning, match="send a value with every document"):
         again.export(tmp_path / "model.xml", "ranklib")
 
 

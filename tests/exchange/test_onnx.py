@@ -140,15 +140,15 @@ def test_the_file_says_what_it_is(tmp_path: Path) -> None:
 def test_without_onnx_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     model = onnx_seeds()[0]
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(sr.MissingExtraError, match=r"swaprank\[onnx\]"):
+    with pytest.raises(sr.errors.MissingExtraError, match=r"swaprank\[onnx\]"):
         fitted("trees").export(tmp_path / "model.onnx", to="onnx")
     (tmp_path / "model.onnx").write_bytes(model)
-    with pytest.raises(sr.MissingExtraError, match=r"swaprank\[onnx\]"):
-        sr.load_peer(tmp_path / "model.onnx")
+    with pytest.raises(sr.errors.MissingExtraError, match=r"swaprank\[onnx\]"):
+        sr.import_model(tmp_path / "model.onnx")
     assert not [path for path in tmp_path.iterdir() if path.name != "model.onnx"]
 
 
 def test_a_model_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("swaprank.exchange.to_onnx._LARGEST_FILE", 100)
-    with pytest.raises(sr.ExportError, match="an ONNX file has at most 100"):
+    with pytest.raises(sr.errors.ExportError, match="an ONNX file has at most 100"):
         exported(random_forest(np.random.default_rng(0), [9], set_share=1.0))

@@ -28,22 +28,22 @@ def booster() -> Any:
 
 
 @pytest.fixture(scope="module")
-def peer(booster: Any) -> sr.PeerRanker:
-    return sr.load_peer(booster, feature_names=NAMES)
+def peer(booster: Any) -> sr.rankers.ImportedRanker:
+    return sr.import_model(booster, feature_names=NAMES)
 
 
-def test_it_says_where_it_comes_from(peer: sr.PeerRanker) -> None:
+def test_it_says_where_it_comes_from(peer: sr.rankers.ImportedRanker) -> None:
     assert (peer.library_, peer.objective_, peer.size_) == ("LightGBM", "lambdarank", "15 trees of LightGBM")
     assert peer.feature_names_in_.tolist() == list(NAMES)
 
 
-def test_scores_are_those_of_the_library(peer: sr.PeerRanker, booster: Any) -> None:
+def test_scores_are_those_of_the_library(peer: sr.rankers.ImportedRanker, booster: Any) -> None:
     _, _, test = data()
     assert (peer.predict(test) == booster.predict(test.features)).all()
     assert (peer.predict(test, n_trees=5) == booster.predict(test.features, num_iteration=5)).all()
 
 
-def test_contributions_are_those_of_the_library(peer: sr.PeerRanker, booster: Any) -> None:
+def test_contributions_are_those_of_the_library(peer: sr.rankers.ImportedRanker, booster: Any) -> None:
     _, _, test = data()
     np.testing.assert_allclose(
         peer.contributions(test), booster.predict(test.features, pred_contrib=True), rtol=0, atol=1e-12
@@ -55,11 +55,11 @@ def test_contributions_are_those_of_the_library(peer: sr.PeerRanker, booster: An
     assert (peer.apply(test)[:, 0] <= 6).all()
 
 
-def test_it_is_saved_loaded_and_described(peer: sr.PeerRanker, tmp_path: Path) -> None:
+def test_it_is_saved_loaded_and_described(peer: sr.rankers.ImportedRanker, tmp_path: Path) -> None:
     file = tmp_path / "model.swaprank"
     peer.save(file)
     again = sr.load(file)
-    assert isinstance(again, sr.PeerRanker)
+    assert isinstance(again, sr.rankers.ImportedRanker)
     assert (again.library_, again.objective_, again.metric) == ("LightGBM", "lambdarank", "ndcg@10")
     assert (again.predict(data()[2]) == peer.predict(data()[2])).all()
     again.save(tmp_path / "again.swaprank")
@@ -74,7 +74,7 @@ def test_it_is_saved_loaded_and_described(peer: sr.PeerRanker, tmp_path: Path) -
     ]
 
 
-def test_it_is_evaluated_certified_explained_and_reported(peer: sr.PeerRanker, tmp_path: Path) -> None:
+def test_it_is_evaluated_certified_explained_and_reported(peer: sr.rankers.ImportedRanker, tmp_path: Path) -> None:
     _, _, test = data()
     assert sr.evaluate(test, peer.predict(test), "ndcg@10")["ndcg@10"].mean == peer.score(test)
     assert sr.certify(peer, test, epsilon=0.2, n_weights=2).n_directions > 0
@@ -84,7 +84,7 @@ def test_it_is_evaluated_certified_explained_and_reported(peer: sr.PeerRanker, t
     assert "15 trees of LightGBM, trained for lambdarank" in page
 
 
-def test_it_is_combined_stacked_and_continued(peer: sr.PeerRanker) -> None:
+def test_it_is_combined_stacked_and_continued(peer: sr.rankers.ImportedRanker) -> None:
     train, vali, test = data()
     ours = fitted("trees")
     both = sr.combine(peer, ours, vali)
@@ -97,47 +97,47 @@ def test_it_is_combined_stacked_and_continued(peer: sr.PeerRanker) -> None:
     assert more.score(train) > peer.score(train)
 
 
-def test_it_goes_back_to_its_library(peer: sr.PeerRanker, booster: Any, tmp_path: Path) -> None:
+def test_it_goes_back_to_its_library(peer: sr.rankers.ImportedRanker, booster: Any, tmp_path: Path) -> None:
     _, _, test = data()
     peer.export(tmp_path / "model.txt", "lightgbm", rename={"title match": "title_match"})
     again = lightgbm.Booster(model_file=tmp_path / "model.txt")
     assert (again.predict(test.features) == booster.predict(test.features)).all()
 
 
-def test_it_cannot_be_trained(peer: sr.PeerRanker) -> None:
+def test_it_cannot_be_trained(peer: sr.rankers.ImportedRanker) -> None:
     train, _, _ = data()
-    with pytest.raises(sr.ParameterError, match=r"LambdaMART\(base_ranker=…\)"):
-        sr.PeerRanker().fit(train)
+    with pytest.raises(sr.errors.ParameterError, match=r"LambdaMART\(base_ranker=…\)"):
+        sr.rankers.ImportedRanker().fit(train)
     copied = clone(peer)
     with pytest.raises(NotFittedError):
         copied.predict(train)
-    with pytest.raises(sr.ParameterError, match="must be a ranker that learns from data"):
+    with pytest.raises(sr.errors.ParameterError, match="must be a ranker that learns from data"):
         sr.cross_validate(train, [peer], "ndcg@10", n_folds=3)
     assert "a model of another library" in here("train", "x.txt", "--ranker", "peer", "-o", "y.swaprank").err
 
 
 def test_names_of_features(booster: Any) -> None:
-    assert sr.load_peer(booster).feature_names_in_.tolist() == [name.replace(" ", "_") for name in NAMES]
-    with pytest.raises(sr.DataError, match="feature_names has 2 features, but the model of LightGBM is expecting 5"):
-        sr.load_peer(booster, feature_names=["a", "b"])
-    with pytest.raises(sr.DataError, match="two features of the model have the same name"):
-        sr.load_peer(booster, feature_names=["a", "b", "c", "d", "a"])
-    with pytest.raises(sr.MetricError):
-        sr.load_peer(booster, metric="ndgc")
+    assert sr.import_model(booster).feature_names_in_.tolist() == [name.replace(" ", "_") for name in NAMES]
+    with pytest.raises(sr.errors.DataError, match="feature_names has 2 features, but the model of LightGBM is expecting 5"):
+        sr.import_model(booster, feature_names=["a", "b"])
+    with pytest.raises(sr.errors.DataError, match="two features of the model have the same name"):
+        sr.import_model(booster, feature_names=["a", "b", "c", "d", "a"])
+    with pytest.raises(sr.errors.MetricError):
+        sr.import_model(booster, metric="ndgc")
 
 
 def test_a_model_without_names_may_get_more_features(tmp_path: Path) -> None:
     file = tmp_path / "model.xml"
     fitted("trees").export(file, "ranklib", missing="zero")
     names = [*NAMES, "one more"]
-    wide = sr.load_peer(file, feature_names=names)
+    wide = sr.import_model(file, feature_names=names)
     assert wide.n_features_in_ == 6
     _, _, test = data()
     X = np.column_stack((test.features, np.zeros(len(test), np.float32)))
     np.testing.assert_allclose(wide.predict(X), fitted("trees").predict(test), rtol=0, atol=1e-5)
 
 
-def test_tables_are_matched_by_name(peer: sr.PeerRanker) -> None:
+def test_tables_are_matched_by_name(peer: sr.rankers.ImportedRanker) -> None:
     pandas = pytest.importorskip("pandas")
     _, _, test = data()
     table = pandas.DataFrame(test.features, columns=list(NAMES))[[*reversed(NAMES)]]
@@ -147,7 +147,7 @@ def test_tables_are_matched_by_name(peer: sr.PeerRanker) -> None:
 def test_categories_are_matched_by_value(tmp_path: Path) -> None:
     ranker, (_, _, test) = fitted("trees of categories"), data_with_categories()
     ranker.export(tmp_path / "model.txt", "lightgbm", rename={"title match": "title_match"})
-    again = sr.load_peer(tmp_path / "model.txt", feature_names=NAMES)
+    again = sr.import_model(tmp_path / "model.txt", feature_names=NAMES)
     assert again.categories_.keys() == ranker.categories_.keys()
     assert (again.predict(test) == ranker.predict(test)).all()
 
@@ -171,13 +171,13 @@ def test_categories_are_matched_by_value(tmp_path: Path) -> None:
 def test_files_that_are_no_models(content: bytes, message: str, tmp_path: Path) -> None:
     file = tmp_path / "model"
     file.write_bytes(content)
-    with pytest.raises(sr.ModelFileError, match=rf"model: .*({message})"):
+    with pytest.raises(sr.errors.ModelFileError, match=rf"model: .*({message})"):
         read_peer(file)
 
 
 def test_a_file_that_does_not_exist() -> None:
-    with pytest.raises(sr.DataError, match=r"there is no file nothing\.txt"):
-        sr.load_peer("nothing.txt")
+    with pytest.raises(sr.errors.DataError, match=r"there is no file nothing\.txt"):
+        sr.import_model("nothing.txt")
 
 
 def test_the_command_line_reads_uses_and_writes_them(booster: Any, tmp_path: Path) -> None:

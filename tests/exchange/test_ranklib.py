@@ -105,10 +105,10 @@ def test_the_request_with_the_definitions_of_features(tmp_path: Path) -> None:
 
 def test_missing_values_are_refused_or_warned_about(tmp_path: Path) -> None:
     with pytest.raises(
-        sr.ExportError, match=r"RankLib reads them as 0.*The format xgboost\+json keeps where they go\."
+        sr.errors.ExportError, match=r"RankLib reads them as 0.*The format xgboost\+json keeps where they go\."
     ):
         exported("trees of missing values", tmp_path, missing="refuse")
-    with pytest.warns(sr.ExportWarning, match="RankLib reads a missing value as 0") as caught:
+    with pytest.warns(sr.errors.ExportWarning, match="RankLib reads a missing value as 0") as caught:
         fitted("linear").export(tmp_path / "model.xml", "ranklib")
     assert caught[0].filename == __file__
 
@@ -123,14 +123,14 @@ def test_missing_values_are_refused_or_warned_about(tmp_path: Path) -> None:
     ],
 )
 def test_what_it_cannot_hold(name: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(sr.ExportError, match=message):
+    with pytest.raises(sr.errors.ExportError, match=message):
         exported(name, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
 def test_deep_trees_are_refused_in_writing_and_read_at_any_depth(tmp_path: Path) -> None:
     assert ranklib_rules.scores(written(chain(190)), np.array([[0.5]], np.float32)).tolist() == [0.0]
-    with pytest.raises(sr.ExportError, match=r"tree 0 has 5,000\. Train with max_depth=190"):
+    with pytest.raises(sr.errors.ExportError, match=r"tree 0 has 5,000\. Train with max_depth=190"):
         written(chain(5000))
     depth = 5000
     start = "<split><feature>1</feature><threshold>0</threshold>"
@@ -144,7 +144,7 @@ def test_deep_trees_are_refused_in_writing_and_read_at_any_depth(tmp_path: Path)
 
 def test_very_large_leaf_values_are_refused() -> None:
     forest = build_forest([PeerTree([0], [0.5], [True], [~0], [~1], [1e39, 0.0])], n_features=1)
-    with pytest.raises(sr.ExportError, match="single precision, in which these scores may be infinite"):
+    with pytest.raises(sr.errors.ExportError, match="single precision, in which these scores may be infinite"):
         written(forest)
 
 
@@ -162,7 +162,7 @@ def test_files_of_ranklib_score_by_its_rules(tmp_path: Path) -> None:
 
 def test_a_peer_of_ranklib_is_a_ranker(tmp_path: Path) -> None:
     (tmp_path / "model.txt").write_bytes(ranklib_seeds()[1])
-    ranker = sr.load_peer(tmp_path / "model.txt", feature_names=[f"f{at}" for at in range(12)])
+    ranker = sr.import_model(tmp_path / "model.txt", feature_names=[f"f{at}" for at in range(12)])
     assert (ranker.library_, ranker.model_.n_features) == ("RankLib", 12)
     ranker.export(tmp_path / "again.xml", "ranklib")
     X = np.random.default_rng(0).normal(size=(20, 12)).astype(np.float32)
@@ -191,7 +191,7 @@ def test_a_peer_of_ranklib_is_a_ranker(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(text: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(sr.ModelFileError, match=message):
+    with pytest.raises(sr.errors.ModelFileError, match=message):
         read(tmp_path, text)
 
 

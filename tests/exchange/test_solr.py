@@ -26,7 +26,7 @@ HELD = ("trees", "one leaf", "sum of trees", *LINEAR_RANKERS, "net", "sigmoid ne
 
 def exported(ranker: str, folder: Path, **options: Any) -> bytes:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sr.ExportWarning)
+        warnings.simplefilter("ignore", sr.errors.ExportWarning)
         fitted(ranker).export(folder / "model.json", "solr", **options)
     return (folder / "model.json").read_bytes()
 
@@ -34,7 +34,7 @@ def exported(ranker: str, folder: Path, **options: Any) -> bytes:
 def written(model: ServedModel, n_features: int, missing: Literal["refuse", "zero"] = "zero") -> bytes:
     names = tuple(f"f{at}" for at in range(n_features))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sr.ExportWarning)
+        warnings.simplefilter("ignore", sr.errors.ExportWarning)
         return content(Export("solr", model, names, {}, "m", missing, False, None))
 
 
@@ -61,7 +61,7 @@ def test_missing_values_need_a_default_value_of_the_features(tmp_path: Path) -> 
     assert json.loads((tmp_path / "model.json").read_bytes())["store"] == "shop"
     features[0]["params"] = {}
     with pytest.warns(
-        sr.ExportWarning, match=r'missing values of \'bm25\' as 0.*"defaultValue": "NaN".*Solr 9\.2'
+        sr.errors.ExportWarning, match=r'missing values of \'bm25\' as 0.*"defaultValue": "NaN".*Solr 9\.2'
     ) as caught:
         ranker.export(tmp_path / "model.json", "solr", features=features)
     assert caught[0].filename == __file__
@@ -105,7 +105,7 @@ def test_the_slack_of_1e_6_moves_no_value(size: float, sign: int) -> None:
 
 def test_thresholds_that_cannot_be_written_are_counted() -> None:
     forest = build_forest([PeerTree([0], [t], [True], [~0], [~1], [1.0, 2.0]) for t in (0.0, 0.5, 1e-9, -2e-20)], 1)
-    with pytest.warns(sr.ExportWarning, match=r"changes 2 of the 4 thresholds by up to 1e-13.*multiply it by 1,000"):
+    with pytest.warns(sr.errors.ExportWarning, match=r"changes 2 of the 4 thresholds by up to 1e-13.*multiply it by 1,000"):
         content(Export("solr", Trees(forest), ("f0",), {}, "m", "zero", False, None))
     for exact in (0.0, 0.5, 1e-6, 16.000002, 31.999998, 32.0, -0.75, 3.4028235e38, -3.4028235e38):
         X = around(np.float32(exact))
@@ -144,25 +144,25 @@ def test_a_constant_feature_of_a_net_is_left_out() -> None:
     ],
 )
 def test_what_it_cannot_hold(name: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(sr.ExportError, match=message):
+    with pytest.raises(sr.errors.ExportError, match=message):
         exported(name, tmp_path)
 
 
 def test_means_for_missing_values_are_warned_about(tmp_path: Path) -> None:
     for name in ("linear", "net"):
-        with pytest.warns(sr.ExportWarning, match="Solr reads a missing value as 0") as caught:
+        with pytest.warns(sr.errors.ExportWarning, match="Solr reads a missing value as 0") as caught:
             fitted(name).export(tmp_path / "model.json", "solr")
         assert caught[0].filename == __file__
 
 
 def test_weights_that_are_infinite_in_single_precision_are_refused() -> None:
     for weight, bias in ((1e39, 0.0), (1.0, -1e39)):
-        with pytest.raises(sr.ExportError, match=r"a weight of the model is infinite\. Use ranklib, onnx or c"):
+        with pytest.raises(sr.errors.ExportError, match=r"a weight of the model is infinite\. Use ranklib, onnx or c"):
             written(WeightedSum(np.array([weight]), np.zeros(1, np.float32), bias), 1)
 
 
 def test_deep_trees() -> None:
     X = np.array([[0.5], [3.5], [1000.0]], np.float32)
     assert (solr_rules.scores(written(Trees(chain(100)), 1), ["f0"], X) == chain(100).score(X)).all()
-    with pytest.raises(sr.ExportError, match="a depth of 100; tree 0 has 5,000"):
+    with pytest.raises(sr.errors.ExportError, match="a depth of 100; tree 0 has 5,000"):
         written(Trees(chain(5000)), 1)

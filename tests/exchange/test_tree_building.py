@@ -84,17 +84,17 @@ def test_what_is_wrong_with_a_tree(change: dict[str, Any], message: str) -> None
     tree = PeerTree([0], [0.5], [True], [~0], [~1], [1.0, 2.0])
     for name, value in change.items():
         setattr(tree, name, value)
-    with pytest.raises(sr.ModelFileError, match=message):
+    with pytest.raises(sr.errors.ModelFileError, match=message):
         build_forest([tree], n_features=2)
 
 
 def test_nodes_that_cannot_be_reached() -> None:
     circle = PeerTree([0] * 3, [0.5] * 3, [True] * 3, [~0, 2, 1], [~1, ~2, ~3], [1.0] * 4)
-    with pytest.raises(sr.ModelFileError, match="only 1 of its 3 nodes can be reached"):
+    with pytest.raises(sr.errors.ModelFileError, match="only 1 of its 3 nodes can be reached"):
         build_forest([circle], n_features=1)
 
 
 @pytest.mark.parametrize("n_features", [0, -1, 10**7])
 def test_numbers_of_features(n_features: int) -> None:
-    with pytest.raises(sr.ModelFileError, match="features; a model has from 1"):
+    with pytest.raises(sr.errors.ModelFileError, match="features; a model has from 1"):
         build_forest([PeerTree()], n_features=n_features)

@@ -34,7 +34,7 @@ def test_ubjson_is_read_as_json_is() -> None:
 def test_truncated_ubjson_is_an_error() -> None:
     for seed in xgboost_seeds()[1::2]:
         for length in range(2, len(seed), 17):
-            with pytest.raises(sr.ModelFileError):
+            with pytest.raises(sr.errors.ModelFileError):
                 loads(seed[:length])
 
 
@@ -47,8 +47,8 @@ def test_ubjson_that_asks_for_much_is_an_error() -> None:
         b"[$d#L" + struct.pack(">q", -1),
         b"[$Z#L" + large,
     ):
-        with pytest.raises(sr.ModelFileError, match="damaged"):
+        with pytest.raises(sr.errors.ModelFileError, match="damaged"):
             loads(content)
-    with pytest.raises(sr.ModelFileError, match="nested too deeply"):
+    with pytest.raises(sr.errors.ModelFileError, match="nested too deeply"):
         loads(b"[" * 100_000)
     assert loads(b"[TFZi\x05]") == [True, False, None, 5]

@@ -127,7 +127,7 @@ def test_a_rank_profile_that_uses_the_model(tmp_path: Path) -> None:
     )
     assert 'expression: lightgbm("shop.json")' in profile
     assert "        fieldMatch(title).completeness\n        attribute(age)\n" in profile
-    with pytest.raises(sr.ExportError, match="cannot be the name of a rank profile"):
+    with pytest.raises(sr.errors.ExportError, match="cannot be the name of a rank profile"):
         exported("trees", tmp_path, request=True, name="my shop")
 
 
@@ -135,7 +135,7 @@ def test_a_rank_profile_that_uses_the_model(tmp_path: Path) -> None:
     "name", ["two words", "a+b", "f(x", "if(a,1,2)+g(x)", "1st", "f(g(x))", "größe", 'f("\n")', ""]
 )
 def test_names_that_are_no_rank_features_are_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(sr.ExportError, match="vespa reads a feature's name as a rank feature"):
+    with pytest.raises(sr.errors.ExportError, match="vespa reads a feature's name as a rank feature"):
         exported("trees", tmp_path, rename={**RENAMED, "bm25": name})
 
 
@@ -155,7 +155,7 @@ def test_names_of_rank_features(name: str, tmp_path: Path) -> None:
     ],
 )
 def test_what_it_cannot_hold(name: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(sr.ExportError, match=message):
+    with pytest.raises(sr.errors.ExportError, match=message):
         exported(name, tmp_path)
 
 
@@ -165,7 +165,7 @@ def test_categories_that_cannot_be_quoted_are_refused() -> None:
     names = tuple(f"f{at}" for at in range(5))
     for odd in ('24" monitor', "back\\slash", "two\nlines"):
         categories = {"f3": (odd, "b", "c", "d", "e", "f")}
-        with pytest.raises(sr.ExportError, match="vespa cannot quote the category"):
+        with pytest.raises(sr.errors.ExportError, match="vespa cannot quote the category"):
             content(Export("vespa", Trees(forest), names, categories, "m", "refuse", False, None))
 
 
@@ -173,5 +173,5 @@ def test_deep_trees() -> None:
     X = [{"f0": 0.5}, {"f0": 3.5}, {"f0": 1000.0}]
     own = chain(200).score(np.array([[0.5], [3.5], [1000.0]], np.float32))
     assert (vespa_rules.scores(written(chain(200)), X, is_fast=True) == own).all()
-    with pytest.raises(sr.ExportError, match="a depth of 200; tree 0 has 5,000"):
+    with pytest.raises(sr.errors.ExportError, match="a depth of 200; tree 0 has 5,000"):
         written(chain(5000))

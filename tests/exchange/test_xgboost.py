@@ -59,7 +59,7 @@ def test_scores_are_the_same(exported: tuple[str, sr.Ranker, Any], tmp_path: Pat
         again = xgb.Booster({"nthread": 1}, model_file=tmp_path / f"again.{form}")
         np.testing.assert_array_equal(again.predict(data), scores)
         # Leaf values are rounded, and added in double precision.
-        assert_same(sr.load_peer(tmp_path / f"again.{form}").predict(X), ranker.predict(X), 1e-7)
+        assert_same(sr.import_model(tmp_path / f"again.{form}").predict(X), ranker.predict(X), 1e-7)
 
 
 @pytest.mark.parametrize("exported", [name for name in TREE_RANKERS if name != "sum of trees"], indirect=True)
@@ -128,20 +128,20 @@ def test_names(tmp_path: Path) -> None:
     assert xgb.Booster(model_file=str(tmp_path / "model.json")).feature_names == names
     assert read_peer(tmp_path / "model.json").feature_names == tuple(names)
     for name in ("a[0]", "a<b", "a\nb", ""):
-        with pytest.raises(sr.ExportError, match="XGBoost cannot hold the feature name"):
+        with pytest.raises(sr.errors.ExportError, match="XGBoost cannot hold the feature name"):
             export(forest, ["x", "y", "z", name], {}, tmp_path / "model.json", "xgboost")
 
 
 def test_what_xgboost_cannot_hold_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(sr.ExportError, match="xgboost holds only trees; found a net of 2 hidden layers"):
+    with pytest.raises(sr.errors.ExportError, match="xgboost holds only trees; found a net of 2 hidden layers"):
         fitted("net").export(tmp_path / "model.json", to="xgboost")
     large = build_forest([PeerTree(leaf_value=[1e39])], 1)
-    with pytest.raises(sr.ExportError, match="single precision"):
+    with pytest.raises(sr.errors.ExportError, match="single precision"):
         export(large, ["a"], {}, tmp_path / "model.json", "xgboost")
     sets = random_forest(np.random.default_rng(0), [5], n_features=2, set_share=1)
-    with pytest.raises(sr.ExportError, match="names of categories that are not ASCII, such as of 'b'"):
+    with pytest.raises(sr.errors.ExportError, match="names of categories that are not ASCII, such as of 'b'"):
         export(sets, ["a", "b"], {"b": ("Größe", "x")}, tmp_path / "model.json", "xgboost")
-    with pytest.raises(sr.ExportError, match="but 'b' has -1 to 1"):
+    with pytest.raises(sr.errors.ExportError, match="but 'b' has -1 to 1"):
         export(sets, ["a", "b"], {"b": ("-1", "1")}, tmp_path / "model.json", "xgboost")
 
 
@@ -155,11 +155,11 @@ def test_categories_of_data_frames_are_found_by_their_names(tmp_path: Path) -> N
     others = frame.assign(
         brand=frame.brand.cat.set_categories(["puma", "nike", "adidas"]), shop=frame.shop.cat.set_categories([90, 3, 7])
     )
-    for booster, expected in ((own, ranker), (theirs, sr.load_peer(theirs))):
+    for booster, expected in ((own, ranker), (theirs, sr.import_model(theirs))):
         for data in (frame, others):
             assert_same(booster.predict(xgb.DMatrix(data, enable_categorical=True, nthread=1)), expected.predict(data))
-    assert sr.load_peer(theirs).categories_ == {"brand": ("adidas", "nike", "puma"), "shop": ("3", "7", "90")}
-    assert_same(sr.load_peer(own).predict(others), ranker.predict(frame), 1e-7)
+    assert sr.import_model(theirs).categories_ == {"brand": ("adidas", "nike", "puma"), "shop": ("3", "7", "90")}
+    assert_same(sr.import_model(own).predict(others), ranker.predict(frame), 1e-7)
     # Numbers are categories as they are, also without a data frame.
     codes = np.column_stack((frame.bm25, frame.brand.cat.codes, frame.shop.astype(int))).astype(np.float32)
     assert_same(own.inplace_predict(codes, validate_features=False), ranker.predict(frame))
@@ -170,7 +170,7 @@ def test_real_data(shared_data: Path, tmp_path: Path) -> None:
     qid = np.repeat(np.arange(data.n_queries), np.diff(data.indptr))
     train = xgb.DMatrix(data.features, data.labels, qid=qid, nthread=1)
     booster = xgb.train({"objective": "rank:ndcg", "nthread": 1}, train, 50)
-    ranker, ours = sr.load_peer(booster), sr.LambdaMART(n_trees=50).fit(data)
+    ranker, ours = sr.import_model(booster), sr.LambdaMART(n_trees=50).fit(data)
     assert_same(ranker.predict(data), booster.predict(train))
     for model in (ranker, ours):
         model.export(tmp_path / "model.json", to="xgboost")

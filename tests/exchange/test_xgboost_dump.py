@@ -27,14 +27,14 @@ HELD = ("trees", "one leaf", "trees of missing values", "sum of trees")
 
 def exported(ranker: str, folder: Path, **options: Any) -> str:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sr.ExportWarning)
+        warnings.simplefilter("ignore", sr.errors.ExportWarning)
         fitted(ranker).export(folder / "model.json", "xgboost+json", **options)
     return (folder / "model.json").read_text()
 
 
 def written(forest: Forest, names: tuple[str, ...] = ("a",), missing: Literal["refuse", "zero"] = "zero") -> str:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", sr.ExportWarning)
+        warnings.simplefilter("ignore", sr.errors.ExportWarning)
         return content(Export("xgboost+json", Trees(forest), names, {}, "m", missing, False, None)).decode()
 
 
@@ -76,7 +76,7 @@ def test_extreme_thresholds() -> None:
 def test_the_version_of_the_target_is_warned_about_if_it_matters(tmp_path: Path) -> None:
     message = "a missing value of 'bm25' and . more for 0. Elasticsearch LTR before 1.5.9 and OpenSearch LTR before 3.8"
     ranker = fitted("trees of missing values")
-    with pytest.warns(sr.ExportWarning, match=message) as caught:
+    with pytest.warns(sr.errors.ExportWarning, match=message) as caught:
         ranker.export(tmp_path / "model.json", "xgboost+json")
     assert caught[0].filename == __file__
     ranker.export(tmp_path / "model.json", "xgboost+json", missing="zero")
@@ -102,7 +102,7 @@ def test_the_request(tmp_path: Path) -> None:
     ],
 )
 def test_what_it_cannot_hold(name: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(sr.ExportError, match=message):
+    with pytest.raises(sr.errors.ExportError, match=message):
         exported(name, tmp_path)
 
 
@@ -112,7 +112,7 @@ def test_deep_trees() -> None:
     assert (ltr_rules.scores(written(deep), ["a"], X) == deep.score(X)).all()
     # The limit of the JSON library that reads it.
     assert 900 < _deepest_nesting(written(chain(490))) < 1000
-    with pytest.raises(sr.ExportError, match="a depth of 490; tree 0 has 5,000"):
+    with pytest.raises(sr.errors.ExportError, match="a depth of 490; tree 0 has 5,000"):
         written(chain(5000))
 
 

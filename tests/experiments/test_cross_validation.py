@@ -126,7 +126,7 @@ def test_a_grid_may_have_lists_and_its_parameters_of_the_ranker_do_not_matter(da
 def test_an_interrupted_run_resumes(
     data: sr.Dataset, tmp_path: Path, trainings: list[sr.Dataset], stop_at: int
 ) -> None:
-    def interrupt(progress: sr.Progress) -> None:
+    def interrupt(progress: sr.rankers.Progress) -> None:
         if len(trainings) == stop_at and progress.round == 2:
             raise KeyboardInterrupt
 
@@ -156,7 +156,7 @@ def test_a_changed_configuration_is_an_error(
 ) -> None:
     before: dict[str, Any] = dict(rankers={"trees": RANKERS["trees"]}, metrics="ndcg@10", grid=GRID, n_folds=3)
     sr.cross_validate(data, output=tmp_path, **before)
-    with pytest.raises(sr.DataError, match=r"trees\.json was saved with another configuration: ") as error:
+    with pytest.raises(sr.errors.DataError, match=r"trees\.json was saved with another configuration: ") as error:
         sr.cross_validate(data, output=tmp_path, **{**before, **changed})
     assert message in str(error.value)
     assert "delete this file to start over" in str(error.value)
@@ -204,30 +204,30 @@ def test_bad_arguments_are_reported(
     data: sr.Dataset, arguments: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(sr.SwaprankError) as error:
+    with pytest.raises(sr.errors.SwaprankError) as error:
         sr.cross_validate(**{"data": data, **arguments})
     assert message in str(error.value)
 
 
 def test_too_few_queries_are_reported(data: sr.Dataset) -> None:
-    with pytest.raises(sr.DataError, match="folds need at least 3 queries, to train, validate and test; found 2"):
+    with pytest.raises(sr.errors.DataError, match="folds need at least 3 queries, to train, validate and test; found 2"):
         make_folds(data.subset([0, 1]), 3)
 
 
 def test_bad_fold_folders_are_reported(data: sr.Dataset, tmp_path: Path) -> None:
-    with pytest.raises(sr.DataError, match="no folders Fold1, Fold2"):
+    with pytest.raises(sr.errors.DataError, match="no folders Fold1, Fold2"):
         find_folds(tmp_path)
     folder = letor_folder(data, tmp_path)
-    with pytest.raises(sr.DataError, match="n_folds is for a single file"):
+    with pytest.raises(sr.errors.DataError, match="n_folds is for a single file"):
         sr.cross_validate(folder, "mart", n_folds=3)
     (folder / "Fold2" / "vali.txt.gz").rename(folder / "Fold2" / "validation.csv")
     assert len(find_folds(folder)) == 3
     (folder / "Fold2" / "vali.txt").write_text("")
-    with pytest.raises(sr.DataError, match=r"Fold2 has both vali.txt and validation.csv"):
+    with pytest.raises(sr.errors.DataError, match=r"Fold2 has both vali.txt and validation.csv"):
         find_folds(folder)
     for name in ("vali.txt", "validation.csv"):
         (folder / "Fold2" / name).unlink()
-    with pytest.raises(sr.DataError, match=r"Fold2 has no vali.txt"):
+    with pytest.raises(sr.errors.DataError, match=r"Fold2 has no vali.txt"):
         find_folds(folder)
 
 
@@ -243,6 +243,6 @@ def test_grids_from_text() -> None:
         ("a.hidden=(5,)", "a has no parameter 'hidden'"),
         ("c.hidden=(5,)", "'c.hidden': there is no ranker 'c'"),
     ):
-        with pytest.raises(sr.ParameterError) as error:
+        with pytest.raises(sr.errors.ParameterError) as error:
             parse_grid([text], kinds)
         assert message in str(error.value)

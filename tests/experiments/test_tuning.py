@@ -31,13 +31,13 @@ def test_every_ranker_has_ranges_and_its_defaults_lie_within(kind: str) -> None:
 def test_a_range_is_bounds_or_choices() -> None:
     wrongs: list[Any] = [7, (7,), (9, 7), [], "abc", (1, 2, 3)]
     for wrong in wrongs:
-        with pytest.raises(sr.ParameterError, match="the range of n_leaves must be"):
+        with pytest.raises(sr.errors.ParameterError, match="the range of n_leaves must be"):
             as_range("n_leaves", wrong)
 
 
 def test_a_missing_optuna_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(sr.MissingExtraError, match=r"pip install 'swaprank\[tune\]'"):
+    with pytest.raises(sr.errors.MissingExtraError, match=r"pip install 'swaprank\[tune\]'"):
         sr.tune(TRAIN, VALI)
 
 
@@ -79,7 +79,7 @@ class TestWithOptuna:
     def test_ctrl_c_ends_the_search_with_the_best_so_far(self, tmp_path: Path) -> None:
         begun: list[str] = []
 
-        def interrupt(progress: sr.Progress) -> None:
+        def interrupt(progress: sr.rankers.Progress) -> None:
             if len(begun) == 4:
                 raise KeyboardInterrupt
 
@@ -88,7 +88,7 @@ class TestWithOptuna:
             return [interrupt]
 
         storage = tmp_path / "trials"
-        with pytest.raises(sr.Interrupted) as caught:
+        with pytest.raises(sr.errors.Interrupted) as caught:
             sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=9, storage=storage, callbacks=begin)
         tuning = caught.value.result
         assert tuning.interrupted
@@ -115,21 +115,21 @@ class TestWithOptuna:
 
     def test_a_changed_configuration_is_an_error(self, tmp_path: Path) -> None:
         sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=1, storage=tmp_path / "trials")
-        with pytest.raises(sr.DataError, match="n_trees was 6, is now 7"):
+        with pytest.raises(sr.errors.DataError, match="n_trees was 6, is now 7"):
             sr.tune(TRAIN, VALI, sr.MART(n_trees=7, min_docs_in_leaf=5), ranges=RANGE, storage=tmp_path / "trials")
-        with pytest.raises(sr.DataError, match="another configuration: valid was "):
+        with pytest.raises(sr.errors.DataError, match="another configuration: valid was "):
             sr.tune(TRAIN, TRAIN, TREES, ranges=RANGE, storage=tmp_path / "trials")
         (tmp_path / "other").write_text("something else\n")
-        with pytest.raises(sr.DataError, match="is not a file of Optuna trials"):
+        with pytest.raises(sr.errors.DataError, match="is not a file of Optuna trials"):
             sr.tune(TRAIN, VALI, TREES, ranges=RANGE, storage=tmp_path / "other")
 
     def test_a_validation_set_without_a_value_is_reported(self) -> None:
-        with pytest.raises(sr.DataError, match="has no value on the validation set"):
+        with pytest.raises(sr.errors.DataError, match="has no value on the validation set"):
             sr.tune(TRAIN, VALI, sr.MART(metric="map(rel=99, empty=skip)", n_trees=2), ranges=RANGE)
 
     def test_the_timeout_stops_the_search(self) -> None:
         assert 1 <= len(sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=10_000, timeout=0.5).trials) < 10_000
-        with pytest.raises(sr.DataError, match="no trial was completed"):
+        with pytest.raises(sr.errors.DataError, match="no trial was completed"):
             sr.tune(TRAIN, VALI, TREES, ranges=RANGE, timeout=0.0)
 
     def test_the_verbosity_of_optuna_is_restored(self) -> None:

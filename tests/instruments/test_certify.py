@@ -29,7 +29,7 @@ def mixed_up() -> sr.Dataset:
 RANKERS: dict[str, Ranker] = {
     "linear net": sr.LambdaRank("ndcg", hidden=(), n_epochs=3),
     "net": sr.LambdaRank("ndcg", hidden=(5,), n_epochs=3, log_features=(1,)),
-    "deep net": sr.RankNet((4, 3), activation="relu", n_epochs=3),
+    "deep net": sr.RankNet(hidden=(4, 3), activation="relu", n_epochs=3),
     "regression": sr.LinearRegressionRanker(regularization=0.1),
     "smooth": sr.SmoothRank("ndcg", regularization=0.1, annealing=(1.0,), max_iterations=5),
     "kernel": sr.SmoothRank(
@@ -95,7 +95,7 @@ def test_459_directions_and_the_statement_in_words() -> None:
     assert count_directions(0.01, 0.01) == 459
     assert count_directions(0.05, 0.01) == 90
     data = mixed_up()
-    failed = sr.certify(sr.RankNet((), n_epochs=0).fit(data), data, "ndcg", epsilon=0.05)
+    failed = sr.certify(sr.RankNet(hidden=(), n_epochs=0).fit(data), data, "ndcg", epsilon=0.05)
     assert not failed.passed
     assert f"{failed.n_rising} of 90 random directions raise it" in str(failed)
     assert "Not a local optimum: direction" in failed.verdict()
@@ -219,21 +219,21 @@ def test_what_cannot_be_certified_is_refused() -> None:
     data = mixed_up()
     ranker = RANKERS["regression"].fit(data)
     both = sr.combine(ranker, ranker, data)
-    with pytest.raises(sr.ParameterError, match="the parameters of such a model cannot be perturbed"):
+    with pytest.raises(sr.errors.ParameterError, match="the parameters of such a model cannot be perturbed"):
         sr.certify(both, data)
-    with pytest.raises(sr.ParameterError, match="the model has no trees"):
+    with pytest.raises(sr.errors.ParameterError, match="the model has no trees"):
         sr.certify(sr.MART(n_trees=0).fit(data), data)
-    with pytest.raises(sr.ParameterError, match="steps must be wide, fine, both or numbers above 0"):
+    with pytest.raises(sr.errors.ParameterError, match="steps must be wide, fine, both or numbers above 0"):
         sr.certify(ranker, data, steps=(0.0, 1.0))
-    with pytest.raises(sr.ParameterError, match="there are no steps 'fin'; did you mean 'fine'"):
+    with pytest.raises(sr.errors.ParameterError, match="there are no steps 'fin'; did you mean 'fine'"):
         sr.certify(ranker, data, steps="fin")
-    with pytest.raises(sr.ParameterError, match="epsilon must be below 1"):
+    with pytest.raises(sr.errors.ParameterError, match="epsilon must be below 1"):
         sr.certify(ranker, data, epsilon=1.0)
-    with pytest.raises(sr.ParameterError, match="delta must be a number above 0"):
+    with pytest.raises(sr.errors.ParameterError, match="delta must be a number above 0"):
         sr.certify(ranker, data, delta=0)
-    with pytest.raises(sr.ParameterError, match="polish must be True or False"):
+    with pytest.raises(sr.errors.ParameterError, match="polish must be True or False"):
         sr.certify(ranker, data, polish=1)  # type: ignore[arg-type]
-    with pytest.raises(sr.DataError, match="no query has a relevant document"):
+    with pytest.raises(sr.errors.DataError, match="no query has a relevant document"):
         sr.certify(ranker, sr.Dataset(data.features[:2], [0, 0], qid=[1, 1]), "map")
 
 

@@ -23,7 +23,7 @@ def shuffled(seed: int = 0) -> tuple[sr.Dataset, list[float]]:
 def test_counts_equal_those_of_the_swap_gains(name: str) -> None:
     data, scores = shuffled()
     metric = METRICS[name]
-    found, rising = sr.effective_pairs(metric, data, scores), sr.effective_pairs(metric, data, scores, raising=True)
+    found, rising = sr.instruments.effective_pairs(metric, data, scores), sr.instruments.effective_pairs(metric, data, scores, raising=True)
     for query in range(data.n_queries):
         rows = data.rows(query)
         ranked = rows[np.argsort(-np.array(scores)[rows])]
@@ -38,20 +38,20 @@ def test_counts_equal_those_of_the_swap_gains(name: str) -> None:
 
 def test_ranknet_learns_from_all_pairs() -> None:
     data, scores = shuffled()
-    plain, tied = (sr.effective_pairs(RankNetObjective(ties=ties), data, scores) for ties in (False, True))
+    plain, tied = (sr.instruments.effective_pairs(RankNetObjective(ties=ties), data, scores) for ties in (False, True))
     np.testing.assert_array_equal(plain.effective, plain.pairs)
     lengths = np.diff(data.indptr)
     np.testing.assert_array_equal(tied.effective, lengths * (lengths - 1) / 2)
-    np.testing.assert_array_equal(sr.effective_pairs("pairwise", data, scores).effective, plain.pairs)
+    np.testing.assert_array_equal(sr.instruments.effective_pairs("pairwise", data, scores).effective, plain.pairs)
     given = sr.Dataset([[0], [0], [0]], [0, 0, 0], qid=[1, 1, 2], pairs=[(0, 1, 0.3), (1, 0, 0.9)])
-    assert sr.effective_pairs("ranknet", given, [1, 2, 3]).effective.tolist() == [2, 0]
+    assert sr.instruments.effective_pairs("ranknet", given, [1, 2, 3]).effective.tolist() == [2, 0]
 
 
 @pytest.mark.parametrize("construction", ["spring", "local_gradient", "local_cost"])
 def test_counts_of_constructions(construction: str) -> None:
     data = sr.Dataset(np.zeros((6, 1)), [0, 0, 1, 1, 0, 2], qid=[1] * 6)
     objective = LambdaRankObjective(sr.metric("ndcg@3"), construction=construction)
-    found = sr.effective_pairs(objective, data, [6, 5, 4, 3, 2, 1])
+    found = sr.instruments.effective_pairs(objective, data, [6, 5, 4, 3, 2, 1])
     # Ranks 1 to 6 have the labels 0 0 1 1 0 2. Neighbours: (2, 3) within the first three. Nearest of another label:
     # (1, 3), (2, 3), (2, 4), (3, 5).
     assert found.n_effective == {"spring": 11, "local_gradient": 1, "local_cost": 4}[construction]
@@ -60,17 +60,17 @@ def test_counts_of_constructions(construction: str) -> None:
 def test_a_horizon_leaves_pairs_out() -> None:
     data = sr.Dataset(np.zeros((4, 1)), [0, 1, 0, 1], qid=[1] * 4)
     objective = LambdaRankObjective(sr.metric("ndcg"), horizon=1)
-    assert sr.effective_pairs(objective, data, [4, 3, 2, 1]).n_effective == 2
+    assert sr.instruments.effective_pairs(objective, data, [4, 3, 2, 1]).n_effective == 2
 
 
 def test_what_has_no_pairs_to_count_is_refused() -> None:
     data, scores = shuffled()
-    with pytest.raises(sr.ParameterError, match="moves documents one by one"):
-        sr.effective_pairs(LambdaRankObjective(sr.metric("map"), construction="discrete_bounded"), data, scores)
-    with pytest.raises(sr.ParameterError, match="raising=True is for metrics"):
-        sr.effective_pairs("ranknet", data, scores, raising=True)
+    with pytest.raises(sr.errors.ParameterError, match="moves documents one by one"):
+        sr.instruments.effective_pairs(LambdaRankObjective(sr.metric("map"), construction="discrete_bounded"), data, scores)
+    with pytest.raises(sr.errors.ParameterError, match="raising=True is for metrics"):
+        sr.instruments.effective_pairs("ranknet", data, scores, raising=True)
 
 
 def test_queries_without_pairs_print() -> None:
     data = sr.Dataset([[0.0]], [1], qid=[1])
-    assert "with a lambda            0        0.0      -" in str(sr.effective_pairs("ndcg", data, [1.0]))
+    assert "with a lambda            0        0.0      -" in str(sr.instruments.effective_pairs("ndcg", data, [1.0]))

@@ -89,12 +89,12 @@ def test_ties_stand_as_the_metric_says() -> None:
 
 
 def test_a_sigma_that_pushes_nothing_is_refused() -> None:
-    with pytest.raises(sr.ParameterError, match="sigma must be a number above 0; found 0"):
+    with pytest.raises(sr.errors.ParameterError, match="sigma must be a number above 0; found 0"):
         sr.explain_query(trained(), DATA, 3, sigma=0)
 
 
 def test_unknown_queries_are_refused() -> None:
-    with pytest.raises(sr.DataError, match="there is no query 99"):
+    with pytest.raises(sr.errors.DataError, match="there is no query 99"):
         sr.explain_query(trained(), DATA, 99)
 
 
@@ -104,7 +104,7 @@ def test_forces_are_minus_the_gradients_of_training(metric: str) -> None:
     ranker = sr.LinearRegressionRanker(regularization=1.0).fit(data)
     one = data.subset([1])
     grad, hess = np.empty(len(one)), np.empty(len(one))
-    objective = sr.LambdaRankObjective(sr.metric(metric), normalize=False)
+    objective = sr.objectives.LambdaRankObjective(sr.metric(metric), normalize=False)
     objective.bind(one, random_state=0, n_threads=1).update(np.array(ranker.predict(one)), grad, hess)
     found = sr.explain_query(ranker, data, data.qids[1], metric)
     rows = found.rows - found.rows.min()

@@ -43,7 +43,7 @@ def circulation(objective: PairwiseObjective, labels: Floats, corners: list[list
 @pytest.mark.parametrize("ties", [False, True])
 def test_ranknets_is_analytic_symmetric_and_positive_semidefinite(ties: bool) -> None:
     sigma = 1.3
-    found = sr.lambda_jacobian(RankNetObjective(sigma, ties), LABELS, SCORES)
+    found = sr.instruments.lambda_jacobian(RankNetObjective(sigma, ties), LABELS, SCORES)
     expected = np.zeros((6, 6))
     for i in range(6):
         for j in range(6):
@@ -62,29 +62,29 @@ def test_ranknets_is_analytic_symmetric_and_positive_semidefinite(ties: bool) ->
 def test_lambdaranks_is_both_inside_one_order(metric: str) -> None:
     for horizon in (None, 2) if sr.metric(metric).takes_k else (None,):
         objective = LambdaRankObjective(sr.metric(metric), 1.3, normalize=False, horizon=horizon)
-        found = sr.lambda_jacobian(objective, LABELS, SCORES)
+        found = sr.instruments.lambda_jacobian(objective, LABELS, SCORES)
         np.testing.assert_allclose(found.matrix, differences(objective, LABELS, SCORES), atol=1e-8)
         assert found.symmetric
         assert found.positive_semidefinite
 
 
 def test_ties_are_no_trouble_where_swap_gains_are_held() -> None:
-    found = sr.lambda_jacobian("ndcg", LABELS, np.zeros(6))
+    found = sr.instruments.lambda_jacobian("ndcg", LABELS, np.zeros(6))
     assert found.symmetric
     assert found.positive_semidefinite
 
 
 def test_normalised_lambdas_are_no_gradient() -> None:
-    found = sr.lambda_jacobian(LambdaRankObjective(sr.metric("ndcg")), LABELS, SCORES)
+    found = sr.instruments.lambda_jacobian(LambdaRankObjective(sr.metric("ndcg")), LABELS, SCORES)
     assert not found.symmetric
     assert "no cost has these lambdas as its gradient" in str(found)
-    with pytest.raises(sr.DataError, match="jump where two scores are equal"):
-        sr.lambda_jacobian(LambdaRankObjective(sr.metric("ndcg")), LABELS, np.zeros(6))
+    with pytest.raises(sr.errors.DataError, match="jump where two scores are equal"):
+        sr.instruments.lambda_jacobian(LambdaRankObjective(sr.metric("ndcg")), LABELS, np.zeros(6))
 
 
 def test_local_gradients_have_a_cost_that_is_not_convex() -> None:
     objective = LambdaRankObjective(sr.metric("ndcg"), normalize=False, construction="local_gradient")
-    found = sr.lambda_jacobian(objective, LABELS, SCORES)
+    found = sr.instruments.lambda_jacobian(objective, LABELS, SCORES)
     assert found.symmetric
     assert not found.positive_semidefinite
     assert "a cost that is not convex" in str(found)
@@ -106,7 +106,7 @@ def test_for_which_scores_lambdarank_is_a_gradient() -> None:
 
 
 def test_what_is_no_objective_is_refused() -> None:
-    with pytest.raises(sr.ParameterError, match="objective must be 'ranknet', a metric or its name"):
-        sr.lambda_jacobian(3, [0, 1], [0, 1])  # type: ignore[arg-type]
-    with pytest.raises(sr.DataError, match="scores must be one number per document"):
-        sr.lambda_jacobian("ranknet", [0, 1], [0, 1, 2])
+    with pytest.raises(sr.errors.ParameterError, match="objective must be 'ranknet', a metric or its name"):
+        sr.instruments.lambda_jacobian(3, [0, 1], [0, 1])  # type: ignore[arg-type]
+    with pytest.raises(sr.errors.DataError, match="scores must be one number per document"):
+        sr.instruments.lambda_jacobian("ranknet", [0, 1], [0, 1, 2])

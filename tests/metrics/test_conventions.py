@@ -63,12 +63,12 @@ def test_what_the_name_says_goes_before_the_convention() -> None:
 
 
 def test_a_metric_object_keeps_its_own_conventions() -> None:
-    metric = sr.NDCG(k=3, gain="linear")
+    metric = sr.metrics.NDCG(k=3, gain="linear")
     assert sr.metric(metric, convention="letor") is metric
 
 
 @st.composite
-def written_metrics(draw: st.DrawFn) -> sr.Metric:
+def written_metrics(draw: st.DrawFn) -> sr.metrics.Metric:
     kind = draw(st.sampled_from(NAMED))
     k = draw(st.integers(1, 1000)) if kind.needs_k or (kind.takes_k and draw(st.booleans())) else None
     own = {f.name for f in fields(kind)}
@@ -88,7 +88,7 @@ def written_metrics(draw: st.DrawFn) -> sr.Metric:
 
 
 @given(written_metrics(), st.sampled_from(sorted(CONVENTIONS)))
-def test_str_reads_back_as_the_same_metric(metric: sr.Metric, convention: str) -> None:
+def test_str_reads_back_as_the_same_metric(metric: sr.metrics.Metric, convention: str) -> None:
     assert sr.metric(str(metric)) == metric
     by_convention = sr.metric(f"{metric.names[0]}@10" if metric.takes_k else metric.names[0], convention)
     assert sr.metric(str(by_convention)) == by_convention
@@ -137,7 +137,7 @@ def test_every_metric_describes_itself(name: str) -> None:
     ],
 )
 def test_a_bad_name_gets_a_clear_error(name: str, message: str) -> None:
-    with pytest.raises(sr.MetricError) as caught:
+    with pytest.raises(sr.errors.MetricError) as caught:
         sr.metric(name)
     assert str(caught.value).startswith(message)
 
@@ -163,17 +163,17 @@ def test_names_that_only_trec_eval_has_mean_its_convention(name: str, ours: str)
 
 
 def test_names_of_xgboost() -> None:
-    assert sr.metric("pre@5") == sr.Precision(5)
+    assert sr.metric("pre@5") == sr.metrics.Precision(5)
     assert sr.metric("ndcg@10-", convention="lightgbm") == sr.metric("ndcg@10(empty=0)", convention="lightgbm")
     assert sr.metric("map-") == sr.metric("map")
 
 
 def test_a_list_of_gains() -> None:
     # Labels 2, 0, 1 in rank order: gains 5, 0, 1; the best order has 5, 1, 0. A negative label has gain 0.
-    metric = sr.NDCG(gain=[0, 1, 5])
+    metric = sr.metrics.NDCG(gain=[0, 1, 5])
     assert metric.mean([2, 0, 1], DESCENDING, [0, 3]) == pytest.approx((5 + 1 / 2) / (5 + 1 / math.log2(3)))
-    assert sr.DCG(gain=(3, 4)).mean([-1, 0, 1], DESCENDING, [0, 3]) == pytest.approx(3 / math.log2(3) + 4 / 2)
-    assert metric == sr.metric("ndcg(gain=0/1/5)") == sr.NDCG(gain=np.array([0.0, 1.0, 5.0]).tolist())
+    assert sr.metrics.DCG(gain=(3, 4)).mean([-1, 0, 1], DESCENDING, [0, 3]) == pytest.approx(3 / math.log2(3) + 4 / 2)
+    assert metric == sr.metric("ndcg(gain=0/1/5)") == sr.metrics.NDCG(gain=np.array([0.0, 1.0, 5.0]).tolist())
     assert str(metric) == "ndcg(gain=0/1/5)"
     assert "gains 0, 1, 5 of the labels 0 to 2" in metric.describe()
 
@@ -181,13 +181,13 @@ def test_a_list_of_gains() -> None:
 def test_the_usual_gains_as_a_list_or_a_function_change_nothing() -> None:
     labels, scores, indptr = [0, 3, 1, 2, 4, 0, 1], [1, 2, 3, 3, 4, 5, 6], [0, 5, 7]
     for name in ("ndcg@3", "dcg"):
-        kind: Any = sr.NDCG if name == "ndcg@3" else sr.DCG
+        kind: Any = sr.metrics.NDCG if name == "ndcg@3" else sr.metrics.DCG
         k = sr.metric(name).k
         expected = sr.metric(name).per_query(labels, scores, indptr)
         np.testing.assert_array_equal(kind(k, gain=[0, 1, 3, 7, 15]).per_query(labels, scores, indptr), expected)
         np.testing.assert_array_equal(kind(k, gain=lambda x: 2**x - 1).per_query(labels, scores, indptr), expected)
-    by_function = sr.NDCG(discount=lambda rank: 1 / rank)
-    expected = sr.NDCG(discount="reciprocal").per_query(labels, scores, indptr)
+    by_function = sr.metrics.NDCG(discount=lambda rank: 1 / rank)
+    expected = sr.metrics.NDCG(discount="reciprocal").per_query(labels, scores, indptr)
     np.testing.assert_array_equal(by_function.per_query(labels, scores, indptr), expected)
 
 
@@ -208,16 +208,16 @@ def test_the_usual_gains_as_a_list_or_a_function_change_nothing() -> None:
     ],
 )
 def test_bad_gains_get_a_clear_error(gain: Any, labels: list[float] | None, message: str) -> None:
-    with pytest.raises(sr.MetricError, match=message):
-        sr.NDCG(gain=gain).mean(labels or [0, 1], [2, 1], [0, 2])
+    with pytest.raises(sr.errors.MetricError, match=message):
+        sr.metrics.NDCG(gain=gain).mean(labels or [0, 1], [2, 1], [0, 2])
 
 
 def test_losses_may_be_summed_but_not_divided() -> None:
-    assert sr.DCG(k=1, gain=lambda label: label - 1).mean([0, 1], [2, 1], [0, 2]) == -1
+    assert sr.metrics.DCG(k=1, gain=lambda label: label - 1).mean([0, 1], [2, 1], [0, 2]) == -1
 
 
 def test_a_bad_convention_gets_a_clear_error() -> None:
-    with pytest.raises(sr.MetricError, match=r"there is no convention 'leter'; did you mean 'letor'\?"):
+    with pytest.raises(sr.errors.MetricError, match=r"there is no convention 'leter'; did you mean 'letor'\?"):
         sr.metric("ndcg", convention="leter")
 
 
@@ -236,13 +236,13 @@ def test_a_bad_convention_gets_a_clear_error() -> None:
 def test_bad_arrays_get_a_clear_error(
     labels: list[float], scores: list[float], indptr: list[int], message: str
 ) -> None:
-    with pytest.raises(sr.DataError) as caught:
+    with pytest.raises(sr.errors.DataError) as caught:
         sr.metric("ndcg").mean(labels, scores, indptr)
     assert str(caught.value).startswith(message)
 
 
 def test_err_refuses_labels_beyond_its_scale() -> None:
-    with pytest.raises(sr.MetricError, match=r"err: labels must be at most 4, found 5; write err\(max_label=5\)"):
+    with pytest.raises(sr.errors.MetricError, match=r"err: labels must be at most 4, found 5; write err\(max_label=5\)"):
         sr.metric("err").mean([5, 0], [1, 0], [0, 2])
 
 
@@ -261,46 +261,46 @@ def test_lightgbm_divides_average_precision_by_what_k_ranks_can_hold() -> None:
 
 @pytest.mark.parametrize("k", [10, 10.0, np.int32(10), np.float64(10)])
 def test_equal_cut_offs_print_alike(k: int) -> None:
-    assert str(sr.NDCG(k)) == "ndcg@10"
-    assert sr.NDCG(k) == sr.metric("ndcg@10")
+    assert str(sr.metrics.NDCG(k)) == "ndcg@10"
+    assert sr.metrics.NDCG(k) == sr.metric("ndcg@10")
 
 
 @pytest.mark.parametrize("k", ["abc", "10", float("nan"), float("inf"), 2.5, [1], True, 0, -1, np.array([1, 2])])
 def test_a_bad_cut_off_gets_a_clear_error(k: int) -> None:
-    with pytest.raises(sr.MetricError, match="ndcg: k must be a whole number from 1, found "):
-        sr.NDCG(k)
+    with pytest.raises(sr.errors.MetricError, match="ndcg: k must be a whole number from 1, found "):
+        sr.metrics.NDCG(k)
 
 
 @pytest.mark.parametrize("option", [{"empty": True}, {"empty": 1.0}, {"empty": [0]}, {"gain": None}, {"ties": {}}])
 def test_options_of_another_type_are_refused(option: dict[str, Any]) -> None:
-    with pytest.raises(sr.MetricError, match=r"ndcg: \w+ cannot be .*; known are "):
-        sr.NDCG(**option)
+    with pytest.raises(sr.errors.MetricError, match=r"ndcg: \w+ cannot be .*; known are "):
+        sr.metrics.NDCG(**option)
 
 
 def test_whole_numbers_are_kept_whole() -> None:
     assert str(sr.metric(f"map(rel={2**60 + 1})")) == f"map(rel={2**60 + 1})"
-    assert str(sr.AveragePrecision(rel=2.0)) == "map(rel=2)"
-    assert str(sr.AveragePrecision(rel=np.float64(0.5))) == "map(rel=0.5)"
+    assert str(sr.metrics.AveragePrecision(rel=2.0)) == "map(rel=2)"
+    assert str(sr.metrics.AveragePrecision(rel=np.float64(0.5))) == "map(rel=0.5)"
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     ("metric", "labels", "message"),
     [
-        (sr.NDCG(), [2000, 0], r"ndcg: label 2000 has a gain of inf, too large to sum.*; choose gain=linear"),
-        (sr.DCG(), [0, 1024], r"dcg: label 1024 has a gain of inf"),
+        (sr.metrics.NDCG(), [2000, 0], r"ndcg: label 2000 has a gain of inf, too large to sum.*; choose gain=linear"),
+        (sr.metrics.DCG(), [0, 1024], r"dcg: label 1024 has a gain of inf"),
         (
-            sr.NDCG(),
+            sr.metrics.NDCG(),
             [1023, 1023],
             r"ndcg: label 1023 has a gain of 8.98847e\+307, too large to sum over 2 documents",
         ),
-        (sr.NDCG(gain="linear"), [1e308, 1e308], r"label 1e\+308 has a gain of 1e\+308.*; choose smaller gains"),
-        (sr.CumulativeMetric(gain=lambda x: x * 1e308, normalize=False), [1, 1], r"label 1 has a gain of 1e\+308"),
-        (sr.CumulativeMetric(discount=lambda r: 1e300), [100, 0], r"label 100 has a gain of 1.26765e\+30"),
+        (sr.metrics.NDCG(gain="linear"), [1e308, 1e308], r"label 1e\+308 has a gain of 1e\+308.*; choose smaller gains"),
+        (sr.metrics.CumulativeMetric(gain=lambda x: x * 1e308, normalize=False), [1, 1], r"label 1 has a gain of 1e\+308"),
+        (sr.metrics.CumulativeMetric(discount=lambda r: 1e300), [100, 0], r"label 100 has a gain of 1.26765e\+30"),
     ],
 )
-def test_gains_that_cannot_be_added_up_are_refused(metric: sr.Metric, labels: list[float], message: str) -> None:
-    with pytest.raises(sr.MetricError, match=message):
+def test_gains_that_cannot_be_added_up_are_refused(metric: sr.metrics.Metric, labels: list[float], message: str) -> None:
+    with pytest.raises(sr.errors.MetricError, match=message):
         metric.per_query(labels, [2, 1], [0, 2])
 
 

@@ -23,9 +23,9 @@ def test_kernels_are_compiled_once_whatever_the_arrays() -> None:
         array.flags.writeable = False
     data = sr.Dataset(np.zeros((6, 1)), labels, qid=[1, 1, 1, 2, 2, 2])
     own = [
-        sr.CumulativeMetric(gain=lambda label: label, discount=lambda r: 1 / r),
-        sr.CascadeMetric(stop=lambda label: label / 4),
-        sr.CustomMetric(evaluate=lambda ranked: ranked[0]),
+        sr.metrics.CumulativeMetric(gain=lambda label: label, discount=lambda r: 1 / r),
+        sr.metrics.CascadeMetric(stop=lambda label: label / 4),
+        sr.metrics.CustomMetric(evaluate=lambda ranked: ranked[0]),
     ]
     named = [sr.metric(name) for name in ("ndcg@2", "ndcg", "map", "err", "pairwise", "bpref", "rprec", "p@3", "wta")]
     for metric in (*own, *named):

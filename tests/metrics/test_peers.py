@@ -167,14 +167,14 @@ def test_names_of_ir_measures_mean_its_values(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "ours"),
     [
-        ("ERR@20", sr.ERR(k=20)),
-        ("nDCG(dcg='exp-log2')@5", sr.NDCG(k=5, gain="exp2")),
-        ("nDCG(dcg='log2')@5", sr.NDCG(k=5, gain="linear")),
-        ("RBP(p=0.5)", sr.RBP(p=0.5)),
-        ("RBP(rel=2)", sr.RBP(rel=2)),
+        ("ERR@20", sr.metrics.ERR(k=20)),
+        ("nDCG(dcg='exp-log2')@5", sr.metrics.NDCG(k=5, gain="exp2")),
+        ("nDCG(dcg='log2')@5", sr.metrics.NDCG(k=5, gain="linear")),
+        ("RBP(p=0.5)", sr.metrics.RBP(p=0.5)),
+        ("RBP(rel=2)", sr.metrics.RBP(rel=2)),
     ],
 )
-def test_names_of_ir_measures_that_need_other_tools(name: str, ours: sr.Metric) -> None:
+def test_names_of_ir_measures_that_need_other_tools(name: str, ours: sr.metrics.Metric) -> None:
     assert sr.metric(name) == ours
 
 

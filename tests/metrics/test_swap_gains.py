@@ -16,12 +16,12 @@ def share_of_first(labels: Floats) -> float:
     return float(labels[0] / (1.0 + labels.sum()) + 0.1 * labels[-1])
 
 
-METRICS: dict[str, sr.Metric] = {name: sr.metric(name) for name in TWINS} | {
-    "own cumulative": sr.CumulativeMetric(
+METRICS: dict[str, sr.metrics.Metric] = {name: sr.metric(name) for name in TWINS} | {
+    "own cumulative": sr.metrics.CumulativeMetric(
         gain=lambda x: x**2, discount=lambda r: [3.0, 1.0, 2.0, 0.0, 5.0, 1.0][r - 1]
     ),
-    "own cascade": sr.CascadeMetric(stop=lambda x: x / 3, discount=lambda r: 1 / r**2, k=4),
-    "own": sr.CustomMetric(evaluate=share_of_first),
+    "own cascade": sr.metrics.CascadeMetric(stop=lambda x: x / 3, discount=lambda r: 1 / r**2, k=4),
+    "own": sr.metrics.CustomMetric(evaluate=share_of_first),
 }
 
 
@@ -31,7 +31,7 @@ def swapped(labels: tuple[float, ...], i: int, j: int) -> tuple[float, ...]:
     return tuple(other)
 
 
-def by_evaluating_anew(metric: sr.Metric, lists: list[tuple[float, ...]]) -> list[Floats]:
+def by_evaluating_anew(metric: sr.metrics.Metric, lists: list[tuple[float, ...]]) -> list[Floats]:
     """For each list, the matrix of metric(list with i and j swapped) - metric(list)."""
     before = metric.per_query(*flatten(lists))
     pairs = [(q, i, j) for q, x in enumerate(lists) for i in range(len(x)) for j in range(len(x))]
@@ -42,7 +42,7 @@ def by_evaluating_anew(metric: sr.Metric, lists: list[tuple[float, ...]]) -> lis
     return gains
 
 
-def assert_equal_reevaluation(metric: sr.Metric, lists: list[tuple[float, ...]]) -> None:
+def assert_equal_reevaluation(metric: sr.metrics.Metric, lists: list[tuple[float, ...]]) -> None:
     for labels, expected in zip(lists, by_evaluating_anew(metric, lists), strict=True):
         assert np.abs(metric.swap_gains(labels) - expected).max() < 1e-13, labels
 

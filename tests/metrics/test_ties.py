@@ -9,8 +9,8 @@ from tests.metrics.lists import flatten
 from tests.metrics.naive import TWINS
 
 EXTRA = {
-    "own cumulative": sr.CumulativeMetric(gain=lambda x: x + 1, discount=lambda r: 1 / r),
-    "own cascade": sr.CascadeMetric(stop=lambda x: x / 4, k=3),
+    "own cumulative": sr.metrics.CumulativeMetric(gain=lambda x: x + 1, discount=lambda r: 1 / r),
+    "own cascade": sr.metrics.CascadeMetric(stop=lambda x: x / 4, k=3),
 }
 
 
@@ -69,7 +69,7 @@ def test_ties_by_document_id_need_document_ids() -> None:
     metric = sr.metric("mrr", convention="trec")
     assert metric.mean([0, 1], [2.0, 1.0], [0, 2]) == 0.5
     with pytest.raises(
-        sr.DataError, match=r"breaks ties by document id, but.* in query 1 document 1 .*, 5\. .*ties=input"
+        sr.errors.DataError, match=r"breaks ties by document id, but.* in query 1 document 1 .*, 5\. .*ties=input"
     ):
         metric.mean([0, 1, 0, 1], [2.0, 1.0, 5.0, 5.0], [0, 2, 4])
 

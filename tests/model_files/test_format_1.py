@@ -40,7 +40,7 @@ def test_fitted_values_are_loaded_too() -> None:
     assert isinstance(smooth, sr.SmoothRank)
     assert set(smooth.history_["train"]) == {"ndcg@5", "smooth ndcg@5"}
     assert (smooth.smoothing_factor_, smooth.annealing, set(smooth.candidates_)) == (1.0, (4.0, 1.0), {1.0, 0.1})
-    assert isinstance(both, sr.Combination)
+    assert isinstance(both, sr.ensembles.Combination)
     assert [member["ranker"] for member in both.members_] == ["mart", "lambdarank"]
     assert both.model_.top.feature_weights().tolist() == [both.alpha_, 1 - both.alpha_]
     nested = loaded("nested").members_

@@ -128,7 +128,7 @@ def test_wrong_values_are_refused(
     set_to(path, value)(content._asdict())
     file = tmp_path / "model.swaprank"
     write_model(file, content.kind, content.meta, content.arrays)
-    with pytest.raises(sr.ModelFileError, match=message) as caught:
+    with pytest.raises(sr.errors.ModelFileError, match=message) as caught:
         sr.load(file)
     assert str(caught.value).startswith(f"{file}: ")
 
@@ -155,12 +155,12 @@ def test_the_model_of_another_ranker_is_refused(
     own, other = contents[ranker], contents[model]
     file = tmp_path / "model.swaprank"
     write_model(file, own.kind, {**own.meta, "model": other.meta["model"]}, other.arrays)
-    with pytest.raises(sr.ModelFileError, match=message):
+    with pytest.raises(sr.errors.ModelFileError, match=message):
         sr.load(file)
 
 
 def test_models_with_own_metrics_and_objectives_are_accepted(tmp_path: Path) -> None:
     (train,) = sr.datasets.random_net((20,), n_features=3, random_state=0)
-    ranker = sr.LambdaMART(objective=sr.RankNetObjective(2.0), n_trees=2).fit(train)
+    ranker = sr.LambdaMART(objective=sr.objectives.RankNetObjective(2.0), n_trees=2).fit(train)
     ranker.save(tmp_path / "own")
     assert (sr.load(tmp_path / "own").predict(train) == ranker.predict(train)).all()

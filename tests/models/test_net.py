@@ -61,5 +61,5 @@ def test_a_net_comes_back_from_its_arrays(hidden: tuple[int, ...]) -> None:
 def test_invalid_parts_are_errors(arrays: dict[str, Any], meta: dict[str, Any], message: str) -> None:
     net = made()
     parts = {name: array for name, array in (net.to_parts().arrays | arrays).items() if array is not None}
-    with pytest.raises(sr.ModelFileError, match=message):
+    with pytest.raises(sr.errors.ModelFileError, match=message):
         Net.from_parts(net.to_parts().meta | meta, parts)

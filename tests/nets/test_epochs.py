@@ -98,7 +98,7 @@ def test_both_trainings_pass_by_queries_without_a_force() -> None:
     X[:36], labels[:36] = X[0], 0
     alike = sr.Dataset(X, labels, qid=np.repeat(np.arange(12), 6))
     first, second = (
-        sr.RankNet((3,), ties=True, n_epochs=3, decay=1.0, training=training).fit(alike).predict(alike)
+        sr.RankNet(hidden=(3,), ties=True, n_epochs=3, decay=1.0, training=training).fit(alike).predict(alike)
         for training in ("factored", "pairs")
     )
     np.testing.assert_allclose(first, second, atol=1e-5)
@@ -180,5 +180,5 @@ def test_moving_all_scores_alike_changes_nothing() -> None:
 
 def test_weights_that_grow_beyond_all_bounds_are_refused() -> None:
     data = made()
-    with pytest.raises(sr.ParameterError, match="the weights diverged in epoch 1: learning_rate=1e\\+38"):
+    with pytest.raises(sr.errors.ParameterError, match="the weights diverged in epoch 1: learning_rate=1e\\+38"):
         trained(data, ranknet(data), random_net(data, (4, 4)), rate=1e38, epochs=3)

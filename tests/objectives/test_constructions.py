@@ -76,10 +76,10 @@ def test_an_own_metric_that_fails_is_named_by_every_construction() -> None:
     data = sr.Dataset(np.zeros((2, 1)), [1, 0], qid=[1, 1])
     for name in CONSTRUCTIONS:
         scores = np.array([0.0, 1.0]) if name == "discrete_bounded" else np.array([1.0, 0.0])
-        with pytest.raises(sr.MetricError, match="picky: evaluate failed"):
-            gradients(data, scores, metric=sr.CustomMetric(evaluate=picky, name="picky"), construction=name)
+        with pytest.raises(sr.errors.MetricError, match="picky: evaluate failed"):
+            gradients(data, scores, metric=sr.metrics.CustomMetric(evaluate=picky, name="picky"), construction=name)
 
 
 def test_unknown_constructions_are_refused() -> None:
-    with pytest.raises(sr.ParameterError, match="there is no construction 'sprng'; did you mean 'spring'"):
+    with pytest.raises(sr.errors.ParameterError, match="there is no construction 'sprng'; did you mean 'spring'"):
         LambdaRankObjective(METRICS["map"], construction="sprng")

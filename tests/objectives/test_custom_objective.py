@@ -45,9 +45,9 @@ def ranknet_kernel(labels: Floats, scores: Floats, grad: Floats, hess: Floats) -
 
 
 OWN = {
-    "python": sr.CustomObjective(gradients=ranknet_gradients),
-    "kernel": sr.CustomObjective(query_kernel=ranknet_kernel),
-    "compiled": sr.CustomObjective(query_kernel=njit(ranknet_kernel)),
+    "python": sr.objectives.CustomObjective(gradients=ranknet_gradients),
+    "kernel": sr.objectives.CustomObjective(query_kernel=ranknet_kernel),
+    "compiled": sr.objectives.CustomObjective(query_kernel=njit(ranknet_kernel)),
 }
 
 
@@ -76,8 +76,8 @@ def failing_gradients(labels: Floats, scores: Floats, indptr: Ints) -> tuple[Flo
 
 
 FAILING = {
-    "kernel": sr.CustomObjective(query_kernel=failing_kernel, name="mine"),
-    "python": sr.CustomObjective(gradients=failing_gradients, name="mine"),
+    "kernel": sr.objectives.CustomObjective(query_kernel=failing_kernel, name="mine"),
+    "python": sr.objectives.CustomObjective(gradients=failing_gradients, name="mine"),
 }
 
 
@@ -93,7 +93,7 @@ def marked(failure: int) -> sr.Dataset:
 def test_own_ranknet_has_our_gradients(kind: str, data: sr.Dataset) -> None:
     scores = np.random.default_rng(0).normal(size=len(data))
     expected, found = np.empty((2, len(data))), np.empty((2, len(data)))
-    sr.RankNetObjective().bind(data, random_state=0, n_threads=1).update(scores, *expected)
+    sr.objectives.RankNetObjective().bind(data, random_state=0, n_threads=1).update(scores, *expected)
     OWN[kind].bind(data, random_state=0, n_threads=2).update(scores, *found)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
 
@@ -102,7 +102,7 @@ def test_own_ranknet_has_our_gradients(kind: str, data: sr.Dataset) -> None:
 def test_own_ranknet_trains_trees_and_nets_as_ours_does(kind: str) -> None:
     own, ours = (
         sr.LambdaMART(objective=objective, n_trees=8, n_leaves=7).fit(WEIGHTED).predict(TEST)
-        for objective in (OWN[kind], sr.RankNetObjective())
+        for objective in (OWN[kind], sr.objectives.RankNetObjective())
     )
     np.testing.assert_allclose(own, ours, rtol=1e-12, atol=1e-12)
     # Nets have weights of single precision.
@@ -120,11 +120,11 @@ def test_own_squared_error_grows_the_trees_of_mart() -> None:
             grad[r], hess[r] = scores[r] - labels[r], 1.0
 
     for objective in (
-        sr.CustomObjective(query_kernel=squared),
-        sr.CustomObjective(gradients=lambda labels, scores, indptr: (scores - labels, np.ones(len(labels)))),
+        sr.objectives.CustomObjective(query_kernel=squared),
+        sr.objectives.CustomObjective(gradients=lambda labels, scores, indptr: (scores - labels, np.ones(len(labels)))),
     ):
-        own = sr.MART(objective, n_trees=5, query_fraction=0.5).fit(WEIGHTED)
-        ours = sr.MART("squared", n_trees=5, query_fraction=0.5).fit(WEIGHTED)
+        own = sr.MART(objective=objective, n_trees=5, query_fraction=0.5).fit(WEIGHTED)
+        ours = sr.MART(objective="squared", n_trees=5, query_fraction=0.5).fit(WEIGHTED)
         np.testing.assert_array_equal(own.predict(TEST), ours.predict(TEST))
 
 
@@ -151,9 +151,9 @@ def test_model_is_identical_for_any_thread_count(kind: str) -> None:
 )
 def test_a_failure_is_named_with_its_query(kind: str, failure: int, words: str) -> None:
     where = "" if failure == 10 and kind == "python" else f" in query {TRAIN.qids[7]}"
-    with pytest.raises(sr.ParameterError, match=f"the objective 'mine' failed{where}: {words}"):
+    with pytest.raises(sr.errors.ParameterError, match=f"the objective 'mine' failed{where}: {words}"):
         sr.LambdaMART(objective=FAILING[kind], n_trees=2).fit(marked(failure))
-    with pytest.raises(sr.ParameterError, match=f"the objective 'mine' failed in query {TRAIN.qids[7]}: {words}"):
+    with pytest.raises(sr.errors.ParameterError, match=f"the objective 'mine' failed in query {TRAIN.qids[7]}: {words}"):
         sr.LambdaRank(objective=FAILING[kind], n_epochs=1).fit(marked(failure))
 
 
@@ -167,10 +167,10 @@ def test_a_failure_is_named_with_its_query(kind: str, failure: int, words: str) 
     ],
 )
 def test_wrong_results_are_refused(result: Any, words: str) -> None:
-    own = sr.CustomObjective(gradients=lambda labels, scores, indptr: result(len(labels)))
-    with pytest.raises(sr.ParameterError, match=words):
+    own = sr.objectives.CustomObjective(gradients=lambda labels, scores, indptr: result(len(labels)))
+    with pytest.raises(sr.errors.ParameterError, match=words):
         sr.LambdaMART(objective=own, n_trees=1).fit(TRAIN)
-    with pytest.raises(sr.ParameterError, match=r"in query .*: (gradients must return|two arrays)"):
+    with pytest.raises(sr.errors.ParameterError, match=r"in query .*: (gradients must return|two arrays)"):
         sr.RankNet(objective=own, n_epochs=1).fit(TRAIN)
 
 
@@ -179,8 +179,8 @@ def test_arguments_cannot_be_written() -> None:
         labels[0] = 1.0
         return scores, scores
 
-    with pytest.raises(sr.ParameterError, match="it raised ValueError: assignment destination is read-only"):
-        sr.LambdaMART(objective=sr.CustomObjective(gradients=write), n_trees=1).fit(TRAIN)
+    with pytest.raises(sr.errors.ParameterError, match="it raised ValueError: assignment destination is read-only"):
+        sr.LambdaMART(objective=sr.objectives.CustomObjective(gradients=write), n_trees=1).fit(TRAIN)
 
     def spoil(labels: Floats, scores: Floats, grad: Floats, hess: Floats) -> None:
         for r in range(len(labels)):
@@ -188,7 +188,7 @@ def test_arguments_cannot_be_written() -> None:
         labels[:] = 9.0
         scores[:] = 9.0
 
-    own = sr.LambdaMART(objective=sr.CustomObjective(query_kernel=spoil), n_trees=3).fit(TRAIN)
+    own = sr.LambdaMART(objective=sr.objectives.CustomObjective(query_kernel=spoil), n_trees=3).fit(TRAIN)
     np.testing.assert_array_equal(own.predict(TEST), sr.MART(n_trees=3).fit(TRAIN).predict(TEST))
 
 
@@ -201,10 +201,10 @@ def unknown(labels: Floats, scores: Floats, grad: Floats, hess: Floats) -> None:
 
 
 def test_kernels_that_do_not_compile_or_leave_their_arrays_are_refused() -> None:
-    with pytest.raises(sr.ParameterError, match=r"in query .*: it raised IndexError"):
-        sr.LambdaMART(objective=sr.CustomObjective(query_kernel=beyond), n_trees=1).fit(TRAIN)
-    with pytest.raises(sr.ParameterError, match="query_kernel could not be compiled"):
-        sr.LambdaMART(objective=sr.CustomObjective(query_kernel=unknown), n_trees=1).fit(TRAIN)
+    with pytest.raises(sr.errors.ParameterError, match=r"in query .*: it raised IndexError"):
+        sr.LambdaMART(objective=sr.objectives.CustomObjective(query_kernel=beyond), n_trees=1).fit(TRAIN)
+    with pytest.raises(sr.errors.ParameterError, match="query_kernel could not be compiled"):
+        sr.LambdaMART(objective=sr.objectives.CustomObjective(query_kernel=unknown), n_trees=1).fit(TRAIN)
 
 
 @pytest.mark.parametrize(
@@ -218,62 +218,62 @@ def test_kernels_that_do_not_compile_or_leave_their_arrays_are_refused() -> None
     ],
 )
 def test_bad_arguments_are_refused(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(sr.ParameterError, match=words):
-        sr.CustomObjective(**options)
+    with pytest.raises(sr.errors.ParameterError, match=words):
+        sr.objectives.CustomObjective(**options)
 
 
 @pytest.mark.parametrize("make", [sr.LambdaMART, sr.MART, sr.LambdaRank, sr.RankNet])
 def test_saved_by_name_and_cloned(make: Any, tmp_path: Path) -> None:
     rounds = {"n_trees": 2} if make in (sr.LambdaMART, sr.MART) else {"n_epochs": 2}
-    ranker = make(objective=sr.CustomObjective(query_kernel=ranknet_kernel, name="mine"), **rounds).fit(TRAIN)
+    ranker = make(objective=sr.objectives.CustomObjective(query_kernel=ranknet_kernel, name="mine"), **rounds).fit(TRAIN)
     np.testing.assert_array_equal(clone(ranker).fit(TRAIN).predict(TEST), ranker.predict(TEST))
     ranker.save(tmp_path / "model.swaprank")
     loaded = sr.load(tmp_path / "model.swaprank")
     assert loaded.get_params()["objective"] == "mine (own)"
     np.testing.assert_array_equal(loaded.predict(TEST), ranker.predict(TEST))
-    with pytest.raises(sr.ParameterError, match=r"the objective mine, which .* set_params\(objective=…\)"):
+    with pytest.raises(sr.errors.ParameterError, match=r"the objective mine, which .* set_params\(objective=…\)"):
         loaded.fit(TRAIN)
 
 
 @pytest.mark.parametrize(
     ("ranker", "words"),
     [
-        (sr.LambdaMART(objective=sr.RankNetObjective(), sigma=2.0), "sigma=2.0 has no effect on an objective given as"),
-        (sr.LambdaMART(objective=sr.RankNetObjective(), horizon=5), "horizon=5 has no effect"),
-        (sr.LambdaRank(objective=sr.RankNetObjective(), normalize=False), "normalize=False has no effect"),
-        (sr.LambdaRank(objective=sr.RankNetObjective(), construction="spring"), "construction='spring' has no effect"),
-        (sr.RankNet(objective=sr.RankNetObjective(), ties=True), "ties=True has no effect"),
-        (sr.MART(sr.RankNetObjective(), sigma=3.0), "sigma=3.0 has no effect"),
+        (sr.LambdaMART(objective=sr.objectives.RankNetObjective(), sigma=2.0), "sigma=2.0 has no effect on an objective given as"),
+        (sr.LambdaMART(objective=sr.objectives.RankNetObjective(), horizon=5), "horizon=5 has no effect"),
+        (sr.LambdaRank(objective=sr.objectives.RankNetObjective(), normalize=False), "normalize=False has no effect"),
+        (sr.LambdaRank(objective=sr.objectives.RankNetObjective(), construction="spring"), "construction='spring' has no effect"),
+        (sr.RankNet(objective=sr.objectives.RankNetObjective(), ties=True), "ties=True has no effect"),
+        (sr.MART(objective=sr.objectives.RankNetObjective(), sigma=3.0), "sigma=3.0 has no effect"),
         (sr.RankNet(objective="ranknett"), "there is no objective 'ranknett'; did you mean 'ranknet'?"),  # type: ignore[arg-type]
         (sr.LambdaRank(objective=3), "there is no objective '3'; known are lambda"),  # type: ignore[arg-type]
-        (sr.RankNet(objective=sr.PointwiseObjective(), training="pairs"), "training='pairs' goes pair by pair"),
-        (sr.LambdaRank(objective=sr.SmoothBoostingObjective(sr.metric("ndcg"))), "trains trees only"),
+        (sr.RankNet(objective=sr.objectives.PointwiseObjective(), training="pairs"), "training='pairs' goes pair by pair"),
+        (sr.LambdaRank(objective=sr.objectives.SmoothBoostingObjective(sr.metric("ndcg"))), "trains trees only"),
     ],
 )
 def test_parameters_of_the_objective_stay_at_their_defaults(ranker: Any, words: str) -> None:
-    with pytest.raises(sr.ParameterError, match=words.replace("?", r"\?")):
+    with pytest.raises(sr.errors.ParameterError, match=words.replace("?", r"\?")):
         ranker.fit(TRAIN)
 
 
 @pytest.mark.parametrize(
     "objective",
     [
-        sr.PointwiseObjective("squared"),
-        sr.PointwiseObjective("logistic"),
-        sr.SmoothObjective(sr.metric("ndcg@10"), smoothing_factor=0.5),
-        sr.SmoothObjective(sr.metric("map"), smoothing_factor=0.5),
-        sr.SmoothObjective(sr.metric("map"), "ranks", smoothing_factor=0.2),
+        sr.objectives.PointwiseObjective("squared"),
+        sr.objectives.PointwiseObjective("logistic"),
+        sr.objectives.SmoothObjective(sr.metric("ndcg@10"), smoothing_factor=0.5),
+        sr.objectives.SmoothObjective(sr.metric("map"), smoothing_factor=0.5),
+        sr.objectives.SmoothObjective(sr.metric("map"), "ranks", smoothing_factor=0.2),
     ],
     ids=str,
 )
-def test_nets_learn_from_every_objective(objective: sr.Objective) -> None:
+def test_nets_learn_from_every_objective(objective: sr.objectives.Objective) -> None:
     ranker = sr.LambdaRank("ndcg@10", objective=objective, n_epochs=25, learning_rate=0.01, hidden=(5,)).fit(WEIGHTED)
     chance = sr.evaluate(TEST, np.zeros(len(TEST)), "ndcg@10").results[0].mean
     assert sr.evaluate(TEST, ranker.predict(TEST), "ndcg@10").results[0].mean > chance + 0.05
 
 
 def test_sigma_of_the_objective_is_that_of_pair_probabilities(tmp_path: Path) -> None:
-    ranker = sr.RankNet(objective=sr.RankNetObjective(sigma=2.0), n_epochs=2).fit(TRAIN)
+    ranker = sr.RankNet(objective=sr.objectives.RankNetObjective(sigma=2.0), n_epochs=2).fit(TRAIN)
     scores = ranker.predict(TEST)
     expected = 1 / (1 + np.exp(-2 * (scores[0] - scores[1])))
     assert ranker.predict_proba_pair(TEST, 0, 1) == pytest.approx(expected)
@@ -281,13 +281,13 @@ def test_sigma_of_the_objective_is_that_of_pair_probabilities(tmp_path: Path) ->
     loaded = sr.load(tmp_path / "model.swaprank")
     assert isinstance(loaded, sr.RankNet)
     assert loaded.predict_proba_pair(TEST, 0, 1) == pytest.approx(expected)
-    again = loaded.set_params(objective=sr.RankNetObjective(sigma=2.0)).fit(TRAIN)
+    again = loaded.set_params(objective=sr.objectives.RankNetObjective(sigma=2.0)).fit(TRAIN)
     np.testing.assert_array_equal(again.predict(TEST), scores)
     np.testing.assert_array_equal(sr.RankNet(sigma=2.0, n_epochs=2).fit(TRAIN).predict(TEST), scores)
 
 
 def test_cross_validated_and_reported(tmp_path: Path) -> None:
-    ranker = sr.LambdaMART(objective=sr.CustomObjective(query_kernel=ranknet_kernel, name="mine"), n_trees=2)
+    ranker = sr.LambdaMART(objective=sr.objectives.CustomObjective(query_kernel=ranknet_kernel, name="mine"), n_trees=2)
     found = sr.cross_validate(TRAIN, [ranker], n_folds=3, metrics="ndcg@10")
     assert "lambdamart" in str(found).lower()
     sr.report(ranker.fit(TRAIN), TEST).save(tmp_path / "report.html")

@@ -8,7 +8,7 @@ from swaprank.arrays import Floats
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 from tests.objectives.naive_lambdas import cost, lambdas, weights_of
 
-METRICS: dict[str, sr.Metric] = {
+METRICS: dict[str, sr.metrics.Metric] = {
     name: sr.metric(name)
     for name in (
         "ndcg",
@@ -26,9 +26,9 @@ METRICS: dict[str, sr.Metric] = {
         "success@2",
     )
 } | {
-    "own": sr.CumulativeMetric(gain=lambda label: label, discount=lambda r: 1 / r, k=4),
-    "own cascade": sr.CascadeMetric(stop=lambda label: label / 5),
-    "own function": sr.CustomMetric(evaluate=lambda labels: labels[0] + 0.5 * labels[-1]),
+    "own": sr.metrics.CumulativeMetric(gain=lambda label: label, discount=lambda r: 1 / r, k=4),
+    "own cascade": sr.metrics.CascadeMetric(stop=lambda label: label / 5),
+    "own function": sr.metrics.CustomMetric(evaluate=lambda labels: labels[0] + 0.5 * labels[-1]),
 }
 
 
@@ -117,7 +117,7 @@ def test_a_horizon_gives_the_gradients_of_the_metric_that_is_cut_off_there(name:
 
 
 def test_a_metric_without_cut_off_has_no_horizon() -> None:
-    with pytest.raises(sr.ParameterError, match="pairwise has no cut-off, and so no horizon: found horizon=3"):
+    with pytest.raises(sr.errors.ParameterError, match="pairwise has no cut-off, and so no horizon: found horizon=3"):
         gradients(queries(2), np.zeros(len(queries(2))), metric=sr.metric("pairwise"), horizon=3)
 
 
@@ -158,8 +158,8 @@ def test_a_metric_that_fails_on_a_swapped_list_is_named() -> None:
         return 1.0
 
     data = sr.Dataset(np.zeros((2, 1)), [1, 0], qid=[1, 1])
-    with pytest.raises(sr.MetricError, match="picky: evaluate failed or gave no finite number"):
-        gradients(data, np.array([1.0, 0.0]), metric=sr.CustomMetric(evaluate=picky, name="picky"))
+    with pytest.raises(sr.errors.MetricError, match="picky: evaluate failed or gave no finite number"):
+        gradients(data, np.array([1.0, 0.0]), metric=sr.metrics.CustomMetric(evaluate=picky, name="picky"))
 
 
 def test_lists_of_any_width_follow_the_definition() -> None:

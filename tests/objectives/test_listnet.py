@@ -17,7 +17,7 @@ SCORES = 2 * np.random.default_rng(1).normal(size=30)
 def gradients(scores: Floats, n_threads: int = 1, labels: Floats = LABELS) -> tuple[Floats, Floats]:
     data = sr.Dataset(np.zeros((30, 1)), labels, group=np.diff(INDPTR))
     grad, hess = np.empty(30), np.empty(30)
-    sr.ListNetObjective().bind(data, random_state=0, n_threads=n_threads).update(scores, grad, hess)
+    sr.objectives.ListNetObjective().bind(data, random_state=0, n_threads=n_threads).update(scores, grad, hess)
     return grad, hess
 
 

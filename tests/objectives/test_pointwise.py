@@ -49,5 +49,5 @@ def test_newton_step_of_the_logistic_loss_is_the_papers() -> None:
 
 def test_one_class_cannot_be_distinguished() -> None:
     one = sr.Dataset(np.zeros((2, 1)), [0, 0], qid=[1, 1])
-    with pytest.raises(sr.DataError, match="the logistic loss needs labels above 0 and labels that are not"):
+    with pytest.raises(sr.errors.DataError, match="the logistic loss needs labels above 0 and labels that are not"):
         PointwiseObjective("logistic").bind(one, random_state=0, n_threads=1)

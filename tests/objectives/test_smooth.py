@@ -18,15 +18,15 @@ from tests.objectives.naive_smooth import (
     smooth_value,
 )
 
-METRICS: dict[str, sr.Metric] = {
+METRICS: dict[str, sr.metrics.Metric] = {
     name: sr.metric(name)
     for name in ("ndcg", "ndcg@3", "dcg@5", "p@2", "recall@4", "rbp", "wta", "map", "map@4", "mrr", "err", "success@2")
 } | {
-    "own": sr.CumulativeMetric(gain=lambda label: label**2, discount=lambda r: 1 / r, k=4),
-    "own losses": sr.CumulativeMetric(
+    "own": sr.metrics.CumulativeMetric(gain=lambda label: label**2, discount=lambda r: 1 / r, k=4),
+    "own losses": sr.metrics.CumulativeMetric(
         gain=lambda label: label - 1, discount=lambda r: np.exp(-r / 3), normalize=False, name="losses"
     ),
-    "own cascade": sr.CascadeMetric(stop=lambda label: label / 5),
+    "own cascade": sr.metrics.CascadeMetric(stop=lambda label: label / 5),
 }
 DEFINITIONS = AT_RANKS | {
     "own": AtRanks("sum", lambda label: label**2, reciprocal, 4, "best"),
@@ -41,7 +41,7 @@ def queries(seed: int = 0, lengths: tuple[int, ...] = (1, 2, 3, 8, 15, 12, 5)) -
     return sr.Dataset(rng.normal(size=(len(qid), 4)), rng.integers(0, 5, len(qid)), qid=qid)
 
 
-def bind(data: sr.Dataset, metric: sr.Metric, n_threads: int = 1, **options: Any) -> BoundSmooth:
+def bind(data: sr.Dataset, metric: sr.metrics.Metric, n_threads: int = 1, **options: Any) -> BoundSmooth:
     return SmoothObjective(metric, **options).bind(data, random_state=0, n_threads=n_threads)
 
 
@@ -261,16 +261,16 @@ def test_indicators_are_shares() -> None:
 
 
 @pytest.mark.parametrize(
-    "metric", ["pairwise", "bpref", "rprec", sr.CustomMetric(evaluate=lambda labels: labels[0], name="mine")], ids=str
+    "metric", ["pairwise", "bpref", "rprec", sr.metrics.CustomMetric(evaluate=lambda labels: labels[0], name="mine")], ids=str
 )
-def test_metrics_that_are_not_made_of_gains_at_ranks_are_refused(metric: str | sr.Metric) -> None:
-    with pytest.raises(sr.MetricError, match="cannot be smoothed: it is not made of gains at ranks"):
+def test_metrics_that_are_not_made_of_gains_at_ranks_are_refused(metric: str | sr.metrics.Metric) -> None:
+    with pytest.raises(sr.errors.MetricError, match="cannot be smoothed: it is not made of gains at ranks"):
         bind(queries(), sr.metric(metric) if isinstance(metric, str) else metric)
 
 
 def test_soft_ranks_are_for_average_precision() -> None:
     for name in ("ndcg", "map@5"):
-        with pytest.raises(sr.MetricError, match=f"smoothing='ranks' is for map without a cut-off, found {name}"):
+        with pytest.raises(sr.errors.MetricError, match=f"smoothing='ranks' is for map without a cut-off, found {name}"):
             bind(queries(), sr.metric(name), smoothing="ranks")
-    with pytest.raises(sr.ParameterError, match="there is no smoothing 'rank'; did you mean 'ranks'"):
+    with pytest.raises(sr.errors.ParameterError, match="there is no smoothing 'rank'; did you mean 'ranks'"):
         SmoothObjective(sr.metric("map"), smoothing="rank")  # type: ignore[arg-type]

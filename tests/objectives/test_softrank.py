@@ -54,7 +54,7 @@ def test_the_gradient_is_that_of_the_expected_metric(name: str, sigma: float) ->
     metric = sr.metric(name)
     terms = metric.bind(LABELS, INDPTR).terms
     grad, hess, step = np.empty(23), np.empty(23), 1e-5
-    sr.SoftRankObjective(metric, sigma).bind(DATA, random_state=0, n_threads=1).update(SCORES, grad, hess)
+    sr.objectives.SoftRankObjective(metric, sigma).bind(DATA, random_state=0, n_threads=1).update(SCORES, grad, hess)
     expected = np.zeros(23)
     for query, (first, last) in enumerate(zip(INDPTR[:-1], INDPTR[1:], strict=True)):
         gains = terms.gains[first:last] / terms.divisors[query]
@@ -79,7 +79,7 @@ def test_small_noise_gives_the_metric_itself() -> None:
 
 
 def test_weights_are_those_of_queries_and_threads_change_nothing() -> None:
-    objective = sr.SoftRankObjective(sr.metric("ndcg@5"))
+    objective = sr.objectives.SoftRankObjective(sr.metric("ndcg@5"))
     weights = RNG.random(23)
     weighted = sr.Dataset(np.zeros((23, 1)), LABELS, group=np.diff(INDPTR), sample_weight=weights)
     results = []
@@ -95,10 +95,10 @@ def test_weights_are_those_of_queries_and_threads_change_nothing() -> None:
 def test_what_takes_too_long_or_has_no_expectation_is_one_clear_error() -> None:
     labels = np.arange(2000) % 3
     long = sr.Dataset(np.zeros((2000, 1)), labels, group=[2000])
-    with pytest.raises(sr.DataError, match=r"a query has 2,000 documents: .* Choose a metric with a cut-off"):
-        sr.SoftRankObjective(sr.metric("ndcg")).bind(long, random_state=0, n_threads=1)
-    sr.SoftRankObjective(sr.metric("ndcg@10")).bind(long, random_state=0, n_threads=1)
-    with pytest.raises(sr.MetricError, match="sums of discounted gains, such as ndcg, dcg or p; found map"):
-        sr.SoftRankObjective(sr.metric("map")).bind(DATA, random_state=0, n_threads=1)
-    with pytest.raises(sr.ParameterError, match="sigma must be a number above 0"):
-        sr.SoftRankObjective(sr.metric("ndcg"), sigma=0)
+    with pytest.raises(sr.errors.DataError, match=r"a query has 2,000 documents: .* Choose a metric with a cut-off"):
+        sr.objectives.SoftRankObjective(sr.metric("ndcg")).bind(long, random_state=0, n_threads=1)
+    sr.objectives.SoftRankObjective(sr.metric("ndcg@10")).bind(long, random_state=0, n_threads=1)
+    with pytest.raises(sr.errors.MetricError, match="sums of discounted gains, such as ndcg, dcg or p; found map"):
+        sr.objectives.SoftRankObjective(sr.metric("map")).bind(DATA, random_state=0, n_threads=1)
+    with pytest.raises(sr.errors.ParameterError, match="sigma must be a number above 0"):
+        sr.objectives.SoftRankObjective(sr.metric("ndcg"), sigma=0)

@@ -18,5 +18,5 @@ def small(**parameters: Any) -> sr.LambdaRank:
     return sr.LambdaRank(**(usual | parameters))
 
 
-def measured(ranker: Any, metric: str | sr.Metric = "ndcg@10", data: sr.Dataset = TEST) -> float:
+def measured(ranker: Any, metric: str | sr.metrics.Metric = "ndcg@10", data: sr.Dataset = TEST) -> float:
     return sr.evaluate(data, ranker.predict(data), metric).results[0].mean

@@ -68,8 +68,8 @@ def model_bytes(ranker: sr.Ranker, folder: Path) -> bytes:
     return (folder / "model.swaprank").read_bytes()
 
 
-def own_metric() -> sr.Metric:
-    return sr.CumulativeMetric(gain=lambda label: label * label, discount=lambda rank: 1.0 / rank, k=5, name="gains")
+def own_metric() -> sr.metrics.Metric:
+    return sr.metrics.CumulativeMetric(gain=lambda label: label * label, discount=lambda rank: 1.0 / rank, k=5, name="gains")
 
 
 RANKERS: dict[str, Any] = {
@@ -77,7 +77,7 @@ RANKERS: dict[str, Any] = {
     "map": lambda: sr.LambdaMART(metric="map", n_trees=6, n_leaves=12, feature_fraction=0.7, document_fraction=0.6),
     "own metric": lambda: sr.LambdaMART(metric=own_metric(), n_trees=5, n_leaves=8),
     "mart": lambda: sr.MART(n_trees=6, n_leaves=12),
-    "random forest": lambda: sr.RandomForest(n_trees=4),
+    "random forest": lambda: sr.baselines.RandomForest(n_trees=4),
     "few bins": lambda: sr.LambdaMART(n_trees=5, n_leaves=8, max_bins=20),
 }
 
@@ -92,8 +92,8 @@ def test_the_model_is_the_same_from_values_bins_blocks_and_files(name: str, tmp_
     binned = TRAIN.binned(max_bins=max_bins)
     vali = VALI.binned(like=binned)
     assert model_bytes(make().fit(binned, valid=vali), tmp_path) == content
-    blocks = sr.bin_blocks(Blocks(TRAIN, 77), max_bins=max_bins, path=tmp_path / "train.bins")
-    vali = sr.bin_blocks(Blocks(VALI, 500), like=blocks)
+    blocks = sr.data.bin_blocks(Blocks(TRAIN, 77), max_bins=max_bins, path=tmp_path / "train.bins")
+    vali = sr.data.bin_blocks(Blocks(VALI, 500), like=blocks)
     ranker = make().fit(blocks, valid=vali)
     assert model_bytes(ranker, tmp_path) == content
     assert model_bytes(make().fit(sr.read(tmp_path / "train.bins"), valid=VALI), tmp_path) == content
@@ -130,7 +130,7 @@ def test_training_goes_on_from_a_base_ranker(tmp_path: Path) -> None:
     again = sr.LambdaMART(n_trees=3, n_leaves=8).fit(binned, base=base, valid=VALI.binned(like=binned))
     assert model_bytes(on, tmp_path) == model_bytes(again, tmp_path)
     other = sr.LambdaMART(n_trees=3, n_leaves=8).fit(VALI)
-    with pytest.raises(sr.DataError, match="binned with other cuts"):
+    with pytest.raises(sr.errors.DataError, match="binned with other cuts"):
         sr.LambdaMART(n_trees=3).fit(binned.with_features(binned.feature_names), base=other)
 
 
@@ -145,16 +145,16 @@ def test_early_stopping_goes_by_binned_validation_data() -> None:
 
 def test_other_cuts_and_other_bins_are_refused() -> None:
     binned = TRAIN.binned()
-    with pytest.raises(sr.DataError, match="the set 'valid' was binned with other cuts than the training data"):
+    with pytest.raises(sr.errors.DataError, match="the set 'valid' was binned with other cuts than the training data"):
         sr.LambdaMART(n_trees=2).fit(binned, valid=VALI.binned())
     with pytest.raises(
-        sr.DataError, match="binned with max_bins=255, but the ranker has max_bins=64: set max_bins=255"
+        sr.errors.DataError, match="binned with max_bins=255, but the ranker has max_bins=64: set max_bins=255"
     ):
         sr.LambdaMART(n_trees=2, max_bins=64).fit(binned)
     ranker = sr.LambdaMART(n_trees=2).fit(TRAIN)
-    with pytest.raises(sr.DataError, match=r"the threshold .* of feature 'f\d+' is none of them"):
+    with pytest.raises(sr.errors.DataError, match=r"the threshold .* of feature 'f\d+' is none of them"):
         ranker.predict(VALI.binned())
-    with pytest.raises(sr.DataError, match="bin the data again with features"):
+    with pytest.raises(sr.errors.DataError, match="bin the data again with features"):
         ranker.predict(TRAIN.with_features(["f1", "f0"]).binned().with_features(["f0", "f1"]))
 
 
@@ -173,7 +173,7 @@ def test_what_needs_values_says_so() -> None:
         lambda: binned.features,
         lambda: sr.MART(n_trees=2).fit(filled).permutation_importances(binned),
     ):
-        with pytest.raises(sr.DataError, match=message):
+        with pytest.raises(sr.errors.DataError, match=message):
             refused()
 
 
@@ -189,9 +189,9 @@ def test_categories_of_bins_cannot_become_numbers() -> None:
     names = list(TRAIN.feature_names)
     numbers = sr.Dataset(np.zeros((4, 20)), [0, 1, 0, 1], qid=[1, 1, 2, 2], feature_names=names)
     ranker = sr.MART(n_trees=1).fit(numbers)
-    with pytest.raises(sr.DataError, match="holds categories such as 'asics', but for MART it is a number"):
+    with pytest.raises(sr.errors.DataError, match="holds categories such as 'asics', but for MART it is a number"):
         ranker.predict(binned)
     table = pd.DataFrame({"f0": ["a", "b"], "f1": [1, 2]})
     ranker = sr.MART(n_trees=1, min_docs_in_leaf=1).fit(sr.Dataset(table, [0, 1], qid=[1, 1]))
-    with pytest.raises(sr.DataError, match="'f0' was binned as a number, but for MART it is categorical"):
+    with pytest.raises(sr.errors.DataError, match="'f0' was binned as a number, but for MART it is categorical"):
         ranker.predict(plain.binned())

@@ -13,7 +13,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import swaprank as sr
-from swaprank import ArgumentError, DataError
+from swaprank.errors import ArgumentError, DataError
 from swaprank.rankers.ranker import FitRequest
 from swaprank.registry import RANKERS, ranker_class
 

@@ -48,5 +48,5 @@ def test_many_rows_given_axes_and_linear_models() -> None:
     assert linear.plot_contributions(many, n_features=2, ax=axes) is axes
     drawn = sum(len(points.get_offsets()) for points in axes.collections)
     assert 2 * 1500 < drawn <= 2 * 3000
-    with pytest.raises(sr.DataError, match="no rows"):
+    with pytest.raises(sr.errors.DataError, match="no rows"):
         linear.plot_contributions(many.features[:0])

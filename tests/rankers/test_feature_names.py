@@ -80,16 +80,16 @@ def test_a_data_set_in_another_order_has_the_same_scores() -> None:
     ],
 )
 def test_a_missing_column_is_named(columns: dict[str, str], message: str) -> None:
-    with pytest.raises(sr.DataError, match=message.replace("?", r"\?")):
+    with pytest.raises(sr.errors.DataError, match=message.replace("?", r"\?")):
         fitted().predict(frame(TEST).rename(columns=columns))
 
 
 def test_arrays_have_no_names_and_are_taken_in_order() -> None:
     np.testing.assert_array_equal(fitted().predict(TEST.features), scores_of_test())
     np.testing.assert_array_equal(fitted().predict(TEST), scores_of_test())
-    with pytest.raises(sr.DataError, match="X has 4 features, but LambdaMART is expecting 5 features as input"):
+    with pytest.raises(sr.errors.DataError, match="X has 4 features, but LambdaMART is expecting 5 features as input"):
         fitted().predict(TEST.features[:, :4])
-    with pytest.raises(sr.DataError, match="the data has 4 features, but LambdaMART is expecting 5"):
+    with pytest.raises(sr.errors.DataError, match="the data has 4 features, but LambdaMART is expecting 5"):
         fitted().predict(sr.Dataset(TEST.features[:, :4], TEST.labels, qid=qids(TEST)))
     by_numbers = mart().fit(TRAIN)
     np.testing.assert_array_equal(by_numbers.predict(frame(TEST)), by_numbers.predict(TEST))
@@ -102,7 +102,7 @@ def test_validation_sets_are_matched_by_name() -> None:
     assert mart().fit(named(TRAIN), valid=named(TEST, OTHER_ORDER)).history_ == expected
     others = frame(TEST, OTHER_ORDER).assign(title="text")
     assert mart().fit(named(TRAIN), valid=(others, TEST.labels, qids(TEST))).history_ == expected
-    with pytest.raises(sr.DataError, match="the set 'valid' has no feature 'age', which the training data has"):
+    with pytest.raises(sr.errors.DataError, match="the set 'valid' has no feature 'age', which the training data has"):
         mart().fit(named(TRAIN), valid=named(TEST, ["bm25", "clicks", "price", "length"]))
 
 
@@ -164,7 +164,7 @@ def test_a_record_batch_of_arrow_has_names() -> None:
 def test_columns_that_pandas_numbers_from_0() -> None:
     by_numbers, numbered = mart().fit(TRAIN), pd.DataFrame(TEST.features)
     np.testing.assert_array_equal(by_numbers.predict(numbered[[3, 1, 4, 0, 2]]), by_numbers.predict(TEST))
-    with pytest.raises(sr.DataError, match="X has 6 features, but LambdaMART is expecting 5 features as input"):
+    with pytest.raises(sr.errors.DataError, match="X has 6 features, but LambdaMART is expecting 5 features as input"):
         by_numbers.predict(numbered.assign(**{"5": 1.0}).set_axis(range(6), axis=1))
 
 
@@ -186,7 +186,7 @@ def test_a_column_without_values_is_missing() -> None:
     known = frame(TEST).assign(age=np.r_[np.nan, frame(TEST)["age"].to_numpy()[1:]])
     np.testing.assert_array_equal(fitted().predict(mixed), fitted().predict(known))
     mixed.loc[1, "age"] = "old"
-    with pytest.raises(sr.DataError, match="column 'age' holds"):
+    with pytest.raises(sr.errors.DataError, match="column 'age' holds"):
         fitted().predict(mixed)
     null = pl.from_pandas(frame(TEST)).with_columns(pl.lit(None).alias("age"))
     np.testing.assert_array_equal(fitted().predict(null), expected)
@@ -201,5 +201,5 @@ def test_a_column_without_values_is_missing() -> None:
     ],
 )
 def test_a_table_without_labels_is_no_data_set(call: Callable[[Any], Any]) -> None:
-    with pytest.raises(sr.DataError, match=r"expected a Dataset, such as sr.Dataset\(X, y, qid=qid\); found DataFrame"):
+    with pytest.raises(sr.errors.DataError, match=r"expected a Dataset, such as sr.Dataset\(X, y, qid=qid\); found DataFrame"):
         call(frame(TEST))

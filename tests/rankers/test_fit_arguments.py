@@ -92,7 +92,7 @@ def test_base_scores_of_fit_are_those_of_a_data_set() -> None:
     ],
 )  # fmt: skip
 def test_bad_arguments_are_explained(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(sr.DataError, match=message):
+    with pytest.raises(sr.errors.DataError, match=message):
         small().fit(**arguments)
 
 
@@ -105,21 +105,21 @@ def test_bad_arguments_are_explained(arguments: dict[str, Any], message: str) ->
         ("subsample", "in swaprank: query_fraction or document_fraction."),
         ("monotonic_cst", "in swaprank: monotone_constraints."),
         ("eval_set", "in swaprank: fit"),
-        ("label_gain", r"in swaprank: metric=sr.NDCG\(10, gain="),
+        ("label_gain", r"in swaprank: metric=sr.metrics.NDCG\(10, gain="),
         ("n_leafs", "did you mean 'n_leaves'"),
     ],
 )
 def test_parameters_of_others_are_explained(keyword: str, hint: str) -> None:
-    with pytest.raises(sr.ArgumentError, match=f"LambdaMART has no argument '{keyword}'; {hint}"):
+    with pytest.raises(sr.errors.ArgumentError, match=f"LambdaMART has no argument '{keyword}'; {hint}"):
         sr.LambdaMART(**dict[str, Any]({keyword: 1}))
     with pytest.raises(TypeError, match=hint):
         sr.LambdaMART().set_params(**{keyword: 1})
 
 
 def test_arguments_of_fit_of_others_are_explained() -> None:
-    with pytest.raises(sr.ArgumentError, match="fit has no argument 'init_score'; in swaprank: base_score"):
+    with pytest.raises(sr.errors.ArgumentError, match="fit has no argument 'init_score'; in swaprank: base_score"):
         small().fit(TRAIN, init_score=Y)
-    with pytest.raises(sr.ArgumentError, match="fit has no argument 'metrik'; did you mean 'metrics'"):
+    with pytest.raises(sr.errors.ArgumentError, match="fit has no argument 'metrik'; did you mean 'metrics'"):
         small().fit(TRAIN, metrik="map")
 
 
@@ -160,17 +160,17 @@ def test_progress_in_a_notebook_is_one_output_that_changes(monkeypatch: pytest.M
 
 
 def test_arguments_of_fit_that_belong_to_the_ranker_or_the_data() -> None:
-    with pytest.raises(sr.ArgumentError, match=r"in swaprank: LambdaMART\(early_stopping_rounds=…\)"):
+    with pytest.raises(sr.errors.ArgumentError, match=r"in swaprank: LambdaMART\(early_stopping_rounds=…\)"):
         small().fit(TRAIN, early_stopping_rounds=3)
-    with pytest.raises(sr.ArgumentError, match=r"in swaprank: LambdaMART\(n_leaves=…\)"):
+    with pytest.raises(sr.errors.ArgumentError, match=r"in swaprank: LambdaMART\(n_leaves=…\)"):
         small().fit(TRAIN, num_leaves=3)
-    with pytest.raises(sr.ArgumentError, match="Dataset has no argument 'label'; in swaprank: y"):
+    with pytest.raises(sr.errors.ArgumentError, match="Dataset has no argument 'label'; in swaprank: y"):
         sr.Dataset(X, label=Y, group=SIZES)
     with pytest.raises(
-        sr.ArgumentError, match="Dataset has no argument 'weight'; in swaprank: sample_weight or query_"
+        sr.errors.ArgumentError, match="Dataset has no argument 'weight'; in swaprank: sample_weight or query_"
     ):
         sr.Dataset(X, Y, group=SIZES, weight=Y)
-    with pytest.raises(sr.DataError, match="y is missing"):
+    with pytest.raises(sr.errors.DataError, match="y is missing"):
         sr.Dataset(X, qid=QID)
 
 
@@ -181,7 +181,7 @@ def test_query_weights_as_a_series_are_by_query_id() -> None:
         data = sr.Dataset(np.zeros((8, 1)), [0, 1] * 4, qid=qid, query_weight=weights)
         assert data.sample_weight is not None
         assert data.sample_weight.tolist() == [1.0] * 4 + [0.0] * 4
-    with pytest.raises(sr.DataError, match="query_weight has no weight of the query 'z'"):
+    with pytest.raises(sr.errors.DataError, match="query_weight has no weight of the query 'z'"):
         sr.Dataset(np.zeros((8, 1)), [0, 1] * 4, qid=qid, query_weight=by_id[["a"]])
 
 
@@ -189,9 +189,9 @@ def test_sets_of_eval_set_may_be_data_sets() -> None:
     sets: list[Any] = [TRAIN, (VX, VY, VQID), (VX, VY)]
     history = small().fit(TRAIN, eval_set=sets, eval_group=[VSIZES]).history_
     assert history["valid_1"] == history["valid_2"] == small().fit(TRAIN, valid=VALI).history_["valid"]
-    with pytest.raises(sr.DataError, match="give eval_group or eval_qid, not both"):
+    with pytest.raises(sr.errors.DataError, match="give eval_group or eval_qid, not both"):
         small().fit(TRAIN, eval_set=[(VX, VY)], eval_group=[VSIZES], eval_qid=[VQID])
-    with pytest.raises(sr.DataError, match=r"eval_set must be a list of tuples \(X, y\), found int"):
+    with pytest.raises(sr.errors.DataError, match=r"eval_set must be a list of tuples \(X, y\), found int"):
         small().fit(TRAIN, eval_set=5)
 
 
@@ -205,7 +205,7 @@ def test_sets_of_eval_set_may_be_data_sets() -> None:
     ],
 )
 def test_wrong_kinds_of_arguments(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(sr.SwaprankError, match=message):
+    with pytest.raises(sr.errors.SwaprankError, match=message):
         small().fit(TRAIN, **arguments)
 
 
@@ -226,28 +226,28 @@ def test_a_validation_set_without_base_scores_is_told() -> None:
 
 @pytest.mark.parametrize("n_trees", [1.5, True, "3", 7, -1])
 def test_a_number_of_trees_is_checked(n_trees: Any) -> None:
-    with pytest.raises(sr.ParameterError, match="n_trees must be from 0 to 6; found"):
+    with pytest.raises(sr.errors.ParameterError, match="n_trees must be from 0 to 6; found"):
         small().fit(TRAIN).predict(VX, n_trees=n_trees)
 
 
 def test_progress_of_a_ranker_without_rounds() -> None:
     members = small().fit(TRAIN), sr.MART(n_trees=2).fit(TRAIN)
-    assert sr.Combination(members=members).fit(VALI, verbose=True).alpha_ >= 0
+    assert sr.ensembles.Combination(members=members).fit(VALI, verbose=True).alpha_ >= 0
 
 
 def test_swapped_arguments_are_told() -> None:
     swapped: Any = sr.cross_validate
-    with pytest.raises(sr.SwaprankError, match="cross_validate takes the data, then rankers"):
+    with pytest.raises(sr.errors.SwaprankError, match="cross_validate takes the data, then rankers"):
         swapped(small(), TRAIN)
-    with pytest.raises(sr.DataError, match="cross_validate takes a Dataset, a file or a folder; found ndarray"):
+    with pytest.raises(sr.errors.DataError, match="cross_validate takes a Dataset, a file or a folder; found ndarray"):
         swapped(X, small())
     stacked: Any = sr.stack
-    with pytest.raises(sr.ParameterError, match="members must be 2 or more fitted rankers"):
+    with pytest.raises(sr.errors.ParameterError, match="members must be 2 or more fitted rankers"):
         stacked(small().fit(TRAIN), VALI)
 
 
 def test_arguments_of_predict_of_others_are_explained() -> None:
     ranker: Any = small().fit(TRAIN)
     for keyword, hint in (("num_iteration", r"predict\(X, n_trees=50\)"), ("pred_contrib", r"contributions\(X\)")):
-        with pytest.raises(sr.ArgumentError, match=f"predict has no argument '{keyword}'; in swaprank: {hint}"):
+        with pytest.raises(sr.errors.ArgumentError, match=f"predict has no argument '{keyword}'; in swaprank: {hint}"):
             ranker.predict(VX, **{keyword: 1})

@@ -28,9 +28,9 @@ def test_it_says_whether_it_is_fitted() -> None:
 @pytest.mark.parametrize(
     ("parameter", "expected"),
     [
-        ({"metric": sr.NDCG(5, gain=[0, 1, 3])}, "gain=(0, 1, 3)"),
-        ({"metric": sr.CumulativeMetric(gain=lambda label: label, name="<b>own</b>")}, "name='<b>own</b>'"),
-        ({"objective": sr.RankNetObjective(sigma=2.0)}, "RankNetObjective(sigma=2.0"),
+        ({"metric": sr.metrics.NDCG(5, gain=[0, 1, 3])}, "gain=(0, 1, 3)"),
+        ({"metric": sr.metrics.CumulativeMetric(gain=lambda label: label, name="<b>own</b>")}, "name='<b>own</b>'"),
+        ({"objective": sr.objectives.RankNetObjective(sigma=2.0)}, "RankNetObjective(sigma=2.0"),
         ({"base_ranker": small().fit(TRAIN)}, "base_ranker"),
     ],
 )

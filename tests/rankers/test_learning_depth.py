@@ -41,7 +41,7 @@ def test_the_default_horizon_is_at_least_30(metric: str, horizon: int | None) ->
 
 
 def test_the_exact_metric_is_one_argument_away() -> None:
-    exact = sr.LambdaRankObjective(sr.metric("ndcg@5"))
+    exact = sr.objectives.LambdaRankObjective(sr.metric("ndcg@5"))
     same: dict[str, Any] = {"score_noise": 0.1, "leaf_smoothing": 50.0, "max_depth": 6}
     given = small(objective=exact, **same).fit(TRAIN)
     np.testing.assert_array_equal(small(horizon=5, **same).fit(TRAIN).predict(VALI), given.predict(VALI))
@@ -55,9 +55,9 @@ def test_noise_changes_the_trees_and_the_same_seed_gives_the_same_ones() -> None
 
 
 def test_other_objectives_have_no_noise_unless_asked_for() -> None:
-    ranker = sr.LambdaMART(objective=sr.RankNetObjective(), n_trees=3).fit(TRAIN)
+    ranker = sr.LambdaMART(objective=sr.objectives.RankNetObjective(), n_trees=3).fit(TRAIN)
     assert ranker.chosen_["score_noise"] == 0
-    asked = sr.LambdaMART(objective=sr.RankNetObjective(), n_trees=3, score_noise=0.5).fit(TRAIN)
+    asked = sr.LambdaMART(objective=sr.objectives.RankNetObjective(), n_trees=3, score_noise=0.5).fit(TRAIN)
     assert not np.array_equal(ranker.predict(VALI), asked.predict(VALI))
 
 
@@ -116,5 +116,5 @@ def test_wrong_choices_in_a_model_file_are_refused() -> None:
 
     content = content_of(small().fit(TRAIN))
     content.meta["fitted"]["chosen"]["horizon"] = -1
-    with pytest.raises(sr.ModelFileError, match="horizon must be a whole number from 1"):
+    with pytest.raises(sr.errors.ModelFileError, match="horizon must be a whole number from 1"):
         ranker_of(content)

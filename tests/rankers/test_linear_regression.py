@@ -22,7 +22,7 @@ HOPELESS = sr.Dataset(VALI.features, np.zeros(len(VALI)), qid=qid_of(VALI))
 
 
 def test_regression_is_least_squares() -> None:
-    ranker = sr.LinearRegressionRanker("labels", regularization=0).fit(TRAIN)
+    ranker = sr.LinearRegressionRanker(target="labels", regularization=0).fit(TRAIN)
     expected = LinearRegression().fit(TRAIN.features.astype(float), TRAIN.labels)
     np.testing.assert_allclose(ranker.coef_, expected.coef_, rtol=1e-4)
     gains = LinearRegression().fit(TRAIN.features.astype(float), 2**TRAIN.labels - 1)
@@ -32,7 +32,7 @@ def test_regression_is_least_squares() -> None:
 
 
 def test_regression_chooses_shrinks_and_saves(tmp_path: Path) -> None:
-    progress: list[sr.Progress] = []
+    progress: list[sr.rankers.Progress] = []
     ranker = sr.LinearRegressionRanker(overweight=True).fit(TRAIN, valid=VALI, callbacks=[progress.append])
     assert len(progress) == 1
     assert ranker.candidates_[ranker.regularization_] == max(ranker.candidates_.values())
@@ -44,8 +44,8 @@ def test_regression_chooses_shrinks_and_saves(tmp_path: Path) -> None:
     again = sr.load(tmp_path / "model.swaprank")
     np.testing.assert_array_equal(again.predict(TEST), ranker.predict(TEST))
     assert again.get_params() == ranker.get_params()
-    with pytest.raises(sr.ParameterError, match="there is no target 'gain'; did you mean 'gains'"):
-        sr.LinearRegressionRanker("gain").fit(TRAIN)  # type: ignore[arg-type]
+    with pytest.raises(sr.errors.ParameterError, match="there is no target 'gain'; did you mean 'gains'"):
+        sr.LinearRegressionRanker(target="gain").fit(TRAIN)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("overweight", [False, True])
@@ -107,7 +107,7 @@ def test_a_linear_net_is_a_base_on_the_command_line(tmp_path: Path, ranker: str)
 def test_only_linear_rankers_are_linear_bases(base: Callable[[], Any], found: str) -> None:
     made = base()
     for ranker in (sr.LinearRegressionRanker(regularization=1.0), small()):
-        with pytest.raises(sr.ParameterError) as caught:
+        with pytest.raises(sr.errors.ParameterError) as caught:
             ranker.fit(TRAIN, base=made)
         assert str(caught.value) == f"base_ranker must be a fitted linear ranker{found}"
 
@@ -116,7 +116,7 @@ def test_a_failed_fit_leaves_the_regression_as_it_was() -> None:
     ranker = sr.LinearRegressionRanker(regularization=(1.0, 0.1)).fit(TRAIN)
     before = ranker.regularization_, ranker.candidates_, ranker.predict(TEST).tolist()
 
-    def fail(progress: sr.Progress) -> None:
+    def fail(progress: sr.rankers.Progress) -> None:
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
@@ -133,9 +133,9 @@ CHOOSERS = [
 
 @pytest.mark.parametrize("ranker", CHOOSERS)
 def test_nothing_is_chosen_by_a_metric_that_is_the_same_for_every_order(ranker: Any) -> None:
-    with pytest.raises(sr.DataError, match=r"cannot choose by ndcg.* on 'valid', which is the same for every order"):
+    with pytest.raises(sr.errors.DataError, match=r"cannot choose by ndcg.* on 'valid', which is the same for every order"):
         ranker.fit(TRAIN, valid=HOPELESS)
-    with pytest.raises(sr.DataError, match=r"ndcg.* is the same for every order: no query has"):
+    with pytest.raises(sr.errors.DataError, match=r"ndcg.* is the same for every order: no query has"):
         ranker.fit(HOPELESS)
     with_folds = ranker.set_params(n_folds=2).fit(TRAIN, valid=HOPELESS)
     assert len(set(with_folds.candidates_.values())) != 1

@@ -59,16 +59,16 @@ def test_logarithms_of_counts_are_learned_from() -> None:
     labels = np.digitize(np.log1p(counts).sum(axis=1), [4, 6, 8, 10])
     data = sr.Dataset(counts, labels, qid=np.arange(2000) // 20, feature_names=["hits", "clicks", "links"])
     plain, logged = (
-        sr.RankNet((), n_epochs=5, learning_rate=0.01, log_features=log).fit(data) for log in (False, True)
+        sr.RankNet(hidden=(), n_epochs=5, learning_rate=0.01, log_features=log).fit(data) for log in (False, True)
     )
     assert measured(logged, "pairwise", data) > 0.97 > measured(plain, "pairwise", data)
-    by_name = sr.RankNet((), n_epochs=5, learning_rate=0.01, log_features=("hits", "clicks", 2)).fit(data)
+    by_name = sr.RankNet(hidden=(), n_epochs=5, learning_rate=0.01, log_features=("hits", "clicks", 2)).fit(data)
     np.testing.assert_array_equal(by_name.predict(data), logged.predict(data))
-    with pytest.raises(sr.DataError, match="log_features: no feature 'click'; did you mean 'clicks'"):
+    with pytest.raises(sr.errors.DataError, match="log_features: no feature 'click'; did you mean 'clicks'"):
         sr.RankNet(log_features=("click",)).fit(data)
-    with pytest.raises(sr.ParameterError, match=r"found True. Instead of a mask, give np.flatnonzero"):
+    with pytest.raises(sr.errors.ParameterError, match=r"found True. Instead of a mask, give np.flatnonzero"):
         sr.RankNet(log_features=(True, False, False)).fit(data)
-    with pytest.raises(sr.DataError, match="log_features: there is no feature 3: there are 3, numbered from 0"):
+    with pytest.raises(sr.errors.DataError, match="log_features: there is no feature 3: there are 3, numbered from 0"):
         sr.RankNet(log_features=(3,)).fit(data)
 
 
@@ -76,7 +76,7 @@ def test_a_list_of_a_hundred_thousand_documents() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100_000, 3)).astype(np.float32)
     data = sr.Dataset(X, np.clip(np.round(X[:, 0] + 1), 0, 4), qid=np.zeros(100_000, int))
-    assert measured(sr.RankNet((), n_epochs=15, learning_rate=0.3).fit(data), "pairwise", data) > 0.99
+    assert measured(sr.RankNet(hidden=(), n_epochs=15, learning_rate=0.3).fit(data), "pairwise", data) > 0.99
 
 
 def test_fit_and_predict_from_several_threads_at_once() -> None:
@@ -128,7 +128,7 @@ def test_scikit_learn_conventions() -> None:
     ],
 )  # fmt: skip
 def test_bad_parameters_get_a_clear_error(parameters: dict[str, Any], message: str) -> None:
-    with pytest.raises(sr.SwaprankError) as caught:
+    with pytest.raises(sr.errors.SwaprankError) as caught:
         small(**parameters).fit(TRAIN)
     assert str(caught.value) == message
 
@@ -136,30 +136,30 @@ def test_bad_parameters_get_a_clear_error(parameters: dict[str, Any], message: s
 def test_bad_requests_get_a_clear_error() -> None:
     with pytest.raises(NotFittedError, match="this LambdaRank has not been fitted"):
         small().predict(TEST)
-    with pytest.raises(sr.ParameterError, match="there is no training 'pair'; did you mean 'pairs'"):
+    with pytest.raises(sr.errors.ParameterError, match="there is no training 'pair'; did you mean 'pairs'"):
         sr.RankNet(training="pair").fit(TRAIN)  # type: ignore[arg-type]
-    with pytest.raises(sr.ParameterError, match="ties must be True or False; found 'yes'"):
+    with pytest.raises(sr.errors.ParameterError, match="ties must be True or False; found 'yes'"):
         sr.RankNet(ties="yes").fit(TRAIN)  # type: ignore[arg-type]
     base = small(n_epochs=1).fit(TRAIN)
-    with pytest.raises(sr.ParameterError, match="the base ranker has hidden=\\(5,\\) and activation='tanh', but the"):
+    with pytest.raises(sr.errors.ParameterError, match="the base ranker has hidden=\\(5,\\) and activation='tanh', but the"):
         small(hidden=(6,)).fit(TRAIN, base=base)
-    with pytest.raises(sr.ParameterError, match="found LambdaRank that is not fitted"):
+    with pytest.raises(sr.errors.ParameterError, match="found LambdaRank that is not fitted"):
         small().fit(TRAIN, base=small())
-    with pytest.raises(sr.DataError, match="the data has 2 features, but the base ranker is expecting 8"):
+    with pytest.raises(sr.errors.DataError, match="the data has 2 features, but the base ranker is expecting 8"):
         small().fit(TRAIN.features[:, :2], TRAIN.labels, qid=QID, base=base)
-    with pytest.raises(sr.ParameterError, match="the weights diverged in epoch"):
+    with pytest.raises(sr.errors.ParameterError, match="the weights diverged in epoch"):
         small(hidden=(), optimizer="sgd", learning_rate=1e38).fit(TRAIN)
 
 
 def test_an_own_metric_that_fails_is_named() -> None:
-    broken = sr.CustomMetric(evaluate=lambda labels: np.nan if labels[0] > 3 else labels[0], name="broken")
-    with pytest.raises(sr.MetricError, match="broken"):
+    broken = sr.metrics.CustomMetric(evaluate=lambda labels: np.nan if labels[0] > 3 else labels[0], name="broken")
+    with pytest.raises(sr.errors.MetricError, match="broken"):
         small(metric=broken).fit(TRAIN)
 
 
 def test_a_failed_fit_leaves_the_model_as_it_was() -> None:
     ranker = small(n_epochs=2).fit(TRAIN)
     expected = ranker.predict(TEST)
-    with pytest.raises(sr.ParameterError):
+    with pytest.raises(sr.errors.ParameterError):
         ranker.set_params(hidden=(0,)).fit(TRAIN.features[:, :3], TRAIN.labels, qid=QID)
     np.testing.assert_array_equal(ranker.predict(TEST), expected)

@@ -20,11 +20,11 @@ from tests.rankers.small_nets import KINDS, QID, TEST, TRAIN, VALI, measured, sm
 @pytest.mark.parametrize(
     "metric",
     ["ndcg", "ndcg@5", "map", "mrr", "err", "p@10", "pairwise", "bpref", "rprec", "rbp",
-     sr.CumulativeMetric(gain=lambda label: label, discount=lambda r: 1 / r),
-     sr.CustomMetric(evaluate=lambda labels: labels[:3].sum())],
+     sr.metrics.CumulativeMetric(gain=lambda label: label, discount=lambda r: 1 / r),
+     sr.metrics.CustomMetric(evaluate=lambda labels: labels[:3].sum())],
     ids=str,
 )  # fmt: skip
-def test_every_metric_can_be_learned(metric: str | sr.Metric) -> None:
+def test_every_metric_can_be_learned(metric: str | sr.metrics.Metric) -> None:
     ranker = small(metric=metric).fit(TRAIN)
     before = sr.evaluate(TEST, np.zeros(len(TEST)), metric).results[0].mean
     assert measured(ranker, metric) > before * 1.1
@@ -55,14 +55,14 @@ def test_every_optimizer_learns(optimizer: Any, rate: float, batch_queries: int)
 @pytest.mark.parametrize("training", ["factored", "pairs", "online"])
 @pytest.mark.parametrize("ties", [False, True])
 def test_every_training_of_ranknet_learns(training: Any, ties: bool) -> None:
-    ranker = sr.RankNet((5,), training=training, ties=ties, optimizer="sgd", learning_rate=0.002, n_epochs=8).fit(TRAIN)
+    ranker = sr.RankNet(hidden=(5,), training=training, ties=ties, optimizer="sgd", learning_rate=0.002, n_epochs=8).fit(TRAIN)
     assert measured(ranker, "pairwise") > 0.8
 
 
 def test_the_generating_architecture_learns_a_thousand_vectors_without_error() -> None:
     # [Burges2005, section 5.1]: 50 features, ten hidden units, 20 lists of 50 documents.
     (train,) = sr.datasets.random_net((20,), random_state=1)
-    ranker = sr.RankNet((10,), metric="pairwise", sigma=3.0, learning_rate=0.01, decay=0.99, n_epochs=1000)
+    ranker = sr.RankNet(hidden=(10,), metric="pairwise", sigma=3.0, learning_rate=0.01, decay=0.99, n_epochs=1000)
     ranker.fit(train, valid=train, callbacks=[lambda progress: progress.measured["valid"]["pairwise"] == 1.0])
     assert measured(ranker, "pairwise", train) == 1.0
 
@@ -83,7 +83,7 @@ def test_rows_in_any_order_learn_and_score_the_same() -> None:
     order = np.arange(len(TRAIN)).reshape(100, 20).T.ravel()
     scattered = sr.Dataset(TRAIN.features[order], TRAIN.labels[order], qid=QID[order])
     assert scattered.order is not None
-    first, second = (sr.RankNet((5,), n_epochs=3, decay=1.0).fit(data) for data in (TRAIN, scattered))
+    first, second = (sr.RankNet(hidden=(5,), n_epochs=3, decay=1.0).fit(data) for data in (TRAIN, scattered))
     # Sums over the rows differ in their last digits, the steps do not.
     np.testing.assert_allclose(first.predict(TEST), second.predict(TEST), rtol=1e-3, atol=1e-4)
     np.testing.assert_array_equal(first.predict(scattered), first.predict(TRAIN)[order])
@@ -117,7 +117,7 @@ def test_a_watched_set_whose_metric_is_constant_chooses_nothing() -> None:
         np.testing.assert_array_equal(ranker.model_.weights, small(n_epochs=4).fit(TRAIN).model_.weights)
     for impatient in (small(early_stopping_rounds=2), sr.LambdaMART(n_trees=5, early_stopping_rounds=2)):
         with pytest.raises(
-            sr.DataError, match=r"early_stopping_rounds watches ndcg@10 on 'valid', .* same for every order"
+            sr.errors.DataError, match=r"early_stopping_rounds watches ndcg@10 on 'valid', .* same for every order"
         ):
             impatient.fit(TRAIN, valid=nothing)
     assert sr.LambdaMART(n_trees=5).fit(TRAIN, valid=nothing).n_trees_ == 5
@@ -129,9 +129,9 @@ def test_early_stopping() -> None:
 
 
 def test_a_callback_sees_every_epoch_and_can_stop() -> None:
-    seen: list[sr.Progress] = []
+    seen: list[sr.rankers.Progress] = []
 
-    def look(progress: sr.Progress) -> bool:
+    def look(progress: sr.rankers.Progress) -> bool:
         seen.append(progress)
         return progress.round == 4
 
@@ -141,7 +141,7 @@ def test_a_callback_sees_every_epoch_and_can_stop() -> None:
 
 
 def test_ctrl_c_keeps_the_best_epoch_so_far() -> None:
-    def interrupt(progress: sr.Progress) -> None:
+    def interrupt(progress: sr.rankers.Progress) -> None:
         if progress.round == 6:
             signal.raise_signal(signal.SIGINT)
 
@@ -212,9 +212,9 @@ def test_partial_fit_is_one_more_epoch(kind: type[Any]) -> None:
     assert not np.array_equal(parts.model_.weights, whole.model_.weights)
     np.testing.assert_array_equal(parts.model_.scaling.mean, whole.model_.scaling.mean)
     parts.set_params(optimizer="sgd").partial_fit(TRAIN)
-    with pytest.raises(sr.DataError, match="a Dataset has its own"):
+    with pytest.raises(sr.errors.DataError, match="a Dataset has its own"):
         parts.partial_fit(TRAIN, TRAIN.labels)
-    with pytest.raises(sr.DataError, match=r"X has 2 features, but .*Rank.* is expecting 8"):
+    with pytest.raises(sr.errors.DataError, match=r"X has 2 features, but .*Rank.* is expecting 8"):
         parts.partial_fit(np.zeros((3, 2)), [0, 1, 2], qid=[1, 1, 1])
 
 
@@ -228,13 +228,13 @@ def test_partial_fit_of_a_copy_does_not_change_the_ranker() -> None:
 
 def test_partial_fit_with_another_shape_is_an_error() -> None:
     ranker = small().partial_fit(TRAIN)
-    with pytest.raises(sr.ParameterError, match=r"the net so far has hidden=\(5,\) .* hidden=\(4,\)"):
+    with pytest.raises(sr.errors.ParameterError, match=r"the net so far has hidden=\(5,\) .* hidden=\(4,\)"):
         ranker.set_params(hidden=(4,)).partial_fit(TRAIN)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_training_starts_from_a_base_net(kind: type[Any]) -> None:
-    base = sr.RankNet((5,), n_epochs=20, learning_rate=0.01).fit(TRAIN)
+    base = sr.RankNet(hidden=(5,), n_epochs=20, learning_rate=0.01).fit(TRAIN)
     same = kind(hidden=(5,), n_epochs=0).fit(VALI, base=base)
     np.testing.assert_array_equal(same.predict(TEST), base.predict(TEST))
     more = kind(hidden=(5,), n_epochs=5, base_ranker=base).fit(VALI)
@@ -284,20 +284,20 @@ def test_given_pairs_are_learned_instead_of_labels() -> None:
     probability = 1 / (1 + np.exp(-2.0 * (X[above, 0] - X[below, 0])))
     pairs = np.stack((above, below, probability), axis=1)[kept]
     data = sr.Dataset(X, -X[:, 0], qid=np.zeros(60, int), pairs=pairs)
-    ranker = sr.RankNet((), n_epochs=2000, learning_rate=0.01, sigma=1.0).fit(data)
+    ranker = sr.RankNet(hidden=(), n_epochs=2000, learning_rate=0.01, sigma=1.0).fit(data)
     # The targets are those of s = 2 x_0, not of the labels. The net finds them because cross entropy is convex.
     found = ranker.predict_proba_pair(data, above[kept], below[kept])
     np.testing.assert_allclose(found, probability[kept], atol=0.01)
 
 
 def test_the_probability_of_a_pair() -> None:
-    ranker = sr.RankNet((5,), n_epochs=3, sigma=2.0).fit(TRAIN)
+    ranker = sr.RankNet(hidden=(5,), n_epochs=3, sigma=2.0).fit(TRAIN)
     s = ranker.predict(TEST)
     found = ranker.predict_proba_pair(TEST, 3, 7)
     assert found == pytest.approx(1 / (1 + np.exp(-2.0 * (s[3] - s[7]))))
     assert ranker.predict_proba_pair(TEST, 7, 3) == pytest.approx(1 - found)
     np.testing.assert_allclose(ranker.predict_proba_pair(TEST, [3, 3], [7, 3]), [found, 0.5])
-    with pytest.raises(sr.DataError, match="rows must be whole numbers from 0 to 799; found 800"):
+    with pytest.raises(sr.errors.DataError, match="rows must be whole numbers from 0 to 799; found 800"):
         ranker.predict_proba_pair(TEST, 800, 0)
 
 

@@ -21,5 +21,5 @@ NUMBERS = [
 @pytest.mark.parametrize(("kind", "name"), NUMBERS)
 def test_a_number_or_flag_that_is_neither_is_refused(kind: str, name: str) -> None:
     wrong: Any = ("two",) if name in BOUNDS_OF_EACH else "two"
-    with pytest.raises(sr.ParameterError, match=f"{name} must be"):
+    with pytest.raises(sr.errors.ParameterError, match=f"{name} must be"):
         ranker_class(kind)(**{name: wrong}).fit(DATA)

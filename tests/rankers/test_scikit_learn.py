@@ -135,7 +135,7 @@ def test_searches_route_the_query_ids() -> None:
 
 def test_a_scorer_that_needs_no_routing() -> None:
     frame = FRAME.assign(query=QID)
-    scorer = sr.RankingScorer("ndcg@10", qid="query")
+    scorer = sr.evaluation.RankingScorer("ndcg@10", qid="query")
     search = GridSearchCV(sr.LambdaMART(), {"n_trees": [1, 5]}, cv=GroupKFold(3), scoring=scorer)
     search.fit(frame, Y, groups=QID, qid="query")
     np.testing.assert_allclose(search.cv_results_["mean_test_score"], [np.mean(by_hand(n)) for n in (1, 5)])
@@ -144,9 +144,9 @@ def test_a_scorer_that_needs_no_routing() -> None:
 
 
 def test_a_column_name_as_qid_needs_a_table() -> None:
-    with pytest.raises(sr.DataError, match="qid='query' names a column of a table, but X is of type ndarray"):
+    with pytest.raises(sr.errors.DataError, match="qid='query' names a column of a table, but X is of type ndarray"):
         sr.LambdaMART(n_trees=1).fit(X, Y, qid="query")
-    with pytest.raises(sr.DataError, match="there is no column 'query'; known are a, b, c, d"):
+    with pytest.raises(sr.errors.DataError, match="there is no column 'query'; known are a, b, c, d"):
         sr.LambdaMART(n_trees=1).fit(FRAME, Y, qid="query")
 
 
@@ -166,7 +166,7 @@ def test_random_states(ranker: Any, tmp_path: Any) -> None:
     unseeded.save(tmp_path / "model.swaprank")
     loaded = sr.load(tmp_path / "model.swaprank")
     np.testing.assert_array_equal(scores(loaded.get_params()["random_state"]), unseeded.predict(TEST))
-    with pytest.raises(sr.ParameterError, match="random_state must be a whole number from 0, or None; found 'seed'"):
+    with pytest.raises(sr.errors.ParameterError, match="random_state must be a whole number from 0, or None; found 'seed'"):
         scores("seed")
 
 
@@ -184,7 +184,7 @@ def test_searches_over_pipelines() -> None:
     assert pipeline.fit(X, Y, qid=QID).score(X, Y, qid=QID) > 0.8
     search = GridSearchCV(pipeline, {"lambdamart__n_leaves": [3, 7]}, cv=GroupKFold(3), error_score="raise")
     assert search.fit(X, Y, qid=QID, groups=QID).best_score_ > 0.8
-    with pytest.raises(sr.DataError, match="metrics have no weights"):
+    with pytest.raises(sr.errors.DataError, match="metrics have no weights"):
         sr.LambdaMART(n_trees=1).fit(TRAIN).score(X, Y, qid=QID, sample_weight=Y)  # type: ignore[arg-type]
 
 
@@ -192,5 +192,5 @@ def test_clones_draw_the_same_seed() -> None:
     ranker = sr.LambdaMART(n_trees=2, feature_fraction=0.5, random_state=np.random.RandomState(0))
     first, second = clone(ranker).fit(TRAIN), clone(ranker).fit(TRAIN)
     assert first.random_state_ == second.random_state_
-    custom = sr.CustomMetric(evaluate=lambda labels: float(labels[0]), name="first")
+    custom = sr.metrics.CustomMetric(evaluate=lambda labels: float(labels[0]), name="first")
     assert clone(sr.LambdaMART(custom)).metric is custom

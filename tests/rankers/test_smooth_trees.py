@@ -13,10 +13,10 @@ from tests.command_line import here
 TRAIN, TEST = sr.datasets.random_polynomial((120, 120), n_features=6, n_documents=20, levels=5, random_state=0)
 
 
-def smooth(metric: str | sr.Metric = "ndcg@10", smoothing_factor: float | None = None, **more: Any) -> sr.LambdaMART:
+def smooth(metric: str | sr.metrics.Metric = "ndcg@10", smoothing_factor: float | None = None, **more: Any) -> sr.LambdaMART:
     objective: Any = "smooth"
     if smoothing_factor is not None:
-        objective = sr.SmoothBoostingObjective(sr.metric(metric), smoothing_factor)
+        objective = sr.objectives.SmoothBoostingObjective(sr.metric(metric), smoothing_factor)
     return sr.LambdaMART(metric, objective=objective, **({"n_trees": 15, "n_leaves": 7} | more))
 
 
@@ -38,11 +38,11 @@ def test_it_beats_a_linear_model_and_its_base_ranker() -> None:
         "err",
         "p@5",
         "rbp",
-        sr.CumulativeMetric(gain=lambda label: label, discount=lambda r: 1 / r),
+        sr.metrics.CumulativeMetric(gain=lambda label: label, discount=lambda r: 1 / r),
     ],
     ids=str,
 )
-def test_every_metric_of_gains_at_ranks_rises(metric: str | sr.Metric) -> None:
+def test_every_metric_of_gains_at_ranks_rises(metric: str | sr.metrics.Metric) -> None:
     start = sr.MART(n_trees=10, n_leaves=7).fit(TRAIN)
     ranker = smooth(metric, 0.3, n_trees=30, base_ranker=start).fit(TRAIN)
     before, after = (sr.evaluate(TRAIN, each.predict(TRAIN), metric).results[0].mean for each in (start, ranker))
@@ -92,5 +92,5 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     ],
 )
 def test_invalid_parameters_are_errors(parameters: dict[str, Any], words: str) -> None:
-    with pytest.raises((sr.ParameterError, sr.MetricError), match=words):
+    with pytest.raises((sr.errors.ParameterError, sr.errors.MetricError), match=words):
         smooth(**parameters).fit(TRAIN) if "objective" not in parameters else sr.LambdaMART(**parameters).fit(TRAIN)

@@ -21,11 +21,11 @@ SMOOTH = (8.0, 1.0)
 @pytest.mark.parametrize(
     "metric",
     ["ndcg", "ndcg@5", "dcg@10", "map", "mrr", "err", "p@5", "rbp", "recall@10",
-     sr.CumulativeMetric(gain=lambda label: 1000 * label, discount=lambda r: 1 / r, name="own"),
-     sr.CascadeMetric(stop=lambda label: label / 8)],
+     sr.metrics.CumulativeMetric(gain=lambda label: 1000 * label, discount=lambda r: 1 / r, name="own"),
+     sr.metrics.CascadeMetric(stop=lambda label: label / 8)],
     ids=str,
 )  # fmt: skip
-def test_every_metric_of_gains_at_ranks_can_be_learned(metric: str | sr.Metric) -> None:
+def test_every_metric_of_gains_at_ranks_can_be_learned(metric: str | sr.metrics.Metric) -> None:
     ranker = small(metric=metric).fit(TRAIN)
     chance = sr.evaluate(TEST, np.zeros(len(TEST)), metric).results[0].mean
     assert sr.evaluate(TEST, ranker.predict(TEST), metric).results[0].mean > chance * 1.05
@@ -59,7 +59,7 @@ def test_units_of_gains_and_features_change_no_order() -> None:
     factor = np.array([1.0, 100.0, 1e-3, 1.0, 7.0, 1e4], dtype=np.float32)
     scaled = sr.Dataset(TRAIN.features * factor, TRAIN.labels, qid=qid_of(TRAIN))
     linear, thousand = (
-        sr.CumulativeMetric(gain=gain, name="own") for gain in (lambda label: label, lambda label: 1000 * label)
+        sr.metrics.CumulativeMetric(gain=gain, name="own") for gain in (lambda label: label, lambda label: 1000 * label)
     )
     expected = small(metric=linear, annealing=SMOOTH).fit(TRAIN).predict(TEST)
     by_gain = small(metric=thousand, annealing=SMOOTH).fit(TRAIN).predict(TEST)
@@ -126,14 +126,14 @@ def test_a_net_starts_from_a_base_net() -> None:
     first = sr.RankNet(hidden=(4,), n_epochs=5).fit(TRAIN)
     ranker = small(hidden=(4,), regularization=1e9).fit(TRAIN, base=first)
     np.testing.assert_allclose(ranker.predict(TEST), first.predict(TEST), atol=1e-4)
-    with pytest.raises(sr.ParameterError, match=r"base_ranker must be a fitted net for hidden=\(4,\)"):
+    with pytest.raises(sr.errors.ParameterError, match=r"base_ranker must be a fitted net for hidden=\(4,\)"):
         small(hidden=(4,)).fit(TRAIN, base=small().fit(TRAIN))
     found = r"the base ranker has hidden=\(4,\) and activation='tanh', but the parameters are hidden="
-    with pytest.raises(sr.ParameterError, match=found + r"\(5,\) and activation='tanh'"):
+    with pytest.raises(sr.errors.ParameterError, match=found + r"\(5,\) and activation='tanh'"):
         small(hidden=(5,)).fit(TRAIN, base=first)
-    with pytest.raises(sr.ParameterError, match=found + r"\(4,\) and activation='relu'"):
+    with pytest.raises(sr.errors.ParameterError, match=found + r"\(4,\) and activation='relu'"):
         small(hidden=(4,), activation="relu").fit(TRAIN, base=first)
-    with pytest.raises(sr.DataError, match="the data has 2 features, but the base ranker is expecting 6"):
+    with pytest.raises(sr.errors.DataError, match="the data has 2 features, but the base ranker is expecting 6"):
         small(hidden=(4,)).fit(TRAIN.features[:, :2], TRAIN.labels, qid=qid_of(TRAIN), base=first)
     with pytest.raises(AttributeError, match="a net has no coef_"):
         _ = ranker.coef_
@@ -189,7 +189,7 @@ def test_the_strongest_regularization_stays_at_the_start(optimizer: Any, regular
 def test_a_kernel_that_overflows_is_an_error(size: float) -> None:
     huge = sr.Dataset(TRAIN.features * np.float32(size), TRAIN.labels, qid=qid_of(TRAIN))
     machine = small(features="kernel_pca", kernel="polynomial", degree=5, standardize=False, n_landmarks=10)
-    with pytest.raises(sr.DataError, match="the polynomial kernel overflows for some documents"):
+    with pytest.raises(sr.errors.DataError, match="the polynomial kernel overflows for some documents"):
         machine.fit(huge)
     assert np.isfinite(machine.set_params(standardize=True).fit(huge).predict(huge)).all()
 
@@ -302,7 +302,7 @@ def test_scikit_learn_conventions() -> None:
     ],
 )
 def test_bad_parameters_get_a_clear_error(parameters: dict[str, Any], message: str) -> None:
-    with pytest.raises(sr.SwaprankError) as caught:
+    with pytest.raises(sr.errors.SwaprankError) as caught:
         small(**parameters).fit(TRAIN)
     assert str(caught.value) == message
 
@@ -310,7 +310,7 @@ def test_bad_parameters_get_a_clear_error(parameters: dict[str, Any], message: s
 def test_a_failed_fit_leaves_the_model_as_it_was() -> None:
     ranker = small(regularization=(1.0, 0.1)).fit(TRAIN, valid=VALI)
     expected, judged = ranker.predict(TEST), ranker.candidates_
-    with pytest.raises(sr.DataError):
+    with pytest.raises(sr.errors.DataError):
         ranker.fit(TRAIN.subset([0]))
     np.testing.assert_array_equal(ranker.predict(TEST), expected)
     assert ranker.candidates_ == judged

@@ -12,8 +12,8 @@ from sklearn.exceptions import NotFittedError
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.smoothrank.annealing import Ascent
-from swaprank.smoothrank.candidates import query_folds
+from swaprank.linear.annealing import Ascent
+from swaprank.linear.candidates import query_folds
 from tests.interruption import interrupted_fit, pressed_at_call
 from tests.rankers.smoothrank_data import SHORT, TEST, TRAIN, VALI, ndcg, small
 
@@ -41,7 +41,7 @@ def test_history_of_the_annealing_steps() -> None:
 
 
 def test_held_out_queries_find_the_shares_of_the_regularizations() -> None:
-    progress: list[sr.Progress] = []
+    progress: list[sr.rankers.Progress] = []
     strengths = (1e6, 0.1, 0.01)
     ranker = small(regularization=strengths, n_folds=3).fit(TRAIN, callbacks=[progress.append])
     assert list(ranker.candidates_) == list(ranker.shares_) == list(strengths)
@@ -114,9 +114,9 @@ def test_a_net_is_one_fit_of_all_queries() -> None:
 
 
 def test_a_callback_sees_every_annealing_step_and_can_stop() -> None:
-    seen: list[sr.Progress] = []
+    seen: list[sr.rankers.Progress] = []
 
-    def look(progress: sr.Progress) -> bool:
+    def look(progress: sr.rankers.Progress) -> bool:
         seen.append(progress)
         return progress.round == 2
 
@@ -128,7 +128,7 @@ def test_a_callback_sees_every_annealing_step_and_can_stop() -> None:
 
 @pytest.mark.parametrize("regularization", [0.01, (1.0, 0.01)])
 def test_ctrl_c_keeps_the_best_weights_so_far(regularization: Any) -> None:
-    def interrupt(progress: sr.Progress) -> None:
+    def interrupt(progress: sr.rankers.Progress) -> None:
         if progress.round == 2:
             signal.raise_signal(signal.SIGINT)
 
@@ -171,13 +171,13 @@ def test_the_last_set_is_watched_also_if_it_is_the_training_set() -> None:
     first = small(regularization=strengths).fit(TRAIN, valid={"train": TRAIN, "vali": VALI})
     assert [list(each.history_) for each in (ranker, first)] == [["vali", "train"], ["train", "vali"]]
     assert ranker.candidates_ != first.candidates_
-    with pytest.raises(sr.DataError, match="'train' is the name of the training data"):
+    with pytest.raises(sr.errors.DataError, match="'train' is the name of the training data"):
         small().fit(TRAIN, valid={"train": VALI})
 
 
 def test_one_query_is_too_few_to_choose() -> None:
     message = "one query is too few to choose a regularization by; give a number, or a valid= set."
     for ranker in (small(regularization="auto"), sr.LinearRegressionRanker()):
-        with pytest.raises(sr.DataError) as caught:
+        with pytest.raises(sr.errors.DataError) as caught:
             ranker.fit(TRAIN.subset([0]))
         assert str(caught.value) == message

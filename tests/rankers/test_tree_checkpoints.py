@@ -16,7 +16,7 @@ class CrashError(Exception):
 
 
 def crash_at(number: int) -> Any:
-    def callback(progress: sr.Progress) -> None:
+    def callback(progress: sr.rankers.Progress) -> None:
         if progress.round == number:
             raise CrashError
 
@@ -81,38 +81,38 @@ def test_training_continues_from_a_base_ranker_and_a_checkpoint(tmp_path: Path) 
             TRAIN, valid=VALI, base=base, checkpoint=path, checkpoint_every=2, callbacks=[crash_at(4)]
         )
     assert saved(RANKERS["ndcg@10"]().fit(TRAIN, valid=VALI, base=base, checkpoint=path), tmp_path) == whole
-    with pytest.raises(sr.DataError, match=r"run\.checkpoint was saved with another configuration: base_ranker was"):
+    with pytest.raises(sr.errors.DataError, match=r"run\.checkpoint was saved with another configuration: base_ranker was"):
         fit("ndcg@10", path)
 
 
 def test_another_training_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.checkpoint"
     crashed("MART", path, 3)
-    with pytest.raises(sr.DataError, match=r"n_leaves was 9, is now 8\. Restore these values to resume, or"):
+    with pytest.raises(sr.errors.DataError, match=r"n_leaves was 9, is now 8\. Restore these values to resume, or"):
         fit("MART", path, n_leaves=8)
-    with pytest.raises(sr.DataError, match="queries of train was 90, is now 80"):
+    with pytest.raises(sr.errors.DataError, match="queries of train was 90, is now 80"):
         RANKERS["MART"]().fit(TRAIN.subset(np.arange(80)), valid=VALI, checkpoint=path)
-    with pytest.raises(sr.DataError, match="queries of valid was 40, is now 30"):
+    with pytest.raises(sr.errors.DataError, match="queries of valid was 40, is now 30"):
         RANKERS["MART"]().fit(TRAIN, valid=VALI.subset(np.arange(30)), checkpoint=path)
 
 
 def test_files_that_are_no_checkpoints(tmp_path: Path) -> None:
     path = tmp_path / "model.swaprank"
     sr.MART(n_trees=1).fit(TRAIN).save(path)
-    with pytest.raises(sr.ModelFileError, match=r"model\.swaprank: this is a model \(mart\), not a checkpoint."):
+    with pytest.raises(sr.errors.ModelFileError, match=r"model\.swaprank: this is a model \(mart\), not a checkpoint."):
         fit("MART", path)
     crashed("MART", path.with_name("run"), 3)
     content = path.with_name("run").read_bytes()
     path.with_name("run").write_bytes(content[:-100])
-    with pytest.raises(sr.ModelFileError, match=r"it is truncated: .* Delete it to start over\."):
+    with pytest.raises(sr.errors.ModelFileError, match=r"it is truncated: .* Delete it to start over\."):
         fit("MART", path.with_name("run"))
     path.with_name("run").write_bytes(content)
-    with pytest.raises(sr.ModelFileError, match="it is a checkpoint of a training"):
+    with pytest.raises(sr.errors.ModelFileError, match="it is a checkpoint of a training"):
         sr.load(path.with_name("run"))
 
 
 def test_only_trees_have_checkpoints(tmp_path: Path) -> None:
-    with pytest.raises(sr.ParameterError, match="RankNet has no checkpoints: LambdaMART, MART"):
+    with pytest.raises(sr.errors.ParameterError, match="RankNet has no checkpoints: LambdaMART, MART"):
         sr.RankNet().fit(sr.datasets.random_net((5,), n_features=2)[0], checkpoint=tmp_path / "run")
-    with pytest.raises(sr.ParameterError, match="checkpoint_every must be"):
+    with pytest.raises(sr.errors.ParameterError, match="checkpoint_every must be"):
         sr.MART().fit(TRAIN, checkpoint=tmp_path / "run", checkpoint_every=0)

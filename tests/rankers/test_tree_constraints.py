@@ -31,7 +31,7 @@ FIRST, SECOND = DATA.feature_names[:2]
 )
 @pytest.mark.parametrize("kind", [sr.LambdaMART, sr.MART])
 def test_wrong_monotone_constraints(kind: Any, given: Any, message: str) -> None:
-    with pytest.raises(sr.ParameterError, match=f"monotone_constraints.*{message}"):
+    with pytest.raises(sr.errors.ParameterError, match=f"monotone_constraints.*{message}"):
         kind(n_trees=1, monotone_constraints=given).fit(DATA)
 
 
@@ -48,14 +48,14 @@ def test_wrong_monotone_constraints(kind: Any, given: Any, message: str) -> None
     ],
 )
 def test_wrong_interaction_constraints(given: Any, message: str) -> None:
-    with pytest.raises(sr.ParameterError, match=f"interaction_constraints.*{message}"):
+    with pytest.raises(sr.errors.ParameterError, match=f"interaction_constraints.*{message}"):
         sr.LambdaMART(n_trees=1, interaction_constraints=given).fit(DATA)
 
 
 def test_categories_have_no_order() -> None:
     X, qid = np.arange(40, dtype=np.float32)[:, None] % 4, np.arange(40) // 10
     data = categorical(X, np.arange(40) % 3, qid, {0: 4})
-    with pytest.raises(sr.ParameterError, match="'1' is a categorical feature, and categories have no order"):
+    with pytest.raises(sr.errors.ParameterError, match="'1' is a categorical feature, and categories have no order"):
         sr.MART(n_trees=1, monotone_constraints={"1": 1}).fit(data)
     sr.MART(n_trees=1, monotone_constraints={"1": 0}).fit(data)
 
@@ -63,7 +63,7 @@ def test_categories_have_no_order() -> None:
 def test_a_base_ranker_must_keep_the_constraints() -> None:
     free = sr.MART(n_trees=10).fit(DATA)
     rising = dict.fromkeys(DATA.feature_names, 1)
-    with pytest.raises(sr.ParameterError, match="the base ranker breaks monotone_constraints of '"):
+    with pytest.raises(sr.errors.ParameterError, match="the base ranker breaks monotone_constraints of '"):
         sr.MART(n_trees=1, monotone_constraints=rising, base_ranker=free).fit(DATA)
     bound = sr.MART(n_trees=10, monotone_constraints=rising).fit(DATA)
     assert sr.MART(n_trees=2, monotone_constraints=rising, base_ranker=bound).fit(DATA).n_trees_ == 12

@@ -17,7 +17,7 @@ from tests.rankers.test_tree_rankers import TEST, TRAIN, VALI, ndcg, small
 
 
 def test_ctrl_c_keeps_the_best_forest_so_far() -> None:
-    def interrupt(progress: sr.Progress) -> None:
+    def interrupt(progress: sr.rankers.Progress) -> None:
         if progress.round == 6:
             signal.raise_signal(signal.SIGINT)
 

@@ -29,12 +29,12 @@ def ndcg(ranker: Any, data: sr.Dataset = TEST) -> float:
 @pytest.mark.parametrize(
     "metric",
     ["ndcg", "ndcg@5", "dcg@10", "map", "mrr", "err", "p@10", "pairwise", "bpref", "rprec", "rbp",
-     sr.CumulativeMetric(gain=lambda label: label, discount=lambda r: 1 / r),
-     sr.CascadeMetric(stop=lambda label: label / 8),
-     sr.CustomMetric(evaluate=lambda labels: labels[:3].sum())],
+     sr.metrics.CumulativeMetric(gain=lambda label: label, discount=lambda r: 1 / r),
+     sr.metrics.CascadeMetric(stop=lambda label: label / 8),
+     sr.metrics.CustomMetric(evaluate=lambda labels: labels[:3].sum())],
     ids=str,
 )  # fmt: skip
-def test_every_metric_can_be_learned(metric: str | sr.Metric) -> None:
+def test_every_metric_can_be_learned(metric: str | sr.metrics.Metric) -> None:
     ranker = small(metric=metric).fit(TRAIN)
     before = sr.evaluate(TEST, np.zeros(len(TEST)), metric).results[0].mean
     assert sr.evaluate(TEST, ranker.predict(TEST), metric).results[0].mean > before * 1.05
@@ -89,14 +89,14 @@ def test_staged_scores_are_the_same_however_many_stages_are_computed_at_once(mon
     monkeypatch.setattr("swaprank.rankers.forest_ranker._STAGED_SCORES", 3 * len(TEST))
     assert {count: scores.tolist() for count, scores in ranker.staged_predict(TEST, every=2)} == expected
     assert expected == {count: ranker.predict(TEST, n_trees=count).tolist() for count in expected}
-    with pytest.raises(sr.ParameterError, match="every must be a whole number from 1; found 0"):
+    with pytest.raises(sr.errors.ParameterError, match="every must be a whole number from 1; found 0"):
         next(ranker.staged_predict(TEST, every=0))
 
 
 def test_a_callback_sees_every_round_and_can_stop() -> None:
-    seen: list[sr.Progress] = []
+    seen: list[sr.rankers.Progress] = []
 
-    def look(progress: sr.Progress) -> bool:
+    def look(progress: sr.rankers.Progress) -> bool:
         seen.append(progress)
         return progress.round == 4
 
@@ -161,7 +161,7 @@ def test_mart_is_gradient_boosting() -> None:
 
 @pytest.mark.parametrize("loss", ["squared", "logistic", "balanced_logistic"])
 def test_mart_learns(loss: Any) -> None:
-    assert ndcg(sr.MART(loss, n_trees=15, n_leaves=8).fit(TRAIN)) > 0.55
+    assert ndcg(sr.MART(objective=loss, n_trees=15, n_leaves=8).fit(TRAIN)) > 0.55
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_scikit_learn_conventions() -> None:
     ],
 )
 def test_bad_parameters_get_a_clear_error(parameters: dict[str, Any], message: str) -> None:
-    with pytest.raises(sr.SwaprankError) as caught:
+    with pytest.raises(sr.errors.SwaprankError) as caught:
         small(**parameters).fit(TRAIN)
     assert str(caught.value) == message
 
@@ -240,15 +240,15 @@ def test_bad_requests_get_a_clear_error() -> None:
     with pytest.raises(NotFittedError, match="this LambdaMART has not been fitted"):
         small().predict(TEST)
     ranker = small(n_trees=2).fit(TRAIN)
-    with pytest.raises(sr.DataError, match="X has 3 features, but LambdaMART is expecting 8 features as input"):
+    with pytest.raises(sr.errors.DataError, match="X has 3 features, but LambdaMART is expecting 8 features as input"):
         ranker.predict(np.zeros((2, 3)))
-    with pytest.raises(sr.DataError, match="requires y to be passed, but the target y is None: documents are"):
+    with pytest.raises(sr.errors.DataError, match="requires y to be passed, but the target y is None: documents are"):
         small().fit(TRAIN.features)
-    with pytest.raises(sr.DataError, match="a Dataset has its own"):
+    with pytest.raises(sr.errors.DataError, match="a Dataset has its own"):
         small().fit(TRAIN, TRAIN.labels)
-    with pytest.raises(sr.ParameterError, match="there is no objective 'square'; did you mean 'squared'"):
-        sr.MART("square").fit(TRAIN)  # type: ignore[arg-type]
-    with pytest.raises(sr.ParameterError, match="n_trees must be from 0 to 2; found 3"):
+    with pytest.raises(sr.errors.ParameterError, match="there is no objective 'square'; did you mean 'squared'"):
+        sr.MART(objective="square").fit(TRAIN)  # type: ignore[arg-type]
+    with pytest.raises(sr.errors.ParameterError, match="n_trees must be from 0 to 2; found 3"):
         ranker.predict(TEST, n_trees=3)
 
 
@@ -272,7 +272,7 @@ def test_the_base_ranker_is_kept_if_no_round_is_better() -> None:
 def test_a_failed_fit_leaves_the_model_as_it_was() -> None:
     ranker = small(n_trees=2).fit(TRAIN)
     expected = ranker.predict(TEST)
-    with pytest.raises(sr.ParameterError):
+    with pytest.raises(sr.errors.ParameterError):
         ranker.set_params(n_leaves=0).fit(TRAIN.features[:, :3], TRAIN.labels, qid=np.zeros(len(TRAIN), int))
     np.testing.assert_array_equal(ranker.predict(TEST), expected)
 
@@ -280,12 +280,12 @@ def test_a_failed_fit_leaves_the_model_as_it_was() -> None:
 def test_a_base_ranker_survives_cloning() -> None:
     base = small(n_trees=3).fit(TRAIN)
     assert clone(small(n_trees=2, base_ranker=base)).fit(TRAIN).n_trees_ == 5
-    with pytest.raises(sr.ParameterError, match="found LambdaMART that is not fitted"):
+    with pytest.raises(sr.errors.ParameterError, match="found LambdaMART that is not fitted"):
         small(base_ranker=small()).fit(TRAIN)
 
 
 def test_a_list_of_gains_is_saved_with_the_model(tmp_path: Path) -> None:
-    metric = sr.NDCG(10, gain=[0, 1, 2, 4, 9, 20])
+    metric = sr.metrics.NDCG(10, gain=[0, 1, 2, 4, 9, 20])
     ranker = small(n_trees=2, metric=metric).fit(TRAIN)
     ranker.save(tmp_path / "graded.swaprank")
     again = sr.load(tmp_path / "graded.swaprank")
@@ -296,16 +296,16 @@ def test_a_list_of_gains_is_saved_with_the_model(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "own",
     [
-        sr.CumulativeMetric(10, gain=lambda label: label**3, name="ndcg"),
-        sr.NDCG(10, gain=lambda label: label**3),
-        sr.NDCG(10, discount=lambda rank: 1 / rank),
+        sr.metrics.CumulativeMetric(10, gain=lambda label: label**3, name="ndcg"),
+        sr.metrics.NDCG(10, gain=lambda label: label**3),
+        sr.metrics.NDCG(10, discount=lambda rank: 1 / rank),
     ],
 )
-def test_an_own_metric_is_not_read_back_as_another(own: sr.Metric, tmp_path: Path) -> None:
+def test_an_own_metric_is_not_read_back_as_another(own: sr.metrics.Metric, tmp_path: Path) -> None:
     small(n_trees=2, metric=own).fit(TRAIN).save(tmp_path / "own.swaprank")
     again = sr.load(tmp_path / "own.swaprank")
     assert np.isfinite(again.predict(TEST)).all()
-    with pytest.raises(sr.MetricError, match=r"a metric of your own, 'ndcg.*', which a model file does not hold"):
+    with pytest.raises(sr.errors.MetricError, match=r"a metric of your own, 'ndcg.*', which a model file does not hold"):
         again.fit(TRAIN)
     assert 0 < again.set_params(metric=own).score(TEST) <= 1
 
@@ -354,12 +354,12 @@ def test_learning_rates_by_round_equal_a_training_for_each_rate(tmp_path: Path) 
     ids=str,
 )  # fmt: skip
 def test_wrong_learning_rates(rates: Any, message: str) -> None:
-    with pytest.raises(sr.ParameterError, match=f"learning_rate must be a number.*{message}"):
+    with pytest.raises(sr.errors.ParameterError, match=f"learning_rate must be a number.*{message}"):
         small(learning_rate=rates).fit(TRAIN)
 
 
 def test_nets_take_one_learning_rate() -> None:
-    with pytest.raises(sr.ParameterError, match=r"learning_rate must be a number above 0; found \(0\.1, 0\.2\)"):
+    with pytest.raises(sr.errors.ParameterError, match=r"learning_rate must be a number above 0; found \(0\.1, 0\.2\)"):
         sr.RankNet(learning_rate=(0.1, 0.2)).fit(TRAIN)  # type: ignore[arg-type]
 
 

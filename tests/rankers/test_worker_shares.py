@@ -51,10 +51,10 @@ RANKERS: dict[str, Callable[[], Ranker]] = {
     "monotone": lambda: sr.LambdaMART(
         "err", n_trees=5, n_leaves=9, monotone_constraints={"match": 1}, min_docs_in_leaf=40, score_noise=0.0
     ),
-    "own metric": lambda: sr.LambdaMART(sr.CustomMetric(evaluate=gain, name="gain"), n_trees=3, n_leaves=7),
-    "MART": lambda: sr.MART("squared", n_trees=6, n_leaves=9),
-    "balanced": lambda: sr.MART("balanced_logistic", n_trees=4, n_leaves=9, early_stopping_rounds=2),
-    "forest": lambda: sr.RandomForest(n_trees=4, n_leaves=20),
+    "own metric": lambda: sr.LambdaMART(sr.metrics.CustomMetric(evaluate=gain, name="gain"), n_trees=3, n_leaves=7),
+    "MART": lambda: sr.MART(objective="squared", n_trees=6, n_leaves=9),
+    "balanced": lambda: sr.MART(objective="balanced_logistic", n_trees=4, n_leaves=9, early_stopping_rounds=2),
+    "forest": lambda: sr.baselines.RandomForest(n_trees=4, n_leaves=20),
 }
 
 
@@ -110,7 +110,7 @@ def test_the_order_of_queries_does_not_matter(tmp_path: Path) -> None:
 def test_a_callback_of_the_first_worker_stops_all() -> None:
     seen: list[int] = []
 
-    def stop(progress: sr.Progress) -> bool:
+    def stop(progress: sr.rankers.Progress) -> bool:
         seen.append(progress.round)
         return progress.round == 3
 
@@ -134,11 +134,11 @@ def test_a_sum_that_fails_ends_training(monkeypatch: pytest.MonkeyPatch) -> None
         def add(self, values: Any) -> None:
             self.n_left -= 1
             if self.n_left < 0:
-                raise sr.SwaprankError("worker 1 is gone")
+                raise sr.errors.SwaprankError("worker 1 is gone")
 
     for n_threads in (1, 2):
         monkeypatch.setattr("swaprank.trees.boosting._VALUES_TO_SHARE", 0)
-        with pytest.raises(sr.SwaprankError, match="worker 1 is gone"):
+        with pytest.raises(sr.errors.SwaprankError, match="worker 1 is gone"):
             RANKERS["MART"]().set_params(n_threads=n_threads).fit_share(TRAIN, {}, Failing())
 
 
@@ -149,7 +149,7 @@ def test_what_cannot_be_trained_together_says_so() -> None:
         def add(self, values: Any) -> None:
             return
 
-    with pytest.raises(sr.ParameterError, match="RankNet has no training on a cluster"):
+    with pytest.raises(sr.errors.ParameterError, match="RankNet has no training on a cluster"):
         sr.RankNet().fit_share(TRAIN.with_features(["match"]), {}, Two())
-    with pytest.raises(sr.ParameterError, match="cannot be trained on a cluster"):
+    with pytest.raises(sr.errors.ParameterError, match="cannot be trained on a cluster"):
         sr.LambdaMART("ndcg@5", objective="smooth", n_trees=2).fit_share(TRAIN, {}, Two())

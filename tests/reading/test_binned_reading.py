@@ -109,11 +109,11 @@ def test_group_sizes_beside_the_text(tmp_path: Path, with_qid: bool) -> None:
     sizes_file.write_text("".join(f"{size}\n" for size in sizes))
     check_same(sr.read(path, binned=True), sr.read(path))
     sizes_file.write_text("".join(f"{size}\n" for size in sizes[1:]))
-    with pytest.raises(sr.DataError, match=r"sum to 590"):
+    with pytest.raises(sr.errors.DataError, match=r"sum to 590"):
         sr.read(path, binned=True)
     if with_qid:
         sizes_file.write_text("".join(f"{size}\n" for size in [9, 11, *sizes[2:]]))
-        with pytest.raises(sr.DataError, match=r"documents 9 and 10 belong to one query by their ids"):
+        with pytest.raises(sr.errors.DataError, match=r"documents 9 and 10 belong to one query by their ids"):
             sr.read(path, binned=True)
 
 
@@ -167,11 +167,11 @@ def test_a_folder_of_parts(tmp_path: Path, ending: str, n_parts: int) -> None:
             write(table[10 * a : 10 * b], files[-1])
     check_same(sr.read(folder, binned=True), sr.read(whole_file))
     check_same(sr.read(files, binned=True), sr.read(whole_file))
-    with pytest.raises(sr.DataError, match="binned=True"):
+    with pytest.raises(sr.errors.DataError, match="binned=True"):
         sr.read(files)
     write(table[:10], folder / "zz.parquet")
     if ending == "txt":
-        with pytest.raises(sr.DataError, match="text and a table"):
+        with pytest.raises(sr.errors.DataError, match="text and a table"):
             sr.read(folder, binned=True)
 
 
@@ -191,9 +191,9 @@ def test_validation_files_have_the_cuts_and_categories_of_the_training_data(tmp_
     np.testing.assert_array_equal(vali.bins.blocks, expected.bins.blocks)
     np.testing.assert_array_equal(vali.bins.codes, expected.bins.codes)
     sr.write_letor(numbers(30), tmp_path / "other.txt")
-    with pytest.raises(sr.DataError):
+    with pytest.raises(sr.errors.DataError):
         sr.read(tmp_path / "other.txt", binned=train)
-    with pytest.raises(sr.DataError, match="cuts are taken from a binned data set"):
+    with pytest.raises(sr.errors.DataError, match="cuts are taken from a binned data set"):
         sr.read(tmp_path / "vali.parquet", binned=whole)
 
 
@@ -201,35 +201,35 @@ def test_queries_that_come_back_are_refused(tmp_path: Path) -> None:
     lines = [f"0 qid:{row // 10} 1:{row}\n" for row in range(300)]
     a, b = tmp_path / "a.txt", tmp_path / "b.txt"
     a.write_text("".join(lines) + "0 qid:3 1:1\n")
-    with pytest.raises(sr.DataError, match=r"query '3' is in .*a\.txt at document 31, and again.*document 301: .*sort"):
+    with pytest.raises(sr.errors.DataError, match=r"query '3' is in .*a\.txt at document 31, and again.*document 301: .*sort"):
         sr.read(a, binned=True)
     a.write_text("".join(lines))
     b.write_text("0 qid:700 1:1\n0 qid:29 1:1\n")
     with pytest.raises(
-        sr.DataError, match=r"query '29' is in .*a\.txt at document 291, and in .*b\.txt at document 2: "
+        sr.errors.DataError, match=r"query '29' is in .*a\.txt at document 291, and in .*b\.txt at document 2: "
     ):
         sr.read([a, b], binned=True)
     b.write_text("0 qid:29 1:1\n")
     with pytest.raises(
-        sr.DataError, match=r"query '29' is in .*a\.txt at document 291, and in .*b\.txt at document 1: "
+        sr.errors.DataError, match=r"query '29' is in .*a\.txt at document 291, and in .*b\.txt at document 1: "
     ):
         sr.read([a, b], binned=True)
 
 
 def test_what_cannot_be_binned_is_said(tmp_path: Path) -> None:
     write(frame(), tmp_path / "train.parquet")
-    with pytest.raises(sr.DataError, match=r"ignore=\['brand'\]"):
+    with pytest.raises(sr.errors.DataError, match=r"ignore=\['brand'\]"):
         sr.read(tmp_path / "train.parquet", binned=True, docid="brand")
-    with pytest.raises(sr.DataError, match="max_bins must be a whole number from 2 to 255"):
+    with pytest.raises(sr.errors.DataError, match="max_bins must be a whole number from 2 to 255"):
         sr.read(tmp_path / "train.parquet", binned=True, max_bins=256)
-    with pytest.raises(sr.DataError, match="is given twice"):
+    with pytest.raises(sr.errors.DataError, match="is given twice"):
         sr.read([tmp_path / "train.parquet"] * 2, binned=True)
-    with pytest.raises(sr.DataError, match="the list is empty"):
+    with pytest.raises(sr.errors.DataError, match="the list is empty"):
         sr.read([], binned=True)
     bad = frame().with_columns(f4=polars.when(polars.col("f0").is_null()).then(None).otherwise(float("inf")))
     write(bad, tmp_path / "bad.parquet")
-    with pytest.raises(sr.DataError, match=r"bad\.parquet.*not finite"):
+    with pytest.raises(sr.errors.DataError, match=r"bad\.parquet.*not finite"):
         sr.read(tmp_path / "bad.parquet", binned=True)
     (tmp_path / "bad.parquet").write_bytes((tmp_path / "train.parquet").read_bytes()[:-50])
-    with pytest.raises(sr.DataError, match=r"bad\.parquet cannot be read"):
+    with pytest.raises(sr.errors.DataError, match=r"bad\.parquet cannot be read"):
         sr.read(tmp_path / "bad.parquet", binned=True)

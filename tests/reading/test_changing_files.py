@@ -95,7 +95,7 @@ import swaprank as sr
 for _ in range(int(sys.argv[2])):
     try:
         print(len(sr.read(sys.argv[1])))
-    except sr.DataError as error:
+    except sr.errors.DataError as error:
         print(str(error).replace(sys.argv[1], "FILE"))
 """
 

@@ -36,13 +36,13 @@ def test_lines_may_start_with_the_query_id(tmp_path: Path, mark: str) -> None:
         read = sr.read(tmp_path / name, unlabeled=True)
         same(read, labeled)
         assert read.labels.tolist() == [0, 0, 0]
-    with pytest.raises(sr.DataError, match=r"new\.txt, line 2: expected a finite number as the label, found 'qid:7'"):
+    with pytest.raises(sr.errors.DataError, match=r"new\.txt, line 2: expected a finite number as the label, found 'qid:7'"):
         sr.read(tmp_path / "new.txt")
 
 
 def test_errors_name_the_right_line(tmp_path: Path) -> None:
     (tmp_path / "bad.txt").write_text("qid:7 1:0.5\nqid:7 1:x\n")
-    with pytest.raises(sr.DataError, match=r"bad\.txt, line 2: expected a number after '1:', found 'x'"):
+    with pytest.raises(sr.errors.DataError, match=r"bad\.txt, line 2: expected a number after '1:', found 'x'"):
         sr.read(tmp_path / "bad.txt", unlabeled=True)
 
 
@@ -60,9 +60,9 @@ def test_tables_need_no_labels_and_columns_can_be_ignored(tmp_path: Path) -> Non
     read = sr.read(tmp_path / "new.csv", unlabeled=True, ignore=["title"])
     np.testing.assert_array_equal(read.features, [[1, 2], [3, np.nan]])
     assert (read.feature_names, read.labels.tolist()) == (("a", "b"), [0, 0])
-    with pytest.raises(sr.DataError, match="there is no column 'label': choose one by label=…; known are"):
+    with pytest.raises(sr.errors.DataError, match="there is no column 'label': choose one by label=…; known are"):
         sr.read(tmp_path / "new.csv", ignore=["title"])
-    with pytest.raises(sr.DataError, match="there is no column 'tilte' to ignore; did you mean 'title'"):
+    with pytest.raises(sr.errors.DataError, match="there is no column 'tilte' to ignore; did you mean 'title'"):
         sr.read(tmp_path / "new.csv", unlabeled=True, ignore=["tilte"])
     (tmp_path / "odd.csv").write_text("qid,label,a\n7,,1\n7,good,3\n")
     assert sr.read(tmp_path / "odd.csv", unlabeled=True).labels.tolist() == [0, 0]

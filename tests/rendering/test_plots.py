@@ -137,14 +137,14 @@ def test_folds_of_a_cross_validation() -> None:
         assert axes.get_ylabel() == (metric or "map")
 
 
-def tuning() -> sr.Tuning:
+def tuning() -> sr.experiments.Tuning:
     values = [0.3, None, 0.5, 0.4]
     parameters = [{"rate": 0.001 * 10**at, "hidden": (10,) if at % 2 else (5, 5)} for at in range(4)]
     trials = [
         Trial(at + 1, value, 5 if value is None else None, 1.0, "10 trees", parameters[at])
         for at, value in enumerate(values)
     ]
-    return sr.Tuning(linear(), "map", trials[2], trials)
+    return sr.experiments.Tuning(linear(), "map", trials[2], trials)
 
 
 def test_trials_of_a_tuning() -> None:
@@ -166,7 +166,7 @@ def test_trials_against_a_parameter() -> None:
     drawn(by_name)
     assert [label.get_text() for label in by_name.get_xticklabels()] == ["(10,)", "(5, 5)"]
     assert list(by_name.lines[0].get_xdata()) == [1, 1, 0]
-    with pytest.raises(sr.ParameterError, match=r"the parameter 'rat' was not searched; did you mean 'rate'\?"):
+    with pytest.raises(sr.errors.ParameterError, match=r"the parameter 'rat' was not searched; did you mean 'rate'\?"):
         tuning().plot(parameter="rat")
 
 
@@ -216,10 +216,10 @@ def test_importances_that_need_data() -> None:
     assert [abs(widths[name]) for name in names.values()] == sorted(map(abs, widths.values()), reverse=True)
     by_shuffling = mart().plot_importances(new_axes(), kind="permutation", data=vali)
     assert [bar.get_width() for bar in by_shuffling.patches] == list(mart().permutation_importances(vali).values())
-    with pytest.raises(sr.ParameterError, match="are measured on data: give data="):
+    with pytest.raises(sr.errors.ParameterError, match="are measured on data: give data="):
         linear().plot_importances()
     with pytest.raises(
-        sr.ParameterError, match="LinearRegressionRanker has no importances of the kind 'gain'; known are"
+        sr.errors.ParameterError, match="LinearRegressionRanker has no importances of the kind 'gain'; known are"
     ):
         linear().plot_importances(kind="gain", data=vali)
 
@@ -238,9 +238,9 @@ def test_lines_of_the_learning_curve() -> None:
     train, vali = parts()
     other_name = sr.LambdaMART("nDCG@3", n_trees=2).fit(train, valid=vali, metrics=["map", "ndcg@3"])
     assert other_name.plot_learning_curve(new_axes()).get_ylabel() == "ndcg@3"
-    with pytest.raises(sr.MetricError, match=r"'ndcg@1' was not measured; did you mean 'ndcg@10'\?"):
+    with pytest.raises(sr.errors.MetricError, match=r"'ndcg@1' was not measured; did you mean 'ndcg@10'\?"):
         mart().plot_learning_curve(metric="ndcg@1")
-    with pytest.raises(sr.DataError, match="no round was measured: give a data set to watch"):
+    with pytest.raises(sr.errors.DataError, match="no round was measured: give a data set to watch"):
         linear().plot_learning_curve()
 
 
@@ -262,7 +262,7 @@ def test_without_axes_a_new_figure_is_shown_by_pyplot(pyplot: Any) -> None:
     assert pyplot.fignum_exists(axes.figure.number)
     given = pyplot.subplots()[1]
     assert evaluation.plot(given) is given
-    with pytest.raises(sr.ParameterError, match=r"ax must be Matplotlib axes, such as pyplot.gca\(\); found ndarray"):
+    with pytest.raises(sr.errors.ParameterError, match=r"ax must be Matplotlib axes, such as pyplot.gca\(\); found ndarray"):
         evaluation.plot(pyplot.subplots(1, 2)[1])
 
 
@@ -278,5 +278,5 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.M
     monkeypatch.setattr("swaprank.rendering.figures.find_spec", lambda name: None)
     _, vali = parts()
     for plot in (sr.evaluate(vali, vali.column(0), "map").plot, mart().plot_importances, mart().plot_learning_curve):
-        with pytest.raises(sr.MissingExtraError, match=r'drawing needs Matplotlib: pip install "swaprank\[plots\]"'):
+        with pytest.raises(sr.errors.MissingExtraError, match=r'drawing needs Matplotlib: pip install "swaprank\[plots\]"'):
             plot()

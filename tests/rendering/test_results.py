@@ -36,11 +36,11 @@ def results() -> dict[str, Result]:
         sr.evaluate(nothing, [1, 2], "map(empty=skip)"),
         sr.compare(data, {"<b>one</b>": data.column(0), "two & three": scores}, ["ndcg@3", "mrr"]),
         sr.cross_validate(data, {"linear": linear, "mart": sr.MART(n_trees=2)}, ["map", "mrr"], n_folds=3),
-        sr.Tuning(linear, "map", trials[0], trials),
+        sr.experiments.Tuning(linear, "map", trials[0], trials),
         sr.certify(linear, data, epsilon=0.5),
         sr.explain_query(linear, data, qid=3),
-        sr.effective_pairs("map", data, scores),
-        sr.lambda_jacobian("ranknet", [2, 1, 0], [0.5, 0.1, 0.3]),
+        sr.instruments.effective_pairs("map", data, scores),
+        sr.instruments.lambda_jacobian("ranknet", [2, 1, 0], [0.5, 0.1, 0.3]),
     ]
     return dict(zip(NAMES, found, strict=True))
 
@@ -144,9 +144,9 @@ def test_columns_of_mixed_types(backend: Backend) -> None:
 def test_frames_hold_the_values_of_the_result() -> None:
     found = results()
     explanation, pairs, certificate = found["explanation"], found["pairs"], found["certificate"]
-    assert isinstance(explanation, sr.QueryExplanation)
-    assert isinstance(pairs, sr.EffectivePairs)
-    assert isinstance(certificate, sr.Certificate)
+    assert isinstance(explanation, sr.instruments.QueryExplanation)
+    assert isinstance(pairs, sr.instruments.EffectivePairs)
+    assert isinstance(certificate, sr.instruments.Certificate)
     frame = explanation.to_frame()
     assert frame["row"].tolist() == explanation.rows.tolist()
     assert frame["lambda"].tolist() == explanation.forces.tolist()

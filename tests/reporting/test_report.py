@@ -33,7 +33,7 @@ def forest() -> sr.LambdaMART:
 
 
 @pytest.fixture(scope="module")
-def made(forest: sr.LambdaMART) -> sr.Report:
+def made(forest: sr.LambdaMART) -> sr.reporting.Report:
     return sr.report(forest, TEST, train=TRAIN)
 
 
@@ -58,7 +58,7 @@ def check(html: str) -> Page:
     return page
 
 
-def test_metrics_are_those_of_evaluate_and_compare(made: sr.Report, forest: sr.LambdaMART) -> None:
+def test_metrics_are_those_of_evaluate_and_compare(made: sr.reporting.Report, forest: sr.LambdaMART) -> None:
     page, scores = check(made.html), forest.predict(TEST)
     names = ["ndcg@10", "map", "mrr", "err"]
     evaluation = sr.evaluate(TEST, scores, names)
@@ -82,7 +82,7 @@ def test_metrics_are_those_of_evaluate_and_compare(made: sr.Report, forest: sr.L
     assert f"LambdaMART is better than {system}." in headline
 
 
-def test_a_pair_has_the_p_value_of_compare(made: sr.Report, forest: sr.LambdaMART) -> None:
+def test_a_pair_has_the_p_value_of_compare(made: sr.reporting.Report, forest: sr.LambdaMART) -> None:
     """Compared alone on one metric, or in a report with four: the same number, in the table and in the sentence."""
     baseline, rows = made.comparison.differences[0].baseline, read_page(made.html).tables[0][1:]
     column = TEST.column(baseline.split()[1].rstrip(",")) * (-1 if "smallest" in baseline else 1)
@@ -111,11 +111,11 @@ def test_queries_without_a_relevant_document_are_told_beside_the_headline(
     assert (f"Over the others, the mean is {decimals(mean)} for LambdaMART" in headline) == (empty != "skip")
 
 
-def test_every_query_has_a_relevant_document(made: sr.Report) -> None:
+def test_every_query_has_a_relevant_document(made: sr.reporting.Report) -> None:
     assert "without a relevant document: " not in read_page(made.html).text
 
 
-def test_the_best_feature_is_the_baseline(made: sr.Report) -> None:
+def test_the_best_feature_is_the_baseline(made: sr.reporting.Report) -> None:
     best = max(
         (sr.evaluate(TEST, sign * TEST.column(f), "ndcg@10")["ndcg@10"].mean, f"{f + 1}", sign)
         for f in range(TEST.n_features)
@@ -126,7 +126,7 @@ def test_the_best_feature_is_the_baseline(made: sr.Report) -> None:
     assert made.comparison.evaluations[name]["ndcg@10"].mean == best[0]
 
 
-def test_queries_that_gain_and_lose_most_are_named(made: sr.Report) -> None:
+def test_queries_that_gain_and_lose_most_are_named(made: sr.reporting.Report) -> None:
     page = read_page(made.html)
     ours, theirs = (made.comparison.evaluations[name]["ndcg@10"].per_query for name in made.comparison.evaluations)
     if next(iter(made.comparison.evaluations)) != "LambdaMART":
@@ -149,7 +149,7 @@ def test_chosen_queries_are_shown_in_rank_order(forest: sr.LambdaMART) -> None:
     assert [row[2] for row in shown] == [str(row) for row in explained.rows]
     assert [row[1] for row in shown] == [f"{label:g}" for label in explained.labels]
     assert [float(row[4]) for row in shown] == pytest.approx(explained.forces, abs=0.0006)
-    with pytest.raises(sr.DataError, match="there is no query 'nobody'"):
+    with pytest.raises(sr.errors.DataError, match="there is no query 'nobody'"):
         sr.report(forest, TEST, qids=["nobody"])
 
 
@@ -168,7 +168,7 @@ def test_a_ranker_or_a_feature_may_be_the_baseline(forest: sr.LambdaMART, tmp_pa
         ({"baseline_feature": "1", "baseline": other}, "not both"),
         ({"baseline": 3}, "expected a fitted ranker or a model file, found int"),
     ):
-        with pytest.raises(sr.SwaprankError, match=message):
+        with pytest.raises(sr.errors.SwaprankError, match=message):
             sr.report(forest, TEST, **wrong)
 
 
@@ -188,7 +188,7 @@ RANKERS: dict[str, Any] = {
     "constant": lambda: sr.LambdaMART(n_trees=0).fit(TRAIN),
     "combination": lambda: sr.combine(sr.MART(n_trees=3).fit(TRAIN), RANKERS["linear"](), VALI),
     "own metric": lambda: sr.LambdaMART(
-        sr.CumulativeMetric(name="first", gain=lambda label: label, discount=lambda rank: 1.0 / rank), n_trees=2
+        sr.metrics.CumulativeMetric(name="first", gain=lambda label: label, discount=lambda rank: 1.0 / rank), n_trees=2
     ).fit(TRAIN),
 }
 
@@ -268,7 +268,7 @@ NASTY = [
 ]
 
 
-def nasty_report(names: list[str], qids: list[str], docids: list[str], title: str | None = None) -> sr.Report:
+def nasty_report(names: list[str], qids: list[str], docids: list[str], title: str | None = None) -> sr.reporting.Report:
     rng = np.random.default_rng(0)
     n = 4 * len(qids)
     data = sr.Dataset(
@@ -313,11 +313,11 @@ def test_large_data_makes_no_large_page() -> None:
     assert len(made.html.encode()) < 1_500_000
 
 
-def test_nothing_is_half_written(forest: sr.LambdaMART, tmp_path: Path, made: sr.Report) -> None:
+def test_nothing_is_half_written(forest: sr.LambdaMART, tmp_path: Path, made: sr.reporting.Report) -> None:
     target = tmp_path / "report.html"
-    with pytest.raises(sr.DataError, match="there is no folder"):
+    with pytest.raises(sr.errors.DataError, match="there is no folder"):
         sr.report(forest, TEST, tmp_path / "nowhere" / "report.html")
-    with pytest.raises(sr.DataError, match="there is no query"):
+    with pytest.raises(sr.errors.DataError, match="there is no query"):
         sr.report(forest, TEST, target, qids=["none"])
     assert list(tmp_path.iterdir()) == []
     made.save(target)
@@ -325,7 +325,7 @@ def test_nothing_is_half_written(forest: sr.LambdaMART, tmp_path: Path, made: sr
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_certificates_are_made_when_asked_for_and_only_then(forest: sr.LambdaMART, made: sr.Report) -> None:
+def test_certificates_are_made_when_asked_for_and_only_then(forest: sr.LambdaMART, made: sr.reporting.Report) -> None:
     assert made.certificate is None
     assert "ertif" not in read_page(made.html).text
     expected, asked = sr.certify(forest, TRAIN), sr.report(forest, TEST, train=TRAIN, certify=True)
@@ -339,7 +339,7 @@ def test_certificates_are_made_when_asked_for_and_only_then(forest: sr.LambdaMAR
     on_test = sr.report(forest, TEST, certify=True).certificate
     assert on_test is not None
     assert on_test.n_queries == TEST.n_queries
-    with pytest.raises(sr.ParameterError):
+    with pytest.raises(sr.errors.ParameterError):
         sr.report(sr.combine(forest, forest, VALI), TEST, certify=True)
 
 
@@ -356,15 +356,15 @@ def test_progress_tells_every_step(forest: sr.LambdaMART) -> None:
 
 def test_bad_input_is_named(forest: sr.LambdaMART) -> None:
     (narrow,) = sr.datasets.random_net((5,), n_features=2, random_state=0)
-    with pytest.raises(sr.DataError, match="the data has 2 features, but LambdaMART is expecting 6 features as input"):
+    with pytest.raises(sr.errors.DataError, match="the data has 2 features, but LambdaMART is expecting 6 features as input"):
         sr.report(forest, narrow)
-    with pytest.raises(sr.DataError, match="expected a Dataset or a file, found list"):
+    with pytest.raises(sr.errors.DataError, match="expected a Dataset or a file, found list"):
         sr.report(forest, [[1.0]])  # type: ignore[arg-type]
-    with pytest.raises(sr.MetricError, match="ndgc"):
+    with pytest.raises(sr.errors.MetricError, match="ndgc"):
         sr.report(forest, TEST, metrics="ndgc")
 
 
-def test_a_notebook_shows_the_page(made: sr.Report) -> None:
+def test_a_notebook_shows_the_page(made: sr.reporting.Report) -> None:
     frame = made._repr_html_()
     assert frame.startswith("<iframe srcdoc=")
     read_page(frame)

@@ -223,7 +223,7 @@ def test_a_category_is_no_baseline() -> None:
     data = categorical_data()
     assert best_feature(data, sr.metric("ndcg@10")).name == "feature price"
     for name in ("brand", "-brand"):
-        with pytest.raises(sr.DataError, match="the feature 'brand' is categorical: its values have no order to rank"):
+        with pytest.raises(sr.errors.DataError, match="the feature 'brand' is categorical: its values have no order to rank"):
             feature_baseline(data, name)
     only = data.with_features(["brand"])
     assert best_feature(only, sr.metric("ndcg@10")).name == "all documents tied"

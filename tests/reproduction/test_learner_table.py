@@ -63,7 +63,7 @@ def test_a_folder_is_resumed_and_gives_what_cross_validation_gives(folder: Path,
     assert again.err.count("already trained") == len(FEW)
     parts = [sr.read(folder / "Fold1" / f"{name}.txt") for name in ("train", "vali", "test")]
     metric = learner_table.METRICS[0]
-    ranker = sr.SVMMAP("map", regularization=(10.0, 1.0, 0.1)).fit(parts[0], valid=parts[1], metrics=[metric])
+    ranker = sr.baselines.SVMMAP("map", regularization=(10.0, 1.0, 0.1)).fit(parts[0], valid=parts[1], metrics=[metric])
     expected = sr.evaluate(parts[2], ranker.predict(parts[2]), [metric]).results[0].mean
     row = next(line for line in first.out.splitlines() if line.startswith("SVM-MAP"))
     assert row.split()[4] == f"{expected:.4f}"

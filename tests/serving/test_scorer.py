@@ -101,7 +101,7 @@ def test_one_document_with_out_is_still_a_float(scorer: sr.Scorer) -> None:
     ],
 )
 def test_a_wrong_out_is_an_error(scorer: sr.Scorer, out: Any, found: str) -> None:
-    with pytest.raises(sr.DataError, match=found):
+    with pytest.raises(sr.errors.DataError, match=found):
         scorer.score(np.zeros((2, 5), np.float32), out=out)
 
 
@@ -144,21 +144,21 @@ def test_numbers_in_any_form_are_converted(scorer: sr.Scorer) -> None:
     ],
 )
 def test_what_cannot_be_scored_is_an_error(scorer: sr.Scorer, features: Any, said: str) -> None:
-    with pytest.raises(sr.DataError, match=said):
+    with pytest.raises(sr.errors.DataError, match=said):
         scorer.score(features)
 
 
 def test_the_infinite_value_is_named_by_its_row(scorer: sr.Scorer) -> None:
     X = np.zeros((40, 5), np.float32)
     X[33, 1] = np.inf
-    with pytest.raises(sr.DataError, match="document 33, feature 'title match'"):
+    with pytest.raises(sr.errors.DataError, match="document 33, feature 'title match'"):
         scorer.score(X)
 
 
 @pytest.mark.parametrize("value", [-1, 6, 100])
 def test_what_is_no_code_of_a_category_is_an_error(value: float) -> None:
     scorer = sr.Scorer(fitted("trees of categories"))
-    with pytest.raises(sr.DataError, match=rf"'clicks': {value} is not the code of a category.*below 6"):
+    with pytest.raises(sr.errors.DataError, match=rf"'clicks': {value} is not the code of a category.*below 6"):
         scorer.score(np.array([0, 0, 0, value, 0], np.float32))
 
 
@@ -169,13 +169,13 @@ def test_scores_beyond_all_numbers_are_an_error() -> None:
     weights[0] = 1e300
     X[1, 0] = 1e30
     for features in (X, X[1]):
-        with pytest.raises(sr.DataError, match=r"the score of document . is -?inf"):
+        with pytest.raises(sr.errors.DataError, match=r"the score of document . is -?inf"):
             scorer.score(features)
 
 
 @pytest.mark.parametrize("given", [3, None, object()])
 def test_only_rankers_and_paths(given: Any) -> None:
-    with pytest.raises(sr.ParameterError, match="a fitted ranker or the path"):
+    with pytest.raises(sr.errors.ParameterError, match="a fitted ranker or the path"):
         sr.Scorer(given)
 
 
@@ -208,13 +208,13 @@ def test_many_lists_are_ranked_one_by_one(scorer: sr.Scorer, k: int | None) -> N
 
 @pytest.mark.parametrize("indptr", [[], [0], [0, 2], [1, 4], [0, 3, 2, 4], [0, 5], [[0, 4]]])
 def test_wrong_lists_are_an_error(scorer: sr.Scorer, indptr: Any) -> None:
-    with pytest.raises(sr.DataError, match="indptr must rise from 0 to 4"):
+    with pytest.raises(sr.errors.DataError, match="indptr must rise from 0 to 4"):
         scorer.rank(np.zeros((4, 5), np.float32), indptr=indptr)
 
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, "3", True])
 def test_a_wrong_k_is_an_error(scorer: sr.Scorer, k: Any) -> None:
-    with pytest.raises(sr.ParameterError, match="k must be a whole number from 1"):
+    with pytest.raises(sr.errors.ParameterError, match="k must be a whole number from 1"):
         scorer.rank(np.zeros((4, 5), np.float32), k)
 
 
@@ -256,13 +256,13 @@ def test_a_row_from_names() -> None:
     ],
 )
 def test_a_row_from_wrong_names_or_values_is_an_error(document: dict[Any, Any], said: str) -> None:
-    with pytest.raises(sr.DataError, match=said):
+    with pytest.raises(sr.errors.DataError, match=said):
         sr.Scorer(fitted("trees of categories")).row(document)
 
 
 @pytest.mark.parametrize("value", [1e300, 10**400])
 def test_a_value_too_large_is_named_when_it_is_scored(scorer: sr.Scorer, value: float) -> None:
-    with pytest.raises(sr.DataError, match="feature 'age': inf is not finite in single precision"):
+    with pytest.raises(sr.errors.DataError, match="feature 'age': inf is not finite in single precision"):
         scorer.score(scorer.row({"age": value}))
 
 

@@ -31,7 +31,7 @@ def scattered(data: sr.Dataset, **columns: Any) -> sr.Dataset:
         sr.LambdaMART("ndcg@10", **SMALL),
         sr.LambdaMART("map", **SMALL, l2=3.0, normalize=False, learning_rate=(0.3, 0.2, 0.05)),
         sr.LambdaMART("ndcg@10", **SMALL, feature_fraction=0.6, document_fraction=0.4, random_state=5),
-        sr.MART("logistic", **SMALL),
+        sr.MART(objective="logistic", **SMALL),
     ],
     ids=["lambda", "paper", "sampled splits", "pointwise"],
 )
@@ -132,9 +132,9 @@ def test_wrong_arguments() -> None:
     with pytest.raises(Exception, match="has not been fitted"):
         ranker.refit(OLD)
     ranker.fit(OLD)
-    with pytest.raises(sr.ParameterError, match=r"decay_rate must be a number from 0 to 1; found 1\.5"):
+    with pytest.raises(sr.errors.ParameterError, match=r"decay_rate must be a number from 0 to 1; found 1\.5"):
         ranker.refit(OLD, decay_rate=1.5)
-    with pytest.raises(sr.DataError, match="5 features"):
+    with pytest.raises(sr.errors.DataError, match="5 features"):
         ranker.refit(sr.Dataset(OLD.features[:, :3], OLD.labels, qid=np.repeat(OLD.qids, np.diff(OLD.indptr))))
-    with pytest.raises(sr.DataError, match="one query id"):
+    with pytest.raises(sr.errors.DataError, match="one query id"):
         ranker.refit(OLD.features, OLD.labels)

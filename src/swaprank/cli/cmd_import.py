@@ -38,11 +38,11 @@ def import_(
     """
     from swaprank.exchange.feature_sets import feature_set
     from swaprank.model_files.container import check_target
-    from swaprank.rankers.peer import load_peer
+    from swaprank.rankers.imported import import_model
 
     given = names_or_file(features)
     check_target(output, (model, given if isinstance(given, Path) else None))
     names = feature_set(given)
-    ranker = load_peer(model, feature_names=None if names is None else names.names, metric=metric)
+    ranker = import_model(model, feature_names=None if names is None else names.names, metric=metric)
     ranker.save(output)
     print_info(f"{output}: {ranker.size_}, {ranker.n_features_in_:,} features")

@@ -82,7 +82,7 @@ PropensityFile = Annotated[
     typer.Option("--propensities", help="JSON file of `swaprank clicks propensity`.", show_default="from the log"),
 ]
 LogColumns: TypeAlias = dict[str, Any]
-"""What `with_table_columns` gives to a command that reads a click log: keywords of `swaprank.read_clicks`."""
+"""What `with_table_columns` gives to a command that reads a click log: keywords of `swaprank.clicks.read_clicks`."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 

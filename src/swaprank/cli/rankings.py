@@ -28,10 +28,10 @@ def is_model(file: Path) -> bool:
 
 def load_any(file: Path) -> Ranker:
     """Read a model of swaprank or of another library."""
-    from swaprank.rankers.peer import load_peer
+    from swaprank.rankers.imported import import_model
     from swaprank.registry import load
 
-    return load(file) if is_model(file) else load_peer(file)
+    return load(file) if is_model(file) else import_model(file)
 
 
 def read_ranking(file: Path, data: Path, judged: Dataset | Qrels, columns: Columns) -> Any:

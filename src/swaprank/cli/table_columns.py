@@ -55,7 +55,7 @@ LOG_OPTIONS: Mapping[str, Any] = {
     "propensity": _column("propensity", "Logged propensities."),
     "features": OPTIONS["features"],
 }
-"""The options by the keywords of `swaprank.read_clicks` that they stand for."""
+"""The options by the keywords of `swaprank.clicks.read_clicks` that they stand for."""
 _KINDS = {"columns": OPTIONS, "log_columns": LOG_OPTIONS}
 """The options that replace a parameter of a command."""
 

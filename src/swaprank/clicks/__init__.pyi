@@ -13,6 +13,8 @@ from .log_comparison import compare as compare
 from .log_evaluation import LogEstimate as LogEstimate
 from .log_evaluation import LogEvaluation as LogEvaluation
 from .log_evaluation import evaluate as evaluate
+from .log_files import read_clicks as read_clicks
+from .log_files import write_clicks as write_clicks
 from .log_summary import LogSummary as LogSummary
 from .propensities import Propensities as Propensities
 from .session_preferences import preferences as preferences

@@ -43,7 +43,7 @@ class ClickLog:
         feature_names: One name per feature.
 
     >>> import swaprank as sr
-    >>> log = sr.ClickLog(
+    >>> log = sr.clicks.ClickLog(
     ...     session=["s1", "s1", "s2", "s2"], qid=[7, 7, 7, 7], docid=["a", "b", "b", "a"],
     ...     position=[1, 2, 1, 2], click=[1, 0, 1, 0],
     ... )
@@ -131,7 +131,7 @@ class ClickLog:
         >>> import pandas as pd, swaprank as sr
         >>> frame = pd.DataFrame({"page": [1, 1], "query": ["shoes"] * 2, "docid": [8, 9], "position": [1, 2],
         ...                       "click": [0, 1], "bm25": [3.5, 1.5]})
-        >>> sr.ClickLog.from_frame(frame, session="page", qid="query").features.tolist()
+        >>> sr.clicks.ClickLog.from_frame(frame, session="page", qid="query").features.tolist()
         [[3.5], [1.5]]
         """
         ids = {"session": session, "qid": qid, "docid": docid}
@@ -180,7 +180,7 @@ class ClickLog:
         """The same log with the features of a data set, matched by query id and document id.
 
         >>> import swaprank as sr
-        >>> log = sr.ClickLog(session=[1, 1], qid=[7, 7], docid=["a", "b"], position=[1, 2], click=[1, 0])
+        >>> log = sr.clicks.ClickLog(session=[1, 1], qid=[7, 7], docid=["a", "b"], position=[1, 2], click=[1, 0])
         >>> data = sr.Dataset([[0.5], [1.5], [2.5]], [0, 0, 0], qid=[7, 7, 7], docid=["b", "c", "a"])
         >>> log.join(data).features.tolist()
         [[2.5], [0.5]]
@@ -196,7 +196,7 @@ class ClickLog:
         Queries and pairs keep their numbers, so that some of them may have no rows in the result.
 
         >>> import swaprank as sr
-        >>> log = sr.ClickLog(session=[4, 4, 5], qid=[7, 7, 8], docid=[1, 2, 1], position=[1, 2, 1], click=[1, 0, 1])
+        >>> log = sr.clicks.ClickLog(session=[4, 4, 5], qid=[7, 7, 8], docid=[1, 2, 1], position=[1, 2, 1], click=[1, 0, 1])
         >>> part = log.subset([1])
         >>> part.session_ids.tolist(), part.click.tolist(), part.n_queries
         ([5], [1.0], 2)
@@ -231,7 +231,7 @@ class ClickLog:
         """Split at random into parts of about the given fractions of the sessions, or of queries with their sessions.
 
         >>> import swaprank as sr
-        >>> log = sr.ClickLog(session=range(10), qid=[7] * 10, docid=[1] * 10, position=[1] * 10, click=[1] * 10)
+        >>> log = sr.clicks.ClickLog(session=range(10), qid=[7] * 10, docid=[1] * 10, position=[1] * 10, click=[1] * 10)
         >>> [part.n_sessions for part in log.split((0.8, 0.2), random_state=0)]
         [8, 2]
         """

@@ -32,8 +32,8 @@ class LogDifference:
     The p-values are corrected for the number of rankings that are compared with the baseline on this metric (Holm).
 
     >>> import swaprank as sr
-    >>> log = sr.ClickLog(session=[1, 1, 2, 2], qid=[7] * 4, docid=[1, 2] * 2, position=[1, 2] * 2, click=[1, 0, 0, 1])
-    >>> systems, bias = {"old": [2.0, 1.0], "new": [1.0, 2.0]}, sr.Propensities([1.0, 0.8])
+    >>> log = sr.clicks.ClickLog(session=[1, 1, 2, 2], qid=[7] * 4, docid=[1, 2] * 2, position=[1, 2] * 2, click=[1, 0, 0, 1])
+    >>> systems, bias = {"old": [2.0, 1.0], "new": [1.0, 2.0]}, sr.clicks.Propensities([1.0, 0.8])
     >>> (row,) = sr.clicks.compare(log, systems, "p@1", propensities=bias)
     >>> row.difference
     0.125
@@ -72,9 +72,9 @@ class LogComparison(Result):
     """Rankings against a baseline, as estimated from clicks; prints as a table with the results in words.
 
     >>> import swaprank as sr
-    >>> log = sr.ClickLog(session=[1, 1, 2, 2], qid=[7] * 4, docid=[1, 2] * 2, position=[1, 2] * 2, click=[1, 0, 0, 1])
+    >>> log = sr.clicks.ClickLog(session=[1, 1, 2, 2], qid=[7] * 4, docid=[1, 2] * 2, position=[1, 2] * 2, click=[1, 0, 0, 1])
     >>> systems = {"old": [2.0, 1.0], "new": [1.0, 2.0]}
-    >>> comparison = sr.clicks.compare(log, systems, "dcg", propensities=sr.Propensities([1.0, 0.8]))
+    >>> comparison = sr.clicks.compare(log, systems, "dcg", propensities=sr.clicks.Propensities([1.0, 0.8]))
     >>> isinstance(comparison, sr.clicks.LogComparison)
     True
     """

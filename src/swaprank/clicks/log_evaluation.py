@@ -43,8 +43,8 @@ class LogEstimate:
     """One metric of one ranking, as estimated from clicks.
 
     >>> import swaprank as sr
-    >>> log = sr.ClickLog(session=[1, 1, 2, 2], qid=[7] * 4, docid=[1, 2] * 2, position=[1, 2] * 2, click=[1, 0, 0, 1])
-    >>> (estimate,) = sr.clicks.evaluate(log, [1.0, 2.0], "p@1", propensities=sr.Propensities([1.0, 0.8]))
+    >>> log = sr.clicks.ClickLog(session=[1, 1, 2, 2], qid=[7] * 4, docid=[1, 2] * 2, position=[1, 2] * 2, click=[1, 0, 0, 1])
+    >>> (estimate,) = sr.clicks.evaluate(log, [1.0, 2.0], "p@1", propensities=sr.clicks.Propensities([1.0, 0.8]))
     >>> estimate.mean  # document 2 was clicked once in 1.6 expected examinations
     0.625
     """
@@ -101,8 +101,8 @@ class LogEvaluation(Result):
     """The estimated metrics of a ranking; prints as a table with doubts in words.
 
     >>> import swaprank as sr
-    >>> log = sr.ClickLog(session=[1, 1, 2, 2], qid=[7] * 4, docid=[1, 2] * 2, position=[1, 2] * 2, click=[1, 0, 0, 1])
-    >>> evaluation = sr.clicks.evaluate(log, [1.0, 2.0], ["p@1", "mrr"], propensities=sr.Propensities([1.0, 0.8]))
+    >>> log = sr.clicks.ClickLog(session=[1, 1, 2, 2], qid=[7] * 4, docid=[1, 2] * 2, position=[1, 2] * 2, click=[1, 0, 0, 1])
+    >>> evaluation = sr.clicks.evaluate(log, [1.0, 2.0], ["p@1", "mrr"], propensities=sr.clicks.Propensities([1.0, 0.8]))
     >>> isinstance(evaluation, sr.clicks.LogEvaluation), evaluation["mrr"].mean
     (True, 0.71875)
     """

@@ -45,7 +45,7 @@ def read_clicks(
     >>> import pathlib, tempfile, swaprank as sr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
     >>> _ = path.write_text("page,qid,docid,position,click\np1,shoes,a,1,0\np1,shoes,b,2,1\n")
-    >>> sr.read_clicks(path, session="page")
+    >>> sr.clicks.read_clicks(path, session="page")
     ClickLog(1 session, 2 rows, 1 query, 2 documents, positions 1 to 2, 50.0% clicked)
     """
     file = existing_file(path)
@@ -71,9 +71,9 @@ def write_clicks(log: ClickLog, path: str | os.PathLike[str]) -> None:
     """Write a click log to a CSV, TSV or Parquet file, with the features of the documents in every row.
 
     >>> import pathlib, tempfile, swaprank as sr
-    >>> log = sr.ClickLog(session=[1, 1], qid=[7, 7], docid=["a", "b"], position=[1, 2], click=[1, 0])
+    >>> log = sr.clicks.ClickLog(session=[1, 1], qid=[7, 7], docid=["a", "b"], position=[1, 2], click=[1, 0])
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
-    >>> sr.write_clicks(log, path)
+    >>> sr.clicks.write_clicks(log, path)
     >>> path.read_text().splitlines()
     ['session,qid,docid,position,click', '1,7,a,1,1.0', '1,7,b,2,0.0']
     """

@@ -21,7 +21,7 @@ class LogSummary(Result):
     """The contents of a click log in numbers; the click rate at each position is a column of its data frame.
 
     >>> import swaprank as sr
-    >>> log = sr.ClickLog(
+    >>> log = sr.clicks.ClickLog(
     ...     session=[1, 1, 2, 2], qid=[7] * 4, docid=["a", "b", "b", "a"], position=[1, 2, 1, 2], click=[1, 0, 1, 0]
     ... )
     >>> print(log.summarize())

@@ -38,7 +38,7 @@ class Propensities(Result):
         method: How it was estimated, in words.
 
     >>> import swaprank as sr
-    >>> propensities = sr.Propensities([1.0, 0.6, 0.3])
+    >>> propensities = sr.clicks.Propensities([1.0, 0.6, 0.3])
     >>> print(propensities)
     position  examination
     --------  -----------
@@ -118,8 +118,8 @@ class Propensities(Result):
 
         >>> import pathlib, tempfile, swaprank as sr
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "propensities.json"
-        >>> sr.Propensities([1.0, 0.5]).save(path)
-        >>> sr.Propensities.load(path).examination.tolist()
+        >>> sr.clicks.Propensities([1.0, 0.5]).save(path)
+        >>> sr.clicks.Propensities.load(path).examination.tolist()
         [1.0, 0.5]
         """
         with replacing(path) as stream:

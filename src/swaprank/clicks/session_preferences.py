@@ -31,7 +31,7 @@ def preferences(log: ClickLog, rule: Rule = "skip_above", *, prior: float = 1.0)
         prior: Imaginary preferences in each direction, above 0.
 
     >>> import swaprank as sr
-    >>> log = sr.ClickLog(
+    >>> log = sr.clicks.ClickLog(
     ...     session=[1, 1, 2, 2, 3, 3], qid=[7] * 6, docid=["a", "b"] * 3, position=[1, 2] * 3,
     ...     click=[0, 1, 0, 1, 1, 0], X=[[5.0], [3.0]] * 3,
     ... )

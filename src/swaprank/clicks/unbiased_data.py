@@ -33,11 +33,11 @@ def unbiased(
         the noise of documents small that were seldom shown.
 
     >>> import swaprank as sr
-    >>> log = sr.ClickLog(
+    >>> log = sr.clicks.ClickLog(
     ...     session=[1, 1, 2, 2], qid=[7] * 4, docid=["a", "b", "a", "b"], position=[1, 2, 1, 2], click=[1, 1, 0, 0],
     ...     X=[[5.0], [3.0], [5.0], [3.0]],
     ... )
-    >>> data = sr.clicks.unbiased(log, sr.Propensities([1.0, 0.5]))
+    >>> data = sr.clicks.unbiased(log, sr.clicks.Propensities([1.0, 0.5]))
     >>> data.docid.tolist(), data.labels.tolist()  # one click in 2 examinations of a, and in 1 of b
     (['a', 'b'], [0.5, 1.0])
     """

@@ -2,5 +2,5 @@
 
 import lazy_loader
 
-# The module `sr.posteriors` is imported on first use.
-__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submodules=["posteriors"])
+# The names are in `__init__.pyi`; each is imported on first use.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -52,7 +52,7 @@ def bin_blocks(
     ...         for day in range(7):
     ...             data = sr.datasets.random_net((10,), n_features=5, random_state=day)[0]
     ...             yield sr.Dataset(data.features, data.labels, qid=[f"{day}-{i // 50}" for i in range(500)])
-    >>> sr.bin_blocks(Days())
+    >>> sr.data.bin_blocks(Days())
     Dataset(3,500 documents, 70 queries, 5 features, labels 0 to 5, binned)
     """
     source = GivenBlocks(blocks)

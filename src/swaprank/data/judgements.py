@@ -21,7 +21,7 @@ class Qrels:
     """Relevance judgements: one label per judged (query, document).
 
     >>> import numpy as np, swaprank as sr
-    >>> sr.Qrels(np.array(["q1", "q1"]), np.array(["a", "b"]), np.array([2, 0])).to_dict()
+    >>> sr.trec.Qrels(np.array(["q1", "q1"]), np.array(["a", "b"]), np.array([2, 0])).to_dict()
     {'q1': {'a': 2, 'b': 0}}
     """
 
@@ -47,7 +47,7 @@ class Run:
     """The results of a system: one score per retrieved (query, document).
 
     >>> import numpy as np, swaprank as sr
-    >>> run = sr.Run(np.array(["7", "7"]), np.array(["b", "a"]), np.array([0.5, 1.5]))
+    >>> run = sr.trec.Run(np.array(["7", "7"]), np.array(["b", "a"]), np.array([0.5, 1.5]))
     >>> run.scores_for(sr.Dataset([[1.0], [2.0]], [0, 1], qid=[7, 7], docid=["a", "b"]))
     array([1.5, 0.5])
     """

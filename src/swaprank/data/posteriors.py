@@ -20,7 +20,7 @@ def chain(p_ij: ArrayLike, p_jk: ArrayLike) -> Floats:
     NaN if one of them is 1 and the other 0, because then P_ik is undetermined.
 
     >>> import swaprank as sr
-    >>> sr.posteriors.chain([0.6, 0.5, 1.0], [0.6, 0.5, 0.7]).round(4).tolist()
+    >>> sr.data.posteriors.chain([0.6, 0.5, 1.0], [0.6, 0.5, 0.7]).round(4).tolist()
     [0.6923, 0.5, 1.0]
     """
     first, second = _probabilities("p_ij", p_ij), _probabilities("p_jk", p_jk)
@@ -41,7 +41,7 @@ def all_pairs(adjacent: ArrayLike, order: ArrayLike | None = None) -> Floats:
         and j, because then P_ij is undetermined.
 
     >>> import swaprank as sr
-    >>> sr.posteriors.all_pairs([0.6, 0.6]).round(4)
+    >>> sr.data.posteriors.all_pairs([0.6, 0.6]).round(4)
     array([[0.5   , 0.6   , 0.6923],
            [0.4   , 0.5   , 0.6   ],
            [0.3077, 0.4   , 0.5   ]])
@@ -68,7 +68,7 @@ def adjacency(posteriors: ArrayLike, order: ArrayLike | None = None) -> Floats:
     """The inverse of `all_pairs`: P(order[i] above order[i + 1]), from a matrix of all pairs.
 
     >>> import swaprank as sr
-    >>> sr.posteriors.adjacency(sr.posteriors.all_pairs([0.9, 0.2], order=[1, 2, 0]), order=[1, 2, 0]).round(4).tolist()
+    >>> sr.data.posteriors.adjacency(sr.data.posteriors.all_pairs([0.9, 0.2], order=[1, 2, 0]), order=[1, 2, 0]).round(4).tolist()
     [0.9, 0.2]
     """
     matrix = _matrix(posteriors)
@@ -80,7 +80,7 @@ def is_consistent(posteriors: ArrayLike, tolerance: float = 1e-9) -> bool:
     """Whether there are RankNet outputs with exactly these probabilities, so that its cost can reach the minimum.
 
     >>> import swaprank as sr
-    >>> sr.posteriors.is_consistent([[0.5, 0.6, 0.6], [0.4, 0.5, 0.6], [0.4, 0.4, 0.5]])  # 0.6 and 0.6 make 0.6923
+    >>> sr.data.posteriors.is_consistent([[0.5, 0.6, 0.6], [0.4, 0.5, 0.6], [0.4, 0.4, 0.5]])  # 0.6 and 0.6 make 0.6923
     False
     """
     matrix = _matrix(posteriors)

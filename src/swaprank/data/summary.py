@@ -25,7 +25,7 @@ class Summary:
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[1, 0], [2, 0]], [0, 1], qid=[1, 1])
-    >>> sr.summarize(data).all_zero
+    >>> sr.data.summarize(data).all_zero
     ['2']
     """
 
@@ -66,7 +66,7 @@ class Summary:
         """The statistics as a table; the histogram of labels is drawn with the character `bar`.
 
         >>> import swaprank as sr
-        >>> print(sr.summarize(sr.Dataset([[1], [2]], [0, 1], qid=[1, 1])).to_text("#").splitlines()[4])
+        >>> print(sr.data.summarize(sr.Dataset([[1], [2]], [0, 1], qid=[1, 1])).to_text("#").splitlines()[4])
         label 0                                       1   50.0%  ##############################
         """
         lengths = self.list_lengths
@@ -111,7 +111,7 @@ def summarize(data: Dataset) -> Summary:
     """Summarize a data set.
 
     >>> import swaprank as sr
-    >>> print(sr.summarize(sr.datasets.random_net((20,), n_features=3, random_state=0)[0]))
+    >>> print(sr.data.summarize(sr.datasets.random_net((20,), n_features=3, random_state=0)[0]))
     documents                            1,000
     queries                              20
     features                             3

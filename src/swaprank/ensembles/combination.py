@@ -45,7 +45,7 @@ class Combination(EnsembleRanker):
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_net((60, 40), n_features=8, random_state=0)
     >>> mart, linear = sr.MART(n_trees=10).fit(train), sr.LinearRegressionRanker(regularization=0.1).fit(train)
-    >>> both = sr.Combination("ndcg@10", members=(mart, linear)).fit(vali)
+    >>> both = sr.ensembles.Combination("ndcg@10", members=(mart, linear)).fit(vali)
     >>> both.value_ >= max(both.alone_), both.interval_[0] <= both.alpha_ <= both.interval_[1]
     (True, True)
     """

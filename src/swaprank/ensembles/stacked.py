@@ -40,7 +40,7 @@ class Stacked(EnsembleRanker):
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_net((60, 40), n_features=8, random_state=0)
     >>> members = sr.MART(n_trees=10).fit(train), sr.LinearRegressionRanker(regularization=0.1).fit(train)
-    >>> sr.Stacked("ndcg@10", members=members).fit(vali).weights_.shape
+    >>> sr.ensembles.Stacked("ndcg@10", members=members).fit(vali).weights_.shape
     (2,)
     """
 

@@ -1,1 +1,6 @@
 """Evaluate rankings, and compare them with statistical tests."""
+
+import lazy_loader
+
+# The names are in `__init__.pyi`; each is imported on first use.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -90,7 +90,7 @@ class Comparison(Result):
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[1], [2]], [0, 1], qid=[1, 1])
-    >>> isinstance(sr.compare(data, {"old": [0.9, 0.1], "new": [0.1, 0.9]}, "map"), sr.Comparison)
+    >>> isinstance(sr.compare(data, {"old": [0.9, 0.1], "new": [0.1, 0.9]}, "map"), sr.evaluation.Comparison)
     True
     """
 

@@ -29,7 +29,7 @@ class MetricResult:
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[1], [2]], [0, 1], qid=[1, 1])
-    >>> isinstance(sr.evaluate(data, [0.1, 0.9], "map")["map"], sr.MetricResult)
+    >>> isinstance(sr.evaluate(data, [0.1, 0.9], "map")["map"], sr.evaluation.MetricResult)
     True
     """
 
@@ -71,7 +71,7 @@ class Evaluation(Result):
     >>> import swaprank as sr
     >>> data = sr.Dataset([[1], [2]], [0, 1], qid=[1, 1])
     >>> evaluation = sr.evaluate(data, [0.1, 0.9], "map")
-    >>> isinstance(evaluation, sr.Evaluation), evaluation["AP"].mean
+    >>> isinstance(evaluation, sr.evaluation.Evaluation), evaluation["AP"].mean
     (True, 1.0)
     """
 

@@ -25,7 +25,7 @@ class RankingScorer:
     >>> from sklearn.model_selection import GroupKFold, cross_val_score
     >>> (data,) = sr.datasets.random_net((12,), n_features=3, n_documents=10, random_state=0)
     >>> frame = pd.DataFrame(data.features).assign(query=[i // 10 for i in range(120)])
-    >>> scorer = sr.RankingScorer("ndcg@10", qid="query")
+    >>> scorer = sr.evaluation.RankingScorer("ndcg@10", qid="query")
     >>> folds = GroupKFold(3).split(frame, data.labels, frame["query"])
     >>> scores = cross_val_score(
     ...     sr.LambdaMART(n_trees=3), frame, data.labels, cv=folds, scoring=scorer, params={"qid": "query"}

@@ -39,7 +39,7 @@ class CrossValidation(Result):
     >>> import swaprank as sr
     >>> (data,) = sr.datasets.random_net((12,), n_features=3, n_documents=5, random_state=0)
     >>> result = sr.cross_validate(data, "linear_regression", ["ndcg@10", "map"], n_folds=3)
-    >>> isinstance(result, sr.CrossValidation), result.mean("linear_regression", "map") > 0.5
+    >>> isinstance(result, sr.experiments.CrossValidation), result.mean("linear_regression", "map") > 0.5
     (True, True)
     """
 

@@ -58,7 +58,7 @@ def training_parameters(ranker: Ranker) -> dict[str, Any]:
 
     >>> import swaprank as sr
     >>> from swaprank.experiments.ranker_parameters import training_parameters
-    >>> training_parameters(sr.Combination())
+    >>> training_parameters(sr.ensembles.Combination())
     {'whole_line': False}
     """
     names = type(ranker)._get_param_names()

@@ -70,7 +70,7 @@ def tune(
     >>> try:
     ...     tuning = sr.tune(train, vali, sr.MART(n_trees=10), ranges={"n_leaves": (4, 16)}, n_trials=3)
     ...     assert 4 <= tuning.best.parameters["n_leaves"] <= 31 and tuning.ranker.n_trees_ == 10
-    ... except sr.MissingExtraError:
+    ... except sr.errors.MissingExtraError:
     ...     pass
     """
     check_optuna()

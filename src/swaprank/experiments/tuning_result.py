@@ -34,7 +34,7 @@ class Tuning(Result):
     >>> import swaprank as sr
     >>> from swaprank.experiments.tuning_result import Trial
     >>> trial = Trial(1, 0.5, None, 2.0, "10 trees", {"n_leaves": 7})
-    >>> print(sr.Tuning(sr.MART(), "map", trial, [trial]))
+    >>> print(sr.experiments.Tuning(sr.MART(), "map", trial, [trial]))
     trial     map      size  seconds  n_leaves
     -----  ------  --------  -------  --------
         1  0.5000  10 trees      2.0         7

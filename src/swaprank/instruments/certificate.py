@@ -25,7 +25,7 @@ class Certificate(Result):
 
     >>> import swaprank as sr
     >>> (train,) = sr.datasets.random_net((50,), n_features=5, random_state=0)
-    >>> isinstance(sr.certify(sr.LambdaRank(n_epochs=1).fit(train), train, epsilon=0.3), sr.Certificate)
+    >>> isinstance(sr.certify(sr.LambdaRank(n_epochs=1).fit(train), train, epsilon=0.3), sr.instruments.Certificate)
     True
     """
 

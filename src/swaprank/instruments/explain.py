@@ -37,7 +37,7 @@ class QueryExplanation(Result):
 
     >>> import swaprank as sr
     >>> (data,) = sr.datasets.random_net((5,), n_features=3, random_state=0)
-    >>> isinstance(sr.explain_query(sr.MART(n_trees=1).fit(data), data, qid=2), sr.QueryExplanation)
+    >>> isinstance(sr.explain_query(sr.MART(n_trees=1).fit(data), data, qid=2), sr.instruments.QueryExplanation)
     True
     """
 

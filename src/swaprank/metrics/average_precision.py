@@ -21,7 +21,7 @@ class AveragePrecision(Metric):
     It is divided by the number of relevant documents. With over="reachable", it is divided by at most k.
 
     >>> import swaprank as sr
-    >>> sr.AveragePrecision().mean([1, 0, 1], [3, 2, 1], [0, 3]) == (1 / 1 + 2 / 3) / 2
+    >>> sr.metrics.AveragePrecision().mean([1, 0, 1], [3, 2, 1], [0, 3]) == (1 / 1 + 2 / 3) / 2
     True
     """
 

@@ -19,7 +19,7 @@ class Bpref(Metric):
     """Binary preference [Buckley & Voorhees 2004], as trec_eval computes it; negative labels mean unjudged.
 
     >>> import swaprank as sr
-    >>> sr.Bpref().mean([1, 0, 1, 0], [4, 3, 2, 1], [0, 4])  # (1 + (1 - 1/2)) / 2
+    >>> sr.metrics.Bpref().mean([1, 0, 1, 0], [4, 3, 2, 1], [0, 4])  # (1 + (1 - 1/2)) / 2
     0.75
     """
 

@@ -62,7 +62,7 @@ class ReciprocalRank(FirstRelevant):
     """One over the rank of the first relevant document; its mean over queries is MRR.
 
     >>> import swaprank as sr
-    >>> sr.ReciprocalRank().mean([0, 1, 1], [3, 2, 1], [0, 3])
+    >>> sr.metrics.ReciprocalRank().mean([0, 1, 1], [3, 2, 1], [0, 3])
     0.5
     """
 
@@ -80,7 +80,7 @@ class Success(FirstRelevant):
     """1 if a relevant document ranks among the first k, else 0.
 
     >>> import swaprank as sr
-    >>> sr.Success(k=2).mean([0, 1, 0, 0, 0, 1], [3, 2, 1, 3, 2, 1], [0, 3, 6])
+    >>> sr.metrics.Success(k=2).mean([0, 1, 0, 0, 0, 1], [3, 2, 1, 3, 2, 1], [0, 3, 6])
     0.5
     """
 
@@ -102,7 +102,7 @@ class ERR(Cascade):
     measured in the same way.
 
     >>> import swaprank as sr
-    >>> sr.ERR().mean([4, 0], [2, 1], [0, 2]) == 15 / 16
+    >>> sr.metrics.ERR().mean([4, 0], [2, 1], [0, 2]) == 15 / 16
     True
     """
 
@@ -137,7 +137,7 @@ class CascadeMetric(Cascade):
     are called once per distinct label or rank, so training and evaluation are as fast as for ERR.
 
     >>> import swaprank as sr
-    >>> buys = sr.CascadeMetric(stop=lambda label: {0: 0.0, 1: 0.1, 2: 0.5}[label], name="buys")
+    >>> buys = sr.metrics.CascadeMetric(stop=lambda label: {0: 0.0, 1: 0.1, 2: 0.5}[label], name="buys")
     >>> buys.mean([1, 2], [2, 1], [0, 2]) == 0.1 + 0.9 * 0.5 / 2
     True
     """

@@ -132,7 +132,7 @@ class DCG(DiscountedGain):
     """Discounted cumulative gain [Järvelin & Kekäläinen 2002]: sum_r gain(l_r) D(r).
 
     >>> import swaprank as sr
-    >>> round(sr.DCG(k=2).mean([0, 3, 1], [0.1, 0.9, 0.5], [0, 3]), 4)  # 7 / log2(2) + 1 / log2(3)
+    >>> round(sr.metrics.DCG(k=2).mean([0, 3, 1], [0.1, 0.9, 0.5], [0, 3]), 4)  # 7 / log2(2) + 1 / log2(3)
     7.6309
     """
 
@@ -152,9 +152,9 @@ class NDCG(DiscountedGain):
         short: "as_is"; or "zero", so that a list shorter than k counts 0.
 
     >>> import swaprank as sr
-    >>> sr.NDCG(k=10).mean([0, 2, 1], [0.1, 0.9, 0.5], [0, 3])
+    >>> sr.metrics.NDCG(k=10).mean([0, 2, 1], [0.1, 0.9, 0.5], [0, 3])
     1.0
-    >>> print(sr.NDCG(k=10, gain=[0, 1, 5]))
+    >>> print(sr.metrics.NDCG(k=10, gain=[0, 1, 5]))
     ndcg@10(gain=0/1/5)
     """
 
@@ -189,7 +189,7 @@ class Precision(RelevanceSum):
     """The share of relevant documents among the first k. A list shorter than k is also divided by k.
 
     >>> import swaprank as sr
-    >>> sr.Precision(k=2).mean([0, 1, 1], [0.3, 0.2, 0.9], [0, 3])
+    >>> sr.metrics.Precision(k=2).mean([0, 1, 1], [0.3, 0.2, 0.9], [0, 3])
     0.5
     """
 
@@ -212,7 +212,7 @@ class Recall(RelevanceSum):
     """The share of the query's relevant documents that rank among the first k.
 
     >>> import swaprank as sr
-    >>> sr.Recall(k=2).mean([0, 1, 1, 1], [0.3, 0.2, 0.9, 0.1], [0, 4]) == 1 / 3
+    >>> sr.metrics.Recall(k=2).mean([0, 1, 1, 1], [0.3, 0.2, 0.9, 0.1], [0, 4]) == 1 / 3
     True
     """
 
@@ -235,7 +235,7 @@ class WTA(RelevanceSum):
     """Winner takes all, as accuracy: 1 if the first document is relevant [Burges2006, section 2].
 
     >>> import swaprank as sr
-    >>> sr.WTA().mean([0, 1], [0.2, 0.9], [0, 2])
+    >>> sr.metrics.WTA().mean([0, 1], [0.2, 0.9], [0, 2])
     1.0
     """
 
@@ -258,7 +258,7 @@ class RBP(RelevanceSum):
     """Rank-biased precision [Moffat & Zobel 2008]: (1 - p) sum_r rel(r) p^(r-1), p the user's persistence.
 
     >>> import swaprank as sr
-    >>> round(sr.RBP(p=0.5).mean([1, 0, 1], [3, 2, 1], [0, 3]), 4)
+    >>> round(sr.metrics.RBP(p=0.5).mean([1, 0, 1], [3, 2, 1], [0, 3]), 4)
     0.625
     """
 
@@ -285,7 +285,7 @@ class CumulativeMetric(DiscountedGain):
     negative number: a share of a sum that contains losses has no meaning.
 
     >>> import swaprank as sr
-    >>> revenue = sr.CumulativeMetric(gain=lambda price: price, discount=lambda r: 0.7 ** (r - 1), name="revenue")
+    >>> revenue = sr.metrics.CumulativeMetric(gain=lambda price: price, discount=lambda r: 0.7 ** (r - 1), name="revenue")
     >>> round(revenue.mean([5.0, 20.0], [0.9, 0.1], [0, 2]), 4)  # (5 + 0.7 * 20) / (20 + 0.7 * 5)
     0.8085
     """

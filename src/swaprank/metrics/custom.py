@@ -77,7 +77,7 @@ class CustomMetric(Metric):
     >>> import swaprank as sr
     >>> def first_hit(labels):
     ...     return 1.0 if labels[0] > 0 else 0.0
-    >>> sr.CustomMetric(evaluate=first_hit, name="first_hit").mean([0, 1], [0.1, 0.9], [0, 2])
+    >>> sr.metrics.CustomMetric(evaluate=first_hit, name="first_hit").mean([0, 1], [0.1, 0.9], [0, 2])
     1.0
     """
 

@@ -34,7 +34,7 @@ class Metric(ABC):
     """A measure of ranked lists with all its conventions: `str(metric)` reads back as the same metric.
 
     >>> import swaprank as sr
-    >>> isinstance(sr.metric("map"), sr.Metric)
+    >>> isinstance(sr.metric("map"), sr.metrics.Metric)
     True
     """
 
@@ -213,7 +213,7 @@ class BoundMetric:
     Unpickling binds again, because the terms of a CustomMetric hold a memory address of this process.
 
     >>> import swaprank as sr
-    >>> isinstance(sr.metric("map").bind([0, 1], [0, 2]), sr.BoundMetric)
+    >>> isinstance(sr.metric("map").bind([0, 1], [0, 2]), sr.metrics.BoundMetric)
     True
     """
 

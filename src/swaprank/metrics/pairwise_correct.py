@@ -19,7 +19,7 @@ class PairwiseCorrect(Metric):
     """The share of pairs with different labels in the right order; the area under the ROC curve for two labels.
 
     >>> import swaprank as sr
-    >>> sr.PairwiseCorrect().mean([0, 1, 2], [1, 3, 2], [0, 3]) == 2 / 3
+    >>> sr.metrics.PairwiseCorrect().mean([0, 1, 2], [1, 3, 2], [0, 3]) == 2 / 3
     True
     """
 

@@ -18,7 +18,7 @@ class RPrecision(Metric):
     """The share of relevant documents among the first R, where R is the number of the query's relevant documents.
 
     >>> import swaprank as sr
-    >>> sr.RPrecision().mean([1, 0, 1, 0], [4, 3, 2, 1], [0, 4])  # one of the first two
+    >>> sr.metrics.RPrecision().mean([1, 0, 1, 0], [4, 3, 2, 1], [0, 4])  # one of the first two
     0.5
     """
 

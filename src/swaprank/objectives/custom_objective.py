@@ -166,8 +166,8 @@ class CustomObjective(Objective):
     >>> def squared(labels, scores, indptr):
     ...     return scores - labels, np.ones(len(labels))
     >>> train, test = sr.datasets.random_net((50, 20), n_features=5, random_state=0)
-    >>> own = sr.LambdaMART(objective=sr.CustomObjective(gradients=squared), n_trees=5).fit(train)
-    >>> bool((own.predict(test) == sr.MART("squared", n_trees=5).fit(train).predict(test)).all())
+    >>> own = sr.LambdaMART(objective=sr.objectives.CustomObjective(gradients=squared), n_trees=5).fit(train)
+    >>> bool((own.predict(test) == sr.MART(objective="squared", n_trees=5).fit(train).predict(test)).all())
     True
     """
 

@@ -41,7 +41,7 @@ class LambdaRankObjective(Objective):
 
     >>> import numpy as np, swaprank as sr
     >>> data = sr.Dataset([[1.0], [2.0]], [0, 1], qid=[1, 1])
-    >>> bound = sr.LambdaRankObjective(sr.metric("ndcg"), normalize=False).bind(data, random_state=0, n_threads=1)
+    >>> bound = sr.objectives.LambdaRankObjective(sr.metric("ndcg"), normalize=False).bind(data, random_state=0, n_threads=1)
     >>> grad, hess = np.empty(2), np.empty(2)
     >>> bound.update(np.array([1.0, 0.0]), grad, hess)
     >>> grad.round(4).tolist()  # |dNDCG| = 1 - 1 / log2(3), rho = 1 / (1 + exp(-1))

@@ -67,11 +67,11 @@ class ListNetObjective(Objective):
     >>> import numpy as np, swaprank as sr
     >>> data = sr.Dataset([[1.0], [2.0]], [0, 1], qid=[1, 1])
     >>> grad, hess = np.empty(2), np.empty(2)
-    >>> sr.ListNetObjective().bind(data, random_state=0, n_threads=1).update(np.zeros(2), grad, hess)
+    >>> sr.objectives.ListNetObjective().bind(data, random_state=0, n_threads=1).update(np.zeros(2), grad, hess)
     >>> grad.round(3).tolist(), hess.tolist()
     ([0.231, -0.231], [0.25, 0.25])
     >>> train, vali = sr.datasets.random_net((50, 20), n_features=5, random_state=0)
-    >>> sr.LambdaMART(n_trees=20, objective=sr.ListNetObjective()).fit(train, valid=vali).score(vali) > 0.8
+    >>> sr.LambdaMART(n_trees=20, objective=sr.objectives.ListNetObjective()).fit(train, valid=vali).score(vali) > 0.8
     True
     """
 

@@ -21,7 +21,7 @@ class BoundObjective(ABC):
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[1.0], [2.0]], [0, 1], qid=[1, 1])
-    >>> isinstance(sr.RankNetObjective().bind(data, random_state=0, n_threads=1), sr.BoundObjective)
+    >>> isinstance(sr.objectives.RankNetObjective().bind(data, random_state=0, n_threads=1), sr.objectives.BoundObjective)
     True
     """
 
@@ -58,7 +58,7 @@ class Objective(ABC):
 
     >>> import numpy as np, swaprank as sr
     >>> data = sr.Dataset([[1.0], [2.0]], [0, 1], qid=[1, 1])
-    >>> objective: sr.Objective = sr.RankNetObjective()
+    >>> objective: sr.objectives.Objective = sr.objectives.RankNetObjective()
     >>> grad, hess = np.empty(2), np.empty(2)
     >>> objective.bind(data, random_state=0, n_threads=1).update(np.zeros(2), grad, hess)
     >>> grad.tolist(), hess.tolist()

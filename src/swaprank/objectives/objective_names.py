@@ -51,7 +51,7 @@ def given_objective(ranker: Any, names: Sequence[str]) -> Objective | None:
 
     >>> import swaprank as sr
     >>> from swaprank.objectives.objective_names import given_objective
-    >>> given_objective(sr.LambdaMART(objective=sr.RankNetObjective(2.0)), ("lambda",))
+    >>> given_objective(sr.LambdaMART(objective=sr.objectives.RankNetObjective(2.0)), ("lambda",))
     RankNetObjective(sigma=2.0, ties=False)
     """
     objective = ranker.objective

@@ -79,7 +79,7 @@ class PointwiseObjective(Objective):
     >>> import numpy as np, swaprank as sr
     >>> data = sr.Dataset([[1.0], [2.0]], [0, 3], qid=[1, 1])
     >>> grad, hess = np.empty(2), np.empty(2)
-    >>> sr.PointwiseObjective("squared").bind(data, random_state=0, n_threads=1).update(np.zeros(2), grad, hess)
+    >>> sr.objectives.PointwiseObjective("squared").bind(data, random_state=0, n_threads=1).update(np.zeros(2), grad, hess)
     >>> grad.tolist(), hess.tolist()
     ([0.0, -3.0], [1.0, 1.0])
     """

@@ -36,7 +36,7 @@ class RankNetObjective(Objective):
 
     >>> import numpy as np, swaprank as sr
     >>> data = sr.Dataset([[1.0], [2.0], [3.0]], [0, 1, 1], qid=[1, 1, 1])
-    >>> bound = sr.RankNetObjective().bind(data, random_state=0, n_threads=1)
+    >>> bound = sr.objectives.RankNetObjective().bind(data, random_state=0, n_threads=1)
     >>> grad, hess = np.empty(3), np.empty(3)
     >>> bound.update(np.zeros(3), grad, hess)
     >>> grad.tolist(), hess.tolist()

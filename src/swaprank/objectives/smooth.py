@@ -45,7 +45,7 @@ class SmoothObjective(Objective):
     >>> data = sr.Dataset([[1.0], [2.0], [3.0]], [0, 2, 1], qid=[1, 1, 1])
     >>> scores, grad, hess = np.array([1.0, 2.0, 3.0]), np.empty(3), np.empty(3)
     >>> for factor in (100, 1, 0.01):
-    ...     objective = sr.SmoothObjective(sr.metric("ndcg"), smoothing_factor=factor)
+    ...     objective = sr.objectives.SmoothObjective(sr.metric("ndcg"), smoothing_factor=factor)
     ...     costs = objective.bind(data, random_state=0, n_threads=1).update(scores, grad, hess)
     ...     print(round(float(-costs[0]), 4))
     0.7866

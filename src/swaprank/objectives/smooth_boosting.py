@@ -42,7 +42,7 @@ class SmoothBoostingObjective(Objective):
 
     >>> import numpy as np, swaprank as sr
     >>> data = sr.Dataset([[1.0], [2.0], [3.0]], [0, 2, 1], qid=[1, 1, 1])
-    >>> bound = sr.SmoothBoostingObjective(sr.metric("ndcg"), 0.1).bind(data, random_state=0, n_threads=1)
+    >>> bound = sr.objectives.SmoothBoostingObjective(sr.metric("ndcg"), 0.1).bind(data, random_state=0, n_threads=1)
     >>> grad, hess = np.empty(3), np.empty(3)
     >>> bound.update(np.array([1.0, 2.0, 3.0]), grad, hess)
     >>> bool(grad[1] < 0 < grad[2])

@@ -117,7 +117,7 @@ class SoftRankObjective(Objective):
     >>> import numpy as np, swaprank as sr
     >>> data = sr.Dataset([[1.0], [2.0]], [0, 1], qid=[1, 1])
     >>> grad, hess = np.empty(2), np.empty(2)
-    >>> objective = sr.SoftRankObjective(sr.metric("ndcg"), sigma=1.0)
+    >>> objective = sr.objectives.SoftRankObjective(sr.metric("ndcg"), sigma=1.0)
     >>> objective.bind(data, random_state=0, n_threads=1).update(np.zeros(2), grad, hess)
     >>> grad.round(3).tolist()  # (1 - 1 / log2(3)) / (2 sqrt(pi))
     [0.104, -0.104]

@@ -1,1 +1,6 @@
 """Rankers: scikit-learn estimators with parameters, fit and predict."""
+
+import lazy_loader
+
+# The names are in `__init__.pyi`; each is imported on first use.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

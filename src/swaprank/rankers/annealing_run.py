@@ -11,9 +11,9 @@ import numpy as np
 from swaprank.arrays import Bools, Floats
 from swaprank.objectives.smooth import BoundSmooth
 from swaprank.rankers.rounds import Callback, History, Measured, run_rounds
-from swaprank.smoothrank.candidates import Candidate, Evaluator, annealing_step, held_out_values, mean_ignoring_nan
-from swaprank.smoothrank.mixing import mean_of_fits, shares_of_fits
-from swaprank.smoothrank.scorers import LinearScorer, Scorer
+from swaprank.linear.candidates import Candidate, Evaluator, annealing_step, held_out_values, mean_ignoring_nan
+from swaprank.linear.mixing import mean_of_fits, shares_of_fits
+from swaprank.linear.scorers import LinearScorer, Scorer
 
 
 class Step(NamedTuple):

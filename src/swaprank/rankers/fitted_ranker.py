@@ -169,7 +169,7 @@ class FittedRanker(Estimator):
         >>> ranker = sr.LambdaMART(n_trees=3).fit(train)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     ranker.export(f"{folder}/model.txt", to="lightgbm")
-        ...     again = sr.load_peer(f"{folder}/model.txt")
+        ...     again = sr.import_model(f"{folder}/model.txt")
         >>> (again.predict(test) == ranker.predict(test)).all()
         np.True_
         """

@@ -13,10 +13,10 @@ from swaprank.errors import DataError, ParameterError
 from swaprank.rankers.base_model import base_weights
 from swaprank.rankers.parameter_checks import Bounds, check_parameter
 from swaprank.rankers.rounds import Measured
-from swaprank.smoothrank.architectures import LinearArchitecture
-from swaprank.smoothrank.candidates import Evaluator
-from swaprank.smoothrank.scorers import Scorer
-from swaprank.smoothrank.start import FitProblem
+from swaprank.linear.architectures import LinearArchitecture
+from swaprank.linear.candidates import Evaluator
+from swaprank.linear.scorers import Scorer
+from swaprank.linear.start import FitProblem
 
 
 def regularizations(given: Any, auto: Sequence[float]) -> list[float]:

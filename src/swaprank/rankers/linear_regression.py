@@ -18,10 +18,10 @@ from swaprank.rankers.parameter_checks import check_word
 from swaprank.rankers.ranker import FitRequest, Ranker
 from swaprank.rankers.rounds import Measured, run_rounds
 from swaprank.seeds import RandomState
-from swaprank.smoothrank.architectures import LinearArchitecture
-from swaprank.smoothrank.candidates import Evaluator, mean_ignoring_nan, query_folds
-from swaprank.smoothrank.ridge import STRENGTHS
-from swaprank.smoothrank.start import cross_validate, ridge_fit
+from swaprank.linear.architectures import LinearArchitecture
+from swaprank.linear.candidates import Evaluator, mean_ignoring_nan, query_folds
+from swaprank.linear.ridge import STRENGTHS
+from swaprank.linear.start import cross_validate, ridge_fit
 
 TARGETS = ("gains", "labels")
 FOLDS = 10

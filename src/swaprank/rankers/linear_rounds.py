@@ -17,8 +17,8 @@ from swaprank.models.scaling import Units, units_of
 from swaprank.rankers.linear_fitting import center_weights
 from swaprank.rankers.ranker import FitRequest, Ranker
 from swaprank.rankers.rounds import Measured, Progress, run_rounds
-from swaprank.smoothrank.architectures import LinearArchitecture, base_scores, rows_by_query
-from swaprank.smoothrank.scorers import LinearScorer
+from swaprank.linear.architectures import LinearArchitecture, base_scores, rows_by_query
+from swaprank.linear.scorers import LinearScorer
 
 
 class LinearProblem(NamedTuple):

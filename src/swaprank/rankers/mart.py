@@ -28,7 +28,7 @@ class MART(TreeRanker):
 
     >>> import swaprank as sr
     >>> train, test = sr.datasets.random_net((100, 50), n_features=10, random_state=0)
-    >>> ranker = sr.MART("squared", n_trees=30, n_leaves=15).fit(train)
+    >>> ranker = sr.MART(objective="squared", n_trees=30, n_leaves=15).fit(train)
     >>> sr.evaluate(test, ranker.predict(test), "ndcg@10")["ndcg@10"].mean > 0.7
     True
     """

@@ -28,10 +28,10 @@ from swaprank.rankers.parameter_checks import check_net_shape, check_word
 from swaprank.rankers.ranker import FitRequest, Ranker
 from swaprank.rankers.rounds import Measured
 from swaprank.seeds import RandomState
-from swaprank.smoothrank.annealing import OPTIMIZERS, Ascent, Optimizer
-from swaprank.smoothrank.architectures import Architecture, KernelArchitecture, LinearArchitecture, NetArchitecture
-from swaprank.smoothrank.candidates import REGULARIZATIONS, Candidate, Evaluator, exclude_queries, query_folds
-from swaprank.smoothrank.start import STARTS, FitProblem, Start, calibrated, start_fit
+from swaprank.linear.annealing import OPTIMIZERS, Ascent, Optimizer
+from swaprank.linear.architectures import Architecture, KernelArchitecture, LinearArchitecture, NetArchitecture
+from swaprank.linear.candidates import REGULARIZATIONS, Candidate, Evaluator, exclude_queries, query_folds
+from swaprank.linear.start import STARTS, FitProblem, Start, calibrated, start_fit
 from swaprank.threads import thread_count
 
 ANNEALING = tuple(2.0**power for power in range(6, -7, -1))

@@ -27,7 +27,7 @@ def read_qrels(path: str | os.PathLike[str]) -> Qrels:
     >>> import pathlib, tempfile, swaprank as sr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "judged.qrels"
     >>> _ = path.write_text("301 0 FR94-1 1\n301 0 FR94-2 0\n")
-    >>> sr.read_qrels(path).to_dict()
+    >>> sr.trec.read_qrels(path).to_dict()
     {'301': {'FR94-1': 1, 'FR94-2': 0}}
     """
     file = existing_file(path)
@@ -42,7 +42,7 @@ def read_run(path: str | os.PathLike[str]) -> Run:
     >>> import pathlib, tempfile, swaprank as sr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "bm25.run"
     >>> _ = path.write_text("301 Q0 FR94-1 1 12.5 bm25\n301 Q0 FR94-2 2 11 bm25\n")
-    >>> sr.read_run(path).score
+    >>> sr.trec.read_run(path).score
     array([12.5, 11. ])
     """
     file = existing_file(path)
@@ -65,7 +65,7 @@ def write_run(data: Dataset, scores: Any, path: str | os.PathLike[str], tag: str
     >>> import pathlib, tempfile, swaprank as sr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "mine.run"
     >>> data = sr.Dataset([[1.0], [2.0]], [0, 1], qid=[301, 301], docid=["FR94-1", "FR94-2"])
-    >>> sr.write_run(data, [0.25, 1.5], path)
+    >>> sr.trec.write_run(data, [0.25, 1.5], path)
     >>> print(path.read_text(), end="")
     301 Q0 FR94-2 1 1.5 swaprank
     301 Q0 FR94-1 2 0.25 swaprank

@@ -52,7 +52,7 @@ class Report:
     >>> import swaprank as sr
     >>> train, test = sr.datasets.random_net((30, 20), n_features=4, n_documents=10, random_state=0)
     >>> made = sr.report(sr.MART(n_trees=5).fit(train), test)
-    >>> isinstance(made, sr.Report), made.html[:15]
+    >>> isinstance(made, sr.reporting.Report), made.html[:15]
     (True, '<!doctype html>')
     """
 

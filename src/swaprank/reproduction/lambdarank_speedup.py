@@ -77,7 +77,7 @@ def _random_data(n_queries: int, n_documents: int, n_features: int, random_state
 def _seconds_per_epoch(data: Dataset, hidden: tuple[int, ...], training: Training) -> float:
     """The fastest of three epochs with one update per query. The first epoch may compile and is not counted."""
     moments: list[float] = []
-    ranker = RankNet(hidden, training=training, optimizer="sgd", learning_rate=1e-6, decay=1.0, n_epochs=4)
+    ranker = RankNet(hidden=hidden, training=training, optimizer="sgd", learning_rate=1e-6, decay=1.0, n_epochs=4)
     ranker.fit(data, callbacks=[lambda progress: moments.append(time.perf_counter())])
     return float(np.diff(moments).min())
 

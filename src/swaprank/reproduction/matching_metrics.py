@@ -12,7 +12,7 @@ from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.generated_data import random_polynomial
 from swaprank.experiments.log import Log
-from swaprank.instruments.effective_pairs import effective_pairs
+from swaprank.instruments.pair_effects import effective_pairs
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.rankers.lambdarank import LambdaRank
 from swaprank.rendering.text_tables import probability, text_table

@@ -25,9 +25,9 @@ from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.ranknet import RankNet
 from swaprank.rendering.text_tables import probability, text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
-from swaprank.rivals.oap_bpm import OAPBPM
-from swaprank.rivals.prank import PRank
-from swaprank.rivals.rankprop import RankProp
+from swaprank.baselines.oap_bpm import OAPBPM
+from swaprank.baselines.prank import PRank
+from swaprank.baselines.rankprop import RankProp
 
 METRIC = "ndcg@15"
 QUERIES, QUICK_QUERIES = (1133, 283, 283), (283, 71, 71)
@@ -51,17 +51,17 @@ class Rival(NamedTuple):
 
 
 RIVALS = {
-    "quadratic PRank": Rival(lambda n, seed: PRank(2, metric=METRIC, n_epochs=n, random_state=seed),
+    "quadratic PRank": Rival(lambda n, seed: PRank(degree=2, metric=METRIC, n_epochs=n, random_state=seed),
                              0.379, 0.327, 0.011, "39 h 52 min"),
     "linear PRank": Rival(lambda n, seed: PRank(metric=METRIC, n_epochs=n, random_state=seed),
                           0.410, 0.412, 0.010, "11 min"),
-    "OAP-BPM": Rival(lambda n, seed: OAPBPM(100, 0.3, metric=METRIC, n_epochs=n, random_state=seed),
+    "OAP-BPM": Rival(lambda n, seed: OAPBPM(n_learners=100, probability=0.3, metric=METRIC, n_epochs=n, random_state=seed),
                      0.455, 0.454, 0.011, "10 h 23 min"),
-    "RankProp": Rival(lambda n, seed: RankProp((), metric=METRIC, n_epochs=n, random_state=seed),
+    "RankProp": Rival(lambda n, seed: RankProp(hidden=(), metric=METRIC, n_epochs=n, random_state=seed),
                       0.459, 0.460, 0.011, "23 min"),
-    "RankNet, one layer": Rival(lambda n, seed: RankNet((), metric=METRIC, n_epochs=n, random_state=seed),
+    "RankNet, one layer": Rival(lambda n, seed: RankNet(hidden=(), metric=METRIC, n_epochs=n, random_state=seed),
                                 0.479, 0.477, 0.010, "1 h 7 min"),
-    "RankNet, two layers": Rival(lambda n, seed: RankNet((10,), metric=METRIC, n_epochs=n, random_state=seed),
+    "RankNet, two layers": Rival(lambda n, seed: RankNet(hidden=(10,), metric=METRIC, n_epochs=n, random_state=seed),
                                  0.489, 0.488, 0.010, "5 h 51 min"),
 }  # fmt: skip
 

@@ -1,0 +1,127 @@
+"""RankBoost: boosting of weak rankers with the exponential loss of pairs."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from swaprank.arrays import Bools, Floats, Ints
+from swaprank.data.dataset import Dataset
+from swaprank.elementary import exp
+from swaprank.kernels import kernel
+from swaprank.metrics.metric import Metric
+from swaprank.baselines.pair_shares import Average, pairs_of
+from swaprank.baselines.weak_rankers import PairWeights, WeakRankerBoosting, Weighed, half_log_odds
+from swaprank.seeds import RandomState
+from swaprank.threads import query_chunks, run_in_threads, thread_count
+
+_WIDEST_RANGE = 650.0
+"""Of the scores of a query; wider ones are cut, because exp overflows."""
+
+
+@final
+class RankBoost(WeakRankerBoosting):
+    """Boosting with the exponential loss of pairs [Freund2003].
+
+    Minimizes the mean over pairs of exp(-(s_i - s_j)), document i having a larger label than j. Each round takes the
+    weak ranker h, 1 where a feature exceeds a threshold and 0 elsewhere, with the largest |r|: r is the mean of
+    h(x_i) - h(x_j), weighted with exp(-(s_i - s_j)). It adds alpha h to the scores, alpha = 1/2 ln((1 + r) / (1 - r)).
+    The loss falls by a factor of sqrt(1 - r²) at least, and is a bound on the share of wrong pairs.
+
+    Pairs are never listed: weights are products of a factor per document, so that a round costs about documents x
+    features. Missing values are 0 or 1, whichever makes |r| larger.
+
+    Args:
+        metric: Evaluated after every round, and chooses the best round on the watched set. It does not change training.
+        n_rounds: Maximum number of rounds: of weak rankers.
+        average: "pairs": all pairs have the same weight at first [Freund2003]. "queries": all queries have.
+        max_bins: Maximum number of bins per feature: thresholds are between bins.
+        early_stopping_rounds: Stop after so many rounds without a better value on the watched set.
+        base_ranker: A fitted ranker of trees, to which weak rankers are added.
+        random_state: Seed of the sample of rows that thresholds are found from, if there are more than 200,000.
+        n_threads: Number of threads. If None, all cores. It does not change the model.
+
+    >>> import swaprank as sr
+    >>> train, vali, test = sr.datasets.random_net((60, 30, 30), n_features=10, random_state=0)
+    >>> ranker = sr.baselines.RankBoost(n_rounds=100).fit(train, valid=vali)
+    >>> ranker.score(test) > 0.6, ranker.losses_[-1] < ranker.losses_[0]
+    (True, True)
+    """
+
+    kind: ClassVar[str] = "rankboost"
+
+    def __init__(
+        self,
+        metric: str | Metric = "ndcg@10",
+        *,
+        n_rounds: int = 300,
+        average: Average = "pairs",
+        max_bins: int = 255,
+        early_stopping_rounds: int | None = None,
+        base_ranker: Any = None,
+        random_state: RandomState = 0,
+        n_threads: int | None = None,
+    ) -> None:
+        self._set_parameters(locals())
+
+    def _pair_weights(self, data: Dataset) -> PairWeights:
+        return ExponentialWeights(data, self.average, self.n_threads)
+
+
+@final
+class ExponentialWeights(PairWeights):
+    """exp(-(s_i - s_j)) of every pair."""
+
+    def __init__(self, data: Dataset, average: Average, n_threads: int | None) -> None:
+        self.pairs, self.indptr = pairs_of(data, average), np.array(data.indptr)
+        self.chunks = query_chunks(self.indptr, thread_count(n_threads))
+
+    def at(self, scores: Floats) -> Weighed:
+        """See `PairWeights`: the loss is the sum of all weights."""
+        losses, potentials = np.empty(len(self.indptr) - 1), np.empty(len(scores))
+        by_label, level, shares = self.pairs
+        run_in_threads(
+            lambda first, last: exponential_queries(
+                by_label, level, shares, self.indptr, scores, first, last, losses, potentials
+            ),
+            self.chunks,
+        )
+        loss = float(np.sum(losses))
+        return Weighed(loss, loss, potentials)
+
+    def alpha(self, scores: Floats, weighed: Weighed, worth: float, is_one: Bools) -> float:
+        """See `PairWeights`; `worth` is r times the sum of all weights."""
+        return half_log_odds(weighed.total + worth, weighed.total - worth)
+
+
+@kernel
+def exponential_queries(
+    by_label: Ints, level: Ints, shares: Floats, indptr: Ints, scores: Floats, first: int, last: int, losses: Floats,
+    potentials: Floats,
+) -> None:  # fmt: skip
+    """The loss of each query, and the potentials of its documents, in one pass up the labels and one pass down.
+
+    exp(-(s_i - s_j)) = exp(low - s_i) exp(s_j - high) exp(high - low), so that nothing overflows.
+    """
+    for query in range(first, last):
+        start, stop = indptr[query], indptr[query + 1]
+        low, high = np.inf, -np.inf
+        for r in range(start, stop):
+            low, high = min(low, scores[r]), max(high, scores[r])
+        factor = shares[query] * exp(min(high - low, _WIDEST_RANGE))
+        losses[query], worse, waiting = 0.0, 0.0, 0.0
+        for r in range(start, stop):
+            document = by_label[r]
+            if r > start and level[document] > level[by_label[r - 1]]:
+                worse, waiting = worse + waiting, 0.0
+            potentials[document] = factor * exp(low - scores[document]) * worse
+            losses[query] += potentials[document]
+            waiting += exp(scores[document] - high)
+        better, waiting = 0.0, 0.0
+        for r in range(stop - 1, start - 1, -1):
+            document = by_label[r]
+            if r < stop - 1 and level[document] < level[by_label[r + 1]]:
+                better, waiting = better + waiting, 0.0
+            potentials[document] -= factor * exp(scores[document] - high) * better
+            waiting += exp(low - scores[document])

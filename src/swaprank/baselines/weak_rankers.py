@@ -1,0 +1,219 @@
+"""Weak rankers, and the boosting of them: 1 where a feature exceeds a threshold, else 0 [Freund2003, section 3.2].
+
+For weights W of the pairs, i better than j, a weak ranker h is worth  r = sum of W (h(x_i) - h(x_j)). With a potential
+of each document
+
+    p_d = sum of W over its pairs as the better one  -  sum of W over its pairs as the worse one
+
+r is the sum of p_d over the documents with h = 1: one histogram of potentials per feature has the r of all
+thresholds. Potentials are summed as integers, which gives the same sums in any order.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from swaprank.arrays import Bools, Floats
+from swaprank.data.dataset import Dataset
+from swaprank.elementary import log
+from swaprank.models.forest import Forest, join_forests
+from swaprank.rankers.base_model import base_model
+from swaprank.rankers.forest_ranker import ForestRanker
+from swaprank.rankers.parameter_checks import check_word
+from swaprank.rankers.ranker import FitRequest
+from swaprank.rankers.rounds import Measured, Progress, run_rounds
+from swaprank.baselines.pair_shares import AVERAGES, Average
+from swaprank.threads import run_strided, thread_count
+from swaprank.trees.binning import Bins, make_bins
+from swaprank.trees.boosting import make_forest
+from swaprank.trees.histogram import BINS, BLOCK, add_rows
+from swaprank.trees.routing import add_tree_scores
+
+_NOTHING = 1e-12
+"""Of all weights: a weak ranker that is worth less is worth nothing but rounding errors."""
+_LARGEST_ALPHA = 7.0
+"""Limits the value of a weak ranker that is never wrong."""
+
+
+class WeakRanker(NamedTuple):
+    """1 where the bin of a feature is above the last bin of 0, else 0; missing values, bin 0, are 0 or 1."""
+
+    feature: int
+    last_bin: int
+    missing: bool
+    worth: float
+    """The r above."""
+
+    def __call__(self, bins: Bins) -> Bools:
+        """Which documents are 1."""
+        own = bins.blocks[self.feature // BLOCK, :, self.feature % BLOCK]
+        is_one: Bools = own > self.last_bin
+        return is_one | (own == 0) if self.missing else is_one
+
+
+def best_weak_ranker(bins: Bins, potentials: Floats, n_threads: int | None) -> WeakRanker:
+    """The weak ranker with the largest absolute worth."""
+    n_rows, n_features = len(potentials), len(bins.cuts)
+    shift = 61 - int(np.frexp(np.sum(np.abs(potentials)))[1])  # their sum has 61 bits
+    packed, rows = np.rint(np.ldexp(potentials, shift)).astype(np.int64), np.arange(n_rows, dtype=np.int32)
+    sums = np.zeros((len(bins.blocks), BLOCK * BINS), np.int64)
+    run_strided(
+        lambda b: add_rows(bins.blocks[b], rows, 0, n_rows, packed, sums[b]), len(sums), thread_count(n_threads)
+    )
+    of_bin = sums.reshape(-1, BINS)[:n_features]
+    above = of_bin[:, 1:].sum(axis=1)[:, None] - np.cumsum(of_bin, axis=1) + of_bin[:, :1]
+    # Bins above the last one of a feature are empty. If values are missing, they alone may be 1.
+    last = np.arange(BINS)
+    above[(last < 1) | (last >= bins.n_bins[:, None])] = 0
+    with_missing = np.where((last >= 1) & (last <= bins.n_bins[:, None]), above + of_bin[:, :1], 0)
+    with_missing[bins.has_missing == 0] = 0
+    worth = np.stack((above, with_missing))
+    missing, feature, last_bin = np.unravel_index(int(np.abs(worth).argmax()), worth.shape)
+    best = np.ldexp(float(worth[missing, feature, last_bin]), -shift)
+    return WeakRanker(int(feature), int(last_bin), bool(missing), float(best))
+
+
+def half_log_odds(right: float, wrong: float) -> float:
+    """1/2 ln(right / wrong), limited where nothing is wrong, or nothing is right.
+
+    >>> from swaprank.baselines.weak_rankers import half_log_odds
+    >>> round(half_log_odds(0.9, 0.1), 4), half_log_odds(0.2, 0.0)
+    (1.0986, 7.0)
+    """
+    if right <= 0.0 or wrong <= 0.0:
+        return _LARGEST_ALPHA if right > wrong else -_LARGEST_ALPHA
+    return min(max(0.5 * log(right / wrong), -_LARGEST_ALPHA), _LARGEST_ALPHA)
+
+
+class Weighed(NamedTuple):
+    """The pairs at some scores."""
+
+    loss: float
+    """What boosting lowers."""
+    total: float
+    """The sum of the weights of all pairs."""
+    potentials: Floats
+
+
+class PairWeights(ABC):
+    """The weights of the pairs of a data set, for any scores."""
+
+    @abstractmethod
+    def at(self, scores: Floats) -> Weighed:
+        """The weights at these scores."""
+
+    @abstractmethod
+    def alpha(self, scores: Floats, weighed: Weighed, worth: float, is_one: Bools) -> float:
+        """The factor of a weak ranker."""
+
+
+class WeakRankerBoosting(ForestRanker):
+    """A weighted sum of weak rankers, as a forest of trees with one split each."""
+
+    takes_categories: ClassVar[bool] = False
+    round_name: ClassVar[str] = "round"
+    rounds_parameter: ClassVar[str | None] = "n_rounds"
+    tuning_ranges: ClassVar[Mapping[str, Any]] = {"average": [*AVERAGES], "max_bins": (8, 255)}
+    tuning_fixed: ClassVar[Mapping[str, Any]] = {"n_rounds": 1000, "early_stopping_rounds": 100}
+    average: Average
+    n_rounds: int
+    max_bins: int
+    early_stopping_rounds: int | None
+    losses_: list[float]
+    """The training loss before the first round, and after every round."""
+
+    def _check_words(self) -> None:
+        check_word("average", self.average, AVERAGES)
+
+    @abstractmethod
+    def _pair_weights(self, data: Dataset) -> PairWeights:
+        """How pairs are weighed."""
+
+    def _fit(self, request: FitRequest) -> None:
+        data, valid, metrics, base, callbacks, *_ = request
+        self._check_words()
+        start = None if base is None else base_model(base, Forest, "a fitted ranker of trees", data.n_features)
+
+        def start_scores(other: Dataset) -> Floats:
+            zero = np.zeros(len(other)) if start is None else self._scores_by(start, other)
+            return self._plus_base_score(zero, other)
+
+        measured = Measured(valid, metrics, start_scores, self.n_threads)
+        if start is not None or data.base_score is not None:
+            measured.measure_start()
+        trees, losses, self.interrupted_ = self._boost(
+            data, np.array(data.by_query(start_scores(data))), measured, callbacks
+        )
+        measured.drop_partial_round()
+        best = measured.best_round
+        self.n_rounds_, self.best_round_ = len(trees), len(trees) if best is None else best
+        forest = make_forest(trees[: self.best_round_], data.n_features)
+        self.model_ = forest if start is None else join_forests(start, forest)
+        self.history_, self.losses_ = measured.history, losses[: len(trees) + 1]
+
+    def _boost(
+        self, data: Dataset, scores: Floats, measured: Measured, callbacks: Any
+    ) -> tuple[list[Forest], list[float], bool]:
+        bins = make_bins(data, self.max_bins, self.n_threads)
+        pairs = self._pair_weights(data)
+        weighed = pairs.at(scores)
+        best = best_weak_ranker(bins, weighed.potentials, self.n_threads)
+        trees: list[Forest] = []
+        losses = [weighed.loss]
+
+        def one_round(number: int) -> None:
+            nonlocal weighed, best
+            is_one = best(bins)
+            alpha = pairs.alpha(scores, weighed, best.worth, is_one)
+            scores[is_one] += alpha
+            weighed = pairs.at(scores)
+            losses.append(weighed.loss)
+            tree = as_tree(best, bins, alpha, is_one, losses[-2] - losses[-1])
+            for name, other in measured.sets.items():
+                add_tree_scores(tree, other, thread_count(self.n_threads), measured.scores[name])
+            trees.append(tree)
+            best = best_weak_ranker(bins, weighed.potentials, self.n_threads)
+
+        def is_finished(progress: Progress | None = None) -> bool:
+            return not abs(best.worth) > _NOTHING * weighed.total
+
+        if is_finished():
+            return trees, losses, False
+        interrupted = run_rounds(
+            self.n_rounds, one_round, measured, [*callbacks, is_finished], self.early_stopping_rounds
+        )
+        return trees, losses, interrupted
+
+    def _fitted_values(self) -> dict[str, Any]:
+        return {"losses": self.losses_}
+
+    def _restore_values(self, values: Any) -> None:
+        self.losses_ = [float(loss) for loss in values["losses"]]
+
+
+def as_tree(weak: WeakRanker, bins: Bins, alpha: float, is_one: Bools, gain: float) -> Forest:
+    """alpha times a weak ranker, as a forest of one tree with one split."""
+    above = weak.last_bin >= bins.n_bins[weak.feature]
+    threshold = np.finfo(np.float32).max if above else bins.cuts[weak.feature, weak.last_bin - 1]
+    n_ones = int(np.count_nonzero(is_one))
+    return Forest(
+        n_features=len(bins.cuts),
+        base_score=0.0,
+        tree_nodes=np.array([0, 1]),
+        tree_leaves=np.array([0, 2]),
+        feature=np.array([weak.feature], np.int32),
+        threshold=np.array([threshold], np.float32),
+        missing_left=np.array([not weak.missing]),
+        left=np.array([~0], np.int32),
+        right=np.array([~1], np.int32),
+        gain=np.array([gain]),
+        node_count=np.array([len(is_one)]),
+        leaf_value=np.array([0.0, alpha]),
+        leaf_count=np.array([len(is_one) - n_ones, n_ones]),
+        n_words=np.zeros(1, np.int32),
+        words=np.empty(0, np.uint32),
+    )

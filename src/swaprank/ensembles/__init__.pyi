@@ -1,0 +1,2 @@
+from .combination import Combination as Combination
+from .stacked import Stacked as Stacked

@@ -1,0 +1,111 @@
+"""Ranking SVM with the squared hinge loss: the better document of each pair should lead by a margin of 1.
+
+minimize   mean over queries of  mean over pairs l_i > l_j of  max(0, 1 - (s_i - s_j))²   +   alpha |w|²
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swaprank.arrays import Floats, Ints
+from swaprank.data.grouping import longest_list
+from swaprank.kernels import kernel
+from swaprank.lanes import WIDTH, dot, load, spread, store, sum_lanes, where_positive
+from swaprank.linear.limited_memory_bfgs import limited_memory_bfgs
+from swaprank.linear.scorers import Scorer
+from swaprank.threads import query_chunks, run_in_threads, thread_count
+
+_PAIRS_WORTH_A_THREAD = 100_000.0
+
+
+@kernel
+def hinge(score: float, scores: Floats, grad: Floats) -> tuple[float, float]:
+    """Add 2 h_j to each grad[j], h_j = max(0, 1 - (score - s_j)); return the sums of h_j and of h_j²."""
+    totals, squared, j, n = spread(0.0), spread(0.0), np.uint64(0), np.uint64(len(scores))
+    while j + WIDTH <= n:
+        margin = (1.0 - score) + load(scores, j)
+        losses = where_positive(margin, margin, 0.0)
+        store(grad, j, load(grad, j) + 2.0 * losses)
+        totals += losses
+        squared += losses * losses
+        j += WIDTH
+    total, squares = sum_lanes(totals), sum_lanes(squared)
+    for k in range(j, n):
+        loss = max(0.0, (1.0 - score) + scores[k])
+        grad[k] += 2.0 * loss
+        total += loss
+        squares += loss * loss
+    return total, squares
+
+
+@kernel
+def hinge_queries(
+    labels: Floats,
+    indptr: Ints,
+    by_label: Ints,
+    scores: Floats,
+    longest: int,
+    first: int,
+    last: int,
+    costs: Floats,
+    grad: Floats,
+) -> None:
+    """The mean squared hinge loss of each query's pairs, and its gradient; by_label sorts by descending label."""
+    s, g = np.empty(longest), np.empty(longest)
+    for query in range(first, last):
+        start, n = indptr[query], indptr[query + 1] - indptr[query]
+        for r in range(n):
+            s[r] = scores[by_label[start + r]]
+            g[r] = 0.0
+        cost, n_pairs, worse = 0.0, 0, 0
+        for i in range(n):
+            label = labels[by_label[start + i]]
+            while worse < n and labels[by_label[start + worse]] >= label:
+                worse += 1
+            total, squares = hinge(s[i], s[worse:n], g[worse:n])
+            g[i] -= 2.0 * total
+            cost += squares
+            n_pairs += n - worse
+        costs[query] = cost / max(n_pairs, 1)
+        for r in range(n):
+            grad[by_label[start + r]] = g[r] / max(n_pairs, 1)
+
+
+def fit_ranking_svm(
+    scorer: Scorer,
+    start: Floats,
+    labels: Floats,
+    indptr: Ints,
+    weights: Floats,
+    strength: float,
+    n_threads: int | None = None,
+) -> Floats:
+    """The parameters with the lowest cost; labels are grouped by query, and there is one weight per query.
+
+    >>> import numpy as np
+    >>> from swaprank.linear.ranking_svm import fit_ranking_svm
+    >>> from swaprank.linear.scorers import LinearScorer
+    >>> scorer = LinearScorer(np.array([[1.0], [0.0], [0.5]], dtype=np.float32), np.ones(1))
+    >>> labels, indptr = np.array([2.0, 0.0, 1.0]), np.array([0, 3])
+    >>> fit_ranking_svm(scorer, np.zeros(1), labels, indptr, weights=np.ones(1), strength=0.0).round(3)
+    array([2.])
+    """
+    from swaprank.objectives.ranknet_objective import by_descending_label
+
+    by_label, longest = by_descending_label(labels, indptr), longest_list(indptr)
+    lengths = np.diff(indptr)
+    shares = weights / max(weights.sum(), np.finfo(float).tiny)
+    share_of_row = np.repeat(shares, lengths)
+    chunks = query_chunks(indptr, thread_count(n_threads), costs=lengths**2, least_cost=_PAIRS_WORTH_A_THREAD)
+    costs, grad = np.empty(len(lengths)), np.empty(len(labels))
+
+    def cost(parameters: Floats) -> tuple[float, Floats]:
+        scores = scorer.scores(parameters, n_threads)
+        run_in_threads(
+            lambda first, last: hinge_queries(labels, indptr, by_label, scores, longest, first, last, costs, grad),
+            chunks,
+        )
+        back = scorer.pull_back(parameters, grad * share_of_row, n_threads)
+        return dot(costs, shares) + strength * dot(parameters, parameters), back + 2.0 * strength * parameters
+
+    return limited_memory_bfgs(cost, start, max_iterations=200, least_slope=1e-6)
