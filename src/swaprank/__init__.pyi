@@ -25,11 +25,11 @@ from .experiments.tuning import tune as tune
 from .instruments.certify import certify as certify
 from .instruments.explain import explain_query as explain_query
 from .metrics.parse import metric as metric
+from .rankers.imported import import_model as import_model
 from .rankers.lambdamart import LambdaMART as LambdaMART
 from .rankers.lambdarank import LambdaRank as LambdaRank
 from .rankers.linear_regression import LinearRegressionRanker as LinearRegressionRanker
 from .rankers.mart import MART as MART
-from .rankers.imported import import_model as import_model
 from .rankers.ranker import Ranker as Ranker
 from .rankers.ranknet import RankNet as RankNet
 from .rankers.smoothrank import SmoothRank as SmoothRank

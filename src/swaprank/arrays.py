@@ -1,7 +1,5 @@
 """Array types that the whole project uses, and helpers for them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 

@@ -5,8 +5,6 @@ adds up all workers'. Only integers are added, so that the result does not depen
 order in which they are added. The other functions here are made of it.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import final
 

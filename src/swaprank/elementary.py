@@ -5,8 +5,6 @@ multiplications, divisions and bits only, which IEEE 754 fixes. The relative err
 `exp2`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats, Ints

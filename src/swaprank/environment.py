@@ -1,7 +1,5 @@
 """What swaprank runs with: versions, the CPU level, threads, and where compiled kernels are stored."""
 
-from __future__ import annotations
-
 import platform
 import re
 from importlib.metadata import PackageNotFoundError, requires, version

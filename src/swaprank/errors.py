@@ -4,8 +4,6 @@ All of them are subclasses of `SwaprankError`, and also of the built-in exceptio
 (`ValueError`, `ImportError`, `RuntimeError`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any

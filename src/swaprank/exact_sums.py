@@ -8,8 +8,6 @@ int64: carries can wait, and the sums of threads or machines are added limb by l
              mantissa << exponent % 32     ─►          |  high |  mid  |  low  |       k = exponent // 32
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

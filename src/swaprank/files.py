@@ -1,7 +1,5 @@
 """Read and write files safely: a file appears only when it is complete."""
 
-from __future__ import annotations
-
 import hashlib
 import lzma
 import os

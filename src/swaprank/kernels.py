@@ -5,8 +5,6 @@ not used: with its default threading layer, the process aborts if two Python thr
 the threads of a server may.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from itertools import takewhile

@@ -10,8 +10,6 @@ its own vectors need.
 In kernels, lanes have the operators + - * / and abs; a float is the same in all lanes.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from typing import Any, final

@@ -1,7 +1,5 @@
 """What arguments of LightGBM, XGBoost and CatBoost are called here."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from swaprank.errors import ArgumentError, did_you_mean

@@ -3,8 +3,6 @@
 A new ranker is one line in RANKERS.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 from collections.abc import Iterable

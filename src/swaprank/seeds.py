@@ -1,7 +1,5 @@
 """Random number generators from a checked seed."""
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import numpy as np

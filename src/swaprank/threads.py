@@ -1,7 +1,5 @@
 """Run work in threads: cut queries or rows into chunks, start one thread per chunk, wait for all."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait

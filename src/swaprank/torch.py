@@ -3,8 +3,6 @@
 PyTorch is imported when a loss is first computed.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import import_module
 from typing import Any, Literal

@@ -1,20 +1,18 @@
 """AdaRank: boosting of single features, for any metric."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from swaprank.arrays import Bools, Features, Floats
+from swaprank.baselines.weak_rankers import half_log_odds
 from swaprank.data.grouping import sum_by_query
 from swaprank.elementary import LOG2_E, exps2
 from swaprank.errors import ParameterError
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import BoundMetric, Metric
 from swaprank.rankers.linear_rounds import LinearProblem, LinearRanker
-from swaprank.baselines.weak_rankers import half_log_odds
 
 _RISE = 1e-9
 """A metric that rises by less has not risen."""

@@ -1,7 +1,5 @@
 """Coordinate ascent: one weight of a linear ranker at a time, straight for the metric [Metzler2007]."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, final
 

@@ -1,7 +1,5 @@
 """Cutting planes: a convex cost, approached from below by planes that touch it [Joachims2009]."""
 
-from __future__ import annotations
-
 from typing import final
 
 import numpy as np

@@ -4,8 +4,6 @@ A document x of d features has the terms x_1, …, x_d, then x_i x_j for all i <
 as in [Burges2005, section 6.2]. They are computed when they are used, and never stored.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats

@@ -12,8 +12,6 @@ entered, so that those with a smaller label are summed in log(labels) steps. The
 worse documents.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """ListNet: a linear model or a net that learns which document is at the top."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, final
 

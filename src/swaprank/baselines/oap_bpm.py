@@ -1,14 +1,12 @@
 """OAP-BPM: the mean of many PRank learners, each of which is shown some of the documents."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, final
 
 from swaprank.arrays import Floats
+from swaprank.baselines.prank_learning import mean_weights_by_epoch
 from swaprank.metrics.metric import Metric
 from swaprank.rankers.linear_rounds import LinearProblem, LinearRanker
-from swaprank.baselines.prank_learning import mean_weights_by_epoch
 from swaprank.seeds import RandomState
 
 

@@ -1,7 +1,5 @@
 """The pairs of documents with different labels: how many a query has, and how much each counts."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 import numpy as np

@@ -1,11 +1,11 @@
 """PRank: a perceptron for grades."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal, final
 
 from swaprank.arrays import Floats
+from swaprank.baselines.feature_products import model_of_products
+from swaprank.baselines.prank_learning import mean_weights_by_epoch
 from swaprank.errors import ParameterError
 from swaprank.metrics.metric import Metric
 from swaprank.models.kernel_machine import KernelMachine
@@ -13,8 +13,6 @@ from swaprank.models.linear import LinearModel
 from swaprank.models.model import Model
 from swaprank.models.scaling import Units
 from swaprank.rankers.linear_rounds import LinearProblem, LinearRanker
-from swaprank.baselines.feature_products import model_of_products
-from swaprank.baselines.prank_learning import mean_weights_by_epoch
 from swaprank.seeds import RandomState
 
 

@@ -8,8 +8,6 @@ Thresholds stay in order by themselves [Crammer2002, Lemma 1]. This needs steps 
 weight 2 is shown twice, and not with a step twice as long.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from itertools import count
@@ -18,12 +16,12 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import Features, Floats, Ints
+from swaprank.baselines.feature_products import add_products, n_terms
 from swaprank.data.features import read_only
 from swaprank.errors import DataError
 from swaprank.kernels import kernel
 from swaprank.lanes import dot
 from swaprank.rankers.linear_rounds import LinearProblem
-from swaprank.baselines.feature_products import add_products, n_terms
 from swaprank.threads import run_strided, thread_count
 
 _MOST_GRADES = 1000

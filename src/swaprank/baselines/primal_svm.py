@@ -3,8 +3,6 @@
 minimize   sum over pairs of  u loss(s_i - s_j)   +   strength |w - center|²        s = X w; the u of all pairs sum to 1
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple, final
@@ -12,12 +10,12 @@ from typing import NamedTuple, final
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.data.grouping import longest_list
-from swaprank.lanes import dot
-from swaprank.rankers.linear_rounds import LinearProblem
 from swaprank.baselines.hinge_pairs import hessian_queries, hinge_queries, sort_queries, sorted_lists
 from swaprank.baselines.pair_shares import LabelPairs
+from swaprank.data.grouping import longest_list
+from swaprank.lanes import dot
 from swaprank.linear.line_search import Point, line_search
+from swaprank.rankers.linear_rounds import LinearProblem
 from swaprank.threads import query_chunks, run_in_threads, thread_count
 
 LARGEST_GAP = {"squared_hinge": 1e-8, "hinge": 1e-5}

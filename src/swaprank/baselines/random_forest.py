@@ -1,7 +1,5 @@
 """A random forest of regression trees [Breiman2001]."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, final

@@ -1,18 +1,16 @@
 """RankBoost: boosting of weak rankers with the exponential loss of pairs."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from swaprank.arrays import Bools, Floats, Ints
+from swaprank.baselines.pair_shares import Average, pairs_of
+from swaprank.baselines.weak_rankers import PairWeights, WeakRankerBoosting, Weighed, half_log_odds
 from swaprank.data.dataset import Dataset
 from swaprank.elementary import exp
 from swaprank.kernels import kernel
 from swaprank.metrics.metric import Metric
-from swaprank.baselines.pair_shares import Average, pairs_of
-from swaprank.baselines.weak_rankers import PairWeights, WeakRankerBoosting, Weighed, half_log_odds
 from swaprank.seeds import RandomState
 from swaprank.threads import query_chunks, run_in_threads, thread_count
 

@@ -1,7 +1,5 @@
 """RankProp: a net with targets that move to the order which it has found."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, final
 

@@ -1,20 +1,18 @@
 """RankSVM: the better document of each pair should lead by a margin."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
 from swaprank.arrays import Floats
+from swaprank.baselines.pair_shares import AVERAGES, Average, LabelPairs, label_pairs
+from swaprank.baselines.primal_svm import LARGEST_GAP, PairLoss, fit_svm
 from swaprank.metrics.metric import Metric
 from swaprank.rankers.linear_fitting import strengths_in_rounds
 from swaprank.rankers.linear_rounds import LinearProblem, LinearRanker
 from swaprank.rankers.parameter_checks import check_word
 from swaprank.rankers.ranker import FitRequest
-from swaprank.baselines.pair_shares import AVERAGES, Average, LabelPairs, label_pairs
-from swaprank.baselines.primal_svm import LARGEST_GAP, PairLoss, fit_svm
 
 STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6)
 """What regularization="auto" chooses from."""

@@ -1,7 +1,5 @@
 """SoftRank: a linear model or a net for the expected metric of noisy scores."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, final
 

@@ -1,13 +1,12 @@
 """SVM-MAP: a linear ranker with a large margin in average precision [Yue2007]."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from swaprank.arrays import Bools, Floats, Ints
+from swaprank.baselines.cutting_planes import CuttingPlanes
 from swaprank.data.grouping import longest_list, sum_by_query
 from swaprank.errors import DataError
 from swaprank.kernels import kernel
@@ -17,7 +16,6 @@ from swaprank.metrics.ordering import rank_documents
 from swaprank.rankers.linear_fitting import strengths_in_rounds
 from swaprank.rankers.linear_rounds import LinearProblem, LinearRanker
 from swaprank.rankers.ranker import FitRequest
-from swaprank.baselines.cutting_planes import CuttingPlanes
 from swaprank.threads import query_chunks, run_in_threads, thread_count
 
 STRENGTHS = (10.0, 1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5)

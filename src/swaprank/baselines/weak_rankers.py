@@ -9,8 +9,6 @@ r is the sum of p_d over the documents with h = 1: one histogram of potentials p
 thresholds. Potentials are summed as integers, which gives the same sums in any order.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
@@ -18,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from swaprank.arrays import Bools, Floats
+from swaprank.baselines.pair_shares import AVERAGES, Average
 from swaprank.data.dataset import Dataset
 from swaprank.elementary import log
 from swaprank.models.forest import Forest, join_forests
@@ -26,7 +25,6 @@ from swaprank.rankers.forest_ranker import ForestRanker
 from swaprank.rankers.parameter_checks import check_word
 from swaprank.rankers.ranker import FitRequest
 from swaprank.rankers.rounds import Measured, Progress, run_rounds
-from swaprank.baselines.pair_shares import AVERAGES, Average
 from swaprank.threads import run_strided, thread_count
 from swaprank.trees.binning import Bins, make_bins
 from swaprank.trees.boosting import make_forest

@@ -1,7 +1,5 @@
 """The command line: one command per file; each calls a function of the Python API."""
 
-from __future__ import annotations
-
 import os
 import sys
 import traceback

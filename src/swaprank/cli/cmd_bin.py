@@ -1,7 +1,5 @@
 """`swaprank bin`: bin data that is larger than memory."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`swaprank certify`: test whether a model is at a local optimum."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`swaprank clicks evaluate`: estimate from clicks how good rankings would be."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """`swaprank clicks info`: describe a click log."""
 
-from __future__ import annotations
-
 from swaprank.cli.common_options import AsJson, Figure, LogColumns, LogFile
 from swaprank.cli.output import print_info, print_result
 

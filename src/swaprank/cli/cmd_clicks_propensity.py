@@ -1,7 +1,5 @@
 """`swaprank clicks propensity`: estimate the position bias of a click log."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`swaprank clicks simulate`: clicks of imaginary people on judged documents."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated

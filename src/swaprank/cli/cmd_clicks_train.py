@@ -1,7 +1,5 @@
 """`swaprank clicks train`: train a ranker on a click log."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

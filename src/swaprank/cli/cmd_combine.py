@@ -1,7 +1,5 @@
 """`swaprank combine`: the optimal mix of two models."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

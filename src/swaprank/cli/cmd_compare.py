@@ -1,7 +1,5 @@
 """`swaprank compare`: compare rankings with paired tests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`swaprank cv`: cross-validate rankers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

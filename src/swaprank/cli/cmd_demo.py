@@ -1,7 +1,5 @@
 """`swaprank demo`: train, compare and inspect rankers on generated data."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`swaprank evaluate`: measure the quality of rankings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`swaprank explain`: the ranked list of one query, with the lambda of each document."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

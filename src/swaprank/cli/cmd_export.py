@@ -1,7 +1,5 @@
 """`swaprank export`: write a model for another system."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`swaprank generate`: artificial ranking data."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeVar

@@ -1,7 +1,5 @@
 """`swaprank import`: read a model of another library."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`swaprank info`: describe a data file or a model; list rankers and their parameters."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

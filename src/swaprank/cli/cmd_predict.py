@@ -1,7 +1,5 @@
 """`swaprank predict`: score documents with a saved model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

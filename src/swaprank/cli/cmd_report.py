@@ -1,7 +1,5 @@
 """`swaprank report`: an HTML report about a model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

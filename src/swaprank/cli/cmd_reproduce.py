@@ -1,7 +1,5 @@
 """`swaprank reproduce`: repeat an experiment of a paper."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`swaprank tune`: search for the best parameters of a ranker."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

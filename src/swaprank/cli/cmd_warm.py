@@ -1,7 +1,5 @@
 """`swaprank warm`: compile kernels ahead."""
 
-from __future__ import annotations
-
 import time
 from typing import Annotated
 

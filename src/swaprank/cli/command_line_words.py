@@ -3,8 +3,6 @@
 Messages are written for Python where they arise. They are rephrased here, where they leave the command line.
 """
 
-from __future__ import annotations
-
 import re
 
 _PHRASES = {

@@ -1,7 +1,5 @@
 """Exit codes: each has one meaning. `docs/command_line.md` lists them."""
 
-from __future__ import annotations
-
 NO = 1
 """`certify`: the model is not at an optimum."""
 BAD_INPUT = 2

@@ -3,8 +3,6 @@
 Some terminals (old Windows, LANG=C) cannot show all characters.
 """
 
-from __future__ import annotations
-
 import sys
 from contextvars import ContextVar
 from enum import IntEnum

@@ -1,7 +1,5 @@
 """Adds options that name the columns of tables to every command that reads data."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from functools import wraps

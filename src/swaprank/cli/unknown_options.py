@@ -1,7 +1,5 @@
 """Suggestions for unknown options: parameters of rankers are given with --set, also those with names of LightGBM."""
 
-from __future__ import annotations
-
 from itertools import zip_longest
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Adds --verbose and --quiet to every command."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Estimate the position bias of a click log, with intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Literal, NamedTuple, get_args
 

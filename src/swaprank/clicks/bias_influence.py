@@ -1,7 +1,5 @@
 """How the sessions of a log influence an estimate through the position bias that was estimated from the same log."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats

@@ -1,7 +1,5 @@
 """Clicks as counts: how often each document was shown and clicked at each position, and resamples of these counts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Train a ranker on clicks, with known position bias or with one that is learned along with the ranker."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

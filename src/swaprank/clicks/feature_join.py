@@ -1,7 +1,5 @@
 """Find the documents of a click log in a data set, by query id and document id."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import AnyArray, Ints

@@ -10,8 +10,6 @@ with gradient c_dk - C_d p_dk: all pairs of positions at once, weighted as they 
 for the true theta also if clicks are grades, or depend on each other: only the mean must be right.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Bools, Floats, Ints

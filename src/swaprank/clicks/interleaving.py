@@ -4,8 +4,6 @@ Each document that is shown carries a credit: a click on it speaks for the first
 the second if it is negative. `interleaving_outcome` adds the credits of clicked documents up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple

@@ -1,7 +1,5 @@
 """Which of two interleaved rankings do users prefer? Credit from clicks, a sign test, and its power."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict, dataclass
 from typing import Any, final

@@ -12,8 +12,6 @@ Where documents change places, each of them counts with its own clicks, as in ha
 comes from the scores, as in regression-EM [Wang2018].
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats, Ints

@@ -1,7 +1,5 @@
 """The columns of a click log: ids become numbers, and what contradicts itself is an error."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Compare rankings that were never shown, from a log of clicks on other rankings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, final

@@ -1,7 +1,5 @@
 """Evaluate a ranking that was never shown, from a log of clicks on other rankings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, final

@@ -1,7 +1,5 @@
 """Read and write click logs: CSV, TSV and Parquet."""
 
-from __future__ import annotations
-
 import io
 import os
 from collections.abc import Sequence

@@ -10,8 +10,6 @@ document changes by (gain - g chance) / (sum of chances) with a row; f changes b
 influence of a session, and the variance of the mean is that of the influences.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import NamedTuple
 

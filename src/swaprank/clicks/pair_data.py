@@ -1,7 +1,5 @@
 """The documents of a click log as a data set: one row for each (query, document) pair."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -9,8 +9,6 @@ have the relevance as their mean, for any positions. The first one is more preci
 examine, a click counts as much as any other, and not 1 / alpha_k times as much.
 """
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np

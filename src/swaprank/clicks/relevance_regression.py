@@ -6,8 +6,6 @@ over sum_d n_dk gamma_d; and gamma_d is estimated by clicks over sum_k n_dk thet
 [Wang2018] maximizes a bound of the likelihood instead, with the same aim, in many more rounds.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Features, Floats, Ints

@@ -1,7 +1,5 @@
 """Preferences from sessions: who skips a document and clicks one below prefers the latter [Joachims2002]."""
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 import numpy as np

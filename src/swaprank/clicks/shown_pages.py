@@ -1,7 +1,5 @@
 """The pages that simulated rankers show: the best documents of a query, with noise, so that documents change places."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

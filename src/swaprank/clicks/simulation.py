@@ -1,7 +1,5 @@
 """Simulate people who click: on judged data, with a production ranker, and with the truth for comparison."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, final

@@ -1,7 +1,5 @@
 """Documents next to the same neighbour, in one order or the other: randomised swaps of neighbours [Joachims2017]."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Ints

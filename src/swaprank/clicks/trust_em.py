@@ -9,8 +9,6 @@ The clicks determine alpha_k / alpha_1 and beta_k - beta_1 alpha_k / alpha_1: an
 relevance explain them as well, and rank documents in the same order. `in_normal_form` chooses one of them.
 """
 
-from __future__ import annotations
-
 from math import fsum, sqrt
 from typing import NamedTuple
 

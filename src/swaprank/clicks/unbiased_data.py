@@ -1,7 +1,5 @@
 """From clicks to training data: the unbiased relevance of each document as its label."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.clicks.click_log import ClickLog

@@ -3,8 +3,6 @@
 Categories are the union over all parts, numbered as in one data set in memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """What the client hears from the first worker while training, and what it says to it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue

@@ -3,8 +3,6 @@
 What the workers add up is exact, so the fitted ranker is the one that training on all parts in one process gives.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy

@@ -1,7 +1,5 @@
 """Whether data is on a cluster, found out without importing Dask."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from swaprank.cluster.parts import Parts

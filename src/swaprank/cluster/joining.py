@@ -1,7 +1,5 @@
 """The parts of one worker as one data set: its share."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

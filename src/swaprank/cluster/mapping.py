@@ -1,7 +1,5 @@
 """A function of every part of a data set on a cluster: for prediction and evaluation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Plain values that workers tell each other, made of sums."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Sums over workers by MPI, in processes that `mpiexec` started."""
 
-from __future__ import annotations
-
 from typing import Any, final
 
 from swaprank.arrays import Ints, row_blocks

@@ -1,7 +1,5 @@
 """`fit` in the processes that `mpiexec` started: each reads its files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

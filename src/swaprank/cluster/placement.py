@@ -1,7 +1,5 @@
 """Which worker trains on which parts: those that it has, and validation parts in turns."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """What one of the workers is given to train on, and how it becomes data sets."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ A process that ends is noticed by its neighbours at once. What they cannot see i
 that is stopped: it sends no heartbeats to the scheduler.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from time import monotonic
 from typing import Any, final

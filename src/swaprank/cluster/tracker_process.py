@@ -5,8 +5,6 @@ that nobody catches. So it has a process of its own, which prints what workers n
 standard input is closed, as it is when the process that started it ends in whatever way.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

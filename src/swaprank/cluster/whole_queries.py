@@ -4,8 +4,6 @@ Query ids are compared as hashes of 64 bits, one share of all possible hashes af
 holds all of them. Only ids whose hashes meet are then told as text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

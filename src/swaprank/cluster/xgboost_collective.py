@@ -8,8 +8,6 @@ workers raise ClusterError within milliseconds. XGBoost cannot tell a worker tha
 machine is gone, so the caller watches for silence and calls `abandon`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -5,8 +5,6 @@ CPU level has another name, and is compiled. So files are never wrong, only miss
 machines, and any number of processes may share them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import pickle
 import time

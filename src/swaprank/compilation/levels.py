@@ -5,8 +5,6 @@ instead: the same code on every CPU of that level, old or new, Intel or AMD, and
 compiled kernel is carried to.
 """
 
-from __future__ import annotations
-
 import os
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@
 Compiled kernels are executed, so none is loaded from a folder that somebody else can write to.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import sys

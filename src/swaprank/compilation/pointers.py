@@ -1,7 +1,5 @@
 """What intrinsics, functions that write LLVM code themselves, have in common."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -5,8 +5,6 @@ comment. A stamp is made of the bytecode of a kernel and of everything that the 
 other kernels with all that they name in turn. Comments, docstrings and times of files do not matter.
 """
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import sys

@@ -5,8 +5,6 @@ wrappers for each of them. Here, a kernel that is called from Python is linked w
 optimized: one module, one time. Other people's @njit functions are compiled as ever.
 """
 
-from __future__ import annotations
-
 from typing import Any, final
 
 import llvmlite.binding as llvm

@@ -1,7 +1,5 @@
 """One process compiles a kernel, and others that need it wait: ten workers that start at once compile once."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The content of a file of bins as a data set; everything that is used as a number of something is checked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -12,8 +12,6 @@ A file is only ever replaced as a whole (files.py), which does not change what o
 place, as `truncate` does, would end the processes that have mapped it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -4,8 +4,6 @@ first pass     labels, query ids, categories, and a sample of the rows     ─�
 second pass    features ─► bins, one byte a value
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 

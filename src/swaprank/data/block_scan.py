@@ -1,7 +1,5 @@
 """The first of two passes over blocks: everything but the features, and a sample of the rows to compute cuts from."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple, final
 
 import numpy as np

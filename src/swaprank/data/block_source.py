@@ -1,7 +1,5 @@
 """Documents in blocks of rows: what data larger than memory comes as."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, final

@@ -8,8 +8,6 @@ codes           1     0   0   NaN     1
 The values that occur are the categories, sorted: so the same data has the same categories, however it is stored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Number
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """One number per row: labels, weights, base scores."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ query. So the choices are the same in whatever order the queries come, and on wh
     place of a document    key of its query + position in the query, from 0        key = hash of the id as text
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Convert arrays, sparse matrices and tables to a float32 feature matrix, and check it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

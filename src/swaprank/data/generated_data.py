@@ -5,8 +5,6 @@ documents, by default in equal shares. [Burges2005] only says "binning", but rep
 for 1,000 vectors. Equal shares of 6 levels give 20,417 on average; bins of equal width would give far fewer.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral

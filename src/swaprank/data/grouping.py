@@ -6,8 +6,6 @@ order             0  2  3 | 1  5 | 4        rows of b, then a, then c: in order 
 indptr            0         3      5   6    query q has the rows order[indptr[q] : indptr[q + 1]]
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

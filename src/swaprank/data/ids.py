@@ -1,7 +1,5 @@
 """Query and document ids: integers or text, without loss."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """TREC judgements and runs: labels and scores by query id and document id."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, final
 

@@ -1,7 +1,5 @@
 """Match features by name: which columns of other data are the features of a model."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Sequence
 from typing import Any

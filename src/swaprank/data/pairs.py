@@ -1,7 +1,5 @@
 """Preferences between documents of one query."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ RankNet's probability that i ranks above j is P_ij = 1 / (1 + exp(-(o_i - o_j)))
 probabilities exist only if these are consistent; then the adjacent pairs of any order determine all others.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit

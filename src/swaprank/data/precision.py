@@ -5,8 +5,6 @@ number. A few merged values out of many change no model. What is reported are co
 trees could have used more.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import warnings

@@ -1,7 +1,5 @@
 """Which queries and rows a part of a data set has."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Check scores: one number per document."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

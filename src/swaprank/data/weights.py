@@ -1,7 +1,5 @@
 """Training weights: of rows, of queries, or both."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

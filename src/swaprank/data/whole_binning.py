@@ -1,7 +1,5 @@
 """Bin a data set that is in memory."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

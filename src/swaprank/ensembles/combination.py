@@ -1,7 +1,5 @@
 """The optimal linear combination of two rankers for a metric."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, final

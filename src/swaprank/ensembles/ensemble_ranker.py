@@ -1,7 +1,5 @@
 """What ensembles share: checks of their members, and the scaling of the members' scores."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """Stacking: LambdaRank on the scores of other rankers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, ClassVar, final
 

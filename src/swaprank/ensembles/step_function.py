@@ -1,7 +1,5 @@
 """The metric of a mix of two rankers as a step function of alpha, and its optimum."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, final

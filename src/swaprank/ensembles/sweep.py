@@ -7,8 +7,6 @@ descending c. From there on every crossing swaps two neighbours, so that no furt
 Documents with the same line are tied at every alpha. They form one block, which moves as a whole.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats, Ints

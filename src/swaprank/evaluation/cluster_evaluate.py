@@ -1,7 +1,5 @@
 """`evaluate` with data on a cluster: each worker measures its queries, and the values per query come here."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

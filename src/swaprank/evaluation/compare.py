@@ -1,7 +1,5 @@
 """Compare rankings with a baseline by paired tests over queries."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, final

@@ -1,7 +1,5 @@
 """Evaluate scores: mean metrics with confidence intervals, and values per query."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, final

@@ -1,7 +1,5 @@
 """Means over queries, and their confidence intervals."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats

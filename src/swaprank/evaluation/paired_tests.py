@@ -1,7 +1,5 @@
 """Paired significance tests over queries."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

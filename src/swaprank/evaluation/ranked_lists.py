@@ -1,7 +1,5 @@
 """Labels and scores grouped by query, from a data set or from TREC files."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A metric as a scorer of scikit-learn, for its searches and cross-validation."""
 
-from __future__ import annotations
-
 from typing import Any, final
 
 import numpy as np

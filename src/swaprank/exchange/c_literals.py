@@ -1,7 +1,5 @@
 """Numbers and texts as they are written in C."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ The nodes of all trees are in one table, and the leaves of a tree after its node
 documents take the same number of steps down a tree, without a test that the CPU would guess wrongly.
 """
 
-from __future__ import annotations
-
 from string import Template
 
 import numpy as np

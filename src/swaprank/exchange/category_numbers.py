@@ -5,8 +5,6 @@ categories     numbers     a document has
 "nike" "puma"  0  1        the place among the categories, which the target finds in a data frame by their names
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Write a model for another system."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from importlib import import_module

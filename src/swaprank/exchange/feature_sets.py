@@ -4,8 +4,6 @@ They are given as a list of names, as a text file with one name per line, or as 
 Elasticsearch LTR (a feature set) or to Solr (a feature store).
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping, Sequence

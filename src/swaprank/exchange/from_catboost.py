@@ -4,8 +4,6 @@ A document goes right if x > border, in single precision. A symmetric tree has o
 document is the sum of 2^level over the splits that sent it right.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ Its thresholds are double precision, and categories of a set go left; missing va
 a set. A node says what is missing: nothing (NaN is read as 0), NaN, or NaN and 0.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -6,8 +6,6 @@ Between the input and the trees there may also be our own lookup of sets of cate
 the sum before a post_transform such as LOGISTIC: the order of documents is the same.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, cast

@@ -4,8 +4,6 @@ Its test is x < threshold in single precision. The categories of a set go right,
 Nodes and leaves are numbered together; a node without a left child is a leaf.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The requests that create a model in Elasticsearch LTR and OpenSearch LTR."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

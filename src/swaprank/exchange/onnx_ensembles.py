@@ -4,8 +4,6 @@ TreeEnsembleRegressor (ai.onnx.ml 1 and 3) lists nodes and leaves, each with the
 TreeEnsemble (ai.onnx.ml 5) lists the nodes and the leaves of all trees, which are known by their positions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -6,8 +6,6 @@ becomes a feature of the trees, which is 0 where a category goes left and 1 wher
     features ─► code of the category, or the last row if it is missing or unknown ─► row of the table ─► 0 1 1 0 …
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

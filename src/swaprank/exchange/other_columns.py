@@ -1,7 +1,5 @@
 """The same model for the columns of a larger feature matrix, and for other codes of the same categories."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The categories in models of other libraries: names from a data frame, or numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from swaprank.data.categories import Categories, category_text

@@ -1,7 +1,5 @@
 """Read the models of other libraries: which format a file has, or which library an object belongs to."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Trees for formats that know thresholds only, nest their nodes, and read numbers in single precision."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

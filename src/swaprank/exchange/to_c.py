@@ -4,8 +4,6 @@ The functions of a model take up to 64 rows, so that the trees and the rows stay
 those of its members. Trees are tables (`c_trees.py`); scores of trees have the bits of ours.
 """
 
-from __future__ import annotations
-
 import re
 from string import Template
 

@@ -4,8 +4,6 @@ LightGBM tests x <= threshold in double precision, which is our test exactly. Th
 others, unknown ones and missing values go right.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any

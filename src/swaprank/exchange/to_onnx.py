@@ -4,8 +4,6 @@ Only operators that every runtime has for years: opset 9, and for trees TreeEnse
 are in double precision, because a runtime adds up single ones in any order; scores are rounded once, at the end.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any, cast

@@ -5,8 +5,6 @@ feature set, from 1. RankLib reads thresholds and leaf values in single precisio
 sum of the trees to single precision after each tree, and reads missing values as 0. Weights are in double precision.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats

@@ -7,8 +7,6 @@ Solr's setters take the numbers of trees and normalizers as text, and those of w
 decimal point.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 from warnings import warn

@@ -8,8 +8,6 @@ A set of categories becomes `x in ["nike", "puma"]`. All else goes right there, 
 So a node sends those categories left that do not go where missing values go.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

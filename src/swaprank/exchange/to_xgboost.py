@@ -5,8 +5,6 @@ Nodes and leaves are numbered together, and a right child comes after the left o
 parents come first, node n has the children 2n + 1 and 2n + 2.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -6,8 +6,6 @@ Elasticsearch LTR from 1.5.9 on, OpenSearch LTR from 3.8 on. Older ones read it 
 which sends it to `no`.
 """
 
-from __future__ import annotations
-
 import json
 from warnings import warn
 

@@ -4,8 +4,6 @@ A reader gives each tree as a `PeerTree`, with the nodes in the file's order. He
 first, and the documents of a node are the sum of those of its leaves.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final

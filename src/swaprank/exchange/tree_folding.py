@@ -1,7 +1,5 @@
 """Walk the trees of a forest for formats that nest nodes: from the leaves up, without recursion."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeVar
 

@@ -4,8 +4,6 @@ A value is a letter for its type, and then its bytes, big-endian. An array may b
 type of all its values: such an array is an array of NumPy.
 """
 
-from __future__ import annotations
-
 import struct
 from typing import Any
 

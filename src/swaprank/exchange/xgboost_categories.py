@@ -1,7 +1,5 @@
 """The categories in a model of XGBoost: their names from a data frame, and the sets of the nodes of a tree."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A training run on many machines: files in parts, and a model file at the end."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -1,7 +1,5 @@
 """Configuration files: reads TOML and YAML, writes TOML."""
 
-from __future__ import annotations
-
 import os
 import tomllib
 from collections.abc import Mapping

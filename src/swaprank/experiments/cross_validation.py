@@ -1,7 +1,5 @@
 """Cross-validation: every query is tested once, by a ranker that was not trained on it."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Results of cross-validation: per fold, averaged, and compared query by query with a baseline."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self, final

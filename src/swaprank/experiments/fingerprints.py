@@ -1,7 +1,5 @@
 """Fingerprints of data and software versions, to check whether two runs used the same inputs."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

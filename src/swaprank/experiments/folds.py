@@ -1,7 +1,5 @@
 """Cross-validation folds: read from LETOR folders, or made from one data set."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence

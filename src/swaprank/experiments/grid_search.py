@@ -1,7 +1,5 @@
 """Grid search: train every candidate and keep the best on a validation set. Checkpoints allow resuming."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Parameter grids: parse them and list the candidates of each ranker."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any

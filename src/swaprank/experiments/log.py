@@ -1,7 +1,5 @@
 """The type of the functions that long runs report to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 Log = Callable[[str], object]

@@ -1,7 +1,5 @@
 """A summary of a fitted model: size, metric values, parameters."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any, final
 

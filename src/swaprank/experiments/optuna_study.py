@@ -1,7 +1,5 @@
 """The Optuna study behind tuning: storage, sampling of parameters, pruning of trials."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Parameters of rankers: check their names, list them with their descriptions, convert their values."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterable

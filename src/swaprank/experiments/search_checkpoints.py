@@ -1,7 +1,5 @@
 """Resuming an interrupted search: what its results depend on, and whether a saved search still matches."""
 
-from __future__ import annotations
-
 from collections.abc import Container
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Training runs from configuration files; options override the file."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path

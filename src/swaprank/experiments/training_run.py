@@ -1,7 +1,5 @@
 """A training run from data files to a model file, and the record that allows repeating it exactly."""
 
-from __future__ import annotations
-
 import os
 import tomllib
 from collections.abc import Mapping, Sequence

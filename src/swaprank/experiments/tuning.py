@@ -1,7 +1,5 @@
 """Hyperparameter tuning with Optuna: resumes an earlier search, and prunes bad trials early."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

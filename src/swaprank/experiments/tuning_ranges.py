@@ -1,7 +1,5 @@
 """Search ranges of tuning: as users and rankers write them, and as Optuna needs them."""
 
-from __future__ import annotations
-
 from inspect import signature
 from typing import Any, NamedTuple, TypeAlias
 

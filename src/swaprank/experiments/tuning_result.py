@@ -1,7 +1,5 @@
 """Results of tuning: the best ranker and all trials."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final

@@ -1,7 +1,5 @@
 """A tuning run from data files to the best model, its training record and the file of trials."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path

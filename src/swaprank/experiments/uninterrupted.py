@@ -1,7 +1,5 @@
 """Hold back Ctrl-C while files are written that belong together."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Compile kernels ahead: every ranker is trained on a few documents, in parallel processes."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

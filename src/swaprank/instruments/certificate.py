@@ -1,7 +1,5 @@
 """The result of a test of local optimality."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final

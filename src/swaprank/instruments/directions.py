@@ -1,7 +1,5 @@
 """Measures a metric while a ranker's parameters move along directions, block by block of documents, in threads."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import final
 

@@ -1,7 +1,5 @@
 """Explains the ranked list of one query by the lambdas on its documents, as in [Burges2010, Figure 1]."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final

@@ -1,7 +1,5 @@
 """Whether lambdas are the gradient of a cost, by their Jacobian [Burges2006, section 4; Burges2010, section 4.3]."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, final
 

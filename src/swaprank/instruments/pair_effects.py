@@ -1,7 +1,5 @@
 """Effective pairs of a metric: those whose lambda is not zero [Donmez2009, section 7.2]."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, final
 

@@ -3,8 +3,6 @@
 minimize over w   (lambda |w - w0|² - sum_q A_q(w, sigma)) / number of queries        sigma: the smoothing factor
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import Literal, final
@@ -13,10 +11,10 @@ import numpy as np
 
 from swaprank.arrays import Floats
 from swaprank.lanes import dot
-from swaprank.objectives.smooth import BoundSmooth
 from swaprank.linear.conjugate_gradients import conjugate_gradients
 from swaprank.linear.limited_memory_bfgs import limited_memory_bfgs
 from swaprank.linear.scorers import Scorer
+from swaprank.objectives.smooth import BoundSmooth
 
 Optimizer = Literal["cg", "l-bfgs"]
 OPTIMIZERS: tuple[Optimizer, ...] = ("cg", "l-bfgs")

@@ -1,7 +1,5 @@
 """The kinds of models that SmoothRank fits: linear, kernel machine, or net."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import final
@@ -10,6 +8,7 @@ import numpy as np
 
 from swaprank.arrays import Features, Floats
 from swaprank.data.dataset import Dataset
+from swaprank.linear.scorers import LinearScorer, NetScorer, Scorer
 from swaprank.models.kernel_machine import KernelMachine
 from swaprank.models.kernel_map import KernelMap
 from swaprank.models.layers import Layers, count_weights, random_weights, weight_generator
@@ -17,7 +16,6 @@ from swaprank.models.linear import LinearModel
 from swaprank.models.model import Model
 from swaprank.models.net import Net
 from swaprank.models.scaling import Scaling, Units, fill_missing
-from swaprank.linear.scorers import LinearScorer, NetScorer, Scorer
 
 
 class Architecture(ABC):

@@ -1,7 +1,5 @@
 """Annealing of several candidates at once, one step at a time, and the metric of held-out queries."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -12,10 +10,10 @@ import numpy as np
 
 from swaprank.arrays import Bools, Floats
 from swaprank.exact_sums import exact_mean
-from swaprank.metrics.metric import BoundMetric
-from swaprank.seeds import random_generator
 from swaprank.linear.annealing import Ascent, Stopped
 from swaprank.linear.scorers import Scorer
+from swaprank.metrics.metric import BoundMetric
+from swaprank.seeds import random_generator
 
 REGULARIZATIONS = (1e4, 1e2, 1.0, 1e-2, 1e-4)
 """The values of "auto", in descending order.

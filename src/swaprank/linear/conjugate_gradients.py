@@ -1,7 +1,5 @@
 """Nonlinear conjugate gradients with the Polak-Ribière update [Shewchuk 1994; Nocedal & Wright 2006, chapter 5]."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats

@@ -1,7 +1,5 @@
 """L-BFGS: steps by the inverse hessian, as the last few steps show it [Nocedal & Wright 2006, chapter 7]."""
 
-from __future__ import annotations
-
 from collections import deque
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ SciPy's is not thread-safe: it changes Python's warning filters, which all threa
 whose last bits depend on the CPU.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import frexp
 from typing import NamedTuple

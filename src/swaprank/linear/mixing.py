@@ -6,8 +6,6 @@ replacement. The mean of linear models with these shares is a linear model, and 
 fit does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,8 +13,8 @@ import numpy as np
 from swaprank.arrays import Floats, Ints
 from swaprank.data.grouping import query_of_row, sum_by_query
 from swaprank.lanes import dot
-from swaprank.seeds import random_generator
 from swaprank.linear.scorers import LinearScorer
+from swaprank.seeds import random_generator
 
 _DRAWS = 1000
 """Samples of queries. A share is precise to about 1 in 100."""

@@ -3,8 +3,6 @@
 minimize   mean over queries of  mean over pairs l_i > l_j of  max(0, 1 - (s_i - s_j))²   +   alpha |w|²
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats, Ints

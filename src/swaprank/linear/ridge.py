@@ -3,8 +3,6 @@
 minimize   sum_i v_i (w'x_i + b - y_i)² / sum_i v_i  +  alpha |w|²        x: standardized features; v: row weights
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 [Chapelle2010, section 4.4.1]
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, final
@@ -14,13 +12,13 @@ import numpy as np
 from swaprank.arrays import Bools, Floats, Ints
 from swaprank.data.grouping import sum_by_query
 from swaprank.lanes import dot
-from swaprank.metrics.metric import BoundMetric
 from swaprank.linear.candidates import Evaluator, held_out_values
 from swaprank.linear.limited_memory_bfgs import limited_memory_bfgs
 from swaprank.linear.mixing import mean_of_fits, shares_of_fits
 from swaprank.linear.ranking_svm import fit_ranking_svm
 from swaprank.linear.ridge import STRENGTHS, moments_of, overweighted, ridge
 from swaprank.linear.scorers import LinearScorer, Scorer
+from swaprank.metrics.metric import BoundMetric
 
 Start = Literal["regression", "overweighted", "pairwise", "zero"]
 STARTS: tuple[Start, ...] = ("regression", "overweighted", "pairwise", "zero")

@@ -1,7 +1,5 @@
 """Average precision: the mean of the precision at each relevant document."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, final
 

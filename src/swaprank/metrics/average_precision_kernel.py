@@ -1,7 +1,5 @@
 """Kernels for average precision: value and swap gains."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats, Ints

@@ -1,7 +1,5 @@
 """Bind a metric to a data set."""
 
-from __future__ import annotations
-
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
 from swaprank.metrics.metric import BoundMetric, Metric

@@ -1,7 +1,5 @@
 """Bpref: how many judged non-relevant documents rank above the relevant ones."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, final
 

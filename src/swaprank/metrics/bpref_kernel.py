@@ -1,7 +1,5 @@
 """Kernels for bpref: value and swap gains."""
 
-from __future__ import annotations
-
 from swaprank.arrays import Floats, Ints
 from swaprank.kernels import kernel
 

@@ -1,7 +1,5 @@
 """Metrics of a user who walks down the list and stops: ERR, reciprocal rank, success and custom cascades."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass

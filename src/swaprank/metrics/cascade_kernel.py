@@ -1,7 +1,5 @@
 """Kernels for cascade metrics: value and swap gains of a user who walks down the list and stops."""
 
-from __future__ import annotations
-
 from swaprank.arrays import Floats, Ints
 from swaprank.elementary import log
 from swaprank.kernels import kernel

@@ -1,7 +1,5 @@
 """Presets of metric options that reproduce other tools."""
 
-from __future__ import annotations
-
 from typing import Any
 
 CONVENTIONS: dict[str, dict[str, Any]] = {

@@ -1,7 +1,5 @@
 """Metrics that sum gains, each discounted by its rank: (N)DCG, precision, recall, RBP and custom sums."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

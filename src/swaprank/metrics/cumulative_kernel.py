@@ -1,7 +1,5 @@
 """Kernels for sums of discounted gains: value, swap gains, and the best possible sum."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats, Ints

@@ -4,8 +4,6 @@ The address is a plain integer in `MetricTerms`. So the kernels that call it are
 user's function is compiled on first use.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import lru_cache

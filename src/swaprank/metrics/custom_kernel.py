@@ -1,7 +1,5 @@
 """Kernels for custom metrics: call the user's compiled function by its address."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -5,8 +5,6 @@ Objectives call `prepare_swaps` once per query, then `swap_gain_rows` for any of
 file; a new family is a kernel file, a class and one branch in each function here.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats, Ints

@@ -1,7 +1,5 @@
 """Measure ranked lists: check the arrays, rank the documents in threads, evaluate a metric's terms."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The options of metrics, on which tools disagree: allowed values and their descriptions."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Sort documents by descending score, find ties, and shuffle with a seed."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import AnyArray, Floats, Ints

@@ -1,7 +1,5 @@
 """The share of document pairs in the right order."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, final
 

@@ -1,7 +1,5 @@
 """Kernels for pairs in the right order: value, swap gains, and the number of pairs."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats, Ints

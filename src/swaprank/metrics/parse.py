@@ -1,7 +1,5 @@
 """Metrics from their names: `ndcg@10`, `map(rel=2)`, `nDCG(dcg='exp-log2')@5`, `ndcg_cut_10`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """R-precision: precision at the number of relevant documents."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, final
 

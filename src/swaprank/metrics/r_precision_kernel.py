@@ -1,7 +1,5 @@
 """Kernels for R-precision: value and swap gains. R is the number of the query's relevant documents."""
 
-from __future__ import annotations
-
 from swaprank.arrays import Floats, Ints
 from swaprank.kernels import kernel
 

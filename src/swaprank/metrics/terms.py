@@ -15,8 +15,6 @@ that could overflow. Dividing, rather than multiplying by an inverse, makes a pe
 Every array is writable and contiguous, because Numba compiles a kernel again for every other layout.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Whether work that was saved may be continued: it must have been begun with the same configuration."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Any

@@ -8,8 +8,6 @@ r"""The format of a model file: a kind, plain values and arrays. It contains no 
 The same content gives the same bytes: there are no dates or paths, and keys are sorted.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import os

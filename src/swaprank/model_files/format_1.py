@@ -1,7 +1,5 @@
 """Conversion of model files of format 1, which swaprank 0.1 wrote, to the current content."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 JSON has no NaN and infinities. They become `{"$float": "nan"}`.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any, NoReturn

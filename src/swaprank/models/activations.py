@@ -1,7 +1,5 @@
 """Activation functions of hidden units, and their derivatives in terms of the activation."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from swaprank.kernels import kernel

@@ -3,8 +3,6 @@
 This is exact if all thresholds of a model are cuts of the bins. Other models are refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ One-sided Jacobi rotations [Hestenes 1958]: rotate pairs of rows of A until all 
 rotations then has the eigenvectors of A² as rows. If no eigenvalue of A is negative, they are those of A.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats

@@ -1,7 +1,5 @@
 """A kernel machine: a linear model of the outputs of a kernel map."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, final

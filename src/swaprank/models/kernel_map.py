@@ -6,8 +6,6 @@ If all documents are landmarks, inner products of the new features equal the ker
 map [Chapelle2010, section 6]. With fewer landmarks it is the Nyström approximation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, final

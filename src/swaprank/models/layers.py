@@ -5,8 +5,6 @@
 The last layer has no bias: it would add the same number to all scores, which changes no ranking.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 

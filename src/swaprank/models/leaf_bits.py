@@ -1,7 +1,5 @@
 """The bits of the leaves that documents can reach: the operations on them that Numba has no words for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A linear model: one weight per feature."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, final

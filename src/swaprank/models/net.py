@@ -1,7 +1,5 @@
 """A feed-forward net: layers, feature scaling and weights."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, final

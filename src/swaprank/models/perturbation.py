@@ -6,8 +6,6 @@
 The parameters of a forest are its leaf values; its splits do not change. X then has 1 where a document is in a leaf.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import final

@@ -1,7 +1,5 @@
 """Products of matrices, in the same order of additions everywhere: BLAS has another one for every kind of CPU."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.kernels import kernel

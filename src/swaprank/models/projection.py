@@ -1,7 +1,5 @@
 """Matrix products with the features, X w and X' g: the same bits for any number of threads."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Features, Floats

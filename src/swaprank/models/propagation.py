@@ -8,8 +8,6 @@
 A document's units do not depend on the other documents of its block, to the last bit.
 """
 
-from __future__ import annotations
-
 from swaprank.kernels import kernel
 from swaprank.lanes import dot
 from swaprank.models.activations import activate, multiply_by_derivative

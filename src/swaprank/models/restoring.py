@@ -1,7 +1,5 @@
 """Models of any kind from their parts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@
 Scaled features are not stored. Each block of rows is scaled when it is used, which takes little time beside the net.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

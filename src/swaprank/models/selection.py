@@ -3,8 +3,6 @@
 They may also have other categories of the same feature: the codes of the ensemble become those of the member.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, final

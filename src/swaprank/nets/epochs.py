@@ -8,8 +8,6 @@ This is factored training [Burges2006, section 5]: the gradient of a document is
 forward and one backward pass per document is enough. Training pair by pair is in pair_epochs.py.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The loop over epochs: the order of the queries, the learning rate, and restarts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, final

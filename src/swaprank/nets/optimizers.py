@@ -7,8 +7,6 @@
 where m' = m / (1 - 0.9^t) and v' = v / (1 - 0.999^t) after t steps from 0 [Kingma and Ba 2015].
 """
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 import numpy as np

@@ -8,8 +8,6 @@ With one step per batch of queries the gradient equals that of factored training
 and one backward per document. It serves as a check of factored training, and offers one step per pair.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -21,8 +21,6 @@ To add one, give it a number and a name in CONSTRUCTIONS and its equation above.
 adds a ranked list's gradient (minus lambda) to g and its hessian to h, and returns the sum of the absolute lambdas.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

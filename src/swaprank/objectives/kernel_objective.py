@@ -1,7 +1,5 @@
 """An objective that is one kernel over queries, bound to a data set: its arrays, and the threads that call it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, final
 

@@ -1,7 +1,5 @@
 """LambdaRank for any metric: the objective of LambdaRank and LambdaMART, bound to a data set."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, final
 

@@ -5,8 +5,6 @@ grad_i -= sigma |dZ_ij| rho_ij                      grad_j += sigma |dZ_ij| rho_
 hess_i, hess_j += sigma² |dZ_ij| rho_ij (1 - rho_ij)               [Burges2010, sections 4 and 7]
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

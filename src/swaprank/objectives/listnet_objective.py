@@ -5,8 +5,6 @@ C    = -sum over d of T(d) log P(d)
 grad = P - T                         hess = P (1 - P)
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple, final
 

@@ -4,8 +4,6 @@ objective.bind(data) ─► bound.update(scores, grad, hess)      trees and Smoo
                         query_gradients(bound.kernel_arrays(), …)   nets: one query, inside a kernel
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any

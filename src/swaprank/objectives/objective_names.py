@@ -1,7 +1,5 @@
 """Objectives from words: what rankers, instruments and the PyTorch bridge take as `objective`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from inspect import signature
 from typing import Any

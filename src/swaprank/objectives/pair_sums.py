@@ -20,8 +20,6 @@ relative to each, so no spread of the scores, no cluster and no tie costs a digi
 has an absolute error of 1e-16, because a document's pair with itself is subtracted from it at the end.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -6,8 +6,6 @@ logistic   log(1 + exp(-2 y sigma F))     grad = -y r      hess = r (2 sigma - r
 with r = 2 sigma / (1 + exp(2 y sigma F)).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, final
 

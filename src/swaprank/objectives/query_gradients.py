@@ -10,8 +10,6 @@ that writes gradient and hessian of the documents of the queries from first to l
 kernel that calls `query_gradients` is compiled with that one kernel only; all of them would take a minute.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """The value of RankNet's cost, for reporting; learners need only its gradient."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats, Ints

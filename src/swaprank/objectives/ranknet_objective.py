@@ -1,7 +1,5 @@
 """RankNet: the cross entropy of every pair's order, bound to a data set."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import final
 

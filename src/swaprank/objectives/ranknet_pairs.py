@@ -4,8 +4,6 @@ The target P_ij is 1 where i has the larger label, and 1/2 for equal labels if t
 s_i), 1 - p_ij = e_j / (e_i + e_j) and 1/2 - p_ij = (e_j - e_i) / 2 (e_i + e_j): one division per pair.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats

@@ -6,8 +6,6 @@ grad_i += sigma (p_ij - P_ij)                        grad_j -= sigma (p_ij - P_i
 hess_i, hess_j += sigma² p_ij (1 - p_ij)
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

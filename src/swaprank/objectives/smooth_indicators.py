@@ -10,8 +10,6 @@ and the document at rank j gets -sum_i x_ij. This is Eq. 10, summed over i: O(mÂ
 at the end write minus the metric and minus its gradient.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -9,8 +9,6 @@ The paper's Eq. 9 includes a_ii = 1/2, with which A would not tend to AP; here i
 minus the metric and minus its gradient.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

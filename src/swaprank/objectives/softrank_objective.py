@@ -13,8 +13,6 @@ d / d pi_ij = sum over r of p_j(r) (a(r + 1) - a(r))        p_j of before the st
 With a cut-off k, only the first k ranks matter: n² k steps for a list of n documents, and n³ without.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import NamedTuple, final
 

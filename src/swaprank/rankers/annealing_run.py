@@ -1,7 +1,5 @@
 """SmoothRank's training: the candidates of all regularizations and folds are annealed together, and mixed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, final
@@ -9,11 +7,11 @@ from typing import NamedTuple, final
 import numpy as np
 
 from swaprank.arrays import Bools, Floats
-from swaprank.objectives.smooth import BoundSmooth
-from swaprank.rankers.rounds import Callback, History, Measured, run_rounds
 from swaprank.linear.candidates import Candidate, Evaluator, annealing_step, held_out_values, mean_ignoring_nan
 from swaprank.linear.mixing import mean_of_fits, shares_of_fits
 from swaprank.linear.scorers import LinearScorer, Scorer
+from swaprank.objectives.smooth import BoundSmooth
+from swaprank.rankers.rounds import Callback, History, Measured, run_rounds
 
 
 class Step(NamedTuple):

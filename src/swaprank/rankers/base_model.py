@@ -1,7 +1,5 @@
 """The model that training starts from: what `base_ranker` must be, for each kind of ranker."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A file in which training is kept while it goes on, so that it can go on after an interruption."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import NamedTuple

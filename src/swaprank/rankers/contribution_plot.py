@@ -1,7 +1,5 @@
 """The summary plot of contributions: one row per feature, one point per document."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What scikit-learn wants of an estimator: parameters, copies, tags and requests for query ids."""
 
-from __future__ import annotations
-
 from abc import ABC
 from collections.abc import Mapping
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """What every fitted ranker can do: score documents, explain, draw, and be saved."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """What all rankers with a forest can do, whoever trained it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 

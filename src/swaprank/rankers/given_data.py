@@ -1,7 +1,5 @@
 """What users hand to `fit` and `score`, as data sets: our own arguments, and those of LightGBM and XGBoost."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

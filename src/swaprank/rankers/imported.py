@@ -1,7 +1,5 @@
 """Models of other libraries as rankers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, final

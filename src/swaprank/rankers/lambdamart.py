@@ -1,7 +1,5 @@
 """LambdaMART: boosted trees for any ranking metric."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, final
 

@@ -1,7 +1,5 @@
 """What the linear rankers share: regularization strengths, base weights, the regression problem and evaluation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,13 +8,13 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
-from swaprank.rankers.base_model import base_weights
-from swaprank.rankers.parameter_checks import Bounds, check_parameter
-from swaprank.rankers.rounds import Measured
 from swaprank.linear.architectures import LinearArchitecture
 from swaprank.linear.candidates import Evaluator
 from swaprank.linear.scorers import Scorer
 from swaprank.linear.start import FitProblem
+from swaprank.rankers.base_model import base_weights
+from swaprank.rankers.parameter_checks import Bounds, check_parameter
+from swaprank.rankers.rounds import Measured
 
 
 def regularizations(given: Any, auto: Sequence[float]) -> list[float]:

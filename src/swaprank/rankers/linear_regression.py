@@ -1,13 +1,15 @@
 """Linear regression: the first ranker to try."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
 from swaprank.arrays import Floats
+from swaprank.linear.architectures import LinearArchitecture
+from swaprank.linear.candidates import Evaluator, mean_ignoring_nan, query_folds
+from swaprank.linear.ridge import STRENGTHS
+from swaprank.linear.start import cross_validate, ridge_fit
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.models.linear import LinearModel
@@ -18,10 +20,6 @@ from swaprank.rankers.parameter_checks import check_word
 from swaprank.rankers.ranker import FitRequest, Ranker
 from swaprank.rankers.rounds import Measured, run_rounds
 from swaprank.seeds import RandomState
-from swaprank.linear.architectures import LinearArchitecture
-from swaprank.linear.candidates import Evaluator, mean_ignoring_nan, query_folds
-from swaprank.linear.ridge import STRENGTHS
-from swaprank.linear.start import cross_validate, ridge_fit
 
 TARGETS = ("gains", "labels")
 FOLDS = 10

@@ -1,7 +1,5 @@
 """What rankers share that find the weights of a linear model round by round."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator
 from functools import partial
@@ -11,14 +9,14 @@ import numpy as np
 
 from swaprank.arrays import Floats, Ints
 from swaprank.data.dataset import Dataset
+from swaprank.linear.architectures import LinearArchitecture, base_scores, rows_by_query
+from swaprank.linear.scorers import LinearScorer
 from swaprank.models.linear import LinearModel
 from swaprank.models.model import Model
 from swaprank.models.scaling import Units, units_of
 from swaprank.rankers.linear_fitting import center_weights
 from swaprank.rankers.ranker import FitRequest, Ranker
 from swaprank.rankers.rounds import Measured, Progress, run_rounds
-from swaprank.linear.architectures import LinearArchitecture, base_scores, rows_by_query
-from swaprank.linear.scorers import LinearScorer
 
 
 class LinearProblem(NamedTuple):

@@ -1,7 +1,5 @@
 """MART: boosted trees with a pointwise loss."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, cast, final
 

@@ -1,7 +1,5 @@
 """Which features a ranker has seen with missing values: what it learned of them matters to targets that have none."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the rankers that train a net share: everything except the objective."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """Checks of the rankers' parameters, made when fitting begins."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

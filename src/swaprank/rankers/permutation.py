@@ -1,7 +1,5 @@
 """Permutation importances: how much a metric falls when the values of a feature are shuffled."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pictures of rankers, drawn by Matplotlib: importances of features and learning curves."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple

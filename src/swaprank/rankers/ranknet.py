@@ -1,7 +1,5 @@
 """RankNet: a net that learns which of two documents is the better one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, final
 

@@ -7,8 +7,6 @@ training starts from, if there is one. SmoothRank keeps its last annealing step 
 steps approach the metric.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, final
 

@@ -1,7 +1,5 @@
 """`verbose=…`: the progress of trainings, for people who watch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 

@@ -1,7 +1,5 @@
 """SmoothRank: gradient ascent on a smooth version of the metric."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, final
 
@@ -10,6 +8,10 @@ import numpy as np
 from swaprank.arrays import Bools, Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
+from swaprank.linear.annealing import OPTIMIZERS, Ascent, Optimizer
+from swaprank.linear.architectures import Architecture, KernelArchitecture, LinearArchitecture, NetArchitecture
+from swaprank.linear.candidates import REGULARIZATIONS, Candidate, Evaluator, exclude_queries, query_folds
+from swaprank.linear.start import STARTS, FitProblem, Start, calibrated, start_fit
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.models.activations import ACTIVATIONS, Activation
@@ -28,10 +30,6 @@ from swaprank.rankers.parameter_checks import check_net_shape, check_word
 from swaprank.rankers.ranker import FitRequest, Ranker
 from swaprank.rankers.rounds import Measured
 from swaprank.seeds import RandomState
-from swaprank.linear.annealing import OPTIMIZERS, Ascent, Optimizer
-from swaprank.linear.architectures import Architecture, KernelArchitecture, LinearArchitecture, NetArchitecture
-from swaprank.linear.candidates import REGULARIZATIONS, Candidate, Evaluator, exclude_queries, query_folds
-from swaprank.linear.start import STARTS, FitProblem, Start, calibrated, start_fit
 from swaprank.threads import thread_count
 
 ANNEALING = tuple(2.0**power for power in range(6, -7, -1))

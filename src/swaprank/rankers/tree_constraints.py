@@ -1,7 +1,5 @@
 """The constraints on a ranker's trees, as they are given: by names or positions of features."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Error messages for bad lines of LETOR text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from swaprank.errors import DataError

@@ -1,7 +1,5 @@
 """Read files block by block into bins: one file, several, or a folder of parts."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

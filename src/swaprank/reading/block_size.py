@@ -1,7 +1,5 @@
 """How many rows are read at once."""
 
-from __future__ import annotations
-
 BLOCK_BYTES = 64 << 20
 """The values of a block in single precision take about this much memory."""
 

@@ -1,7 +1,5 @@
 """Group sizes in a file next to the data file: `.query` of LightGBM, `.group` of XGBoost."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

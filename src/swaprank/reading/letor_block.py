@@ -11,8 +11,6 @@ The survey reads only the last index of each line. If the parser finds an index 
 parsed again with the right width.
 """
 
-from __future__ import annotations
-
 import os
 from itertools import pairwise
 from typing import NamedTuple

@@ -10,8 +10,6 @@ Parsing a dense file is mostly parsing "index:value" pairs. The next index is pr
 compared with its prepared text in one operation. Indices of sparse and unsorted lines are read digit by digit.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 The parser rounds numbers as it reads them. If it found large ones, the first documents are read again by Python.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Write a data set as LETOR text, without loss of precision."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

@@ -12,8 +12,6 @@ cost a wrap-around test each. All of this is compiled into `letor_kernel`, the o
 touch it after an edit here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

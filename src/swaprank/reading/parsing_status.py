@@ -3,8 +3,6 @@
 Numba compiles these numbers into `letor_kernel` and watches only that file: touch it after an edit here.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -4,8 +4,6 @@ Files are not memory-mapped: if a mapped file is truncated while it is read, the
 the text changes between two looks at it. A piece that has been read does not change.
 """
 
-from __future__ import annotations
-
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator

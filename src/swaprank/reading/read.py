@@ -1,7 +1,5 @@
 """Read a data set in any format, chosen by the suffix of the file."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Score files: one number per line, or a TREC run."""
 
-from __future__ import annotations
-
 import os
 from itertools import chain
 

@@ -1,7 +1,5 @@
 """Read plain and compressed text files in blocks and lines."""
 
-from __future__ import annotations
-
 import lzma
 import os
 import stat

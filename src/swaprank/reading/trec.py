@@ -1,7 +1,5 @@
 """Read and write TREC judgements (qrels) and runs."""
 
-from __future__ import annotations
-
 import math
 import os
 import re

@@ -5,8 +5,6 @@ A value v needs at most k decimals if m = round(v 10^k) restores it: m / 10^k ro
 binary search. Python writes the values outside these bounds.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

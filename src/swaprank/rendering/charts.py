@@ -1,7 +1,5 @@
 """Charts with one named row per value, from top to bottom: intervals and bars."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

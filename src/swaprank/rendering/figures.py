@@ -4,8 +4,6 @@ Matplotlib draws the files that people put into papers (SVG, PNG, PDF); `reporti
 HTML report as SVG by itself, because the report needs no extra package, has tooltips, and follows light and dark mode.
 """
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any

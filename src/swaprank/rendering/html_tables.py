@@ -1,7 +1,5 @@
 """Tables and paragraphs as HTML for notebooks: without colors of their own, so that they fit light and dark themes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 

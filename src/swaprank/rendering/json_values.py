@@ -1,7 +1,5 @@
 """Results as plain Python values and as JSON, which has no NaN: NaN becomes None and null."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

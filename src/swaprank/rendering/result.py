@@ -1,7 +1,5 @@
 """What every result can do: print, show itself in notebooks, and become a dict, JSON or a data frame."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Results as pandas, Polars or Arrow tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 

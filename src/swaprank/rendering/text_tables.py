@@ -1,7 +1,5 @@
 """Plain-text tables with aligned columns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

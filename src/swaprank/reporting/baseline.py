@@ -1,7 +1,5 @@
 """Baselines of a report: another ranker, or a single feature."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The calibration section: score differences as probabilities 1 / (1 + exp(-sigma (s_i - s_j))) [Burges2005, Eq. 2]."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The certificate section: the test of local optimality and its curves."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.data.dataset import Dataset

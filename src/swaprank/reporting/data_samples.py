@@ -1,7 +1,5 @@
 """Samples of large data."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Ints

@@ -1,7 +1,5 @@
 """The section on distributions: scores by label, labels, and list lengths."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats, Ints

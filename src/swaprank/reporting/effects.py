@@ -1,7 +1,5 @@
 """Effects (partial dependence): the mean score as a function of one feature, a curve or a score per category."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

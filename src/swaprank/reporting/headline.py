@@ -1,7 +1,5 @@
 """The top of the page: the first metric, its difference from the baseline, and how sure that is."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.evaluation.compare import Difference

@@ -1,7 +1,5 @@
 """The section of features: their importances, and effect curves of the most important ones."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pictures of differences with their 95% intervals on a scale with 0 in its middle."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The section of learning curves: metrics after each round of training, and on the test data by number of trees."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats

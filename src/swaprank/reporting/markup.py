@@ -1,7 +1,5 @@
 """Builds HTML; every value that is not markup already is escaped."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """The metrics section: means, intervals and differences from the baseline."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.evaluation.evaluate import MetricResult

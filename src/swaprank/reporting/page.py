@@ -1,7 +1,5 @@
 """One self-contained HTML file from sections: style, script and drawings are in the file."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Sequence

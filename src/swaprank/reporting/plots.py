@@ -4,8 +4,6 @@ SVG paths cannot use percentages. Lines and areas are drawn in a nested picture 
 stroke widths stay fixed. Elements with a `data-tip` have a tooltip, and the arrow keys step through them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import final

@@ -1,7 +1,5 @@
 """The provenance section: model, parameters, data and software versions."""
 
-from __future__ import annotations
-
 import inspect
 import platform
 from collections.abc import Mapping, Sequence

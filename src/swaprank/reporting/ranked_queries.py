@@ -1,7 +1,5 @@
 """The section of ranked lists: some queries with the lambda on each document as an arrow."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The report of a ranker: one HTML page that works offline."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

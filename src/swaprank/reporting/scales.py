@@ -1,7 +1,5 @@
 """Maps numbers to positions on an axis, and chooses its ticks."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, final

@@ -1,7 +1,5 @@
 """Rankers and data sets given as objects or as files, with the name, size and hash of each file."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The subject of a report: a ranker, the test data, and the evaluation that all sections share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, final

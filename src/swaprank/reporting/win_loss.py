@@ -1,7 +1,5 @@
 """The section on single queries: differences from the baseline, largest gains and losses."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats, Ints

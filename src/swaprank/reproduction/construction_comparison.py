@@ -1,7 +1,5 @@
 """[Donmez2009, Tables 1 and 2]: five constructions of lambdas; RankNetWeightPairs weights pairs by |dZ|."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.stats import ttest_rel
 

@@ -1,7 +1,5 @@
 """The steps of `swaprank demo`: generate data, train, combine, compare, certify, report."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """The parts of an experiment: settings, and an outcome with a text table and a chart."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple

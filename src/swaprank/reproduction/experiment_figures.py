@@ -1,7 +1,5 @@
 """Figures of experiments, drawn by Matplotlib."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

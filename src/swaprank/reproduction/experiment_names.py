@@ -1,7 +1,5 @@
 """All experiments by name."""
 
-from __future__ import annotations
-
 from swaprank.errors import ParameterError, did_you_mean
 from swaprank.reproduction import (
     construction_comparison,

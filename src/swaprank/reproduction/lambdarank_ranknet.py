@@ -1,7 +1,5 @@
 """[Burges2006, Figure 2]: NDCG of LambdaRank and RankNet at ten truncations, with one and two layers, on clean data."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.stats import ttest_rel
 

@@ -1,7 +1,5 @@
 """[Burges2006, 6.1 and Figure 1]: training time of RankNet with factored gradients (V2) and pair by pair (V1)."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 

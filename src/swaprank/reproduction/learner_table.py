@@ -4,8 +4,6 @@
 its round (tree, epoch, strength of regularization) and, where there is a grid, its parameters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter

@@ -1,7 +1,5 @@
 """[Donmez2009, section 7.1, Figures 1 to 4 and 6]: trained nets are at a local optimum, random nets are not."""
 
-from __future__ import annotations
-
 from swaprank.data.generated_data import random_polynomial
 from swaprank.experiments.log import Log
 from swaprank.instruments.certificate import RISE, Certificate

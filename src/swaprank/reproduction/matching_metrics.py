@@ -1,7 +1,5 @@
 """[Donmez2009, Tables 3 and 4, Figure 5]: which metric to train for, given the number of pairs it learns from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ and the features are a tenth, and a query has 100 documents. A random net of 100
 see 57 of these: judges, too, see more in a web page than its features say.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from time import perf_counter
 from typing import NamedTuple
@@ -16,6 +14,9 @@ import numpy as np
 from scipy.stats import ttest_rel
 
 from swaprank.arrays import Floats, Ints
+from swaprank.baselines.oap_bpm import OAPBPM
+from swaprank.baselines.prank import PRank
+from swaprank.baselines.rankprop import RankProp
 from swaprank.data.dataset import Dataset
 from swaprank.data.generated_data import random_net
 from swaprank.data.grouping import query_of_row
@@ -25,9 +26,6 @@ from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.ranknet import RankNet
 from swaprank.rendering.text_tables import probability, text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
-from swaprank.baselines.oap_bpm import OAPBPM
-from swaprank.baselines.prank import PRank
-from swaprank.baselines.rankprop import RankProp
 
 METRIC = "ndcg@15"
 QUERIES, QUICK_QUERIES = (1133, 283, 283), (283, 71, 71)

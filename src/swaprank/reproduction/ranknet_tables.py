@@ -7,8 +7,6 @@ linear ranker orders about 0.73 of the pairs with different labels correctly. A 
 0.83 * 0.73 + 0.17 / 2 = 0.69, the limit in the paper. The experiment prints both measures.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """[Chapelle2010, Figure 2]: the metric on training and test queries while sigma decreases."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.experiments.log import Log

@@ -1,7 +1,5 @@
 """Data of the SmoothRank experiments: the folds of a LETOR folder, or generated data."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats

@@ -1,7 +1,5 @@
 """[Chapelle2010, Figure 1]: the smooth metric along a random line through the fitted weights."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats

@@ -1,7 +1,5 @@
 """[Chapelle2010, Table 2, OHSUMED]: SmoothRank and the regression that it starts from."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.stats import ttest_rel
 

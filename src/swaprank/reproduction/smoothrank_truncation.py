@@ -1,7 +1,5 @@
 """[Chapelle2010, Table 3]: which k of NDCG@k to train for."""
 
-from __future__ import annotations
-
 from swaprank.arrays import Floats
 from swaprank.experiments.log import Log
 from swaprank.metrics.parse import metrics as parse_metrics

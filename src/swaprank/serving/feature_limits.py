@@ -1,7 +1,5 @@
 """The check of rows that a service scores: no infinite value, and no code beyond the categories of a feature."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Self
 

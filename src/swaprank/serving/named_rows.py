@@ -1,7 +1,5 @@
 """Rows of features from values by name, as a request has them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, final

@@ -1,7 +1,5 @@
 """A ranker that is bound once, for a service that scores a few documents at a time, in any number of threads."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from math import isfinite

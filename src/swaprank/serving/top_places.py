@@ -1,7 +1,5 @@
 """The places of the best documents of a list."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats, Ints

@@ -1,7 +1,5 @@
 """The bins that trees are grown on: those of a binned data set, or made of values; see data/binned_features.py."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

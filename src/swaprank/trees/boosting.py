@@ -1,7 +1,5 @@
 """Gradient boosting: compute the gradients of the current scores, grow a tree on them, update the scores, repeat."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The best split of one leaf on a number if features are monotone: within the leaf's bounds, in the right direction."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats, Ints

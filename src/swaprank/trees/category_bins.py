@@ -22,8 +22,6 @@ A missing value is one more category, the last one. Categories without documents
 there are none of these either, their statistic is 0.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

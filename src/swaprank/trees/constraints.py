@@ -6,8 +6,6 @@ the right direction are taken, with the values that the bounds allow. Its leaf v
 only of a sample, and they are bounded again from the root down.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ The fewer documents, the more regularization; the more documents, the smaller th
 on. All of it changes gradually. `benchmarks/quality.py` compares these defaults with other values.
 """
 
-from __future__ import annotations
-
 import math
 
 

@@ -11,8 +11,6 @@ together just fit into 32 bits, so that no partial sum can overflow. Rounding is
 document's place and the tree.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -8,8 +8,6 @@ Workers of a cluster each have their own rows, and add up their histograms and c
 decisions, too.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Ints

@@ -7,8 +7,6 @@
 Integer sums do not depend on the order of addition: any number of threads gives the same histogram, bit for bit.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Ints

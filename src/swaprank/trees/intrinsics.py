@@ -4,8 +4,6 @@ Growing a tree takes about two hundred steps that all threads make together. Han
 cost more than the step itself, so every thread runs the whole growing kernel and waits for the others at barriers.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """New leaf values for other data: the trees keep their splits, and each leaf takes a Newton step as in training."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Route documents down a new tree: the training documents to fit its leaf values, other documents to score them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -6,8 +6,6 @@ exp(score / b), another one for each tree, so that the trees maximize the metric
 [Lyzhin2023]. This holds for every objective, because the noise is added before it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import AnyArray, Floats

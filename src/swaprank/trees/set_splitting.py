@@ -13,8 +13,6 @@ the number j * 255 + b in the set. All columns but the last have 255 bins, a doc
 and number 0 means that it has none.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Bytes, Floats, Ints

@@ -1,7 +1,5 @@
 """The best splits of new leaves: each thread searches its features, and the documents on each side are enough."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Bytes, Floats, Ints

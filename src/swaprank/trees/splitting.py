@@ -1,7 +1,5 @@
 """The best split of one leaf on a number: the feature, the bin and the side of missing values with the largest gain."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from swaprank.arrays import Floats, Ints

@@ -1,7 +1,5 @@
 """One tree while it grows: its splits are bins, not thresholds yet."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ While one thread of the kernel is here, the others wait for it. A ctypes functio
 raise: an error is kept, the kernel leaves, and `check` raises it.
 """
 
-from __future__ import annotations
-
 from ctypes import CFUNCTYPE, c_int64, c_void_p, cast
 from typing import final
 

@@ -1,7 +1,5 @@
 """What growing a tree works on: the columns of bins, the limits on splits, and the arrays that all threads share."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
