@@ -1,2 +1,2 @@
-from .peer import PeerRanker as PeerRanker
+from .imported import PeerRanker as PeerRanker
 from .rounds import Progress as Progress
