@@ -1,2 +1,2 @@
-from .imported import PeerRanker as PeerRanker
+from .imported import ImportedRanker as ImportedRanker
 from .rounds import Progress as Progress
