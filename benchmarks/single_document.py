@@ -90,10 +90,10 @@ def engines(n_trees: int, n_leaves: int, n_documents: int, folder: Path) -> dict
     forest = forest_of(booster)
     scorer = scorer_of(forest)
     X = generated(np.random.default_rng(1), 5_000)
-    found: dict[str, Engine] = {"swaprank Scorer": scorer.score, "swaprank predict": scorer.ranker.predict}
+    found: dict[str, Engine] = {"swaprank Scorer": scorer.predict, "swaprank predict": scorer.ranker.predict}
     found["LightGBM predict"] = lambda X: booster.predict(X, num_threads=1)
     if n_documents == 1:
-        found["swaprank Scorer"] = lambda X: scorer.score(X[0])
+        found["swaprank Scorer"] = lambda X: scorer.predict(X[0])
         found["LightGBM single row"] = single_row(booster)
     found |= {"onnxruntime": onnx_scorer(forest), "TL2cgen": compiled(booster, folder)}
     test = X[:n_documents]

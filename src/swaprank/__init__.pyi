@@ -40,5 +40,5 @@ from .reading.score_files import read_scores as read_scores
 from .reading.score_files import write_scores as write_scores
 from .registry import load as load
 from .reporting.report import report as report
-from .serving.service_scorer import Scorer as Scorer
+from .serving.scorer import Scorer as Scorer
 from .version import __version__ as __version__

@@ -31,10 +31,10 @@ def test_scores_are_those_of_predict(name: str) -> None:
     ranker, raw = fitted(name), documents(name)
     scorer, expected = sr.Scorer(ranker), ranker.predict(raw)
     X = scorer.rows(raw)
-    assert scorer.score(X).tolist() == expected.tolist()
-    assert [scorer.score(x) for x in X[::9]] == expected[::9].tolist()
+    assert scorer.predict(X).tolist() == expected.tolist()
+    assert [scorer.predict(x) for x in X[::9]] == expected[::9].tolist()
     for n in (1, 2, 6, 7, 16, 17):
-        assert scorer.score(X[:n]).tolist() == expected[:n].tolist()
+        assert scorer.predict(X[:n]).tolist() == expected[:n].tolist()
 
 
 @settings(deadline=None, max_examples=50)
@@ -51,23 +51,23 @@ def test_random_forests(seed: int, n_leaves: list[int], n_documents: int, set_sh
     ranker.n_features_in_, ranker.feature_names_in_ = 5, np.array(NAMES, dtype=object)
     X = random_documents(rng, n_documents)
     X[np.isinf(X)] = np.nan
-    assert sr.Scorer(ranker).score(X).tolist() == naive_scores(forest, X).tolist()
+    assert sr.Scorer(ranker).predict(X).tolist() == naive_scores(forest, X).tolist()
 
 
 def test_a_model_file_is_enough(tmp_path: Path, scorer: sr.Scorer) -> None:
     path, X = tmp_path / "model.swaprank", documents("trees of missing values")
     scorer.ranker.save(path)
     for name in (path, str(path)):
-        assert sr.Scorer(name).score(X).tolist() == scorer.score(X).tolist()
+        assert sr.Scorer(name).predict(X).tolist() == scorer.predict(X).tolist()
 
 
 @pytest.mark.parametrize("name", ["trees of missing values", "net", "stack of everything"])
 def test_many_threads_at_once(name: str) -> None:
     scorer, X = sr.Scorer(fitted(name)), documents(name)[:60]
-    expected, order = scorer.score(X).tolist(), scorer.rank(X, 5).tolist()
+    expected, order = scorer.predict(X).tolist(), scorer.rank(X, 5).tolist()
 
     def work(thread: int) -> bool:
-        singles = [scorer.score(x) for x in np.roll(X, thread, axis=0)]
+        singles = [scorer.predict(x) for x in np.roll(X, thread, axis=0)]
         return bool(np.roll(singles, -thread).tolist() == expected and scorer.rank(X, 5).tolist() == order)
 
     with ThreadPoolExecutor(8) as pool:
@@ -78,13 +78,13 @@ def test_many_threads_at_once(name: str) -> None:
 def test_scores_are_written_to_out(scorer: sr.Scorer, n: int) -> None:
     X = documents("trees of missing values")[:n]
     room = np.full(n + 1, 7.0)
-    assert scorer.score(X, out=room[:n]).base is room
-    assert room.tolist() == [*scorer.score(X).tolist(), 7.0]
+    assert scorer.predict(X, out=room[:n]).base is room
+    assert room.tolist() == [*scorer.predict(X).tolist(), 7.0]
 
 
 def test_one_document_with_out_is_still_a_float(scorer: sr.Scorer) -> None:
     out = np.empty(1)
-    score = scorer.score(documents("trees of missing values")[0], out=out)
+    score = scorer.predict(documents("trees of missing values")[0], out=out)
     assert type(score) is float
     assert out.tolist() == [score]
 
@@ -102,12 +102,12 @@ def test_one_document_with_out_is_still_a_float(scorer: sr.Scorer) -> None:
 )
 def test_a_wrong_out_is_an_error(scorer: sr.Scorer, out: Any, found: str) -> None:
     with pytest.raises(sr.errors.DataError, match=found):
-        scorer.score(np.zeros((2, 5), np.float32), out=out)
+        scorer.predict(np.zeros((2, 5), np.float32), out=out)
 
 
 def test_numbers_in_any_form_are_converted(scorer: sr.Scorer) -> None:
     X = documents("trees of missing values")[:9]
-    expected = scorer.score(X).tolist()
+    expected = scorer.predict(X).tolist()
     frozen = X.copy()
     frozen.flags.writeable = False
     masked = np.ma.masked_invalid(X)
@@ -116,10 +116,10 @@ def test_numbers_in_any_form_are_converted(scorer: sr.Scorer) -> None:
     lists = [[None if np.isnan(value) else value for value in row] for row in X.tolist()]
     forms: list[Any] = [X.astype(np.float64), np.asfortranarray(X), frozen, masked, unaligned, swapped, lists, list(X)]
     for form in forms:
-        assert scorer.score(form).tolist() == expected
-        assert scorer.score(form[3]) == expected[3]
-    assert scorer.score(np.repeat(X, 2, axis=1)[:, ::2]).tolist() == expected
-    assert scorer.score(X[:0]).tolist() == []
+        assert scorer.predict(form).tolist() == expected
+        assert scorer.predict(form[3]) == expected[3]
+    assert scorer.predict(np.repeat(X, 2, axis=1)[:, ::2]).tolist() == expected
+    assert scorer.predict(X[:0]).tolist() == []
 
 
 @pytest.mark.parametrize(
@@ -145,21 +145,21 @@ def test_numbers_in_any_form_are_converted(scorer: sr.Scorer) -> None:
 )
 def test_what_cannot_be_scored_is_an_error(scorer: sr.Scorer, features: Any, said: str) -> None:
     with pytest.raises(sr.errors.DataError, match=said):
-        scorer.score(features)
+        scorer.predict(features)
 
 
 def test_the_infinite_value_is_named_by_its_row(scorer: sr.Scorer) -> None:
     X = np.zeros((40, 5), np.float32)
     X[33, 1] = np.inf
     with pytest.raises(sr.errors.DataError, match="document 33, feature 'title match'"):
-        scorer.score(X)
+        scorer.predict(X)
 
 
 @pytest.mark.parametrize("value", [-1, 6, 100])
 def test_what_is_no_code_of_a_category_is_an_error(value: float) -> None:
     scorer = sr.Scorer(fitted("trees of categories"))
     with pytest.raises(sr.errors.DataError, match=rf"'clicks': {value} is not the code of a category.*below 6"):
-        scorer.score(np.array([0, 0, 0, value, 0], np.float32))
+        scorer.predict(np.array([0, 0, 0, value, 0], np.float32))
 
 
 def test_scores_beyond_all_numbers_are_an_error() -> None:
@@ -170,7 +170,7 @@ def test_scores_beyond_all_numbers_are_an_error() -> None:
     X[1, 0] = 1e30
     for features in (X, X[1]):
         with pytest.raises(sr.errors.DataError, match=r"the score of document . is -?inf"):
-            scorer.score(features)
+            scorer.predict(features)
 
 
 @pytest.mark.parametrize("given", [3, None, object()])
@@ -188,7 +188,7 @@ def test_a_ranker_must_be_fitted() -> None:
 def test_ranks_are_those_of_a_stable_sort(name: str) -> None:
     scorer = sr.Scorer(fitted(name))
     X = np.repeat(scorer.rows(documents(name))[:90], 2, axis=0)  # so that every score is tied
-    order = np.argsort(-scorer.score(X), kind="stable").tolist()
+    order = np.argsort(-scorer.predict(X), kind="stable").tolist()
     for k in (1, 2, 10, 32, 33, 179, 180, 500):
         assert scorer.rank(X, k).tolist() == order[:k]
     assert scorer.rank(X).tolist() == order
@@ -229,9 +229,9 @@ def test_rows_by_name_are_those_of_predict() -> None:
     scorer = sr.Scorer(ranker)
     expected = ranker.predict(frame)
     named = frame[list(NAMES[::-1])].to_dict("records")
-    assert scorer.score(scorer.rows(named)).tolist() == expected.tolist()
-    assert scorer.score(scorer.rows(frame)).tolist() == expected.tolist()
-    assert [scorer.score(scorer.row(each)) for each in named[:20]] == expected[:20].tolist()
+    assert scorer.predict(scorer.rows(named)).tolist() == expected.tolist()
+    assert scorer.predict(scorer.rows(frame)).tolist() == expected.tolist()
+    assert [scorer.predict(scorer.row(each)) for each in named[:20]] == expected[:20].tolist()
 
 
 def test_a_row_from_names() -> None:
@@ -263,17 +263,17 @@ def test_a_row_from_wrong_names_or_values_is_an_error(document: dict[Any, Any], 
 @pytest.mark.parametrize("value", [1e300, 10**400])
 def test_a_value_too_large_is_named_when_it_is_scored(scorer: sr.Scorer, value: float) -> None:
     with pytest.raises(sr.errors.DataError, match="feature 'age': inf is not finite in single precision"):
-        scorer.score(scorer.row({"age": value}))
+        scorer.predict(scorer.row({"age": value}))
 
 
 def test_a_later_fit_does_not_change_the_scorer() -> None:
     train, vali, test = data()
     ranker = sr.LinearRegressionRanker().fit(train)
     scorer = sr.Scorer(ranker)
-    before = scorer.score(test.features).tolist()
+    before = scorer.predict(test.features).tolist()
     ranker.fit(vali)
     assert ranker.predict(test).tolist() != before
-    assert scorer.score(test.features).tolist() == before
+    assert scorer.predict(test.features).tolist() == before
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
@@ -285,9 +285,9 @@ def test_a_scorer_survives_a_fork(tmp_path: Path, scorer: sr.Scorer) -> None:
 import os, sys, numpy as np, swaprank as sr
 scorer = sr.Scorer(sys.argv[1])
 X = np.random.default_rng(0).normal(size=(50, 5)).astype(np.float32)
-expected = scorer.score(X).tolist()
+expected = scorer.predict(X).tolist()
 child = os.fork()
-same = scorer.score(X).tolist() == expected and scorer.score(X[0]) == expected[0]
+same = scorer.predict(X).tolist() == expected and scorer.predict(X[0]) == expected[0]
 if child == 0:
     os._exit(0 if same else 1)
 assert same and os.waitpid(child, 0)[1] == 0

@@ -44,7 +44,7 @@ def client(serve: Any, path: Path) -> Iterator[Any]:
 def expected(name: str, k: int) -> dict[str, Any]:
     scorer = sr.Scorer(fitted(name))
     rows = scorer.rows(documents(name))[:50]
-    scores = scorer.score(rows)
+    scores = scorer.predict(rows)
     places = np.argsort(-scores, kind="stable")[:k]
     return {"places": places.tolist(), "scores": scores[places].tolist()}
 

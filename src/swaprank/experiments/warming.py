@@ -23,7 +23,7 @@ from swaprank.evaluation.compare import compare
 from swaprank.reading.letor_writing import write_letor
 from swaprank.reading.read import read
 from swaprank.registry import RANKERS, load, ranker_class
-from swaprank.serving.service_scorer import Scorer
+from swaprank.serving.scorer import Scorer
 
 SHARED_WORK = "files and metrics"
 """What is compiled beside the rankers."""

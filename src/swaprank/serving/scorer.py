@@ -11,15 +11,16 @@ from swaprank.arrays import AnyArray, Features, Floats, Ints, contiguous_ints
 from swaprank.data.features import as_features
 from swaprank.data.matching import check_count
 from swaprank.errors import DataError, ParameterError
+from swaprank.kernels import kernel
 from swaprank.rankers.ranker import Ranker
 from swaprank.registry import load
-from swaprank.serving.feature_limits import FeatureLimits
-from swaprank.serving.named_rows import NamedRows
-from swaprank.serving.top_places import top_places
+from swaprank.serving.document_rows import FeatureLimits, NamedRows
 
 _FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _WARM_ROWS = 64
 """Enough documents to use the kernels for many, beside those for few."""
+_SELECTED = 32
+"""Up to so many documents are selected one by one; for more, sorting the whole list is faster."""
 
 
 @final
@@ -41,9 +42,9 @@ class Scorer:
     >>> train, test = sr.datasets.random_search((50, 1), n_documents=10, random_state=0)
     >>> ranker = sr.LambdaMART(n_trees=20).fit(train)
     >>> scorer = sr.Scorer(ranker)
-    >>> (scorer.score(test.features) == ranker.predict(test)).all()
+    >>> (scorer.predict(test.features) == ranker.predict(test)).all()
     np.True_
-    >>> scorer.score(test.features[0]) == ranker.predict(test)[0]
+    >>> scorer.predict(test.features[0]) == ranker.predict(test)[0]
     np.True_
     >>> scorer.rank(test.features, k=3)
     array([2, 7, 9])
@@ -63,10 +64,10 @@ class Scorer:
         self._limits = FeatureLimits.of(self.feature_names, ranker.categories_)
         self._named = NamedRows(self.feature_names, ranker.categories_)
         row = np.where(np.isinf(self._limits.upper), 0, np.nan).astype(np.float32)
-        self.score(row)
+        self.predict(row)
         self.rank(np.tile(row, (_WARM_ROWS, 1)), k=1)
 
-    def score(self, features: Any, *, out: Floats | None = None) -> Any:
+    def predict(self, features: Any, *, out: Floats | None = None) -> Any:
         """The score of one document as a float, or one score per row of a matrix: of one list, or of many.
 
         Args:
@@ -92,11 +93,11 @@ class Scorer:
             k: How many at most; all if None.
             indptr: For many lists: list i has the rows from indptr[i] to indptr[i + 1]. The result is then a list of
                 arrays, one per list.
-            out: An array that the scores are written to, as in `score`.
+            out: An array that the scores are written to, as in `predict`.
         """
         if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
             raise ParameterError(f"k must be a whole number from 1; found {k!r}.")
-        scores = np.atleast_1d(self.score(features, out=out))
+        scores = np.atleast_1d(self.predict(features, out=out))
         if indptr is None:
             return top_places(scores, k or len(scores))
         bounds = _checked_indptr(indptr, len(scores))
@@ -189,3 +190,35 @@ def _check_finite(scores: Floats) -> None:
     if not finite.all():
         at = int(np.argmin(finite))
         raise DataError(f"the score of document {at} is {scores[at]}: its features are too large for the model.")
+
+
+def top_places(scores: Floats, k: int) -> Ints:
+    """The places of the k largest scores, largest first; equal scores in their order.
+
+    >>> import numpy as np
+    >>> from swaprank.serving.scorer import top_places
+    >>> top_places(np.array([0.5, 2.0, 0.5, 1.0]), 3)
+    array([1, 3, 0])
+    """
+    if k > _SELECTED:
+        return np.argsort(-scores, kind="stable")[:k]
+    places = np.empty(min(k, len(scores)), np.int64)
+    select_places(scores, places)
+    return places
+
+
+@kernel
+def select_places(scores: Floats, places: Ints) -> None:
+    """Fill in the places of the largest scores: each is inserted among the best so far, behind equal ones."""
+    n_found, k = 0, len(places)
+    for place in range(len(scores)):
+        score = scores[place]
+        if n_found < k:
+            n_found += 1
+        elif k == 0 or score <= scores[places[k - 1]]:
+            continue
+        at = n_found - 1
+        while at > 0 and scores[places[at - 1]] < score:
+            places[at] = places[at - 1]
+            at -= 1
+        places[at] = place

@@ -1,0 +1,105 @@
+"""The rows of features that a service scores: made of values by name, and checked."""
+
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any, NamedTuple, Self, final
+
+import numpy as np
+
+from swaprank.arrays import Features
+from swaprank.data.categories import Categories, encoded
+from swaprank.errors import DataError, did_you_mean
+from swaprank.kernels import kernel
+
+
+@final
+class NamedRows:
+    """The places of features in a row, and the codes of their categories.
+
+    >>> from swaprank.serving.document_rows import NamedRows
+    >>> rows = NamedRows(["brand", "price"], {"brand": ("asics", "nike")})
+    >>> rows.row({"brand": "nike"}).tolist()
+    [1.0, nan]
+    """
+
+    def __init__(self, names: Sequence[str], categories: Mapping[str, Categories]) -> None:
+        self._places = {name: place for place, name in enumerate(names)}
+        self._codes = {name: {text: code for code, text in enumerate(texts)} for name, texts in categories.items()}
+
+    def row(self, document: Mapping[str, Any]) -> Features:
+        """One row: NaN for features that are not named, None, or a category that the ranker does not know."""
+        row: list[float] = [np.nan] * len(self._places)
+        for name, value in document.items():
+            place = self._places.get(name)
+            if place is None:
+                raise DataError(f"there is no feature '{name}'; {did_you_mean(str(name), self._places)}")
+            if name in self._codes:
+                row[place] = self._code(name, value)
+            elif isinstance(value, Real):
+                row[place] = _number(value)
+            elif value is not None:
+                raise DataError(f"feature '{name}': {value!r} is not a number; use None for a missing value.")
+        with np.errstate(over="ignore"):  # Too large for single precision becomes infinite: `predict` reports it.
+            return np.array(row, np.float32)
+
+    def _code(self, name: str, value: Any) -> float:
+        if isinstance(value, str):
+            return self._codes[name].get(value, np.nan)
+        _, texts = encoded(np.array([value], dtype=object), f"feature '{name}'")
+        return self._codes[name].get(texts[0], np.nan) if texts else np.nan
+
+
+def _number(value: Real) -> float:
+    """Infinity for a whole number that is too large, as for any other: `predict` reports it."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf
+
+
+class FeatureLimits(NamedTuple):
+    """Values of a feature lie between two limits, without these; NaN is a missing value."""
+
+    lower: Features
+    upper: Features
+
+    @classmethod
+    def of(cls, names: Sequence[str], categories: Mapping[str, Categories]) -> Self:
+        """Infinity for numbers; for categories, their codes, which are numbers from 0.
+
+        >>> from swaprank.serving.document_rows import FeatureLimits
+        >>> FeatureLimits.of(["brand", "price"], {"brand": ("asics", "nike")}).upper
+        array([ 2., inf], dtype=float32)
+        """
+        lower = [-1 if name in categories else -np.inf for name in names]
+        upper = [len(categories[name]) if name in categories else np.inf for name in names]
+        return cls(np.array(lower, np.float32), np.array(upper, np.float32))
+
+    def check(self, X: Features, names: Sequence[str]) -> None:
+        """Raise DataError for the first value beyond the limits."""
+        outside = first_outside(X, *self)
+        if outside < 0:
+            return
+        row, feature = divmod(outside, len(names))
+        where, value = f"document {row}, feature '{names[feature]}'", X[row, feature]
+        if np.isinf(value):
+            raise DataError(f"{where}: {value} is not finite in single precision; use NaN for a missing value.")
+        raise DataError(
+            f"{where}: {value:g} is not the code of a category, a whole number below {self.upper[feature]:.0f}; use "
+            "NaN for a missing value, and the scorer's `row` or `rows` for categories as they were in training."
+        )
+
+
+@kernel
+def first_outside(X: Features, lower: Features, upper: Features) -> int:
+    """The position of the first value beyond the limits of its feature, counted row by row; -1 if there is none."""
+    n_features = X.shape[1]
+    for row in range(len(X)):
+        x, is_outside = X[row], False
+        for f in range(n_features):  # without a branch, so that it is vectorized
+            is_outside |= (x[f] <= lower[f]) | (x[f] >= upper[f])
+        if is_outside:
+            for f in range(n_features):
+                if (x[f] <= lower[f]) | (x[f] >= upper[f]):
+                    return int(row * n_features + f)
+    return -1
