@@ -12,6 +12,17 @@ from swaprank.threads import thread_count
 from swaprank.version import __version__
 
 
+def versions() -> dict[str, str]:
+    """Versions of the packages that results depend on.
+
+    >>> from swaprank.environment import versions
+    >>> list(versions())
+    ['swaprank', 'python', 'numpy', 'numba', 'scipy']
+    """
+    others = {name: version(name) for name in ("numpy", "numba", "scipy")}
+    return {"swaprank": __version__, "python": platform.python_version(), **others}
+
+
 def environment() -> dict[str, Any]:
     """The environment as plain Python values.
 

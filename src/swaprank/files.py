@@ -4,7 +4,9 @@ import hashlib
 import lzma
 import os
 import re
+import signal
 import stat
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +19,7 @@ _MOST_DIGITS = 10
 """The number of an open file has fewer."""
 _MOST_LINKS = 40
 """Links to links that are followed, as many as Linux follows."""
+_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def existing_file(path: str | os.PathLike[str]) -> Path:
@@ -114,6 +117,41 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             # The reader has what it wanted, as with `| head`.
             raise
         raise DataError(f"{file} cannot be written: {error.strerror or error}.") from error
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold back Ctrl-C while files are written that belong together.
+
+    Signals that Python code handles arrive after the block, however often they were sent.
+
+    >>> import signal
+    >>> from swaprank.files import uninterrupted
+    >>> try:
+    ...     with uninterrupted():
+    ...         signal.raise_signal(signal.SIGINT)
+    ...         print("saved")
+    ... except KeyboardInterrupt:
+    ...     print("interrupted")
+    saved
+    interrupted
+    """
+    if threading.current_thread() is not threading.main_thread():
+        # Only the main thread is interrupted.
+        yield
+        return
+    arrived: list[int] = []
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    held = {number: handler for number, handler in before.items() if callable(handler)}
+    try:
+        for number in held:
+            signal.signal(number, lambda number, frame: arrived.append(number))
+        yield
+    finally:
+        for number, handler in held.items():
+            signal.signal(number, handler)
+    if arrived:
+        signal.raise_signal(arrived[0])
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.experiments.folds import find_folds, make_folds
-from swaprank.experiments.grids import candidates, parse_grid
+from swaprank.experiments.grid_search import candidates, parse_grid
 from swaprank.rankers.ranker import FitRequest
 from swaprank.rankers.tree_ranker import TreeRanker
 
@@ -210,7 +210,9 @@ def test_bad_arguments_are_reported(
 
 
 def test_too_few_queries_are_reported(data: sr.Dataset) -> None:
-    with pytest.raises(sr.errors.DataError, match="folds need at least 3 queries, to train, validate and test; found 2"):
+    with pytest.raises(
+        sr.errors.DataError, match="folds need at least 3 queries, to train, validate and test; found 2"
+    ):
         make_folds(data.subset([0, 1]), 3)
 
 

@@ -10,8 +10,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import swaprank as sr
+from swaprank.data.fingerprints import data_digest
 from swaprank.errors import DataError
-from swaprank.experiments.fingerprints import data_digest
 from swaprank.reading.read import read_judged, read_matching
 
 TABLE = pl.DataFrame(

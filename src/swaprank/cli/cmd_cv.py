@@ -67,7 +67,7 @@ def cv(
     """
     from swaprank.cli.progress_bars import training_bar
     from swaprank.experiments.cross_validation import cross_validate
-    from swaprank.experiments.grids import make_rankers, parse_grid
+    from swaprank.experiments.grid_search import make_rankers, parse_grid
     from swaprank.metrics.parse import metrics as parse_metrics
 
     metrics = parse_metrics(metric, convention)

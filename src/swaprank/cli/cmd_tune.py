@@ -55,7 +55,7 @@ def tune(
     """
     from swaprank.cli.progress_bars import training_bar
     from swaprank.experiments.training_run import TrainingRun
-    from swaprank.experiments.tuning_run import run_tuning
+    from swaprank.experiments.tuning import run_tuning
 
     chosen = ranker or "lambdamart"
     run = TrainingRun(data, output, valid, ranker=chosen, metric=metric, seed=seed, threads=threads, columns=columns)

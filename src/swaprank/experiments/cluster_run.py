@@ -12,9 +12,8 @@ from swaprank.cluster.mpi_training import fit_on_mpi
 from swaprank.cluster.parts import Parts
 from swaprank.collective import total
 from swaprank.errors import Interrupted, SwaprankError
-from swaprank.experiments.log import Log
 from swaprank.experiments.training_run import TrainingRun
-from swaprank.experiments.uninterrupted import uninterrupted
+from swaprank.files import uninterrupted
 from swaprank.model_files.container import check_target
 from swaprank.rankers.cluster_fit import fit_on_cluster
 from swaprank.rankers.ranker import Ranker
@@ -80,7 +79,9 @@ class ClusterResult(NamedTuple):
         )
 
 
-def run_on_dask(given: ClusterRun, scheduler: str, callbacks: Sequence[Callback], log: Log) -> ClusterResult:
+def run_on_dask(
+    given: ClusterRun, scheduler: str, callbacks: Sequence[Callback], log: Callable[[str], object]
+) -> ClusterResult:
     """Train on the workers of a Dask cluster and save the model here."""
     from swaprank.cluster.dask_training import connected
 

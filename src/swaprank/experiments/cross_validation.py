@@ -13,12 +13,14 @@ from swaprank.errors import DataError, Interrupted, ParameterError, did_you_mean
 from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.cross_validation_result import CrossValidation, FoldResult
 from swaprank.experiments.folds import Fold, Parts, find_folds, make_folds
-from swaprank.experiments.grid_search import Checkpoint, grid_search
-from swaprank.experiments.grids import candidates, check_grid_names
-from swaprank.experiments.log import Log
-from swaprank.experiments.search_checkpoints import search_configuration
-from swaprank.experiments.uninterrupted import uninterrupted
-from swaprank.files import replacing
+from swaprank.experiments.grid_search import (
+    FinishedTrials,
+    candidates,
+    check_grid_names,
+    grid_search,
+    search_configuration,
+)
+from swaprank.files import replacing, uninterrupted
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.ranker import Ranker
@@ -44,7 +46,7 @@ def cross_validate(
     random_state: int = 0,
     columns: Mapping[str, Any] | None = None,
     callbacks: Callable[[str], Sequence[Callback]] = lambda title: (),
-    log: Log = lambda message: None,
+    log: Callable[[str], object] = lambda message: None,
     verbose: bool | int = False,
 ) -> CrossValidation:
     """Train and test rankers on every fold, and compare them over all test queries.
@@ -64,8 +66,8 @@ def cross_validate(
         output: Folder for models and results. A later call with the same arguments resumes from there.
         baseline: Name of the ranker to compare the others with. If None, the first.
         convention: Convention of the metric names.
-        n_resamples: Number of resamples of the randomisation test.
-        random_state: Seed of the folds and of the randomisation test. Rankers have their own.
+        n_resamples: Number of resamples of the randomization test.
+        random_state: Seed of the folds and of the randomization test. Rankers have their own.
         columns: Names of the columns of tables, as keywords of `read`: {"label": "clicked", "ignore": ["title"]}.
         callbacks: Called with a title, such as "Fold1  lambdamart", before each ranker is trained; returns the
             callbacks for `fit`.
@@ -101,9 +103,9 @@ def cross_validate(
             parts = fold.load()
             for name, ranker in named.items():
                 title = f"{fold.name}  {name}"
-                checkpoint = _checkpoint(folder, fold.name, name, ranker, grids[name], metrics[0], parts)
+                found = _finished_trials(folder, fold.name, name, ranker, grids[name], metrics[0], parts)
                 watching = [*shown(title), *callbacks(title)]
-                found = grid_search(ranker, metrics[0], parts, checkpoint, watching, partial(_log, title, log))
+                grid_search(ranker, metrics[0], parts, found, watching, partial(_log, title, log))
                 evaluation = evaluate(parts.test, found.ranker.predict(parts.test), metrics, convention=convention)
                 results[name].append(
                     FoldResult(fold.name, evaluation, found.best.parameters, found.best.value, found.trials)
@@ -123,18 +125,18 @@ def _plain_interrupts() -> Iterator[None]:
         raise KeyboardInterrupt from None
 
 
-def _checkpoint(
+def _finished_trials(
     folder: Path | None, fold: str, name: str, ranker: Ranker, grid: list[dict[str, Any]], metric: Metric, parts: Parts
-) -> Checkpoint:
-    """The checkpoint of one ranker in one fold: in memory, or in files of the output folder."""
+) -> FinishedTrials:
+    """The trials of one ranker in one fold: in memory, or in files of the output folder."""
     if folder is None:
-        return Checkpoint(grid)
+        return FinishedTrials(grid)
     (folder / fold).mkdir(exist_ok=True)
     configuration = search_configuration(ranker, grid[0], metric, parts.train, parts.vali)
-    return Checkpoint(grid, folder / fold / name, configuration)
+    return FinishedTrials(grid, folder / fold / name, configuration)
 
 
-def _log(title: str, log: Log, message: str) -> None:
+def _log(title: str, log: Callable[[str], object], message: str) -> None:
     log(f"{title}  {message}")
 
 

@@ -11,6 +11,8 @@ from swaprank.evaluation.compare import Comparison, compare_evaluations
 from swaprank.evaluation.evaluate import Evaluation, MetricResult
 from swaprank.experiments.grid_search import GridTrial
 from swaprank.model_files.configurations import format_parameters
+from swaprank.rendering.charts import shortened
+from swaprank.rendering.figures import axes_for, finish_chart
 from swaprank.rendering.result import Result
 from swaprank.rendering.result_frames import Backend
 from swaprank.rendering.text_tables import Parts, Table, decimals, parts_text
@@ -166,9 +168,15 @@ class CrossValidation(Result):
         Returns:
             The axes.
         """
-        from swaprank.experiments.search_figures import plot_cross_validation
-
-        return plot_cross_validation(self, ax, metric or self.metrics[0])
+        axes, metric = axes_for(ax), metric or self.metrics[0]
+        folds = range(len(self.fold_names))
+        for at, name in enumerate(self.folds):
+            mean, color = self.mean(name, metric), f"C{at % 10}"
+            label = f"{shortened(name)}: {mean:.4f}"
+            axes.plot(folds, self.per_fold(name, metric), marker="o", color=color, label=label)
+            axes.axhline(mean, color=color, linestyle="--", linewidth=1)
+        axes.set_xticks(folds, [shortened(name) for name in self.fold_names])
+        return finish_chart(axes, "folds, and their mean (dashed)", "", metric)
 
 
 def _pool(evaluations: Sequence[Evaluation]) -> Evaluation:

@@ -1,24 +1,181 @@
-"""Grid search: train every candidate and keep the best on a validation set. Checkpoints allow resuming."""
+"""Grid search: the candidates of a grid, and training all of them to keep the best on a validation set.
+
+Finished trials are saved, so that an interrupted search can be resumed.
+"""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
 from sklearn.base import clone
 
-from swaprank.errors import DataError
+from swaprank.data.dataset import Dataset
+from swaprank.data.fingerprints import data_digest
+from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.folds import Parts
-from swaprank.experiments.log import Log
-from swaprank.experiments.uninterrupted import uninterrupted
-from swaprank.files import replacing
+from swaprank.experiments.ranker_parameters import parse_settings, training_parameters
+from swaprank.files import replacing, uninterrupted
 from swaprank.metrics.metric import Metric
 from swaprank.model_files.configurations import check_configuration, format_parameters, plain_values
 from swaprank.model_files.plain_json import from_json, to_json
+from swaprank.peer_names import PARAMETERS
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback
-from swaprank.registry import load
+from swaprank.registry import load, ranker_class
+from swaprank.version import __version__
+
+
+def candidates(name: str, ranker: Ranker, grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """All combinations of the grid values that apply to a ranker; one empty candidate if none do.
+
+    >>> import swaprank as sr
+    >>> from swaprank.experiments.grid_search import candidates
+    >>> candidates("mart", sr.MART(), {"n_leaves": (7, 15), "net.hidden": [(5,)], "mart.l2": [0.0, 1.0]})
+    [{'n_leaves': 7, 'l2': 0.0}, {'n_leaves': 7, 'l2': 1.0}, {'n_leaves': 15, 'l2': 0.0}, {'n_leaves': 15, 'l2': 1.0}]
+    """
+    own = values_for(name, type(ranker)._get_param_names(), grid)
+    for parameter, values in own.items():
+        if isinstance(values, str) or not isinstance(values, Sequence) or len(values) == 0:
+            raise ParameterError(f"the grid of {parameter} must be a list of one or more values; found {values!r}.")
+    return [dict(zip(own, values, strict=True)) for values in product(*own.values())]
+
+
+def values_for(name: str, known: Iterable[str], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values for one ranker: "parameter" applies to all rankers that have it; "name.parameter" overrides it."""
+    known = set(known)
+    common = {key: value for key, value in values.items() if key in known}
+    prefix = f"{name}."
+    named = {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
+    for key in named:
+        if key not in known:
+            raise _unknown_parameter(name, key, known)
+    return {**common, **named}
+
+
+def check_grid_names(rankers: Mapping[str, Ranker], grid: Mapping[str, Any]) -> None:
+    """Raise ParameterError if a grid names an unknown ranker or parameter.
+
+    >>> import swaprank as sr
+    >>> from swaprank.experiments.grid_search import check_grid_names
+    >>> check_grid_names({"mart": sr.MART()}, {"n_leafs": [7]})
+    Traceback (most recent call last):
+    ...
+    swaprank.errors.ParameterError: no ranker has a parameter 'n_leafs'; did you mean 'n_leaves'?
+    """
+    known = {parameter for ranker in rankers.values() for parameter in type(ranker)._get_param_names()}
+    for key in grid:
+        name, dot, _ = key.partition(".")
+        if dot and name not in rankers:
+            raise _unknown_ranker(key, name, rankers)
+        if not dot and key not in known:
+            raise _unknown_parameter("", key, known)
+
+
+def parse_grid(texts: Iterable[str], kinds: Mapping[str, str]) -> dict[str, list[Any]]:
+    """Parse grids such as "n_leaves=7,15" or "lambdarank.hidden=(10,),(20,)"; `kinds` maps names to kinds of rankers.
+
+    >>> from swaprank.experiments.grid_search import parse_grid
+    >>> parse_grid(["n_leaves=7,15", "lambdarank.hidden=(10,),(5,5)"], {"mart": "mart", "lambdarank": "lambdarank"})
+    {'n_leaves': [7, 15], 'lambdarank.hidden': [(10,), (5, 5)]}
+    """
+    grid: dict[str, list[Any]] = {}
+    for text in texts:
+        key, equals, values = text.partition("=")
+        if not equals or not values:
+            raise ParameterError(f"write a grid as name=value,value, found '{text}'.")
+        if key in grid:
+            raise ParameterError(f"there are two grids for {key}: put all values into one.")
+        grid[key] = [parse_value(key, value, kinds) for value in _split_at_commas(values)]
+    return grid
+
+
+def parse_value(key: str, text: str, kinds: Mapping[str, str]) -> Any:
+    """Parse the value of "parameter", or of "name.parameter" for one ranker."""
+    name, dot, parameter = key.rpartition(".")
+    if dot and name not in kinds:
+        raise _unknown_ranker(key, name, kinds)
+    known: dict[str, str] = {}
+    for kind in (kinds[name],) if dot else kinds.values():
+        known |= dict.fromkeys(ranker_class(kind)._get_param_names(), kind)
+    if parameter not in known:
+        raise _unknown_parameter(name or ("" if len(kinds) > 1 else next(iter(kinds))), parameter, known)
+    return parse_settings(known[parameter], [f"{parameter}={text}"])[parameter]
+
+
+def make_rankers(kinds: Mapping[str, str], settings: Iterable[str], **defaults: Any) -> dict[str, Ranker]:
+    """Create rankers by name from settings such as "n_trees=50" or "lambdarank.n_epochs=20".
+
+    Args:
+        kinds: The kind of each ranker, by name.
+        settings: Parameters of all rankers that have them, or of one ranker.
+        defaults: Parameters that the settings override; rankers without such a parameter ignore it.
+
+    >>> from swaprank.experiments.grid_search import make_rankers
+    >>> make_rankers({"a": "mart", "b": "ranknet"}, ["a.n_trees=5", "n_epochs=7"], random_state=3)
+    {'a': MART(n_trees=5, random_state=3), 'b': RankNet(n_epochs=7, random_state=3)}
+    """
+    classes = {name: ranker_class(kind) for name, kind in kinds.items()}
+    values = {}
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        if not equals:
+            raise ParameterError(f"write a setting as name=value, found '{setting}'.")
+        values[key] = parse_value(key, text, kinds)
+    rankers = {}
+    for name, ranker in classes.items():
+        known = ranker._get_param_names()
+        own = {key: value for key, value in defaults.items() if key in known}
+        rankers[name] = ranker(**{**own, **values_for(name, known, values)})
+    return rankers
+
+
+def _unknown_ranker(key: str, name: str, known: Iterable[str]) -> ParameterError:
+    return ParameterError(f"'{key}': there is no ranker '{name}'; {did_you_mean(name, known)}")
+
+
+def _unknown_parameter(ranker: str, name: str, known: Iterable[str]) -> ParameterError:
+    """The error for a parameter that a ranker does not have, or no ranker if there are several."""
+    who = f"{ranker} has no" if ranker else "no ranker has a"
+    return ParameterError(f"{who} parameter '{name}'; {did_you_mean(PARAMETERS.get(name, name), known)}")
+
+
+def _split_at_commas(text: str) -> list[str]:
+    """Split at the commas outside brackets."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts if part.strip()]
+
+
+def search_configuration(
+    ranker: Ranker, searched: Container[str], metric: Metric, train: Dataset, valid: Dataset
+) -> dict[str, Any]:
+    """Everything that the result of one trial depends on, except the searched parameters, as plain JSON values.
+
+    >>> import swaprank as sr
+    >>> from swaprank.experiments.grid_search import search_configuration
+    >>> (data,) = sr.datasets.random_net((5,), n_features=2, random_state=0)
+    >>> configuration = search_configuration(sr.MART(n_trees=9), ["n_leaves"], sr.metric("map"), data, data)
+    >>> configuration["n_trees"], configuration["validation_metric"], "n_leaves" in configuration
+    (9, 'map', False)
+    """
+    configuration = {
+        "ranker": ranker.kind,
+        "metric": str(ranker.metric),
+        **training_parameters(ranker),
+        "validation_metric": str(metric),
+        "train": data_digest(train),
+        "valid": data_digest(valid),
+        "swaprank": __version__,
+    }
+    return plain_values({name: value for name, value in configuration.items() if name not in searched})
 
 
 class GridTrial(NamedTuple):
@@ -30,16 +187,8 @@ class GridTrial(NamedTuple):
     seconds: float
 
 
-class SearchResult(NamedTuple):
-    """The best candidate of a grid, fitted, and all trials."""
-
-    ranker: Ranker
-    best: GridTrial
-    trials: list[GridTrial]
-
-
 @final
-class Checkpoint:
+class FinishedTrials:
     """The finished trials of a grid and the best ranker so far.
 
     Args:
@@ -110,16 +259,21 @@ class Checkpoint:
 
 
 def grid_search(
-    ranker: Ranker, metric: Metric, parts: Parts, checkpoint: Checkpoint, callbacks: Sequence[Callback], log: Log
-) -> SearchResult:
-    """Train every candidate that the checkpoint does not have yet, and return the best on the validation set.
+    ranker: Ranker,
+    metric: Metric,
+    parts: Parts,
+    finished: FinishedTrials,
+    callbacks: Sequence[Callback],
+    log: Callable[[str], object],
+) -> None:
+    """Train every candidate of the grid that is not finished yet, and measure it on the validation set.
 
     Ctrl-C raises KeyboardInterrupt; the interrupted training does not count as a trial.
     """
-    finished = [trial.parameters for trial in checkpoint.trials]
-    remaining = [candidate for candidate in checkpoint.grid if candidate not in finished]
-    if finished:
-        log(f"{len(finished)} of {len(checkpoint.grid)} already trained" if remaining else "already trained")
+    done = [trial.parameters for trial in finished.trials]
+    remaining = [candidate for candidate in finished.grid if candidate not in done]
+    if done:
+        log(f"{len(done)} of {len(finished.grid)} already trained" if remaining else "already trained")
     for candidate in remaining:
         started = time.perf_counter()
         learner: Ranker = clone(ranker).set_params(**candidate)
@@ -127,7 +281,6 @@ def grid_search(
         value = evaluate(parts.vali, learner.predict(parts.vali), [metric], n_threads=learner.n_threads).results[0].mean
         seconds = time.perf_counter() - started
         # If the metric is undefined on every validation query, all candidates are equal.
-        checkpoint.add(GridTrial(candidate, value if value == value else 0.0, seconds), learner)
+        finished.add(GridTrial(candidate, value if value == value else 0.0, seconds), learner)
         label = f"{format_parameters(candidate)}: " if candidate else ""
         log(f"{label}vali {metric} {value:.4f}, {learner.size_}, {seconds:.1f} s")
-    return SearchResult(checkpoint.ranker, checkpoint.best, checkpoint.trials)

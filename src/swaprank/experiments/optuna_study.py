@@ -7,11 +7,10 @@ from typing import Any
 
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, MissingExtraError
-from swaprank.experiments.search_checkpoints import search_configuration
+from swaprank.experiments.grid_search import search_configuration
 from swaprank.experiments.tuning_ranges import Choice, IntRange, Range
 from swaprank.experiments.tuning_result import Trial
-from swaprank.experiments.uninterrupted import uninterrupted
-from swaprank.files import writable_target, written_directly
+from swaprank.files import uninterrupted, writable_target, written_directly
 from swaprank.model_files.configurations import check_configuration, plain_values
 from swaprank.model_files.plain_json import from_json, to_json
 from swaprank.rankers.ranker import Ranker
@@ -71,7 +70,7 @@ def open_study(
 
 
 def optimize(study: Any, objective: Callable[[Any], float], n_trials: int, timeout: float | None) -> bool:
-    """Run trials up to a total number or a time limit. Returns whether Ctrl-C stopped the search."""
+    """Run trials up to a total number or a time limit. Returns True if Ctrl-C stopped the search."""
     import optuna
 
     states = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)

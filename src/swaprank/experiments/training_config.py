@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from swaprank.environment import versions
 from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.experiments.config_files import read_config
 from swaprank.experiments.ranker_parameters import check_parameter_names, from_config_value, parse_settings
@@ -72,8 +73,6 @@ def read_training_config(
 
 def differing_versions(path: str | os.PathLike[str]) -> list[str]:
     """Packages whose version differs from the one in a training record: "numpy was 2.1.0, is now 2.2.0"."""
-    from swaprank.experiments.fingerprints import versions
-
     then, now = read_config(path).get("versions", {}), versions()
     return [f"{name} was {then[name]}, is now {now[name]}" for name in now if then.get(name, now[name]) != now[name]]
 

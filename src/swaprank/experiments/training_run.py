@@ -2,20 +2,19 @@
 
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
 from swaprank.data.dataset import Dataset
+from swaprank.data.fingerprints import data_fingerprint
+from swaprank.environment import versions
 from swaprank.errors import DataError, Interrupted, ParameterError
 from swaprank.experiments.config_files import toml_text
-from swaprank.experiments.fingerprints import data_fingerprint, versions
-from swaprank.experiments.log import Log
 from swaprank.experiments.model_summary import metric_text, metric_values
 from swaprank.experiments.ranker_parameters import check_parameter_names, training_parameters
-from swaprank.experiments.uninterrupted import uninterrupted
-from swaprank.files import file_digest, replacing, writable_target, written_directly
+from swaprank.files import file_digest, replacing, uninterrupted, writable_target, written_directly
 from swaprank.model_files.container import check_target
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback
@@ -130,7 +129,7 @@ class TrainingResult(NamedTuple):
 def run_training(
     run: TrainingRun,
     callbacks: Sequence[Callback] = (),
-    log: Log = lambda message: None,
+    log: Callable[[str], object] = lambda message: None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> TrainingResult:
     """Read the data, train, and save the model with its training record.

@@ -1,25 +1,29 @@
-"""Hyperparameter tuning with Optuna: resumes an earlier search, and prunes bad trials early."""
+"""Hyperparameter tuning with Optuna, from data sets or from files: resumes a search, and prunes bad trials early."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, final
 
 from sklearn.base import clone
 
 from swaprank.data.dataset import Dataset
+from swaprank.data.fingerprints import data_fingerprint
 from swaprank.errors import DataError, Interrupted, ParameterError
 from swaprank.evaluation.evaluate import evaluate
-from swaprank.experiments.log import Log
 from swaprank.experiments.optuna_study import check_optuna, finished_trials, open_study, optimize, suggest_value
-from swaprank.experiments.ranker_parameters import check_parameter_names
-from swaprank.experiments.tuning_ranges import Range, as_range, default_ranges
+from swaprank.experiments.ranker_parameters import check_parameter_names, parse_settings
+from swaprank.experiments.training_run import TrainingRun, check_outputs, read_train, write_record
+from swaprank.experiments.tuning_ranges import Range, as_range, default_ranges, parse_range
 from swaprank.experiments.tuning_result import Tuning
+from swaprank.files import uninterrupted
 from swaprank.metrics.metric import Metric
 from swaprank.model_files.configurations import format_parameters
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback, Progress
 from swaprank.rankers.shown_progress import shown_trainings
+from swaprank.reading.read import read_matching
 from swaprank.registry import ranker_class
 from swaprank.seeds import RandomState, seed_of
 
@@ -38,7 +42,7 @@ def tune(
     storage: str | os.PathLike[str] | None = None,
     random_state: RandomState = 0,
     callbacks: Callable[[str], Sequence[Callback]] = lambda title: (),
-    log: Log = lambda message: None,
+    log: Callable[[str], object] = lambda message: None,
     verbose: bool | int = False,
 ) -> Tuning:
     """Search for the parameters of a ranker that are best on a validation set.
@@ -120,6 +124,73 @@ def _ranges(learner: Ranker, ranges: Mapping[str, Any] | None) -> dict[str, Rang
     return {name: as_range(name, given) for name, given in ranges.items()}
 
 
+def run_tuning(
+    run: TrainingRun,
+    settings: Sequence[str],
+    ranges: Sequence[str],
+    *,
+    n_trials: int,
+    timeout: float | None,
+    callbacks: Callable[[str], Sequence[Callback]],
+    log: Callable[[str], object],
+) -> Tuning:
+    """Tune a ranker, and save the best model with its training record.
+
+    Args:
+        run: Data, ranker, metric and seed. The trials are stored next to its output, in a file that ends in .trials.
+        settings: Fixed parameters, such as "n_trees=500".
+        ranges: Parameters to tune, such as "n_leaves=7..63". If empty, the default ranges without the settings.
+        n_trials: Total number of trials, including those of earlier runs.
+        timeout: Start no new trial after this many seconds.
+        callbacks: Called with the title of a trial; returns the callbacks for `fit`.
+        log: Called with one line of text after every trial.
+    """
+    check_optuna()
+    assert run.valid is not None  # noqa: S101
+    check_outputs(run)
+    if run.record is None:
+        raise DataError(
+            f"{run.output} is not a file, so the trials cannot be stored next to it: choose another output."
+        )
+    learner, tuned = _learner_and_ranges(run, settings, ranges)
+    train = read_train(run)
+    valid = read_matching(run.valid, train.feature_names, train.categories, **run.columns)
+    try:
+        tuning = tune(
+            train,
+            valid,
+            learner,
+            ranges=tuned,
+            n_trials=n_trials,
+            timeout=timeout,
+            storage=Path(run.output).with_suffix(".trials"),
+            random_state=run.seed or 0,
+            callbacks=callbacks,
+            log=log,
+        )
+    except Interrupted as stopped:
+        tuning = stopped.result
+    data = {"train": data_fingerprint(train), "valid": data_fingerprint(valid)}
+    with uninterrupted():
+        tuning.ranker.save(run.output)
+        write_record(run, run.record, tuning.ranker, data)
+    return tuning
+
+
+def _learner_and_ranges(
+    run: TrainingRun, settings: Sequence[str], ranges: Sequence[str]
+) -> tuple[Ranker, dict[str, Any]]:
+    fixed = parse_settings(run.ranker, settings)
+    learner = replace(run, parameters={**ranker_class(run.ranker).tuning_fixed, **fixed}).make_ranker()
+    if not ranges:
+        return learner, {name: span for name, span in default_ranges(learner).items() if name not in fixed}
+    tuned = dict(parse_range(run.ranker, text) for text in ranges)
+    for name in tuned:
+        if name in fixed:
+            raise ParameterError(f"{name} is both set and tuned: choose one.")
+    return learner, tuned
+
+
 @final
 @dataclass
 class _TrialRunner:
@@ -131,7 +202,7 @@ class _TrialRunner:
     train: Dataset
     valid: Dataset
     callbacks: Callable[[str], Sequence[Callback]]
-    log: Log
+    log: Callable[[str], object]
     best_value: float = -float("inf")
     best_number: int | None = None
     best_ranker: Ranker | None = None

@@ -4,7 +4,7 @@ from inspect import signature
 from typing import Any, NamedTuple, TypeAlias
 
 from swaprank.errors import ParameterError
-from swaprank.experiments.grids import parse_grid
+from swaprank.experiments.grid_search import parse_grid
 from swaprank.objectives.objective import Objective
 from swaprank.rankers.ranker import Ranker
 

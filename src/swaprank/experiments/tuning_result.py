@@ -4,9 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
+import numpy as np
+
+from swaprank.errors import ParameterError, did_you_mean
 from swaprank.rankers.ranker import Ranker
+from swaprank.rendering.charts import shortened, whole_numbers
+from swaprank.rendering.figures import axes_for, finish_chart
 from swaprank.rendering.result import Result
 from swaprank.rendering.text_tables import Parts, Table, decimals, parts_text
+
+_WIDE_RANGE = 50
+"""Positive numbers whose largest is so many times their smallest are drawn on a logarithmic axis."""
 
 
 class Trial(NamedTuple):
@@ -46,7 +54,7 @@ class Tuning(Result):
     trials: Sequence[Trial]
     """In the order in which they were run."""
     interrupted: bool = False
-    """Whether Ctrl-C stopped the search."""
+    """True if Ctrl-C stopped the search."""
 
     def to_text(self, n_trials: int = 20) -> str:
         """A table of the best trials, best first."""
@@ -98,9 +106,42 @@ class Tuning(Result):
         Returns:
             The axes.
         """
-        from swaprank.experiments.search_figures import plot_tuning
+        if parameter is not None and parameter not in self.best.parameters:
+            known = did_you_mean(parameter, self.best.parameters)
+            raise ParameterError(f"the parameter '{parameter}' was not searched; {known}")
+        axes = axes_for(ax)
+        done = [trial for trial in self.trials if trial.value is not None]
+        given_up = [trial for trial in self.trials if trial.value is None]
+        x = _places(axes, self.trials, parameter)
+        axes.plot([x[trial.number] for trial in done], [trial.value for trial in done], "o", alpha=0.6, label="trial")
+        if parameter is None:
+            best = np.maximum.accumulate([trial.value or 0.0 for trial in done])
+            axes.step(
+                [trial.number for trial in done], best, where="post", color="C0", linewidth=1, label="best so far"
+            )
+        if given_up:
+            bottom = {"transform": axes.get_xaxis_transform(), "clip_on": False, "color": "0.5"}
+            label = f"given up early: {len(given_up):,}"
+            axes.plot([x[trial.number] for trial in given_up], [0.0] * len(given_up), "x", label=label, **bottom)
+        label = f"best: trial {self.best.number}"
+        axes.plot([x[self.best.number]], [self.best.value], "*", markersize=14, color="C3", label=label)
+        return finish_chart(axes, "", parameter or "trial", f"{self.metric} on the validation set")
 
-        return plot_tuning(self, ax, parameter)
+
+def _places(axes: Any, trials: Sequence[Trial], parameter: str | None) -> dict[int, float]:
+    """The place of each trial on the x axis, by its number."""
+    if parameter is None:
+        whole_numbers(axes)
+        return {trial.number: trial.number for trial in trials}
+    values = {trial.number: trial.parameters[parameter] for trial in trials}
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values.values()):
+        if min(values.values()) > 0 and max(values.values()) > _WIDE_RANGE * min(values.values()):
+            axes.set_xscale("log")
+        return values
+    names = sorted({str(value) for value in values.values()})
+    axes.set_xticks(range(len(names)), [shortened(name) for name in names])
+    axes.set_xlim(-0.5, len(names) - 0.5)
+    return {number: names.index(str(value)) for number, value in values.items()}
 
 
 def _cell(value: Any) -> str:

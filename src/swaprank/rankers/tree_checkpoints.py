@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swaprank.arrays import AnyArray
-from swaprank.collective import Collective, gathered, total
-from swaprank.data.dataset import Dataset
-from swaprank.data.document_places import hash_places
+from swaprank.collective import gathered, total
+from swaprank.data.fingerprints import shared_fingerprint
 from swaprank.errors import ModelFileError
 from swaprank.files import existing_file
 from swaprank.model_files.configurations import check_configuration, plain_values
@@ -104,34 +103,15 @@ def configuration(ranker: TreeRanker, request: FitRequest, booster: Booster) -> 
             "metrics": [str(metric) for metric in request.metrics],
             "features": list(request.data.feature_names),
             "cuts of features": cuts.hexdigest()[:16],
-            **fingerprint("train", request.data, request.collective),
+            **shared_fingerprint("train", request.data, request.collective),
             **{
                 name: value
                 for of_set, each in request.valid.items()
-                for name, value in fingerprint(of_set, each, request.collective).items()
+                for name, value in shared_fingerprint(of_set, each, request.collective).items()
             },
             "swaprank": __version__,
         }
     )
-
-
-def fingerprint(name: str, data: Dataset, collective: Collective) -> dict[str, Any]:
-    """Sizes and a hash of the labels and weights of all workers' data, in any order of the queries."""
-    hashes = np.empty(len(data), np.uint64)
-    hash_places(data.places, 0, 0, len(data), hashes)
-    mixed = np.zeros(len(data), np.uint64)
-    for values in (data.labels, data.sample_weight, data.base_score):
-        if values is not None:
-            bits = np.ascontiguousarray(data.by_query(values)).view(np.uint64)
-            mixed += (hashes ^ bits) * np.uint64(0x9E3779B97F4A7C15)
-    sums = np.array([len(data), data.n_queries, mixed.sum().view(np.int64)])
-    collective.add(sums)
-    n_documents, n_queries, mixture = sums.tolist()
-    return {
-        f"documents of {name}": n_documents,
-        f"queries of {name}": n_queries,
-        f"labels of {name}": f"{mixture % 2**64:016x}",
-    }
 
 
 def _digest(arrays: dict[str, AnyArray]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from swaprank.data.dataset import Dataset
 from swaprank.data.summary import summarize
-from swaprank.experiments.fingerprints import versions
+from swaprank.environment import versions
 from swaprank.metrics.metric import Metric
 from swaprank.rankers.ranker import Ranker
 from swaprank.registry import ranker_class

@@ -6,11 +6,10 @@ from scipy.stats import ttest_rel
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.generated_data import random_polynomial
-from swaprank.experiments.log import Log
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.rankers.lambdarank import LambdaRank
 from swaprank.rendering.text_tables import probability, text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
+from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 
 QUERIES, QUICK_QUERIES = (5_000, 5_000), (200, 200)
 FEATURES, LEVELS = 50, (0.6, 0.2, 0.12, 0.06, 0.02)

@@ -4,8 +4,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from swaprank.experiments.log import Log
 from swaprank.rendering.json_values import json_number
+
+Log = Callable[[str], object]
+"""Called with one line of text after every finished step."""
 
 
 class Settings(NamedTuple):
@@ -67,7 +69,7 @@ class Experiment(NamedTuple):
 def outcome_values(experiment: Experiment, outcome: Outcome) -> dict[str, Any]:
     """An outcome as plain values for JSON.
 
-    >>> from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, outcome_values
+    >>> from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, outcome_values
     >>> outcome = Outcome("a table", Chart("Squares", "x", "x²", [Series("ours", [1, 2], [1, 4])]))
     >>> outcome_values(Experiment("squares", "a book", lambda settings, log: outcome), outcome)["chart"]["series"]
     [{'name': 'ours', 'x': [1.0, 2.0], 'y': [1.0, 4.0], 'errors': None, 'published': False}]

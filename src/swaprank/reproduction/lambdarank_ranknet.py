@@ -6,12 +6,11 @@ from scipy.stats import ttest_rel
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.generated_data import random_polynomial
-from swaprank.experiments.log import Log
 from swaprank.metrics.cumulative import NDCG
 from swaprank.rankers.lambdarank import LambdaRank
 from swaprank.rankers.ranknet import RankNet
 from swaprank.rendering.text_tables import probability, text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
+from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 
 QUERIES, QUICK_QUERIES = (10_000, 5_000, 10_000), (1_000, 500, 1_000)
 TRUNCATIONS = tuple(range(1, 11))

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from swaprank.data.dataset import Dataset
-from swaprank.experiments.log import Log
 from swaprank.nets.net_training import Training
 from swaprank.rankers.ranknet import RankNet
 from swaprank.rendering.text_tables import text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
+from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 
 WEB_QUERIES, WEB_DOCUMENTS, WEB_FEATURES = 1000, 26, 367
 PAPER_SPEEDUPS = {(): 5.1, (10,): 8.0}

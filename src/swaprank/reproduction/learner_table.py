@@ -15,12 +15,11 @@ from swaprank.evaluation.compare import compare_evaluations
 from swaprank.experiments.cross_validation import cross_validate
 from swaprank.experiments.cross_validation_result import CrossValidation
 from swaprank.experiments.folds import find_folds
-from swaprank.experiments.log import Log
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.ranker import Ranker
 from swaprank.registry import ranker_class
 from swaprank.rendering.text_tables import decimals, probability, text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
+from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 from swaprank.reproduction.smoothrank_ohsumed import PAPER
 
 NAME = "ohsumed-table"

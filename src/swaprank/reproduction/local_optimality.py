@@ -1,12 +1,11 @@
 """[Donmez2009, section 7.1, Figures 1 to 4 and 6]: trained nets are at a local optimum, random nets are not."""
 
 from swaprank.data.generated_data import random_polynomial
-from swaprank.experiments.log import Log
 from swaprank.instruments.certificate import RISE, Certificate
 from swaprank.instruments.certify import certify
 from swaprank.rankers.lambdarank import LambdaRank
 from swaprank.rendering.text_tables import text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
+from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 
 QUERIES, QUICK_QUERIES = 10_000, 500
 FEATURES, LEVELS = 300, (0.6, 0.2, 0.12, 0.06, 0.02)

@@ -9,12 +9,11 @@ from scipy.stats import ttest_rel
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.generated_data import random_polynomial
-from swaprank.experiments.log import Log
 from swaprank.instruments.pair_effects import effective_pairs
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.rankers.lambdarank import LambdaRank
 from swaprank.rendering.text_tables import probability, text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
+from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 
 SIZES, QUICK_SIZES = (1_000, 8_000), (100, 400)
 TESTED, QUICK_TESTED = 4_000, 500

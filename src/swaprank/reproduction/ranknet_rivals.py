@@ -20,12 +20,11 @@ from swaprank.baselines.rankprop import RankProp
 from swaprank.data.dataset import Dataset
 from swaprank.data.generated_data import random_net
 from swaprank.data.grouping import query_of_row
-from swaprank.experiments.log import Log
 from swaprank.metrics.parse import metric
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.ranknet import RankNet
 from swaprank.rendering.text_tables import probability, text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
+from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 
 METRIC = "ndcg@15"
 QUERIES, QUICK_QUERIES = (1133, 283, 283), (283, 71, 71)

@@ -15,11 +15,10 @@ import numpy as np
 from swaprank import datasets
 from swaprank.arrays import Floats, Ints
 from swaprank.data.dataset import Dataset
-from swaprank.experiments.log import Log
 from swaprank.metrics.pairwise_correct import PairwiseCorrect
 from swaprank.rankers.ranknet import RankNet
 from swaprank.rendering.text_tables import text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
+from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 
 DOCUMENTS = 50
 SIZES = (100, 500, 2500, 12500)

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from swaprank.experiments.log import Log
 from swaprank.rankers.smoothrank import ANNEALING, SmoothRank
 from swaprank.rendering.text_tables import text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
+from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 from swaprank.reproduction.smoothrank_data import described, folds_or_generated, strengths
 
 NAME = "smoothrank-annealing"

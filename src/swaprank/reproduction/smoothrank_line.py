@@ -4,12 +4,11 @@ import numpy as np
 
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
-from swaprank.experiments.log import Log
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.objectives.smooth import SmoothObjective
 from swaprank.rankers.smoothrank import SmoothRank
 from swaprank.rendering.text_tables import text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
+from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 from swaprank.reproduction.smoothrank_data import described, folds_or_generated
 
 NAME = "smoothrank-line"

@@ -4,13 +4,12 @@ import numpy as np
 from scipy.stats import ttest_rel
 
 from swaprank.arrays import Floats
-from swaprank.experiments.log import Log
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.linear_regression import LinearRegressionRanker
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.smoothrank import SmoothRank
 from swaprank.rendering.text_tables import probability, text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
+from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 from swaprank.reproduction.smoothrank_data import described, folds_of, mean_of_folds, strengths, test_values
 
 NAME = "smoothrank-ohsumed"

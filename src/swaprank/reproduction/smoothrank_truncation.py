@@ -1,11 +1,10 @@
 """[Chapelle2010, Table 3]: which k of NDCG@k to train for."""
 
 from swaprank.arrays import Floats
-from swaprank.experiments.log import Log
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.smoothrank import SmoothRank
 from swaprank.rendering.text_tables import text_table
-from swaprank.reproduction.experiment import Chart, Experiment, Outcome, Series, Settings
+from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 from swaprank.reproduction.smoothrank_data import described, folds_of, mean_of_folds, strengths, test_values
 
 NAME = "smoothrank-truncation"
