@@ -34,3 +34,19 @@ def contiguous_floats(values: ArrayLike) -> Floats:
 def contiguous_ints(values: ArrayLike) -> Ints:
     """As int64, writable and contiguous; copied only if needed."""
     return np.require(values, np.int64, ["C", "A", "W"])
+
+
+def read_only(array: AnyArray) -> AnyArray:
+    """A read-only view, as in data sets: Numba compiles a kernel again for a writeable array."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def frozen(value: Any) -> Any:
+    """An array, or the arrays of a named tuple, as read-only views; any other value as it is."""
+    if isinstance(value, np.ndarray):
+        return read_only(value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(frozen, value))
+    return value

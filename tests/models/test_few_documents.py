@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from swaprank.data.features import read_only
+from swaprank.arrays import read_only
 from swaprank.models import forest_scoring
 from swaprank.models.few_documents import pack, walk_trees
 from swaprank.models.forest import Forest

@@ -15,9 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import Features, Floats, Ints
+from swaprank.arrays import Features, Floats, Ints, read_only
 from swaprank.baselines.feature_products import add_products, n_terms
-from swaprank.data.features import read_only
 from swaprank.errors import DataError
 from swaprank.kernels import kernel
 from swaprank.lanes import dot

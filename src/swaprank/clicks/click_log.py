@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from swaprank.arrays import AnyArray, Features, Floats, Ints
+from swaprank.arrays import AnyArray, Features, Floats, Ints, read_only
 from swaprank.clicks.log_columns import features_of_pairs, numbers_between, shown_documents
 from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
-from swaprank.data.features import read_only
 from swaprank.data.frames import role_columns
 from swaprank.data.query_selection import checked_fractions
 from swaprank.errors import DataError, ParameterError

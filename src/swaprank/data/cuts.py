@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Features, Ints
+from swaprank.arrays import AnyArray, Features, Ints, read_only
 from swaprank.collective import Collective, gathered, total
 from swaprank.data.document_places import Places, hash_places
-from swaprank.data.features import read_only
 from swaprank.kernels import kernel
 from swaprank.threads import row_chunks, run_in_threads, run_strided
 

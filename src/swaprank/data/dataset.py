@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Features, Floats, Ints
+from swaprank.arrays import AnyArray, Features, Floats, Ints, read_only
 from swaprank.data.categories import Categories
 from swaprank.data.columns import base_scores, number_column
-from swaprank.data.features import given_features, read_only
+from swaprank.data.features import given_features
 from swaprank.data.frames import columns_of
 from swaprank.data.grouping import group_rows, ids_of_groups, query_of_row
 from swaprank.data.ids import document_ids

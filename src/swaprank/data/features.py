@@ -27,13 +27,6 @@ def as_features(
     return model_features(X, names or (), whose, categories or {}).matrix if names else given_features(X).matrix
 
 
-def read_only(array: AnyArray) -> AnyArray:
-    """A read-only view, as in data sets: Numba compiles a kernel again for a writeable array."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
 def given_features(X: Any, called: Any = None, categorical: Any = None) -> CodedFeatures:
     """X as in `as_features`, with its column names and categories.
 

@@ -8,8 +8,7 @@ from typing import final
 
 import numpy as np
 
-from swaprank.arrays import Features, Floats, Ints
-from swaprank.data.features import read_only
+from swaprank.arrays import Features, Floats, Ints, read_only
 from swaprank.kernels import kernel
 from swaprank.models.layers import Layers, Reals
 from swaprank.models.net import score_matrix

@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Features, row_blocks
+from swaprank.arrays import AnyArray, Features, read_only, row_blocks
 from swaprank.data.binned_features import BinnedFeatures
 from swaprank.data.dataset import Dataset
-from swaprank.data.features import read_only
 from swaprank.errors import DataError
 from swaprank.models.forest import Forest
 from swaprank.models.model import Model

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
-from swaprank.data.features import read_only
+from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints, read_only
 from swaprank.errors import DataError
 from swaprank.kernels import kernel
 from swaprank.models.category_sets import CategorySets, category_sets, goes_left

@@ -11,8 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Features, Floats
-from swaprank.data.features import read_only
+from swaprank.arrays import AnyArray, Features, Floats, read_only
 from swaprank.errors import ModelFileError
 from swaprank.models.linear import LinearModel
 from swaprank.models.model import Model, ModelParts

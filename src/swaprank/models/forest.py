@@ -26,8 +26,7 @@ from typing import Any, ClassVar, Self, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
-from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints
-from swaprank.data.features import read_only
+from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints, read_only
 from swaprank.errors import ModelFileError, ParameterError, SwaprankError
 from swaprank.kernels import kernel
 from swaprank.models.category_sets import MAX_WORDS

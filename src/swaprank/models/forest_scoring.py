@@ -20,8 +20,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from swaprank.arrays import Bools, Features, Floats, Ints
-from swaprank.data.features import read_only
+from swaprank.arrays import Bools, Features, Floats, Ints, read_only
 from swaprank.errors import DataError, SwaprankError
 from swaprank.kernels import inlined_kernel, kernel
 from swaprank.models.few_documents import PackedForest, pack, walk_trees

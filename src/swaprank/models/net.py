@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from swaprank.arrays import AnyArray, Features, Floats, Ints
-from swaprank.data.features import read_only
+from swaprank.arrays import AnyArray, Features, Floats, Ints, read_only
 from swaprank.errors import ModelFileError, ParameterError
 from swaprank.kernels import kernel
 from swaprank.models.activations import ACTIVATIONS, activate

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from swaprank.arrays import Features, Floats
-from swaprank.data.features import read_only
+from swaprank.arrays import Features, Floats, read_only
 from swaprank.kernels import kernel
 from swaprank.lanes import dot
 from swaprank.threads import row_chunks, run_in_threads, thread_count

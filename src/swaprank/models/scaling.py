@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import Bools, Features, Floats, Ints, row_blocks
-from swaprank.data.features import read_only
+from swaprank.arrays import Bools, Features, Floats, Ints, read_only, row_blocks
 from swaprank.kernels import kernel
 from swaprank.models.layers import Reals
 from swaprank.threads import row_chunks, run_in_threads, thread_count

@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Features, Floats, Ints
+from swaprank.arrays import AnyArray, Features, Floats, Ints, read_only
 from swaprank.data.categories import looked_up
-from swaprank.data.features import read_only
 from swaprank.errors import ModelFileError
 from swaprank.models.model import Model, ModelParts
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from swaprank.arrays import AnyArray, Features
-from swaprank.data.features import read_only
+from swaprank.arrays import AnyArray, Features, read_only
 from swaprank.kernels import kernel
 from swaprank.models.category_sets import CategorySets, category_sets, goes_left
 from swaprank.threads import row_chunks, run_in_threads, thread_count

@@ -6,9 +6,8 @@ from typing import Any, Literal, final
 
 import numpy as np
 
-from swaprank.arrays import Floats
+from swaprank.arrays import Floats, read_only
 from swaprank.data.dataset import Dataset
-from swaprank.data.features import read_only
 from swaprank.errors import ParameterError
 from swaprank.models.layers import random_weights
 from swaprank.models.net import Net, score_matrix

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from swaprank.arrays import Features, Floats
+from swaprank.arrays import Features, Floats, read_only
 from swaprank.cluster.detect import is_distributed
 from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
-from swaprank.data.features import as_features, read_only
+from swaprank.data.features import as_features
 from swaprank.errors import DataError, MetricError, ParameterError
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import OWN_SUFFIX, Metric, is_own

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from swaprank.arrays import read_only
 from swaprank.data.dataset import Dataset
-from swaprank.data.features import read_only
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.rankers.parameter_checks import Bounds, check_parameter

@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Bytes, Features, Ints
+from swaprank.arrays import AnyArray, Bytes, Features, Ints, read_only
 from swaprank.data.categories import looked_up
 from swaprank.data.dataset import Dataset
-from swaprank.data.features import read_only
 from swaprank.data.grouping import query_of_row
 from swaprank.data.ids import id_text
 from swaprank.data.precision import FIRST_INEXACT

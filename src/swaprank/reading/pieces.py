@@ -13,8 +13,7 @@ from typing import BinaryIO, NamedTuple, TypeAlias, final
 
 import numpy as np
 
-from swaprank.arrays import Bytes
-from swaprank.data.features import read_only
+from swaprank.arrays import Bytes, read_only
 from swaprank.errors import DataError
 
 _PIECE_BYTES = 1 << 20

@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import Features, Floats
+from swaprank.arrays import Features, Floats, read_only
 from swaprank.data.dataset import Dataset
-from swaprank.data.features import read_only
 from swaprank.rankers.ranker import Ranker
 from swaprank.reporting.data_samples import row_sample
 

@@ -4,12 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import Bytes, Features, Ints
+from swaprank.arrays import Bytes, Features, Ints, read_only
 from swaprank.collective import ALONE, Collective, gathered
 from swaprank.data.binned_features import BLOCK, BinnedFeatures, bin_rows, n_blocks
 from swaprank.data.cuts import data_cuts
 from swaprank.data.dataset import Dataset
-from swaprank.data.features import read_only
 from swaprank.errors import DataError
 from swaprank.threads import thread_count
 

@@ -7,11 +7,10 @@ from typing import final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Bools, Bytes, Floats, Ints
+from swaprank.arrays import AnyArray, Bools, Bytes, Floats, Ints, read_only
 from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
 from swaprank.data.document_places import random_fractions
-from swaprank.data.features import read_only
 from swaprank.data.scores import LARGEST_SCORE
 from swaprank.errors import DataError
 from swaprank.models.forest import ARRAYS, Forest

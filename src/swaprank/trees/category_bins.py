@@ -26,12 +26,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import Features, Floats, Ints
+from swaprank.arrays import Features, Floats, Ints, read_only
 from swaprank.collective import Collective, add_with_largest, gathered
 from swaprank.data.cuts import cut_points, sample_of_rows
 from swaprank.data.dataset import Dataset
 from swaprank.data.document_places import random_fractions
-from swaprank.data.features import read_only
 from swaprank.kernels import kernel
 from swaprank.trees.binning import Bins
 from swaprank.trees.histogram import BINS, BLOCK
