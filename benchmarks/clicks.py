@@ -38,7 +38,7 @@ import numpy as np
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.evaluation.means import mean_interval
+from swaprank.evaluation.significance import mean_interval
 from swaprank.rendering.figures import save_figure
 from swaprank.rendering.text_tables import text_table
 

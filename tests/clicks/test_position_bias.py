@@ -152,7 +152,9 @@ def test_grades_tell_the_same_as_clicks() -> None:
 def test_a_log_in_which_nothing_moved_cannot_tell(method: Any) -> None:
     data = judged(20)
     log, _ = sr.datasets.clicks(data, data.column("match"), 5000, moves=0, random_state=0)
-    with pytest.raises(sr.errors.DataError, match=r"cannot tell the position bias: no .* shown .* and clicked\. Log more"):
+    with pytest.raises(
+        sr.errors.DataError, match=r"cannot tell the position bias: no .* shown .* and clicked\. Log more"
+    ):
         sr.clicks.position_bias(log, method)
 
 

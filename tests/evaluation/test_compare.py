@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import swaprank as sr
-from swaprank.evaluation.paired_tests import _random_subset_sums, holm, randomization_test, t_test, wilcoxon_test
+from swaprank.evaluation.significance import _random_subset_sums, holm, randomization_test, t_test, wilcoxon_test
 
 TEST = sr.datasets.random_net((120,), n_features=6, n_documents=20, random_state=0)[0]
 SYSTEMS = {"one": TEST.column(0), "two": TEST.column(1), "both": TEST.column(0) + TEST.column(1)}
@@ -80,7 +80,7 @@ def test_the_same_seed_gives_the_same_p_values() -> None:
 
 @settings(deadline=None, max_examples=25)
 @given(st.lists(st.integers(-3, 3), min_size=2, max_size=9))
-def test_randomisation_test_tries_all_signs_of_few_queries(differences: list[int]) -> None:
+def test_randomization_test_tries_all_signs_of_few_queries(differences: list[int]) -> None:
     values = np.array(differences, dtype=float)
     theirs = stats.permutation_test(
         (values,), lambda x, axis: x.mean(axis=axis), permutation_type="samples", vectorized=True, n_resamples=np.inf
@@ -88,7 +88,7 @@ def test_randomisation_test_tries_all_signs_of_few_queries(differences: list[int
     assert randomization_test(values, 10_000, 0) == pytest.approx(theirs.pvalue)
 
 
-def test_randomisation_test_draws_signs_for_many_queries() -> None:
+def test_randomization_test_draws_signs_for_many_queries() -> None:
     differences = np.random.default_rng(0).normal(0.1, 1, 300)
     assert randomization_test(differences, 20_000, 0) == pytest.approx(t_test(differences), abs=0.02)
     assert randomization_test(differences + 5, 1000, 0) == 1 / 1001
@@ -155,7 +155,7 @@ def test_sentences() -> None:
     noise = np.random.default_rng(0).normal(size=len(TEST))
     rows = {row.system: row for row in sr.compare(TEST, {"noise": noise, "label": TEST.labels, **SYSTEMS}, "ndcg@10")}
     assert rows["label"].sentence().startswith("ndcg@10: label is better than noise by 0.")
-    assert rows["label"].sentence().endswith("randomisation test, corrected p = .0004.")
+    assert rows["label"].sentence().endswith("randomization test, corrected p = .0004.")
     (worse,) = sr.compare(TEST, {"label": TEST.labels, "noise": noise}, "ndcg@10")
     assert worse.sentence().startswith("ndcg@10: noise is worse than label by 0.")
     (luck,) = sr.compare(TEST, {"noise": noise, "more": np.roll(noise, 1)}, "ndcg@10")

@@ -23,7 +23,10 @@ def shuffled(seed: int = 0) -> tuple[sr.Dataset, list[float]]:
 def test_counts_equal_those_of_the_swap_gains(name: str) -> None:
     data, scores = shuffled()
     metric = METRICS[name]
-    found, rising = sr.instruments.effective_pairs(metric, data, scores), sr.instruments.effective_pairs(metric, data, scores, raising=True)
+    found, rising = (
+        sr.instruments.effective_pairs(metric, data, scores),
+        sr.instruments.effective_pairs(metric, data, scores, raising=True),
+    )
     for query in range(data.n_queries):
         rows = data.rows(query)
         ranked = rows[np.argsort(-np.array(scores)[rows])]
@@ -66,7 +69,9 @@ def test_a_horizon_leaves_pairs_out() -> None:
 def test_what_has_no_pairs_to_count_is_refused() -> None:
     data, scores = shuffled()
     with pytest.raises(sr.errors.ParameterError, match="moves documents one by one"):
-        sr.instruments.effective_pairs(LambdaRankObjective(sr.metric("map"), construction="discrete_bounded"), data, scores)
+        sr.instruments.effective_pairs(
+            LambdaRankObjective(sr.metric("map"), construction="discrete_bounded"), data, scores
+        )
     with pytest.raises(sr.errors.ParameterError, match="raising=True is for metrics"):
         sr.instruments.effective_pairs("ranknet", data, scores, raising=True)
 

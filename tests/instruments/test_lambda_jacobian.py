@@ -74,7 +74,7 @@ def test_ties_are_no_trouble_where_swap_gains_are_held() -> None:
     assert found.positive_semidefinite
 
 
-def test_normalised_lambdas_are_no_gradient() -> None:
+def test_normalized_lambdas_are_no_gradient() -> None:
     found = sr.instruments.lambda_jacobian(LambdaRankObjective(sr.metric("ndcg")), LABELS, SCORES)
     assert not found.symmetric
     assert "no cost has these lambdas as its gradient" in str(found)

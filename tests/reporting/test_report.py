@@ -78,7 +78,7 @@ def test_metrics_are_those_of_evaluate_and_compare(made: sr.reporting.Report, fo
     first, headline = compared.differences[0], page.text.partition("Learning curves")[0]
     assert f"{first.wins} / {first.ties} / {first.losses}" in headline
     assert decimals(first.difference, signed=True) in headline
-    assert f"p = {probability(first.p_randomization)}, randomisation test" in headline
+    assert f"p = {probability(first.p_randomization)}, randomization test" in headline
     assert f"LambdaMART is better than {system}." in headline
 
 

@@ -21,7 +21,7 @@ def compare(
     metric: Metrics = ["ndcg@10", "map"],  # noqa: B006
     convention: Convention = "standard",
     baseline: Annotated[str | None, typer.Option(help="Name of the baseline.", show_default="the first")] = None,
-    resamples: Annotated[int, typer.Option(min=100, help="Number of resamples of the randomisation test.")] = 10_000,
+    resamples: Annotated[int, typer.Option(min=100, help="Number of resamples of the randomization test.")] = 10_000,
     seed: Seed = 0,
     threads: Threads = None,
     json: AsJson = False,

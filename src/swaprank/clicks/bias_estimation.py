@@ -46,7 +46,7 @@ def position_bias(
     Args:
         log: The clicks.
         method: "harvest": from documents that were shown at several positions, whatever the reason [Agarwal2019].
-            "swaps": only from neighbours that were shown in both orders, for logs with randomised swaps
+            "swaps": only from neighbours that were shown in both orders, for logs with randomized swaps
             [Joachims2017]; what stands elsewhere on the page then plays no role. "regression": trees predict the
             relevance from features, as in regression-EM [Wang2018]; documents need not move. "trust": with trust
             bias, by expectation maximization, from documents that moved [Agarwal2019b, Vardasbi2020].

@@ -1,4 +1,4 @@
-"""Interleave two rankings, so that every user compares them: team draft and optimised interleaving.
+"""Interleave two rankings, so that every user compares them: team draft and optimized interleaving.
 
 Each document that is shown carries a credit: a click on it speaks for the first ranking if the credit is positive, for
 the second if it is negative. `interleaving_outcome` adds the credits of clicked documents up.
@@ -97,7 +97,7 @@ def _optimized(
 ) -> Interleaved:
     if n > _LONGEST_OPTIMIZED:
         raise DataError(
-            f"optimised interleaving compares all mixed lists, and {n} documents have too many: show at most "
+            f"optimized interleaving compares all mixed lists, and {n} documents have too many: show at most "
             f"{_LONGEST_OPTIMIZED}, or use method='team_draft'."
         )
     n_mixed = min(n, len(first), len(second))

@@ -10,7 +10,7 @@ from swaprank.data.columns import number_column
 from swaprank.data.grouping import first_appearance_codes
 from swaprank.data.ids import document_ids
 from swaprank.errors import DataError
-from swaprank.evaluation.means import mean_interval
+from swaprank.evaluation.significance import mean_interval, p_in_words
 from swaprank.rendering.result import Result
 from swaprank.rendering.text_tables import Parts, Table, decimals, probability
 
@@ -53,8 +53,7 @@ class InterleavingOutcome(Result):
         if self.wins + self.losses == 0:
             return "No session preferred one of the rankings: no click was on a document with credit."
         better = "first" if self.difference > 0 else "second"
-        p = probability(self.p_sign)
-        shown = f"sign test, p {p if p.startswith('<') else f'= {p}'}"
+        shown = f"sign test, {p_in_words(self.p_sign)}"
         size = f"{abs(self.difference):.2%} of sessions (95% interval {_percents(self)})"
         if self.p_sign < 0.05:
             return f"Users prefer the {better} ranking, by {size}; {shown}."
@@ -110,7 +109,7 @@ def interleaving_outcome(session: Any, credit: Any, click: Any) -> InterleavingO
         at = int(np.argmax((clicks < 0) | (clicks > 1)))
         raise DataError(f"click, row {at}: {clicks[at]:g} is not between 0 and 1.")
     totals = np.bincount(first_appearance_codes(ids), weights=credits * clicks)
-    # Credits of optimised interleaving are fractions, whose sums may miss 0 by rounding.
+    # Credits of optimized interleaving are fractions, whose sums may miss 0 by rounding.
     votes = np.sign(np.where(np.abs(totals) < 1e-9, 0.0, totals))
     wins, losses = int((votes > 0).sum()), int((votes < 0).sum())
     from scipy.stats import binomtest

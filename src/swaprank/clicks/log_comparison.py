@@ -1,10 +1,8 @@
 """Compare rankings that were never shown, from a log of clicks on other rankings."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, final
-
-import numpy as np
 
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.log_evaluation import known_bias, ranked_pairs, session_value
@@ -12,19 +10,16 @@ from swaprank.clicks.log_values import LogValue, check_countable
 from swaprank.clicks.propensities import Propensities
 from swaprank.clicks.relevance_estimates import Estimator, row_shares
 from swaprank.data.dataset import Dataset
-from swaprank.evaluation.compare import LEVEL, check_systems
-from swaprank.evaluation.means import mean_interval
-from swaprank.evaluation.paired_tests import holm, t_test
+from swaprank.evaluation.differences import BaselineDifference, DifferenceTable, check_systems, corrected
+from swaprank.evaluation.significance import LEVEL, mean_interval, p_in_words, t_test
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.rendering.result import Result
-from swaprank.rendering.result_frames import rows_as_columns
-from swaprank.rendering.text_tables import Parts, Table, decimals, probability
+from swaprank.rendering.text_tables import probability
 
 
 @final
 @dataclass(frozen=True)
-class LogDifference:
+class LogDifference(BaselineDifference):
     """One ranking against the baseline on one metric, as estimated from clicks.
 
     The p-values are corrected for the number of rankings that are compared with the baseline on this metric (Holm).
@@ -37,36 +32,29 @@ class LogDifference:
     0.125
     """
 
-    metric: str
-    system: str
-    baseline: str
-    mean: float
-    baseline_mean: float
-    difference: float
-    low: float
-    high: float
-    """95% confidence interval of the difference."""
     p: float
     """The p-value of a t-test of the influences of sessions on the difference, two-sided."""
     coverage: float
     """The share of the ranking, weighted by the metric's discounts, that the log has ever shown."""
 
+    @property
+    def is_significant(self) -> bool:
+        """True if the p-value is below 5%."""
+        return self.p < LEVEL
+
     def sentence(self) -> str:
         """The result in words."""
         if self.difference == 0:
             return f"{self.metric}: the clicks show no difference of {self.system} and {self.baseline}."
-        direction = "better" if self.difference > 0 else "worse"
-        least, most = (self.low, self.high) if self.difference > 0 else (-self.high, -self.low)
-        size = f"by {abs(self.difference):.4f} (95% interval {least:.4f} to {most:.4f})"
-        p = probability(self.p)
-        chance = f"p {p if p.startswith('<') else f'= {p}'}"
-        seems, luck = ("is", "") if self.p < LEVEL else ("looks", ", but that may be luck")
-        return f"{self.metric}: {self.system} {seems} {direction} than {self.baseline} {size}{luck}; {chance}."
+        return self._size_in_words(p_in_words(self.p))
+
+    def _more_cells(self) -> dict[str, str]:
+        return {"p": probability(self.p), "coverage": f"{self.coverage:.1%}"}
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class LogComparison(Result):
+class LogComparison(DifferenceTable[LogDifference]):
     """Rankings against a baseline, as estimated from clicks; prints as a table with the results in words.
 
     >>> import swaprank as sr
@@ -77,34 +65,8 @@ class LogComparison(Result):
     True
     """
 
-    differences: tuple[LogDifference, ...]
-
-    def __iter__(self) -> Iterator[LogDifference]:
-        return iter(self.differences)
-
-    def _parts(self) -> Parts:
-        header = ["metric", "ranking", "mean", "against", "mean", "difference", "95% interval", "p", "coverage"]
-        rows = [
-            [
-                row.metric,
-                row.system,
-                decimals(row.mean),
-                row.baseline,
-                decimals(row.baseline_mean),
-                decimals(row.difference, signed=True),
-                f"{decimals(row.low)} to {decimals(row.high)}",
-                probability(row.p),
-                f"{row.coverage:.1%}",
-            ]
-            for row in self.differences
-        ]
-        return [Table(header, rows, left=2), "\n".join(row.sentence() for row in self.differences)]
-
-    def _values(self) -> dict[str, Any]:
-        return {"differences": [{**asdict(row), "sentence": row.sentence()} for row in self.differences]}
-
-    def _columns(self) -> dict[str, list[Any]]:
-        return rows_as_columns([asdict(row) for row in self.differences])
+    def _notes(self) -> list[str]:
+        return []
 
 
 def compare(
@@ -146,13 +108,12 @@ def compare(
     rows: list[LogDifference] = []
     for metric in chosen:
         values = {name: session_value(log, shares, bias, order, metric) for name, order in orders.items()}
-        of_metric = [
+        differences = [
             _difference(metric, name, against, value, values[against])
             for name, value in values.items()
             if name != against
         ]
-        p_values = holm(np.array([row.p for row in of_metric])).tolist()
-        rows += [replace(row, p=p) for row, p in zip(of_metric, p_values, strict=True)]
+        rows += corrected(differences, "p")
     return LogComparison(tuple(rows))
 
 

@@ -19,7 +19,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.document_places import Places, query_keys
 from swaprank.data.scores import check_scores
 from swaprank.errors import MetricError, did_you_mean
-from swaprank.evaluation.means import mean_interval
+from swaprank.evaluation.significance import mean_interval
 from swaprank.metrics.cascade import Cascade
 from swaprank.metrics.cumulative import Cumulative
 from swaprank.metrics.metric import Metric

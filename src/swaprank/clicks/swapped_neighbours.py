@@ -1,4 +1,4 @@
-"""Documents next to the same neighbour, in one order or the other: randomised swaps of neighbours [Joachims2017]."""
+"""Documents next to the same neighbour, in one order or the other: randomized swaps of neighbours [Joachims2017]."""
 
 import numpy as np
 

@@ -1,5 +1,5 @@
 from .compare import Comparison as Comparison
 from .compare import Difference as Difference
-from .evaluate import Evaluation as Evaluation
-from .evaluate import MetricResult as MetricResult
-from .scorer import RankingScorer as RankingScorer
+from .evaluate import RankingScorer as RankingScorer
+from .results import Evaluation as Evaluation
+from .results import MetricResult as MetricResult

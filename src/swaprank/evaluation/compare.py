@@ -1,30 +1,38 @@
 """Compare rankings with a baseline by paired tests over queries."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
-from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.judgements import Qrels
-from swaprank.errors import DataError, did_you_mean
-from swaprank.evaluation.evaluate import Evaluation, MetricResult, evaluate
-from swaprank.evaluation.means import mean, mean_interval
-from swaprank.evaluation.paired_tests import holm, randomization_test, t_test, wilcoxon_test
+from swaprank.errors import DataError
+from swaprank.evaluation.differences import BaselineDifference, DifferenceTable, check_systems, corrected
+from swaprank.evaluation.evaluate import evaluate
+from swaprank.evaluation.results import Evaluation, MetricResult
+from swaprank.evaluation.significance import (
+    LEVEL,
+    mean,
+    mean_interval,
+    p_in_words,
+    randomization_test,
+    t_test,
+    wilcoxon_test,
+)
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.rendering.result import Result
-from swaprank.rendering.result_frames import rows_as_columns
-from swaprank.rendering.text_tables import Parts, Table, decimals, probability
+from swaprank.rendering.charts import chart_height, draw_interval, name_rows, shortened, write_right
+from swaprank.rendering.figures import axes_for
+from swaprank.rendering.text_tables import decimals, probability
 
-LEVEL = 0.05
+_BETTER, _WORSE, _UNSURE = "C0", "C1", "0.5"
 
 
 @final
 @dataclass(frozen=True)
-class Difference:
+class Difference(BaselineDifference):
     """One ranking against the baseline on one metric.
 
     The p-values are corrected for the number of rankings that are compared with the baseline on this metric (Holm).
@@ -38,15 +46,6 @@ class Difference:
     (0.5, 1)
     """
 
-    metric: str
-    system: str
-    baseline: str
-    mean: float
-    baseline_mean: float
-    difference: float
-    low: float
-    high: float
-    """95% confidence interval of the difference."""
     wins: int
     ties: int
     losses: int
@@ -58,7 +57,7 @@ class Difference:
 
     @property
     def is_significant(self) -> bool:
-        """Whether the p-value of the randomisation test is below 5% and the interval of the difference is without 0."""
+        """True if the p-value of the randomization test is below 5%, and the interval of the difference excludes 0."""
         return self.p_randomization < LEVEL and not self.low <= 0 <= self.high
 
     def sentence(self) -> str:
@@ -67,23 +66,21 @@ class Difference:
             return f"{self.metric}: too few queries to compare {self.system} with {self.baseline}."
         if self.wins == self.losses == 0:
             return f"{self.metric}: {self.system} and {self.baseline} are the same on every query."
-        direction = "better" if self.difference > 0 else "worse"
-        least, most = (self.low, self.high) if self.difference > 0 else (-self.high, -self.low)
-        size = f"by {abs(self.difference):.4f} (95% interval {least:.4f} to {most:.4f})"
-        p = probability(self.p_randomization)
-        corrected = "corrected " if self.n_comparisons > 1 else ""
-        chance = f"randomisation test, {corrected}p {p if p.startswith('<') else f'= {p}'}"
-        if self.is_significant:
-            return f"{self.metric}: {self.system} is {direction} than {self.baseline} {size}; {chance}."
-        return (
-            f"{self.metric}: {self.system} looks {direction} than {self.baseline} {size}, "
-            f"but that may be luck; {chance}."
-        )
+        correction = "corrected " if self.n_comparisons > 1 else ""
+        return self._size_in_words(f"randomization test, {correction}{p_in_words(self.p_randomization)}")
+
+    def _more_cells(self) -> dict[str, str]:
+        return {
+            "wins/ties/losses": f"{self.wins:,}/{self.ties:,}/{self.losses:,}",
+            "p t": probability(self.p_t),
+            "p Wilcoxon": probability(self.p_wilcoxon),
+            "p random.": probability(self.p_randomization),
+        }
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Result):
+class Comparison(DifferenceTable[Difference]):
     """Rankings against a baseline; prints as a table with the results in words.
 
     >>> import swaprank as sr
@@ -92,37 +89,13 @@ class Comparison(Result):
     True
     """
 
-    differences: tuple[Difference, ...]
     evaluations: dict[str, Evaluation]
 
-    def __iter__(self) -> Iterator[Difference]:
-        return iter(self.differences)
-
-    def _parts(self) -> Parts:
-        header = ["metric", "ranking", "mean", "against", "mean", "difference", "95% interval", "wins/ties/losses"]
-        header += ["p t", "p Wilcoxon", "p random."]
-        rows = [
-            [
-                row.metric,
-                row.system,
-                decimals(row.mean),
-                row.baseline,
-                decimals(row.baseline_mean),
-                decimals(row.difference, signed=True),
-                f"{decimals(row.low)} to {decimals(row.high)}",
-                f"{row.wins:,}/{row.ties:,}/{row.losses:,}",
-                probability(row.p_t),
-                probability(row.p_wilcoxon),
-                probability(row.p_randomization),
-            ]
-            for row in self.differences
-        ]
-        words = [row.sentence() for row in self.differences]
-        words += [text for text in (self.without_relevant(), self.correction()) if text]
-        return [Table(header, rows, left=2), "\n".join(words)]
+    def _notes(self) -> list[str]:
+        return [text for text in (self.without_relevant(), self.correction()) if text]
 
     def without_relevant(self) -> str:
-        """How the first metric counts the queries that every order ranks alike, in words; empty if there are none.
+        """A sentence about the queries that every order ranks alike, for the first metric; empty if there are none.
 
         >>> import swaprank as sr
         >>> data = sr.Dataset([[1], [2], [3], [4]], [0, 1, 0, 0], qid=[1, 1, 2, 2])
@@ -148,7 +121,7 @@ mean is 1.0000 for new and 0.5000 for old.'
         return f"{words} Over the others, the mean is {shown}."
 
     def correction(self) -> str:
-        """What the p-values are corrected for, in words; empty for one ranking on one metric.
+        """A sentence about the correction of the p-values; empty for one ranking on one metric.
 
         >>> import swaprank as sr
         >>> (data,) = sr.datasets.random_net((20,), n_features=3, random_state=0)
@@ -162,12 +135,6 @@ mean is 1.0000 for new and 0.5000 for old.'
         on_each, but = (" on each metric", ", but not for the number of metrics") if several_metrics else ("", "")
         return f"p-values are corrected for {n_comparisons:,} comparisons{on_each} (Holm){but}."
 
-    def _values(self) -> dict[str, Any]:
-        return {"differences": [{**asdict(row), "sentence": row.sentence()} for row in self.differences]}
-
-    def _columns(self) -> dict[str, list[Any]]:
-        return rows_as_columns([asdict(row) for row in self.differences])
-
     def plot(self, ax: Any = None) -> Any:
         """Draw the difference of each ranking and metric with its 95% interval, and the wins, ties and losses.
 
@@ -177,9 +144,31 @@ mean is 1.0000 for new and 0.5000 for old.'
         Returns:
             The axes.
         """
-        from swaprank.evaluation.evaluation_figures import plot_comparison
+        rows = self.differences
+        axes = axes_for(ax, 7.0, chart_height(len(rows), 0.4))
+        one_metric, one_system = (len({getattr(row, name) for row in rows}) == 1 for name in ("metric", "system"))
+        places = name_rows(
+            axes,
+            [row.system if one_metric else row.metric if one_system else f"{row.system}, {row.metric}" for row in rows],
+        )
+        axes.axvline(0.0, color="0.5", linewidth=1)
+        for place, row in zip(places, rows, strict=True):
+            draw_interval(axes, place, row.difference, (row.low, row.high), _color(row))
+        write_right(axes, places, (f"{row.wins:,} / {row.ties:,} / {row.losses:,}" for row in rows))
+        what = f"{shortened(rows[0].metric)}: difference" if one_metric else "difference"
+        luck = "" if all(row.is_significant for row in rows) else "; gray: may be luck"
+        label = f"{what} to {shortened(rows[0].baseline)}, with 95% interval{luck}"
+        axes.set(xlabel=label, ylim=(-0.6, len(rows) - 0.4))
+        axes.set_title("wins / ties / losses", loc="right", fontsize="medium")
+        if one_system and not one_metric:
+            axes.set_title(shortened(rows[0].system), loc="left", fontsize="medium")
+        return axes
 
-        return plot_comparison(self, ax)
+
+def _color(row: Difference) -> str:
+    if not row.is_significant:
+        return _UNSURE
+    return _BETTER if row.difference > 0 else _WORSE
 
 
 def _mean_of_others(result: MetricResult) -> float:
@@ -207,8 +196,8 @@ def compare(
         metrics: One or several metrics, or their names.
         baseline: The system that the others are compared with. The default is the first one.
         convention: The tool whose definitions of metrics to use, see `metric`.
-        n_resamples: The number of resamples of the randomisation test.
-        random_state: The seed of the randomisation test.
+        n_resamples: The number of resamples of the randomization test.
+        random_state: The seed of the randomization test.
         n_threads: The number of threads. The default is all cores. The result does not depend on it.
 
     >>> import swaprank as sr
@@ -216,7 +205,7 @@ def compare(
     >>> comparison = sr.compare(test, {"first": test.column(0), "second": test.column(1)}, "ndcg@10")
     >>> print(comparison.differences[0].sentence())
     ndcg@10: second looks worse than first by 0.0194 (95% interval -0.0096 to 0.0484), but that may be luck; \
-randomisation test, p = .1824.
+randomization test, p = .1824.
     """
     against = check_systems(systems, baseline)
     _check_randomization(n_resamples, random_state)
@@ -242,32 +231,13 @@ def compare_evaluations(
     """
     others = {name: evaluation for name, evaluation in evaluations.items() if name != baseline}
     rows: list[Difference] = []
-    for at in range(len(evaluations[baseline].results)):
-        rows += _corrected(
-            [
-                _difference(name, baseline, evaluation, evaluations[baseline], at, n_resamples, random_state)
-                for name, evaluation in others.items()
-            ]
-        )
+    for at, theirs in enumerate(evaluations[baseline].results):
+        differences = [
+            _difference(name, baseline, evaluation.results[at], theirs, n_resamples, random_state, len(others))
+            for name, evaluation in others.items()
+        ]
+        rows += corrected(differences, "p_t", "p_wilcoxon", "p_randomization")
     return Comparison(tuple(rows), dict(evaluations))
-
-
-def check_systems(systems: Mapping[str, Any], baseline: str | None) -> str:
-    """Check the systems and return the name of the baseline."""
-    if not isinstance(systems, Mapping):
-        raise DataError(
-            f"systems must be a dict of scores by name, such as {{'old': scores, 'new': scores}}; "
-            f"found {type(systems).__name__}."
-        )
-    for name in systems:
-        if not isinstance(name, str):
-            raise DataError(f"the name of a ranking must be text, found {name!r} ({type(name).__name__}).")
-    if len(systems) < 2:
-        raise DataError(f"a comparison needs at least two rankings, found {len(systems)}.")
-    against = next(iter(systems)) if baseline is None else baseline
-    if against not in systems:
-        raise DataError(f"there is no ranking '{against}' to compare with; {did_you_mean(str(against), systems)}")
-    return against
 
 
 def _check_randomization(n_resamples: int, random_state: int) -> None:
@@ -277,18 +247,26 @@ def _check_randomization(n_resamples: int, random_state: int) -> None:
 
 
 def _difference(
-    name: str, against: str, ours: Evaluation, theirs: Evaluation, at: int, n_resamples: int, random_state: int
+    name: str,
+    against: str,
+    ours: MetricResult,
+    theirs: MetricResult,
+    n_resamples: int,
+    random_state: int,
+    n_comparisons: int,
 ) -> Difference:
-    new, old = ours.results[at].per_query, theirs.results[at].per_query
-    both = ~(np.isnan(new) | np.isnan(old))
-    new, old = new[both], old[both]
+    """The difference on one metric, with p-values that are not corrected."""
+    both = ~(np.isnan(ours.per_query) | np.isnan(theirs.per_query))
+    new, old = ours.per_query[both], theirs.per_query[both]
     change = new - old
     # A difference by rounding is a tie.
     change[np.abs(change) < 1e-12] = 0.0
     low, high = mean_interval(change)
-    p_t, p_wilcoxon, p_randomization = _p_values(change, n_resamples, random_state)
+    tests = float("nan"), float("nan"), float("nan")
+    if len(change) > 1:
+        tests = t_test(change), wilcoxon_test(change), randomization_test(change, int(n_resamples), int(random_state))
     return Difference(
-        metric=str(ours.results[at].metric),
+        metric=str(ours.metric),
         system=name,
         baseline=against,
         mean=mean(new),
@@ -299,23 +277,8 @@ def _difference(
         wins=int((change > 0).sum()),
         ties=int((change == 0).sum()),
         losses=int((change < 0).sum()),
-        p_t=p_t,
-        p_wilcoxon=p_wilcoxon,
-        p_randomization=p_randomization,
+        p_t=tests[0],
+        p_wilcoxon=tests[1],
+        p_randomization=tests[2],
+        n_comparisons=n_comparisons,
     )
-
-
-def _p_values(change: Floats, n_resamples: int, random_state: int) -> tuple[float, float, float]:
-    if len(change) < 2:
-        return float("nan"), float("nan"), float("nan")
-    return t_test(change), wilcoxon_test(change), randomization_test(change, int(n_resamples), int(random_state))
-
-
-def _corrected(rows: list[Difference]) -> list[Difference]:
-    """The differences of all rankings on one metric, with corrected p-values."""
-    p_values = np.array([(row.p_t, row.p_wilcoxon, row.p_randomization) for row in rows])
-    adjusted = np.column_stack([holm(column) for column in p_values.T]).tolist()
-    return [
-        replace(row, p_t=t, p_wilcoxon=wilcoxon, p_randomization=randomization, n_comparisons=len(rows))
-        for row, (t, wilcoxon, randomization) in zip(rows, adjusted, strict=True)
-    ]

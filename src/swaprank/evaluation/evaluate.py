@@ -1,208 +1,23 @@
-"""Evaluate scores: mean metrics with confidence intervals, and values per query."""
+"""Evaluate scores: labels and scores of every query, from a data set, from TREC files, or on a cluster."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, final
+from collections.abc import Iterable
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Floats
+from swaprank.arrays import AnyArray, Floats, Ints, contiguous_floats
 from swaprank.cluster.detect import is_distributed
-from swaprank.errors import MetricError, did_you_mean
-from swaprank.evaluation.means import mean, mean_interval
-from swaprank.evaluation.ranked_lists import ranked_lists
+from swaprank.data.dataset import Dataset
+from swaprank.data.frames import split_column
+from swaprank.data.ids import id_text
+from swaprank.data.judgements import Qrels, Run
+from swaprank.data.scores import check_scores
+from swaprank.errors import DataError
+from swaprank.evaluation.results import Evaluation, MetricResult
 from swaprank.metrics.metric import Metric, measure_each
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.rendering.json_values import json_text, plain
-from swaprank.rendering.result import Result
-from swaprank.rendering.result_frames import Backend, make_frame, rows_as_columns
-from swaprank.rendering.text_tables import Parts, Table, decimals, parts_text
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class MetricResult:
-    """One metric of one ranking.
-
-    >>> import swaprank as sr
-    >>> data = sr.Dataset([[1], [2]], [0, 1], qid=[1, 1])
-    >>> isinstance(sr.evaluate(data, [0.1, 0.9], "map")["map"], sr.evaluation.MetricResult)
-    True
-    """
-
-    metric: Metric
-    per_query: Floats
-    """The metric of every query; NaN if the query is left out (empty="skip")."""
-    n_without_relevant: int
-    """Queries without what the metric needs (`metric.needs`), which is a relevant document for most metrics.
-
-    Every order of their documents has the same value.
-    """
-
-    @property
-    def n_queries(self) -> int:
-        """The number of queries in the mean."""
-        return int((~np.isnan(self.per_query)).sum())
-
-    @property
-    def n_left_out(self) -> int:
-        """The number of queries that are left out of the mean (empty="skip")."""
-        return len(self.per_query) - self.n_queries
-
-    @property
-    def mean(self) -> float:
-        """The mean over all queries that are not left out; NaN if there is none."""
-        return mean(self.per_query)
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95% confidence interval of the mean (Student's t); NaN for fewer than two queries."""
-        return mean_interval(self.per_query)
-
-
-@final
-@dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(Result):
-    """The metrics of one ranking; prints as a table. Look up a metric by any of its names: `evaluation["ndcg@10"]`.
-
-    >>> import swaprank as sr
-    >>> data = sr.Dataset([[1], [2]], [0, 1], qid=[1, 1])
-    >>> evaluation = sr.evaluate(data, [0.1, 0.9], "map")
-    >>> isinstance(evaluation, sr.evaluation.Evaluation), evaluation["AP"].mean
-    (True, 1.0)
-    """
-
-    results: tuple[MetricResult, ...]
-    qids: AnyArray
-    """Query ids, in the order of `per_query`."""
-    convention: str = "standard"
-    """The convention for the names of metrics."""
-
-    def __getitem__(self, name: str | Metric) -> MetricResult:
-        by_metric = {result.metric: result for result in self.results}
-        by_name = {str(result.metric): result for result in self.results}
-        try:
-            wanted = parse_metric(name, self.convention)
-        except MetricError:
-            wanted = None  # possibly the name of a user's own metric
-        if wanted is not None and wanted in by_metric:
-            return by_metric[wanted]
-        if str(name) not in by_name:
-            raise MetricError(f"'{name}' was not evaluated; {did_you_mean(str(name), by_name)}")
-        if isinstance(name, Metric):
-            raise MetricError(f"this metric was not evaluated, but another metric with the name '{name}' was.")
-        return by_name[name]
-
-    def __iter__(self) -> Iterator[MetricResult]:
-        return iter(self.results)
-
-    def to_text(self, *, per_query: bool = False) -> str:
-        """The table that `print` shows, with the conventions in words, and optionally one row per query.
-
-        >>> import swaprank as sr
-        >>> data = sr.Dataset([[1], [2]], [0, 1], qid=["a", "a"])
-        >>> text = sr.evaluate(data, [0.1, 0.9], ["map", "p@1"]).to_text(per_query=True)
-        >>> print(text[text.index("qid"):])
-        qid     map     p@1
-        ---  ------  ------
-        a    1.0000  1.0000
-        """
-        return parts_text([*self._parts(), self._per_query_table()] if per_query else self._parts())
-
-    def _parts(self) -> Parts:
-        rows = [
-            [
-                str(result.metric),
-                decimals(result.mean),
-                f"{decimals(result.interval[0])} to {decimals(result.interval[1])}",
-                f"{result.n_queries:,}",
-                f"{result.n_without_relevant:,}",
-                f"{result.n_left_out:,}",
-            ]
-            for result in self.results
-        ]
-        header = ["metric", "mean", "95% interval", "queries", "no relevant", "left out"]
-        conventions = "\n".join(f"{result.metric}: {result.metric.describe()}." for result in self.results)
-        return [Table(header, rows), conventions]
-
-    def _per_query_table(self) -> Table:
-        columns = [map(decimals, result.per_query.tolist()) for result in self.results]
-        header = ["qid", *(str(result.metric) for result in self.results)]
-        return Table(header, list(zip(map(str, self.qids.tolist()), *columns, strict=True)))
-
-    def to_frame(self, *, per_query: bool = False, backend: Backend = "pandas") -> Any:
-        """A data frame with one row per metric; or with one row per query and one column per metric.
-
-        >>> import swaprank as sr
-        >>> data = sr.Dataset([[1], [2]], [0, 1], qid=["a", "a"])
-        >>> sr.evaluate(data, [0.1, 0.9], ["map", "p@1"]).to_frame(per_query=True)
-          qid  map  p@1
-        0   a  1.0  1.0
-        """
-        if not per_query:
-            return super().to_frame(backend=backend)
-        values = {str(result.metric): result.per_query.tolist() for result in self.results}
-        return make_frame({"qid": self.qids.tolist(), **values}, backend)
-
-    def _columns(self) -> dict[str, list[Any]]:
-        return rows_as_columns(self._rows())
-
-    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
-        """The content of `to_json` as Python values; NaN becomes None.
-
-        >>> import swaprank as sr
-        >>> data = sr.Dataset([[1], [2]], [0, 1], qid=[7, 7])
-        >>> sr.evaluate(data, [0.1, 0.9], "map").to_dict(per_query=True)["results"][0]["per_query"]
-        {'7': 1.0}
-        """
-        values: dict[str, Any] = plain(self._values(per_query=per_query))
-        return values
-
-    def to_json(self, *, per_query: bool = False) -> str:
-        """The results as JSON; NaN becomes null. With `per_query`, all of it is on one line.
-
-        >>> import swaprank as sr
-        >>> data = sr.Dataset([[1], [2]], [0, 1], qid=[7, 7])
-        >>> '"mean": 1.0' in sr.evaluate(data, [0.1, 0.9], "map").to_json()
-        True
-        """
-        return json_text(self._values(per_query=per_query), large=per_query)
-
-    def _values(self, *, per_query: bool = False) -> dict[str, Any]:
-        rows = self._rows()
-        if per_query:
-            for row, result in zip(rows, self.results, strict=True):
-                row["per_query"] = dict(zip(self.qids.tolist(), result.per_query.tolist(), strict=True))
-        return {"results": rows}
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the mean of each metric with its 95% interval, over a histogram of its values per query.
-
-        Args:
-            ax: The Matplotlib axes to draw on; new ones if None.
-
-        Returns:
-            The axes.
-        """
-        from swaprank.evaluation.evaluation_figures import plot_evaluation
-
-        return plot_evaluation(self, ax)
-
-    def _rows(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "metric": str(result.metric),
-                "mean": result.mean,
-                "low": result.interval[0],
-                "high": result.interval[1],
-                "n_queries": result.n_queries,
-                "n_without_relevant": result.n_without_relevant,
-                "n_left_out": result.n_left_out,
-                "conventions": result.metric.describe(),
-            }
-            for result in self.results
-        ]
+from swaprank.metrics.terms import Lists
 
 
 def evaluate(
@@ -234,10 +49,8 @@ def evaluate(
     map: average precision; ...
     """
     if is_distributed(data):
-        from swaprank.evaluation.cluster_evaluate import evaluate_on_cluster
-
-        return evaluate_on_cluster(data, scores, metrics, convention=convention, n_threads=n_threads)
-    lists = ranked_lists(data, scores)
+        return _evaluate_on_cluster(data, scores, parse_metrics(metrics, convention), convention, n_threads)
+    lists = _ranked_lists(data, scores)
     bound = [
         metric.bind(lists.labels, lists.indptr, docid=lists.docid, pool=lists.pool)
         for metric in parse_metrics(metrics, convention)
@@ -247,3 +60,140 @@ def evaluate(
         for each, values in zip(bound, measure_each(bound, lists.scores, n_threads), strict=True)
     )
     return Evaluation(results, lists.qids, convention)
+
+
+def _evaluate_on_cluster(
+    data: Any, ranker: Any, metrics: list[Metric], convention: str, n_threads: int | None
+) -> Evaluation:
+    """Each worker measures its queries, and their values come here, in the order of the parts.
+
+    Scores would have to be brought together with the parts, so that a ranker gives them where the parts are.
+    """
+    import dask
+
+    from swaprank.cluster.mapping import each_part
+    from swaprank.cluster.parts import as_parts
+    from swaprank.rankers.ranker import Ranker
+
+    if not isinstance(ranker, Ranker):
+        raise DataError(f"data on a cluster is evaluated with a fitted ranker; found {type(ranker).__name__}.")
+    ranker.check_fitted()
+    tasks = each_part(as_parts(data), _evaluate_part, ranker, metrics, n_threads)
+    found = [each for each in dask.compute(*tasks) if each is not None]
+    if not found:
+        raise DataError("the data has no documents: all parts are empty.")
+    results = tuple(
+        MetricResult(
+            metric,
+            np.concatenate([each.results[at].per_query for each in found]),
+            sum(each.results[at].n_without_relevant for each in found),
+        )
+        for at, metric in enumerate(metrics)
+    )
+    ids = [each.qids for each in found]
+    if len({each.dtype for each in ids}) > 1:
+        ids = [np.array([id_text(qid) for qid in each.tolist()]) for each in ids]
+    return Evaluation(results, np.concatenate(ids), convention)
+
+
+def _evaluate_part(data: Dataset | None, ranker: Any, metrics: list[Metric], n_threads: int | None) -> Any:
+    return None if data is None else evaluate(data, ranker.predict(data), metrics, n_threads=n_threads)
+
+
+class _RankedLists(NamedTuple):
+    """Labels, scores and ids, grouped by query."""
+
+    qids: AnyArray
+    labels: Floats
+    scores: Floats
+    indptr: Ints
+    docid: AnyArray | None
+    pool: Lists | None
+    """All judged documents of each query, if some of them were not ranked."""
+
+
+def _ranked_lists(judged: Dataset | Qrels, scores: Any) -> _RankedLists:
+    """Match scores (an array in row order, or a TREC run) with the judged documents."""
+    if isinstance(judged, Qrels):
+        if not isinstance(scores, Run):
+            raise DataError("TREC judgements need the scores as a TREC run: see read_run.")
+        return _from_trec(judged, scores)
+    if not isinstance(judged, Dataset):
+        raise DataError(f"expected a Dataset or Qrels, found {type(judged).__name__}.")
+    given = scores.scores_for(judged) if isinstance(scores, Run) else check_scores(scores, len(judged))
+    return _RankedLists(
+        qids=judged.qids,
+        labels=contiguous_floats(judged.by_query(judged.labels)),
+        scores=judged.by_query(given),
+        indptr=judged.indptr,
+        docid=None if judged.docid is None else judged.by_query(judged.docid),
+        pool=None,
+    )
+
+
+def _from_trec(qrels: Qrels, run: Run) -> _RankedLists:
+    """The run's lists for every judged query; documents without a judgement have label -1.
+
+    Their gain is 0, they are not relevant unless `rel` is negative, and bpref ignores them. For `pairwise`, they are
+    worse than any judged document, and a user's own functions are called with -1.
+
+    A judged query without results in the run has an empty list and counts in the mean, as with trec_eval -c.
+    """
+    judged, answers = qrels.to_dict(), run.to_dict()
+    if not judged.keys() & answers.keys():
+        raise DataError("the run and the judgements have no query in common.")
+    retrieved = [
+        (docid, score, labels.get(docid, -1))
+        for qid, labels in judged.items()
+        for docid, score in answers.get(qid, {}).items()
+    ]
+    docids, scores, found = zip(*retrieved, strict=True)
+    return _RankedLists(
+        qids=np.array(list(judged)),
+        labels=np.array(found, dtype=np.float64),
+        scores=np.array(scores),
+        indptr=_bounds([len(answers.get(qid, {})) for qid in judged]),
+        docid=np.array(docids),
+        pool=Lists(
+            np.array([label for labels in judged.values() for label in labels.values()], dtype=np.float64),
+            _bounds([len(labels) for labels in judged.values()]),
+        ),
+    )
+
+
+def _bounds(sizes: list[int]) -> Ints:
+    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+
+
+@final
+class RankingScorer:
+    """A metric for `scoring` in scikit-learn's searches; the query ids are a column of X, so none need be routed.
+
+    Args:
+        metric: The metric, or its name.
+        qid: The name of the column of query ids.
+
+    >>> import pandas as pd, swaprank as sr
+    >>> from sklearn.model_selection import GroupKFold, cross_val_score
+    >>> (data,) = sr.datasets.random_net((12,), n_features=3, n_documents=10, random_state=0)
+    >>> frame = pd.DataFrame(data.features).assign(query=[i // 10 for i in range(120)])
+    >>> scorer = sr.evaluation.RankingScorer("ndcg@10", qid="query")
+    >>> folds = GroupKFold(3).split(frame, data.labels, frame["query"])
+    >>> scores = cross_val_score(
+    ...     sr.LambdaMART(n_trees=3), frame, data.labels, cv=folds, scoring=scorer, params={"qid": "query"}
+    ... )
+    >>> scores.shape
+    (3,)
+    """
+
+    def __init__(self, metric: str | Metric, *, qid: str) -> None:
+        self.metric, self.qid = parse_metric(metric), qid
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+        """The mean of the metric for the scores that an estimator predicts; larger is better."""
+        _, qid = split_column(X, self.qid)
+        labels = Dataset(np.zeros((len(qid), 1)), y, qid=qid)
+        return evaluate(labels, estimator.predict(X), self.metric).results[0].mean
+
+    def __repr__(self) -> str:
+        return f"RankingScorer('{self.metric}', qid='{self.qid}')"

@@ -8,7 +8,7 @@ import numpy as np
 
 from swaprank.errors import MetricError, did_you_mean
 from swaprank.evaluation.compare import Comparison, compare_evaluations
-from swaprank.evaluation.evaluate import Evaluation, MetricResult
+from swaprank.evaluation.results import Evaluation, MetricResult
 from swaprank.experiments.grid_search import GridTrial
 from swaprank.model_files.configurations import format_parameters
 from swaprank.rendering.charts import shortened

@@ -37,7 +37,7 @@ def headline(subject: Subject) -> Html:
             _interval(difference.low, difference.high, signed=True),
             ""
             if np.isnan(difference.p_randomization)
-            else join([tag("b", _p_value(difference)), ", randomisation test"]),
+            else join([tag("b", _p_value(difference)), ", randomization test"]),
             picture=difference_interval(difference, difference_scale([difference])),
             style=direction(difference),
         ),

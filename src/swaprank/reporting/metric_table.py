@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from swaprank.evaluation.evaluate import MetricResult
+from swaprank.evaluation.results import MetricResult
 from swaprank.rendering.text_tables import decimals, probability
 from swaprank.reporting.headline import direction
 from swaprank.reporting.intervals import difference_interval, difference_scale
@@ -45,7 +45,7 @@ def metrics_section(subject: Subject) -> Section:
     ]
     words = (
         f"Means over the queries, and differences from {subject.baseline} query by query, with 95% intervals. The "
-        "randomisation test gives the probability p of a difference at least as large if both rankings were equally "
+        "randomization test gives the probability p of a difference at least as large if both rankings were equally "
         "good."
     )
     rule = subject.comparison.correction()

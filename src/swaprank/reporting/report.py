@@ -10,7 +10,8 @@ from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import MetricError, ParameterError
 from swaprank.evaluation.compare import Comparison
-from swaprank.evaluation.evaluate import Evaluation, evaluate
+from swaprank.evaluation.evaluate import evaluate
+from swaprank.evaluation.results import Evaluation
 from swaprank.files import replacing, writable_target
 from swaprank.instruments.certificate import Certificate
 from swaprank.instruments.explain import query_number

@@ -7,7 +7,7 @@ from typing import NamedTuple, final
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.evaluation.compare import Comparison, Difference, compare
-from swaprank.evaluation.evaluate import Evaluation, MetricResult
+from swaprank.evaluation.results import Evaluation, MetricResult
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.ranker import Ranker

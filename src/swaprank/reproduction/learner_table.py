@@ -106,7 +106,7 @@ def run(settings: Settings, log: Log) -> Outcome:
     text = (
         f"{_described(settings)}, {len(result.fold_names)} {'fold' if len(result.fold_names) == 1 else 'folds'}, "
         f"{n_queries:,} test queries; LETOR's metrics, chosen by NDCG@10 on vali;\n"
-        f"p: randomisation tests of NDCG@10 against {' and '.join(BASELINES)} over queries, corrected for "
+        f"p: randomization tests of NDCG@10 against {' and '.join(BASELINES)} over queries, corrected for "
         f"{len(rows) - 1} comparisons\n\n{text_table(header, rows)}"
     )
     return Outcome(text, _chart(result, published, _described(settings)))

@@ -1,15 +1,40 @@
-"""Paired significance tests over queries."""
+"""Means over queries with confidence intervals, and paired significance tests."""
 
 import warnings
 
 import numpy as np
 
 from swaprank.arrays import AnyArray, Floats, row_blocks
+from swaprank.exact_sums import exact_mean
 from swaprank.kernels import kernel
+from swaprank.rendering.text_tables import probability
+
+LEVEL = 0.05
+"""Differences with a smaller p-value are significant."""
 
 _ROUNDING = 1e-12
 _SUBSETS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).T.astype(np.float64)
 """(8, 256): column b holds the bits of the byte b."""
+
+
+def mean(values: Floats) -> float:
+    """The mean of the values that are not NaN; NaN if there is none."""
+    return exact_mean(_kept(values))
+
+
+def mean_interval(values: Floats) -> tuple[float, float]:
+    """The 95% confidence interval of that mean (Student's t); NaN for fewer than two values."""
+    kept = _kept(values)
+    if len(kept) < 2:
+        return float("nan"), float("nan")
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(len(kept) - 1, 0.975) * kept.std(ddof=1) / np.sqrt(len(kept)))
+    return mean(kept) - half, mean(kept) + half
+
+
+def _kept(values: Floats) -> Floats:
+    return values[~np.isnan(values)]
 
 
 def t_test(differences: Floats) -> float:
@@ -35,7 +60,7 @@ def wilcoxon_test(differences: Floats) -> float:
 
 
 def randomization_test(differences: Floats, n_resamples: int, random_state: int) -> float:
-    """Fisher's randomisation test, two-sided: how often do random signs give a mean at least as large?
+    """Fisher's randomization test, two-sided: the share of random signs that give a mean at least as large.
 
     All 2^n combinations of signs are tried if they are at most `n_resamples`. Otherwise `n_resamples` are drawn, and
     the observed signs count as one more. SciPy's permutation_test does the same, but is many times slower.
@@ -88,3 +113,14 @@ def holm(p_values: Floats) -> Floats:
     adjusted = np.empty_like(p_values)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p_values[order] * factors))
     return adjusted
+
+
+def p_in_words(p: float) -> str:
+    """A p-value for a sentence.
+
+    >>> from swaprank.evaluation.significance import p_in_words
+    >>> p_in_words(0.01234), p_in_words(1e-9)
+    ('p = .0123', 'p < .0001')
+    """
+    shown = probability(p)
+    return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
