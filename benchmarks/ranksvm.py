@@ -25,13 +25,13 @@ import numpy as np
 
 import swaprank as sr
 from swaprank.arrays import Features, Floats
+from swaprank.baselines.pair_shares import label_pairs
+from swaprank.baselines.primal_svm import SQUARED_HINGE, PairLoss, fit_svm
+from swaprank.linear import score_functions
+from swaprank.linear.score_functions import LinearScoreFunction
 from swaprank.models.projection import pull_back
 from swaprank.models.scaling import units_of
 from swaprank.rankers.linear_rounds import LinearProblem
-from swaprank.baselines.pair_shares import label_pairs
-from swaprank.baselines.primal_svm import SQUARED_HINGE, PairLoss, fit_svm
-from swaprank.linear import scorers
-from swaprank.linear.scorers import LinearScorer
 
 
 def load(folder: Path | None) -> sr.Dataset:
@@ -43,9 +43,9 @@ def load(folder: Path | None) -> sr.Dataset:
 
 def problem_of(data: sr.Dataset) -> LinearProblem:
     units, d = units_of(data.features, standardize=True), data.n_features
-    scorer = LinearScorer(np.array(data.features), units.factor)
+    score_function = LinearScoreFunction(np.array(data.features), units.factor)
     labels, indptr = np.array(data.labels), np.array(data.indptr)
-    return LinearProblem(data, scorer, units, labels, indptr, np.ones(len(data)), np.zeros(d), 0, None)
+    return LinearProblem(data, score_function, units, labels, indptr, np.ones(len(data)), np.zeros(d), 0, None)
 
 
 def best(work: Callable[[], object], repeat: int) -> float:
@@ -60,17 +60,17 @@ def best(work: Callable[[], object], repeat: int) -> float:
 
 def report_passes(problem: LinearProblem, pairs: PairLoss, repeat: int) -> float:
     weights = 0.05 * np.random.default_rng(0).normal(size=len(problem.start))
-    scorer = problem.scorer
-    grad = pairs.at(scorer.scores(weights), SQUARED_HINGE).grad
+    score_function = problem.score_function
+    grad = pairs.at(score_function(weights), SQUARED_HINGE).grad
 
     def linear() -> None:
-        scorer.pull_back(weights, grad + 0.0 * scorer.scores(weights))
+        score_function.pull_back(weights, grad + 0.0 * score_function(weights))
 
     def gradient() -> None:
-        scorer.pull_back(weights, pairs.at(scorer.scores(weights), SQUARED_HINGE).grad)
+        score_function.pull_back(weights, pairs.at(score_function(weights), SQUARED_HINGE).grad)
 
     def product() -> None:
-        scorer.pull_back(weights, pairs.hessian_product(scorer.scores(weights), SQUARED_HINGE))
+        score_function.pull_back(weights, pairs.hessian_product(score_function(weights), SQUARED_HINGE))
 
     alone = best(linear, repeat)
     print(f"{'':32}   CPU time   relative\n{'X w and X´g':32}{alone:9.3f} s{1:11.2f}")
@@ -93,7 +93,7 @@ def report_fits(problem: LinearProblem, pairs: PairLoss, strengths: list[float],
         weights = problem.start
         for strength in strengths:
             passes, start, started = 0, time.perf_counter(), time.process_time()
-            with patch.object(scorers, "pull_back", counted):
+            with patch.object(score_functions, "pull_back", counted):
                 weights, gap = fit_svm(problem, pairs, loss, strength, weights)
             seconds, worked = time.perf_counter() - start, time.process_time() - started
             relative = worked / passes / alone

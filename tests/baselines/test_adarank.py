@@ -109,5 +109,7 @@ def test_unusual_data_and_metrics() -> None:
     assert (np.diff(real.predict(X)) > 0).all()
     skipped = sr.baselines.AdaRank("map(empty=skip)").fit(X, [0, 0, 0, 1], qid=[1, 1, 2, 2])
     assert skipped.n_rounds_ == 1
-    with pytest.raises(sr.errors.ParameterError, match=r"AdaRank needs a metric from 0 to 1, such as ndcg or map; found"):
+    with pytest.raises(
+        sr.errors.ParameterError, match=r"AdaRank needs a metric from 0 to 1, such as ndcg or map; found"
+    ):
         sr.baselines.AdaRank("dcg").fit(TRAIN)

@@ -49,7 +49,9 @@ def test_every_step_is_the_best_of_all(metric: str, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_metric_rises_from_pass_to_pass_and_the_best_start_is_kept() -> None:
-    ranker = sr.baselines.CoordinateAscent("ndcg@5", n_restarts=3, tolerance=1e-9).fit(TRAIN, valid={"t": TRAIN, "v": VALI})
+    ranker = sr.baselines.CoordinateAscent("ndcg@5", n_restarts=3, tolerance=1e-9).fit(
+        TRAIN, valid={"t": TRAIN, "v": VALI}
+    )
     values = ranker.history_["t"]["ndcg@5"]
     falls = [at for at in range(1, len(values)) if values[at] < values[at - 1] - 1e-12]
     assert len(falls) <= 2  # where a new start begins
@@ -71,4 +73,6 @@ def test_it_is_a_ranker_like_the_others(tmp_path: Path) -> None:
     ranker.save(tmp_path / "model.swaprank")
     np.testing.assert_array_equal(sr.load(tmp_path / "model.swaprank").predict(constant), ranker.predict(constant))
     with pytest.raises(sr.errors.DataError, match="metrics have no weights"):
-        sr.baselines.CoordinateAscent().fit(TRAIN.features, TRAIN.labels, group=np.diff(TRAIN.indptr), query_weight=np.ones(8))
+        sr.baselines.CoordinateAscent().fit(
+            TRAIN.features, TRAIN.labels, group=np.diff(TRAIN.indptr), query_weight=np.ones(8)
+        )

@@ -39,7 +39,9 @@ def test_it_is_a_ranker_like_the_others(tmp_path: Path) -> None:
 
 
 def test_trees_take_its_objective() -> None:
-    ranker = sr.LambdaMART(n_trees=30, n_leaves=8, min_docs_in_leaf=5, objective=sr.objectives.ListNetObjective()).fit(TRAIN)
+    ranker = sr.LambdaMART(n_trees=30, n_leaves=8, min_docs_in_leaf=5, objective=sr.objectives.ListNetObjective()).fit(
+        TRAIN
+    )
     costs = [
         listnet_cost(TRAIN.labels, ranker.predict_stage(TRAIN, n_trees), TRAIN.indptr) for n_trees in (0, 1, 5, 30)
     ]

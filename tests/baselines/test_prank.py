@@ -10,9 +10,9 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import Floats, Ints
-from swaprank.models.scaling import units_of
 from swaprank.baselines.feature_products import model_of_products, n_terms
 from swaprank.baselines.prank_learning import GradedDocuments, show_documents
+from swaprank.models.scaling import units_of
 from tests.command_line import here
 
 TRAIN, VALI, TEST = sr.datasets.random_polynomial((30, 20, 20), n_features=6, n_documents=10, random_state=0)
@@ -124,7 +124,9 @@ def test_quadratic_prank_learns_what_a_line_cannot() -> None:
 
 def test_oap_bpm_is_the_mean_of_its_learners() -> None:
     # Learner by learner: those documents of the common order for which its own draw is below the probability.
-    ranker = sr.baselines.OAPBPM(n_learners=5, probability=0.4, n_epochs=2, standardize=False, random_state=3).fit(TRAIN)
+    ranker = sr.baselines.OAPBPM(n_learners=5, probability=0.4, n_epochs=2, standardize=False, random_state=3).fit(
+        TRAIN
+    )
     X, grades = TRAIN.features.astype(np.float64) - TRAIN.features.mean(axis=0, dtype=np.float64), TRAIN.labels
     w, b, n_shown = np.zeros((5, 6)), np.zeros((5, 5)), 0
     for epoch in (1, 2):
@@ -140,7 +142,9 @@ def test_oap_bpm_is_the_mean_of_its_learners() -> None:
     np.testing.assert_array_equal(one.coef_, sr.baselines.PRank(n_epochs=3).fit(TRAIN).coef_)
 
 
-@pytest.mark.parametrize("ranker", [sr.baselines.PRank(), sr.baselines.PRank(degree=2), sr.baselines.OAPBPM(n_learners=5)], ids=str)
+@pytest.mark.parametrize(
+    "ranker", [sr.baselines.PRank(), sr.baselines.PRank(degree=2), sr.baselines.OAPBPM(n_learners=5)], ids=str
+)
 def test_it_is_a_ranker_like_the_others(ranker: Any, tmp_path: Path) -> None:
     ranker = ranker.set_params(n_epochs=8, n_threads=1).fit(TRAIN, valid=VALI)
     history = ranker.history_["valid"]["ndcg@10"]
@@ -175,7 +179,9 @@ def test_a_weight_is_how_often_a_document_is_shown() -> None:
     found = sr.baselines.PRank(n_epochs=1, standardize=False).fit(weighted).coef_
     np.testing.assert_allclose(found, weights, rtol=1e-4)
     equal = sr.Dataset(TRAIN.features, TRAIN.labels, qid=qid, query_weight=np.full(30, 1e-300))
-    np.testing.assert_array_equal(sr.baselines.PRank(n_epochs=2).fit(equal).coef_, sr.baselines.PRank(n_epochs=2).fit(TRAIN).coef_)
+    np.testing.assert_array_equal(
+        sr.baselines.PRank(n_epochs=2).fit(equal).coef_, sr.baselines.PRank(n_epochs=2).fit(TRAIN).coef_
+    )
 
 
 def test_only_the_order_of_labels_counts_and_the_start_is_the_base() -> None:
@@ -198,11 +204,15 @@ def test_missing_values_constant_features_and_what_is_refused() -> None:
     )
     for degree in (1, 2):
         assert np.isfinite(sr.baselines.PRank(degree=degree, n_epochs=2).fit(with_holes).predict(with_holes)).all()
-    found, expected = (sr.baselines.PRank(n_epochs=2, standardize=False).fit(data).coef_ for data in (with_holes, filled))
+    found, expected = (
+        sr.baselines.PRank(n_epochs=2, standardize=False).fit(data).coef_ for data in (with_holes, filled)
+    )
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
     assert sr.baselines.PRank(n_epochs=2).fit(with_holes).coef_[4] == 0
     many = sr.Dataset(np.zeros((1001, 1)), np.arange(1001), qid=np.zeros(1001, int))
-    with pytest.raises(sr.errors.DataError, match=r"found 1,001 different labels\. Round them to 1,000 grades or fewer"):
+    with pytest.raises(
+        sr.errors.DataError, match=r"found 1,001 different labels\. Round them to 1,000 grades or fewer"
+    ):
         sr.baselines.PRank().fit(many)
     with pytest.raises(sr.errors.ParameterError, match="degree must be 1, for features, or 2"):
         sr.baselines.PRank(degree=3).fit(TRAIN)  # type: ignore[arg-type]

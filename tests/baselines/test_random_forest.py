@@ -66,6 +66,10 @@ def test_with_base_scores_it_learns_the_rest() -> None:
 def test_refit_finds_the_means_of_other_data() -> None:
     other = sr.Dataset(TRAIN.features, TRAIN.labels + 2.0, group=np.diff(TRAIN.indptr))
     moved = FOREST.refit(other, decay_rate=0.0)
-    whole = sr.baselines.RandomForest(n_trees=60, min_docs_in_leaf=3, feature_fraction=0.5).fit(TRAIN).refit(TRAIN, decay_rate=0)
+    whole = (
+        sr.baselines.RandomForest(n_trees=60, min_docs_in_leaf=3, feature_fraction=0.5)
+        .fit(TRAIN)
+        .refit(TRAIN, decay_rate=0)
+    )
     np.testing.assert_allclose(moved.predict(TEST), whole.predict(TEST) + 2.0)
     assert np.corrcoef(whole.predict(TEST), FOREST.predict(TEST))[0, 1] > 0.97

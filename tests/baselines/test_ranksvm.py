@@ -11,9 +11,9 @@ from sklearn.svm import LinearSVC
 
 import swaprank as sr
 from swaprank.arrays import Floats, Ints
-from swaprank.models.scaling import units_of
 from swaprank.baselines.hinge_pairs import hessian_queries, hinge_queries, sort_queries, sorted_lists
 from swaprank.baselines.pair_shares import Average, label_pairs
+from swaprank.models.scaling import units_of
 from tests.command_line import here
 from tests.rankers.smoothrank_data import TEST, TRAIN, VALI, qid_of
 
@@ -179,14 +179,18 @@ def test_the_model_is_identical_for_any_number_of_threads_and_order_of_rows() ->
     mixed = sr.Dataset(big.features[shuffled], big.labels[shuffled], qid=qid_of(big)[shuffled])
     fits = [sr.baselines.RankSVM(regularization=0.01, n_threads=n).fit(big).coef_ for n in (1, 2, 3)]
     assert len({fit.tobytes() for fit in fits}) == 1
-    np.testing.assert_allclose(sr.baselines.RankSVM(regularization=0.01).fit(mixed).coef_, fits[0], rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(
+        sr.baselines.RankSVM(regularization=0.01).fit(mixed).coef_, fits[0], rtol=1e-5, atol=1e-7
+    )
 
 
 def test_weights_are_regularized_towards_the_base_ranker() -> None:
     base = sr.LinearRegressionRanker(regularization=1.0).fit(TRAIN)
     held = sr.baselines.RankSVM(regularization=1e6).fit(TRAIN, base=base)
     np.testing.assert_allclose(held.coef_, base.coef_, atol=1e-4)
-    best = sr.baselines.RankSVM(regularization=1e-9).fit(VALI, base=sr.baselines.RankSVM(regularization=0.1).fit(TRAIN), valid=TRAIN)
+    best = sr.baselines.RankSVM(regularization=1e-9).fit(
+        VALI, base=sr.baselines.RankSVM(regularization=0.1).fit(TRAIN), valid=TRAIN
+    )
     assert (best.best_round_, best.regularization_, best.gap_) == (0, np.inf, 0.0)
 
 

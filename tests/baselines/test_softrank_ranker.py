@@ -23,7 +23,10 @@ def soft_ndcg(scores: np.ndarray, sigma: float) -> float:
 @pytest.mark.parametrize("hidden", [(), (5,)])
 def test_it_raises_the_expected_metric(hidden: tuple[int, ...]) -> None:
     values = [
-        soft_ndcg(sr.baselines.SoftRank("ndcg@5", hidden=hidden, n_epochs=n, sigma=0.7, decay=1.0).fit(TRAIN).predict(TRAIN), 0.7)
+        soft_ndcg(
+            sr.baselines.SoftRank("ndcg@5", hidden=hidden, n_epochs=n, sigma=0.7, decay=1.0).fit(TRAIN).predict(TRAIN),
+            0.7,
+        )
         for n in (1, 5, 20)
     ]
     assert values == sorted(values)
@@ -38,7 +41,9 @@ def test_it_is_a_ranker_like_the_others(tmp_path: Path) -> None:
     again = sr.baselines.SoftRank("ndcg@5", n_epochs=20, n_threads=3).fit(TRAIN, valid=VALI)
     for other in (sr.load(tmp_path / "model.swaprank"), again):
         np.testing.assert_array_equal(other.predict(TEST), ranker.predict(TEST))
-    trees = sr.LambdaMART("ndcg@5", n_trees=20, min_docs_in_leaf=5, objective=sr.objectives.SoftRankObjective(sr.metric("ndcg@5")))
+    trees = sr.LambdaMART(
+        "ndcg@5", n_trees=20, min_docs_in_leaf=5, objective=sr.objectives.SoftRankObjective(sr.metric("ndcg@5"))
+    )
     assert trees.fit(TRAIN).score(TRAIN) > ranker.score(TRAIN)
 
 

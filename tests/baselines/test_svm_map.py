@@ -67,7 +67,9 @@ def test_the_cost_is_within_the_gap_of_its_minimum() -> None:
     for _ in range(10):
         nearby = ranker.coef_ + rng.normal(size=4) * 10 ** rng.uniform(-3, 0)
         assert true_cost(TRAIN, nearby, 0.01, rel=2) > found - 1e-4
-    rough = sr.baselines.SVMMAP(rel=2, regularization=0.01, tolerance=1e-4, max_iterations=3, standardize=False).fit(TRAIN)
+    rough = sr.baselines.SVMMAP(rel=2, regularization=0.01, tolerance=1e-4, max_iterations=3, standardize=False).fit(
+        TRAIN
+    )
     assert rough.gap_ > 1e-4
     assert found < true_cost(TRAIN, rough.coef_, 0.01, rel=2) <= found + rough.gap_
 

@@ -16,9 +16,9 @@ from swaprank.baselines.pair_shares import Average
 from swaprank.baselines.rankboost import ExponentialWeights
 from swaprank.baselines.weak_rankers import best_weak_ranker, half_log_odds
 from swaprank.trees.binning import make_bins
+from tests.baselines.test_ranksvm import explicit_pairs
 from tests.interruption import interrupted_fit, pressed_at_call
 from tests.rankers.smoothrank_data import TEST, TRAIN, VALI, qid_of
-from tests.baselines.test_ranksvm import explicit_pairs
 
 DATA = TRAIN.subset(range(15))
 ROUNDS = 25

@@ -8,10 +8,9 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import Floats
+from swaprank.linear.annealing import Ascent, Candidate, Stopped, annealing_step
+from swaprank.linear.score_functions import LinearScoreFunction
 from swaprank.objectives.smooth import SmoothObjective
-from swaprank.linear.annealing import Ascent, Stopped
-from swaprank.linear.candidates import Candidate, annealing_step, exclude_queries
-from swaprank.linear.scorers import LinearScorer
 from tests.interruption import pressed_at_call
 
 DATA, OTHER = sr.datasets.random_polynomial((40, 20), n_features=6, n_documents=20, levels=4, random_state=0)
@@ -19,8 +18,8 @@ DATA, OTHER = sr.datasets.random_polynomial((40, 20), n_features=6, n_documents=
 
 def ascent(center: Floats, regularization: float, data: sr.Dataset = DATA, **options: Any) -> Ascent:
     bound = SmoothObjective(sr.metric("ndcg@10")).bind(data, random_state=0, n_threads=1)
-    scorer = LinearScorer(data.features, np.ones(data.n_features))
-    return Ascent(scorer, bound, center, regularization, **options)
+    score_function = LinearScoreFunction(data.features, np.ones(data.n_features))
+    return Ascent(score_function, bound, center, regularization, **options)
 
 
 def test_cost_gradient_equals_finite_differences() -> None:
@@ -35,10 +34,10 @@ def test_cost_gradient_equals_finite_differences() -> None:
         assert gradient[p] == pytest.approx(slope, abs=1e-7)
 
 
-@pytest.mark.parametrize("optimizer", ["cg", "l-bfgs"])
-def test_a_step_improves_the_cost(optimizer: Any) -> None:
+@pytest.mark.parametrize("minimizer", ["cg", "l-bfgs"])
+def test_a_step_improves_the_cost(minimizer: Any) -> None:
     start = np.full(6, 0.1)
-    one = ascent(start, 1e-3, optimizer=optimizer, max_iterations=100)
+    one = ascent(start, 1e-3, minimizer=minimizer, max_iterations=100)
     at = one.climb(start, 1.0)
     assert one.cost(at, one.smoothed(1.0))[0] < one.cost(start, one.smoothed(1.0))[0] - 0.01
     assert np.abs(one.cost(at, one.smoothed(1.0))[1]).max() < 1e-3
@@ -72,7 +71,7 @@ def test_excluded_queries_have_no_effect() -> None:
     excluded = np.arange(DATA.n_queries) < 10
     part, whole = (
         ascent(np.zeros(6), 0.01, DATA.subset(~excluded)),
-        exclude_queries(ascent(np.zeros(6), 0.01), excluded),
+        ascent(np.zeros(6), 0.01).without(excluded),
     )
     w = np.random.default_rng(4).normal(size=6)
     for (one, slope), n_queries in ((part.cost(w, part.smoothed(0.5)), 30), (whole.cost(w, whole.smoothed(0.5)), 40)):

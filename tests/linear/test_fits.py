@@ -10,19 +10,19 @@ from sklearn.linear_model import Ridge
 import swaprank as sr
 from swaprank.arrays import Features, Floats
 from swaprank.errors import ModelFileError
+from swaprank.linear.architectures import rows_by_query
+from swaprank.linear.cross_validation import query_folds
+from swaprank.linear.minimization import conjugate_gradients
+from swaprank.linear.pairwise_hinge import fit_pairwise_hinge, squared_hinge_queries
+from swaprank.linear.ridge import moments_of, overweighted, ridge
+from swaprank.linear.score_functions import LinearScoreFunction, NetScoreFunction
+from swaprank.linear.start import FitProblem, calibrated, ridge_fit
 from swaprank.models.kernel_map import fit_kernel_map, kernel_map_from_arrays
 from swaprank.models.layers import make_layers, random_weights
 from swaprank.models.linear import LinearModel
 from swaprank.models.projection import project, pull_back
 from swaprank.models.scaling import fill_missing, fit_scaling, units_of
 from swaprank.objectives.ranknet_objective import by_descending_label
-from swaprank.linear.architectures import rows_by_query
-from swaprank.linear.candidates import query_folds
-from swaprank.linear.conjugate_gradients import conjugate_gradients
-from swaprank.linear.ranking_svm import fit_ranking_svm, hinge_queries
-from swaprank.linear.ridge import moments_of, overweighted, ridge
-from swaprank.linear.scorers import LinearScorer, NetScorer
-from swaprank.linear.start import FitProblem, calibrated, ridge_fit
 
 RNG = np.random.default_rng(0)
 
@@ -83,7 +83,7 @@ def test_overweighted_classes_have_the_same_total_weight() -> None:
 def test_a_fit_to_some_queries_is_that_of_their_rows_alone(overweight: bool) -> None:
     indptr, X, y = np.array([0, 10, 30, 60]), features(60, 3), RNG.integers(0, 3, 60).astype(float)
     weights, queries = RNG.uniform(0.5, 2.0, 60), np.array([True, False, True])
-    problem = FitProblem(LinearScorer(X, np.ones(3)), y, y, indptr, weights)
+    problem = FitProblem(LinearScoreFunction(X, np.ones(3)), y, y, indptr, weights)
     rows = np.flatnonzero(np.repeat(queries, np.diff(indptr)))
     balanced = overweighted(y[rows] - y.min(), weights[rows]) if overweight else weights[rows]
     expected = ridge(moments_of(X[rows], np.ones(3), np.zeros(3), y[rows], balanced, np.arange(40)), [0.1])
@@ -108,7 +108,7 @@ def test_hinge_losses_and_gradients_are_those_of_all_pairs() -> None:
     by_label, costs, grad = by_descending_label(labels, indptr), np.empty(4), np.empty(20)
 
     def total(at: Floats) -> float:
-        hinge_queries(labels, indptr, by_label, at, 12, 0, 4, costs, grad)
+        squared_hinge_queries(labels, indptr, by_label, at, 12, 0, 4, costs, grad)
         return float(costs.sum())
 
     total(scores)
@@ -126,15 +126,15 @@ def test_a_pairwise_fit_is_the_minimum() -> None:
     X = features(60, 3)
     indptr = np.array([0, 20, 40, 60])
     labels = np.clip(np.round(X[:, 0] - X[:, 1] + 1), 0, 4).astype(float)
-    scorer = LinearScorer(X, np.ones(3))
+    score_function = LinearScoreFunction(X, np.ones(3))
     weights = np.array([1.0, 2.0, 0.0])
 
     def cost(w: Floats) -> float:
-        scores = scorer.scores(w)
+        scores = score_function(w)
         means = [naive_hinge(labels[a:b], scores[a:b]) for a, b in zip(indptr[:-1], indptr[1:], strict=True)]
         return float(weights @ means / weights.sum() + 0.01 * w @ w)
 
-    found = fit_ranking_svm(scorer, np.zeros(3), labels, indptr, weights, strength=0.01)
+    found = fit_pairwise_hinge(score_function, np.zeros(3), labels, indptr, weights, strength=0.01)
     assert cost(found) <= minimize(cost, np.zeros(3)).fun + 1e-6
 
 
@@ -235,16 +235,16 @@ def test_a_nets_gradient_equals_finite_differences() -> None:
     layers = make_layers(4, (3, 2), activation=0)
     scaling = fit_scaling(X, np.zeros(4, bool), standardize=True)
     rows = np.random.default_rng(1).permutation(30)
-    scorer = NetScorer(layers, scaling, X, rows, base=np.arange(30.0))
+    score_function = NetScoreFunction(layers, scaling, X, rows, base=np.arange(30.0))
     weights = random_weights(layers, np.random.default_rng(2)).astype(float)
     grad = RNG.normal(size=30)
-    back = scorer.pull_back(weights, grad)
+    back = score_function.pull_back(weights, grad)
     for p in range(len(weights)):
         move = np.zeros(len(weights))
         move[p] = 1e-6
-        slope = grad @ (scorer.scores(weights + move) - scorer.scores(weights - move)) / 2e-6
+        slope = grad @ (score_function(weights + move) - score_function(weights - move)) / 2e-6
         assert back[p] == pytest.approx(slope, abs=1e-6)
-    assert len({scorer.pull_back(weights, grad, n).tobytes() for n in (1, 2, 4)}) == 1
+    assert len({score_function.pull_back(weights, grad, n).tobytes() for n in (1, 2, 4)}) == 1
 
 
 def test_calibration_does_not_depend_on_the_scale_of_the_weights() -> None:

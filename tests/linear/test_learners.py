@@ -8,14 +8,12 @@ from scipy.optimize import minimize, rosen, rosen_der
 
 import swaprank as sr
 from swaprank.arrays import Floats
+from swaprank.linear.architectures import NetArchitecture
+from swaprank.linear.minimization import Cost, conjugate_gradients, limited_memory_bfgs
+from swaprank.linear.pairwise_hinge import fit_pairwise_hinge
+from swaprank.linear.score_functions import LinearScoreFunction, ScoreFunction
 from swaprank.models.layers import make_layers
 from swaprank.models.scaling import fit_scaling
-from swaprank.linear.architectures import NetArchitecture
-from swaprank.linear.conjugate_gradients import conjugate_gradients
-from swaprank.linear.limited_memory_bfgs import limited_memory_bfgs
-from swaprank.linear.line_search import Cost
-from swaprank.linear.ranking_svm import fit_ranking_svm
-from swaprank.linear.scorers import LinearScorer, Scorer
 
 Optimize: TypeAlias = Callable[[Cost, Floats, int, float], Floats]
 
@@ -64,23 +62,26 @@ def test_the_cost_never_increases_and_may_be_infinite(optimize: Optimize) -> Non
     assert (np.diff(costs) <= 0).all()
 
 
-def scorers() -> list[tuple[Scorer, int]]:
+def score_functions() -> list[tuple[ScoreFunction, int]]:
     layers = make_layers(4, (3,), 0)
     scaling = fit_scaling(DATA.features, np.zeros(4, np.bool_), True, 1)
     net = NetArchitecture(layers, scaling)
-    return [(LinearScorer(DATA.features, np.array([1.0, 2.0, 0.5, 0.0])), 4), (net.scorer(DATA), net.n_parameters)]
+    return [
+        (LinearScoreFunction(DATA.features, np.array([1.0, 2.0, 0.5, 0.0])), 4),
+        (net.score_function(DATA), net.n_parameters),
+    ]
 
 
 @pytest.mark.parametrize("at", [0, 1], ids=["linear", "net"])
 def test_parameter_gradients_equal_finite_differences(at: int) -> None:
-    scorer, n = scorers()[at]
+    score_function, n = score_functions()[at]
     rng = np.random.default_rng(0)
     parameters, grad = rng.normal(size=n), rng.normal(size=len(DATA))
-    found = scorer.pull_back(parameters, grad, 1)
+    found = score_function.pull_back(parameters, grad, 1)
     for p in range(n):
         step = np.zeros(n)
         step[p] = 1e-5
-        up, down = (grad @ scorer.scores(parameters + sign * step, 1) for sign in (1, -1))
+        up, down = (grad @ score_function(parameters + sign * step, 1) for sign in (1, -1))
         assert found[p] == pytest.approx((up - down) / 2e-5, abs=1e-6)
 
 
@@ -97,7 +98,7 @@ def test_a_pairwise_fit_equals_the_fit_of_explicit_pairs() -> None:
             total += weights[q] * losses[better].mean() if better.any() else 0.0
         return total / float(weights.sum()) + strength * float(w @ w)
 
-    scorer = LinearScorer(DATA.features, np.ones(4))
-    found = fit_ranking_svm(scorer, np.zeros(4), y, DATA.indptr, weights, strength, n_threads=1)
+    score_function = LinearScoreFunction(DATA.features, np.ones(4))
+    found = fit_pairwise_hinge(score_function, np.zeros(4), y, DATA.indptr, weights, strength, n_threads=1)
     expected = minimize(cost, np.zeros(4), method="BFGS").x
     np.testing.assert_allclose(found, expected, atol=1e-3)

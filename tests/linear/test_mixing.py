@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import swaprank as sr
-from swaprank.linear.mixing import mean_of_fits, shares_of_fits
-from swaprank.linear.scorers import LinearScorer
+from swaprank.linear.cross_validation import mean_of_fits, shares_of_fits
+from swaprank.linear.score_functions import LinearScoreFunction
 
 DATA = sr.datasets.random_polynomial((20,), n_features=4, n_documents=10, random_state=0)[0]
-SCORER = LinearScorer(DATA.features, np.ones(4))
+FUNCTION = LinearScoreFunction(DATA.features, np.ones(4))
 
 
 def test_shares_are_the_probabilities_to_be_the_best() -> None:
@@ -39,15 +39,15 @@ def test_queries_without_a_value_do_not_count() -> None:
 def test_the_scale_of_a_fit_changes_no_order() -> None:
     fits = np.random.default_rng(2).normal(size=(3, 4))
     shares = np.array([0.5, 0.3, 0.2])
-    plain = mean_of_fits(list(fits), shares, SCORER, DATA.indptr, 1)
-    scaled = mean_of_fits(list(fits * [[1.0], [1e6], [1e-6]]), shares, SCORER, DATA.indptr, 1)
+    plain = mean_of_fits(list(fits), shares, FUNCTION, DATA.indptr, 1)
+    scaled = mean_of_fits(list(fits * [[1.0], [1e6], [1e-6]]), shares, FUNCTION, DATA.indptr, 1)
     np.testing.assert_allclose(scaled / np.linalg.norm(scaled), plain / np.linalg.norm(plain), atol=1e-12)
-    with_base = LinearScorer(DATA.features, np.ones(4), base=np.ones(len(DATA)))
+    with_base = LinearScoreFunction(DATA.features, np.ones(4), base=np.ones(len(DATA)))
     np.testing.assert_allclose(mean_of_fits(list(fits), shares, with_base, DATA.indptr, 1), shares @ fits)
 
 
 def test_a_fit_with_all_of_the_share_stays_as_it_is() -> None:
     fits = list(np.random.default_rng(3).normal(size=(2, 4)))
-    assert mean_of_fits(fits, np.array([0.0, 1.0]), SCORER, DATA.indptr, 1).tobytes() == fits[1].tobytes()
+    assert mean_of_fits(fits, np.array([0.0, 1.0]), FUNCTION, DATA.indptr, 1).tobytes() == fits[1].tobytes()
     zero = [np.zeros(4), np.zeros(4)]
-    assert mean_of_fits(zero, np.array([0.5, 0.5]), SCORER, DATA.indptr, 1).tolist() == [0.0] * 4
+    assert mean_of_fits(zero, np.array([0.5, 0.5]), FUNCTION, DATA.indptr, 1).tolist() == [0.0] * 4

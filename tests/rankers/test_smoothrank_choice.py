@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 import swaprank as sr
 from swaprank.arrays import Floats
 from swaprank.linear.annealing import Ascent
-from swaprank.linear.candidates import query_folds
+from swaprank.linear.cross_validation import query_folds
 from tests.interruption import interrupted_fit, pressed_at_call
 from tests.rankers.smoothrank_data import SHORT, TEST, TRAIN, VALI, ndcg, small
 

@@ -71,9 +71,9 @@ class AdaRank(LinearRanker):
         shares /= max(float(np.sum(shares)), np.finfo(float).tiny)
 
         def measure(weights: Floats) -> Floats:
-            return bound.per_query(problem.scorer.scores(weights, self.n_threads), n_threads=self.n_threads)[counted]
+            return bound.per_query(problem.score_function(weights, self.n_threads), n_threads=self.n_threads)[counted]
 
-        alone = measure_features(bound, problem.scorer.features, counted, self.n_threads)
+        alone = measure_features(bound, problem.score_function.features, counted, self.n_threads)
         values, best = np.zeros(len(shares)), -np.inf
         if weights.any() or problem.data.base_score is not None:
             values = measure(weights)

@@ -78,10 +78,10 @@ class CoordinateAscent(LinearRanker):
         best, highest, is_best = problem.start, -np.inf, False
         for restart in range(self.n_restarts):
             weights = problem.start if restart == 0 else rng.uniform(-1.0, 1.0, len(problem.start))
-            value = bound.mean(problem.scorer.scores(weights), n_threads=self.n_threads)
+            value = bound.mean(problem.score_function(weights), n_threads=self.n_threads)
             for _ in range(self.n_passes):
                 before = value
-                for feature in rng.permutation(np.flatnonzero(problem.scorer.factor)):
+                for feature in rng.permutation(np.flatnonzero(problem.score_function.factor)):
                     weights, value = best_weight(problem, bound, weights, value, int(feature))
                 is_best = value > highest
                 if is_best:
@@ -97,9 +97,9 @@ def best_weight(
     problem: LinearProblem, bound: BoundMetric, weights: Floats, value: float, feature: int
 ) -> tuple[Floats, float]:
     """The weights with the best weight of one feature, and their metric; those given if no other is better."""
-    scorer, n_threads = problem.scorer, problem.n_threads
-    scores = scorer.scores(weights, n_threads)
-    line = scores + scorer.features[:, feature] * scorer.factor[feature]
+    score_function, n_threads = problem.score_function, problem.n_threads
+    scores = score_function(weights, n_threads)
+    line = scores + score_function.features[:, feature] * score_function.factor[feature]
 
     def moved(step: float) -> Floats:
         new = weights.copy()
@@ -108,6 +108,6 @@ def best_weight(
 
     found = measured_optimum(
         sweep(bound, line, scores, n_threads).best(-np.inf, np.inf),
-        lambda step: bound.mean(scorer.scores(moved(step), n_threads), n_threads=n_threads),
+        lambda step: bound.mean(score_function(moved(step), n_threads), n_threads=n_threads),
     )
     return (moved(found.alpha), found.value) if found.value > value + _BETTER else (weights, value)

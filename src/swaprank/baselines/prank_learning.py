@@ -73,7 +73,7 @@ def graded_documents(problem: LinearProblem, degree: int) -> GradedDocuments:
             f"PRank learns grades, with a threshold between any two; found {len(labels):,} different labels. Round "
             f"them to {_MOST_GRADES:,} grades or fewer."
         )
-    features, base = problem.scorer.features, np.zeros(len(grades)) + problem.scorer.base
+    features, base = problem.score_function.features, np.zeros(len(grades)) + problem.score_function.base
     units = problem.units
     return GradedDocuments(read_only(features), units.missing, units.factor, base, grades.astype(np.int64), degree)
 

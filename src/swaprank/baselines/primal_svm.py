@@ -14,7 +14,7 @@ from swaprank.baselines.hinge_pairs import hessian_queries, hinge_queries, sort_
 from swaprank.baselines.pair_shares import LabelPairs
 from swaprank.data.grouping import longest_list
 from swaprank.lanes import dot
-from swaprank.linear.line_search import Point, line_search
+from swaprank.linear.minimization import Point, line_search
 from swaprank.rankers.linear_rounds import LinearProblem
 from swaprank.threads import query_chunks, run_in_threads, thread_count
 
@@ -118,25 +118,27 @@ def newton(
     The slopes of the losses are a feasible point of the dual. Its gap is |gradient|² / (4 strength), and for the hinge
     loss what rounding the corner adds.
     """
-    scorer, n_threads, weights = problem.scorer, problem.n_threads, start
-    scores = scorer.scores(weights, n_threads)
+    score_function, n_threads, weights = problem.score_function, problem.n_threads, start
+    scores = score_function(weights, n_threads)
     losses = pairs.at(scores, loss)
     for step in range(_MAX_STEPS + 1):
         offset = weights - problem.start
         penalty = strength * dot(offset, offset)
-        gradient = scorer.pull_back(weights, losses.grad, n_threads) + 2.0 * strength * offset
+        gradient = score_function.pull_back(weights, losses.grad, n_threads) + 2.0 * strength * offset
         by_gradient = dot(gradient, gradient) / (4.0 * strength)
         cost = max(losses.sharp + penalty, np.finfo(float).tiny)
         if by_gradient <= enough * cost or step == _MAX_STEPS:
             break
 
         def times_hessian(vector: Floats) -> Floats:
-            moves = scorer.scores(vector, n_threads) - scorer.base
-            product = scorer.pull_back(vector, pairs.hessian_product(moves, loss), n_threads)
+            moves = score_function(vector, n_threads) - score_function.base
+            product = score_function.pull_back(vector, pairs.hessian_product(moves, loss), n_threads)
             return product + 2.0 * strength * vector
 
         direction = newton_direction(times_hessian, gradient)
-        line = Line(pairs, loss, strength, scores, scorer.scores(direction, n_threads) - scorer.base, offset, direction)
+        line = Line(
+            pairs, loss, strength, scores, score_function(direction, n_threads) - score_function.base, offset, direction
+        )
         here = Point(0.0, losses.smooth + penalty, dot(gradient, direction), gradient)
         reached = line_search(line, np.zeros(1), np.ones(1), here, 1.0, _CURVATURE).step
         if reached == 0.0:

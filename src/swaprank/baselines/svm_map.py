@@ -133,7 +133,7 @@ class _Loss:
     def plane(self, weights: Floats) -> tuple[Floats, float]:
         """Slope and offset of the plane that touches the mean loss at these weights, counted from the base ranker's."""
         problem, indptr = self.problem, self.problem.indptr
-        scores = problem.scorer.scores(problem.start + weights, problem.n_threads)
+        scores = problem.score_function(problem.start + weights, problem.n_threads)
         losses, pull = np.zeros(len(indptr) - 1), np.zeros(len(scores))
         longest, threads = longest_list(indptr), thread_count(problem.n_threads)
         run_in_threads(
@@ -141,7 +141,7 @@ class _Loss:
             query_chunks(indptr, threads, costs=self.pairs, least_cost=_PAIRS_WORTH_A_THREAD),
         )
         pull *= np.repeat(self.shares, np.diff(indptr))
-        slope = problem.scorer.pull_back(weights, pull, problem.n_threads)
+        slope = problem.score_function.pull_back(weights, pull, problem.n_threads)
         return slope, dot(losses, self.shares) - dot(pull, scores) + dot(slope, weights)
 
 

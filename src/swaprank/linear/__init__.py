@@ -1,1 +1,1 @@
-"""How SmoothRank learns, and the regressions that it starts from: ridge regression and a ranking SVM."""
+"""Linear optimization: minimizers, ridge regression, and the annealing of SmoothRank from its start."""

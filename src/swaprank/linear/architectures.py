@@ -8,7 +8,7 @@ import numpy as np
 
 from swaprank.arrays import Features, Floats
 from swaprank.data.dataset import Dataset
-from swaprank.linear.scorers import LinearScorer, NetScorer, Scorer
+from swaprank.linear.score_functions import LinearScoreFunction, NetScoreFunction, ScoreFunction
 from swaprank.models.kernel_machine import KernelMachine
 from swaprank.models.kernel_map import KernelMap
 from swaprank.models.layers import Layers, count_weights, random_weights, weight_generator
@@ -27,15 +27,15 @@ class Architecture(ABC):
         """The number of parameters."""
 
     @abstractmethod
-    def scorer(self, data: Dataset) -> Scorer:
-        """Computes the scores of a data set's documents from parameters, grouped by query; base scores are included."""
+    def score_function(self, data: Dataset) -> ScoreFunction:
+        """Return the scores of a data set's documents as a function of the parameters; base scores are included."""
 
     @abstractmethod
     def model(self, parameters: Floats) -> Model:
-        """The model with these parameters."""
+        """Return the model with these parameters."""
 
     def initial_parameters(self, random_state: int) -> Floats:
-        """Where the fit of the start begins."""
+        """Return the parameters at which the fit of the start begins."""
         return np.zeros(self.n_parameters)
 
 
@@ -51,9 +51,9 @@ class LinearArchitecture(Architecture):
         """See `Architecture`."""
         return len(self.units.factor)
 
-    def scorer(self, data: Dataset) -> Scorer:
+    def score_function(self, data: Dataset) -> LinearScoreFunction:
         """See `Architecture`."""
-        return LinearScorer(rows_by_query(data, self.units.missing), self.units.factor, base_scores(data))
+        return LinearScoreFunction(rows_by_query(data, self.units.missing), self.units.factor, base_scores(data))
 
     def model(self, parameters: Floats) -> LinearModel:
         """See `Architecture`."""
@@ -72,10 +72,10 @@ class KernelArchitecture(Architecture):
         """See `Architecture`."""
         return int(self.map.projection.shape[1])
 
-    def scorer(self, data: Dataset) -> Scorer:
+    def score_function(self, data: Dataset) -> ScoreFunction:
         """See `Architecture`."""
         mapped = self.map(data.by_query(data.features))
-        return LinearScorer(mapped, np.ones(self.n_parameters), base_scores(data))
+        return LinearScoreFunction(mapped, np.ones(self.n_parameters), base_scores(data))
 
     def model(self, parameters: Floats) -> KernelMachine:
         """See `Architecture`."""
@@ -95,10 +95,10 @@ class NetArchitecture(Architecture):
         """See `Architecture`."""
         return count_weights(self.layers)
 
-    def scorer(self, data: Dataset) -> Scorer:
+    def score_function(self, data: Dataset) -> ScoreFunction:
         """See `Architecture`."""
         rows = np.arange(len(data)) if data.order is None else np.array(data.order)
-        return NetScorer(self.layers, self.scaling, data.features, rows, base_scores(data))
+        return NetScoreFunction(self.layers, self.scaling, data.features, rows, base_scores(data))
 
     def model(self, parameters: Floats) -> Net:
         """See `Architecture`; nets score in single precision."""
@@ -110,11 +110,11 @@ class NetArchitecture(Architecture):
 
 
 def base_scores(data: Dataset) -> Floats | float:
-    """The base scores of a data set, grouped by query; 0 if it has none."""
+    """Return the base scores of a data set, grouped by query; 0 if it has none."""
     return 0.0 if data.base_score is None else np.array(data.by_query(data.base_score))
 
 
 def rows_by_query(data: Dataset, missing: Features) -> Features:
-    """The features grouped by query, with missing values filled in; a copy only if one is needed."""
+    """Return the features grouped by query, with missing values filled in; a copy only if one is needed."""
     features = data.features if data.order is None else data.features[data.order]
     return fill_missing(features, missing)

@@ -20,7 +20,7 @@ _BLOCK_ROWS = 8192
 def moments_of(
     features: Features, factor: Floats, origin: Floats, targets: Floats, weights: Floats, rows: Ints
 ) -> Floats:
-    """The sums over these rows of v (1, x)' (1, y, x), (1 + features) x (2 + features); no value may be missing.
+    """Return the sums over these rows of v (1, x)' (1, y, x), (1 + features) x (2 + features); no value may be missing.
 
     Sums of several sets of rows can be added and subtracted.
 
@@ -42,7 +42,7 @@ def moments_of(
 
 
 def ridge(moments: Floats, strengths: Sequence[float]) -> list[Floats]:
-    """The weights for each alpha; for alpha = 0, the least squares solution of minimum norm."""
+    """Return the weights for each alpha; for alpha = 0, the least squares solution of minimum norm."""
     weight = moments[0, 0]
     if weight <= 0:
         return [np.zeros(len(moments) - 1) for _ in strengths]
@@ -62,7 +62,7 @@ def ridge(moments: Floats, strengths: Sequence[float]) -> list[Floats]:
 
 
 def overweighted(relevant: Floats, weights: Floats) -> Floats:
-    """Row weights that give the relevant documents the same total weight as the others [Chapelle2010, section 7].
+    """Return weights that give the relevant documents the same total weight as the others [Chapelle2010, section 7].
 
     >>> import numpy as np
     >>> from swaprank.linear.ridge import overweighted

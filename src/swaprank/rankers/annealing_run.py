@@ -7,14 +7,20 @@ from typing import NamedTuple, final
 import numpy as np
 
 from swaprank.arrays import Bools, Floats
-from swaprank.linear.candidates import Candidate, Evaluator, annealing_step, held_out_values, mean_ignoring_nan
-from swaprank.linear.mixing import mean_of_fits, shares_of_fits
-from swaprank.linear.scorers import LinearScorer, Scorer
+from swaprank.linear.annealing import Candidate, annealing_step
+from swaprank.linear.cross_validation import (
+    Evaluator,
+    held_out_values,
+    mean_ignoring_nan,
+    mean_of_fits,
+    shares_of_fits,
+)
+from swaprank.linear.score_functions import LinearScoreFunction, ScoreFunction
 from swaprank.objectives.smooth import BoundSmooth
 from swaprank.rankers.rounds import Callback, History, Measured, run_rounds
 
 
-class Step(NamedTuple):
+class AnnealingStep(NamedTuple):
     """The model after an annealing step."""
 
     values: list[float]
@@ -27,10 +33,10 @@ class Step(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """The step that is kept, how many steps it took, and what was measured after every step."""
+    """The number of the step that is kept, the step, and what was measured after every step."""
 
     n_steps: int
-    step: Step
+    step: AnnealingStep
     history: History
 
 
@@ -49,22 +55,22 @@ class AnnealingRun:
     validation: Evaluator | None
     random_state: int
     n_threads: int
-    steps: list[Step] = field(default_factory=list)
+    steps: list[AnnealingStep] = field(default_factory=list)
 
     def anneal(
         self,
         factors: Sequence[float],
         measured: Measured,
-        scorers: Mapping[str, Scorer],
+        score_functions: Mapping[str, ScoreFunction],
         callbacks: Sequence[Callback],
     ) -> bool:
-        """Anneal with these smoothing factors, and measure after each step; returns whether Ctrl-C ended it."""
+        """Anneal with these smoothing factors, and measure after each step; return True if Ctrl-C ended it."""
 
         def one_round(number: int) -> None:
             annealing_step([each for row in self.rows for each in row], factors[number - 1], self.n_threads)
             self.steps.append(self._step(factors[number - 1]))
-            for name, scorer in scorers.items():
-                scores = scorer.scores(self.steps[-1].parameters, self.n_threads)
+            for name, score_function in score_functions.items():
+                scores = score_function(self.steps[-1].parameters, self.n_threads)
                 measured.scores[name] = measured.sets[name].as_given(scores)
 
         interrupted = run_rounds(len(factors), one_round, measured, callbacks, patience=None)
@@ -72,7 +78,7 @@ class AnnealingRun:
         return interrupted
 
     def kept(self, measured: Measured, smooth_name: str, any_step: bool) -> Kept:
-        """The last step, or the one with the best value of any regularization.
+        """Return the last step, or the one with the best value of any regularization.
 
         The history has the smooth metric under `smooth_name`.
         """
@@ -83,24 +89,26 @@ class AnnealingRun:
         at = int(np.argmax(best)) if any_step and max(best) > -np.inf else len(steps) - 1
         return Kept(at + 1, steps[at], history)
 
-    def _step(self, factor: float) -> Step:
+    def _step(self, factor: float) -> AnnealingStep:
         fits = [[each.parameters for each in row] for row in self.rows]
         by_query = np.array(
             [held_out_values(row, self.folds, self.training, self.validation, self.n_threads) for row in fits]
         )
         values = [mean_ignoring_nan(of_row) for of_row in by_query]
-        if isinstance(self.training.scorer, LinearScorer):
+        if isinstance(self.training.score_function, LinearScoreFunction):
             shares = shares_of_fits(by_query, self.random_state)
         else:
             shares = np.eye(len(fits))[int(np.argmax(values))]
         parameters = self._mixed(fits, shares)
         whole = replace(self.rows[0][0].ascent, metric=self.smooth)
-        return Step(values, shares, parameters, whole.smooth_mean(parameters, factor))
+        return AnnealingStep(values, shares, parameters, whole.smooth_mean(parameters, factor))
 
     def _mixed(self, fits: list[list[Floats]], shares: Floats) -> Floats:
-        """The mean of all fits; for a net, whose weights have no mean, the fit of the last fold, which is whole."""
-        scorer, n_folds = self.training.scorer, len(self.folds)
-        if not isinstance(scorer, LinearScorer):
+        """Return the mean of all fits; for a net, whose weights have no mean, the last fit, which holds out nothing."""
+        score_function, n_folds = self.training.score_function, len(self.folds)
+        if not isinstance(score_function, LinearScoreFunction):
             return fits[int(np.argmax(shares))][-1]
         of_fits = np.repeat(shares / n_folds, n_folds)
-        return mean_of_fits([fit for row in fits for fit in row], of_fits, scorer, self.smooth.indptr, self.n_threads)
+        return mean_of_fits(
+            [fit for row in fits for fit in row], of_fits, score_function, self.smooth.indptr, self.n_threads
+        )

@@ -1,4 +1,4 @@
-"""What the linear rankers share: regularization strengths, base weights, the regression problem and evaluation."""
+"""Shared by the linear rankers: regularization strengths, base weights, the regression problem and evaluation."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,8 +9,8 @@ from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
 from swaprank.linear.architectures import LinearArchitecture
-from swaprank.linear.candidates import Evaluator
-from swaprank.linear.scorers import Scorer
+from swaprank.linear.cross_validation import Evaluator
+from swaprank.linear.score_functions import ScoreFunction
 from swaprank.linear.start import FitProblem
 from swaprank.rankers.base_model import base_weights
 from swaprank.rankers.parameter_checks import Bounds, check_parameter
@@ -18,7 +18,7 @@ from swaprank.rankers.rounds import Measured
 
 
 def regularizations(given: Any, auto: Sequence[float]) -> list[float]:
-    """The strengths to choose from, in descending order: of equally good ones, the strongest is chosen."""
+    """Return the strengths to choose from, in descending order: of equally good ones, the strongest is chosen."""
     if isinstance(given, str):
         if given != "auto":
             raise ParameterError(f"regularization must be a number from 0, several, or 'auto'; found {given!r}.")
@@ -33,7 +33,7 @@ def regularizations(given: Any, auto: Sequence[float]) -> list[float]:
 
 
 def strengths_in_rounds(given: Any, auto: Sequence[float], alone: float, is_watched: bool) -> list[float]:
-    """The strengths of a ranker that trains one in each round; `alone` is what "auto" means if no set is watched.
+    """Return the strengths of a ranker that trains one in each round; `alone` is "auto" if no set is watched.
 
     >>> from swaprank.rankers.linear_fitting import strengths_in_rounds
     >>> strengths_in_rounds((1.0, 10.0), (), 0.01, is_watched=True)
@@ -55,7 +55,7 @@ def strengths_in_rounds(given: Any, auto: Sequence[float], alone: float, is_watc
 
 
 def center_weights(base: Any, architecture: LinearArchitecture, data: Dataset) -> Floats:
-    """A base ranker's weights, as weights of the standardized features; zeros if there is no base ranker."""
+    """Return a base ranker's weights, as weights of the standardized features; zeros if there is no base ranker."""
     if base is None:
         return np.zeros(architecture.n_parameters)
     factor = architecture.units.factor
@@ -65,22 +65,22 @@ def center_weights(base: Any, architecture: LinearArchitecture, data: Dataset) -
     return center
 
 
-def fit_problem(data: Dataset, scorer: Scorer, targets: Floats, n_threads: int | None) -> FitProblem:
-    """The regression of targets, which are grouped by query."""
+def fit_problem(data: Dataset, score_function: ScoreFunction, targets: Floats, n_threads: int | None) -> FitProblem:
+    """Return the regression of targets, which are grouped by query."""
     weights = np.ones(len(data)) if data.sample_weight is None else np.array(data.by_query(data.sample_weight))
     labels = np.array(data.by_query(data.labels))
-    return FitProblem(scorer, targets, labels, np.array(data.indptr), weights, n_threads)
+    return FitProblem(score_function, targets, labels, np.array(data.indptr), weights, n_threads)
 
 
-def watched_evaluator(measured: Measured, scorers: Mapping[str, Scorer]) -> Evaluator | None:
-    """Evaluates the watched metric on the watched set; None if no set is watched."""
+def watched_evaluator(measured: Measured, score_functions: Mapping[str, ScoreFunction]) -> Evaluator | None:
+    """Return an evaluator of the watched metric on the watched set; None if no set is watched."""
     if measured.watched is None:
         return None
-    return Evaluator(scorers[measured.watched.set], measured.watched_metric)
+    return Evaluator(score_functions[measured.watched.set], measured.watched_metric)
 
 
 def needs_folds(data: Dataset, measured: Measured, n_folds: int | None) -> bool:
-    """Whether cross-validation chooses the regularization, and not the watched set alone."""
+    """Return True if cross-validation chooses the regularization, and not the watched set alone."""
     if n_folds is None and measured.unusable is not None:
         raise DataError(
             f"cannot choose by {measured.unusable}, which is the same for every order of the documents. Watch a set "

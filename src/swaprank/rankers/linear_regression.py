@@ -7,9 +7,9 @@ import numpy as np
 
 from swaprank.arrays import Floats
 from swaprank.linear.architectures import LinearArchitecture
-from swaprank.linear.candidates import Evaluator, mean_ignoring_nan, query_folds
+from swaprank.linear.cross_validation import Evaluator, cross_validate, mean_ignoring_nan, query_folds
 from swaprank.linear.ridge import STRENGTHS
-from swaprank.linear.start import cross_validate, ridge_fit
+from swaprank.linear.start import ridge_fit
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.models.linear import LinearModel
@@ -93,12 +93,12 @@ class LinearRegressionRanker(Ranker):
         architecture = LinearArchitecture(units_of(data.features, self.standardize))
         center = center_weights(base, architecture, data)
         measured = Measured(valid, metrics, lambda other: np.zeros(len(other)), self.n_threads)
-        scorers = {name: architecture.scorer(other) for name, other in valid.items()}
+        score_functions = {name: architecture.score_function(other) for name, other in valid.items()}
         labels = np.array(data.by_query(data.labels))
         targets = labels if self.target == "labels" else self.training_metric().bind(labels, data.indptr).terms.gains
-        problem = fit_problem(data, architecture.scorer(data), targets, self.n_threads)
+        problem = fit_problem(data, architecture.score_function(data), targets, self.n_threads)
         fit = ridge_fit(problem, strengths, self.overweight, center)
-        watched = watched_evaluator(measured, scorers)
+        watched = watched_evaluator(measured, score_functions)
         by_folds = len(strengths) > 1 and needs_folds(data, measured, self.n_folds)
         found: list[tuple[int, Floats, list[float]]] = []
 
@@ -106,15 +106,15 @@ class LinearRegressionRanker(Ranker):
             fits, values = fit(problem.all_queries), []
             if by_folds:
                 folds = query_folds(data.n_queries, self.n_folds or FOLDS, self.random_state_)
-                training = Evaluator(problem.scorer, bind_metric(metrics[0], data, refuse_constant=True))
+                training = Evaluator(problem.score_function, bind_metric(metrics[0], data, refuse_constant=True))
                 by_query = cross_validate(fit, folds, training, watched, self.n_threads)
                 values = [mean_ignoring_nan(of_strength) for of_strength in by_query]
             elif watched and len(fits) > 1:
                 values = [mean_ignoring_nan(watched.per_query(weights, self.n_threads)) for weights in fits]
             best = int(np.argmax(values)) if values else 0
             found.append((best, fits[best], values))
-            for name, scorer in scorers.items():
-                measured.scores[name] = valid[name].as_given(scorer.scores(fits[best], self.n_threads))
+            for name, score_function in score_functions.items():
+                measured.scores[name] = valid[name].as_given(score_function(fits[best], self.n_threads))
 
         self.interrupted_ = run_rounds(1, one_round, measured, callbacks, patience=None)
         if not found:

@@ -1,4 +1,4 @@
-"""What rankers share that find the weights of a linear model round by round."""
+"""The base class of rankers that learn the weights of a linear model round by round."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ import numpy as np
 
 from swaprank.arrays import Floats, Ints
 from swaprank.data.dataset import Dataset
-from swaprank.linear.architectures import LinearArchitecture, base_scores, rows_by_query
-from swaprank.linear.scorers import LinearScorer
+from swaprank.linear.architectures import LinearArchitecture
+from swaprank.linear.score_functions import LinearScoreFunction
 from swaprank.models.linear import LinearModel
 from swaprank.models.model import Model
 from swaprank.models.scaling import Units, units_of
@@ -23,20 +23,20 @@ class LinearProblem(NamedTuple):
     """Judged documents for a learner of weights; everything is grouped by query."""
 
     data: Dataset
-    scorer: LinearScorer
+    score_function: LinearScoreFunction
     """`scores(weights)` and `pull_back(weights, grad)`; `features` x `factor` are the standardized features."""
     units: Units
     """The standard deviation and the mean of every feature."""
     labels: Floats
     indptr: Ints
     document_weights: Floats
-    """How much each document counts: 1, unless the data says otherwise."""
+    """The weight of each document: 1, unless the data says otherwise."""
     start: Floats
-    """Where training begins: the weights of the base ranker, or 0."""
+    """The weights at which training begins: those of the base ranker, or 0."""
     random_state: int
     n_threads: int | None
     is_watched: bool = False
-    """Whether a validation set chooses the round that is kept."""
+    """True if a validation set chooses the round that is kept."""
 
 
 class LinearRanker(Ranker):
@@ -52,14 +52,14 @@ class LinearRanker(Ranker):
 
     @abstractmethod
     def _weights_by_round(self, problem: LinearProblem) -> Iterator[Floats]:
-        """The weights after each round; it ends when there is nothing more to learn."""
+        """Yield the weights after each round, until there is nothing more to learn."""
 
     def _model(self, units: Units, weights: Floats) -> Model:
-        """The model with these weights."""
-        return LinearModel(weights * units.factor, units.missing)
+        """Return the model with these weights."""
+        return LinearArchitecture(units).model(weights)
 
     def _n_rounds(self) -> int:
-        """How many rounds there are at most."""
+        """Return the maximum number of rounds."""
         assert self.rounds_parameter is not None  # noqa: S101
         return int(getattr(self, self.rounds_parameter))
 
@@ -100,7 +100,7 @@ class LinearRanker(Ranker):
             kept = (self.n_rounds_, now)
 
         def is_finished(progress: Progress) -> bool:
-            """Begin the next round, to know whether there is one."""
+            """Begin the next round; True if there is none."""
             nonlocal pending
             pending = next(rounds, None) if progress.round < progress.n_rounds else None
             return pending is None
@@ -117,16 +117,16 @@ class LinearRanker(Ranker):
         self.history_ = measured.history
 
     def _problem(self, data: Dataset, units: Units, base: Any) -> LinearProblem:
-        by_query = np.array(data.by_query(data.labels), dtype=np.float64)
+        architecture = LinearArchitecture(units)
         weights = np.ones(len(data)) if data.sample_weight is None else np.array(data.by_query(data.sample_weight))
         return LinearProblem(
             data,
-            LinearScorer(rows_by_query(data, units.missing), units.factor, base_scores(data)),
+            architecture.score_function(data),
             units,
-            by_query,
+            np.array(data.by_query(data.labels), dtype=np.float64),
             np.array(data.indptr),
             weights,
-            center_weights(base, LinearArchitecture(units), data),
+            center_weights(base, architecture, data),
             getattr(self, "random_state_", 0),
             self.n_threads,
         )

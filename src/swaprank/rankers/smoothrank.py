@@ -8,9 +8,9 @@ import numpy as np
 from swaprank.arrays import Bools, Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
-from swaprank.linear.annealing import OPTIMIZERS, Ascent, Optimizer
+from swaprank.linear.annealing import MINIMIZERS, REGULARIZATIONS, Ascent, Candidate, Minimizer
 from swaprank.linear.architectures import Architecture, KernelArchitecture, LinearArchitecture, NetArchitecture
-from swaprank.linear.candidates import REGULARIZATIONS, Candidate, Evaluator, exclude_queries, query_folds
+from swaprank.linear.cross_validation import Evaluator, query_folds
 from swaprank.linear.start import STARTS, FitProblem, Start, calibrated, start_fit
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
@@ -118,7 +118,7 @@ class SmoothRank(Ranker):
         annealing: Sequence[float] = ANNEALING,
         smoothing: Smoothing = "indicators",
         best_step: bool = False,
-        optimizer: Optimizer = "cg",
+        optimizer: Minimizer = "cg",
         max_iterations: int = 20,
         n_folds: int | None = None,
         standardize: bool = True,
@@ -155,10 +155,14 @@ class SmoothRank(Ranker):
         architecture = self._architecture(data, base)
         # Gains in standard deviations. This is then also the unit of scores and smoothing factors.
         problem = fit_problem(
-            data, architecture.scorer(data), smooth.terms.gains / (smooth.terms.gains.std() or 1.0), self.n_threads
+            data,
+            architecture.score_function(data),
+            smooth.terms.gains / (smooth.terms.gains.std() or 1.0),
+            self.n_threads,
         )
-        scorers = {
-            name: problem.scorer if other is data else architecture.scorer(other) for name, other in sets.items()
+        score_functions = {
+            name: problem.score_function if other is data else architecture.score_function(other)
+            for name, other in sets.items()
         }
         has_choice = len(strengths) > 1 or self.best_step
         folds = self._folds(data, measured, architecture) if has_choice else [~problem.all_queries]
@@ -167,12 +171,12 @@ class SmoothRank(Ranker):
             self._candidates(problem, smooth, strengths, folds, self._start(data, architecture, problem, base)),
             folds,
             smooth,
-            Evaluator(problem.scorer, bind_metric(metrics[0], data, refuse_constant=is_only_judge)),
-            watched_evaluator(measured, scorers),
+            Evaluator(problem.score_function, bind_metric(metrics[0], data, refuse_constant=is_only_judge)),
+            watched_evaluator(measured, score_functions),
             self.random_state_,
             thread_count(self.n_threads),
         )
-        self.interrupted_ = run.anneal(self._steps, measured, scorers, callbacks)
+        self.interrupted_ = run.anneal(self._steps, measured, score_functions, callbacks)
         kept = run.kept(measured, f"smooth {self.training_metric()}", self.best_step or self.interrupted_)
         self.model_ = architecture.model(kept.step.parameters)
         self.regularization_ = strengths[int(np.argmax(kept.step.values))]
@@ -223,10 +227,9 @@ class SmoothRank(Ranker):
         return [
             [
                 Candidate(
-                    exclude_queries(
-                        Ascent(problem.scorer, smooth, center, strength, self.optimizer, int(self.max_iterations)),
-                        held_out,
-                    ),
+                    Ascent(
+                        problem.score_function, smooth, center, strength, self.optimizer, int(self.max_iterations)
+                    ).without(held_out),
                     first,
                 )
                 for held_out, (center, first) in zip(folds, starts, strict=True)
@@ -287,7 +290,7 @@ class SmoothRank(Ranker):
         def start(queries: Bools) -> tuple[Floats, Floats]:
             first = fit(queries) if given is None else given
             if data.base_score is None and not isinstance(architecture, NetArchitecture):
-                first = calibrated(first, problem.scorer.scores(first, self.n_threads), problem.targets)
+                first = calibrated(first, problem.score_function(first, self.n_threads), problem.targets)
             return (np.zeros(len(first)) if self.start == "zero" and given is None else first), first
 
         return start
@@ -297,7 +300,7 @@ class SmoothRank(Ranker):
 
     def _check(self) -> list[float]:
         for name, known in (
-            ("start", STARTS), ("smoothing", SMOOTHINGS), ("optimizer", OPTIMIZERS), ("features", FEATURES),
+            ("start", STARTS), ("smoothing", SMOOTHINGS), ("optimizer", MINIMIZERS), ("features", FEATURES),
             ("kernel", KERNELS), ("activation", ACTIVATIONS),
         ):  # fmt: skip
             check_word(name, getattr(self, name), known)

@@ -18,20 +18,20 @@ from swaprank.models.scaling import Scaling, scale_rows
 from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 
-class Scorer(ABC):
-    """Scores the documents of one data set, grouped by query, for any parameters."""
+class ScoreFunction(ABC):
+    """The scores of the documents of one data set, grouped by query, as a function of the parameters of a model."""
 
     @abstractmethod
-    def scores(self, parameters: Floats, n_threads: int | None = None) -> Floats:
-        """One score per document."""
+    def __call__(self, parameters: Floats, n_threads: int | None = None) -> Floats:
+        """Return one score per document."""
 
     @abstractmethod
-    def of_rows(self, rows: Ints) -> Scorer:
-        """The scorer of some of the documents."""
+    def take(self, rows: Ints) -> ScoreFunction:
+        """Return the same function for some of the documents."""
 
     @abstractmethod
     def pull_back(self, parameters: Floats, grad: Floats, n_threads: int | None = None) -> Floats:
-        """Backpropagation: the gradient with respect to the parameters, from the one with respect to the scores."""
+        """Return the gradient with respect to the parameters, given that with respect to the scores."""
 
 
 def _at(base: Floats | float, rows: Ints) -> Floats | float:
@@ -40,13 +40,14 @@ def _at(base: Floats | float, rows: Ints) -> Floats | float:
 
 @final
 @dataclass(frozen=True, eq=False)
-class LinearScorer(Scorer):
+class LinearScoreFunction(ScoreFunction):
     """Weighted sums of features.
 
     >>> import numpy as np
-    >>> from swaprank.linear.scorers import LinearScorer
-    >>> scorer = LinearScorer(np.array([[1.0, 20.0], [3.0, 10.0]], dtype=np.float32), factor=np.array([1.0, 0.1]))
-    >>> scorer.scores(np.array([1.0, 1.0])).tolist()
+    >>> from swaprank.linear.score_functions import LinearScoreFunction
+    >>> features = np.array([[1.0, 20.0], [3.0, 10.0]], dtype=np.float32)
+    >>> score_function = LinearScoreFunction(features, factor=np.array([1.0, 0.1]))
+    >>> score_function(np.array([1.0, 1.0])).tolist()
     [3.0, 4.0]
     """
 
@@ -56,16 +57,16 @@ class LinearScorer(Scorer):
     base: Floats | float = 0.0
     """Added to the scores."""
 
-    def scores(self, parameters: Floats, n_threads: int | None = None) -> Floats:
-        """See `Scorer`."""
+    def __call__(self, parameters: Floats, n_threads: int | None = None) -> Floats:
+        """See `ScoreFunction`."""
         return project(self.features, parameters * self.factor, n_threads) + self.base
 
-    def of_rows(self, rows: Ints) -> LinearScorer:
-        """See `Scorer`."""
+    def take(self, rows: Ints) -> LinearScoreFunction:
+        """See `ScoreFunction`."""
         return replace(self, features=self.features[rows], base=_at(self.base, rows))
 
     def pull_back(self, parameters: Floats, grad: Floats, n_threads: int | None = None) -> Floats:
-        """See `Scorer`."""
+        """See `ScoreFunction`."""
         return pull_back(self.features, grad, n_threads) * self.factor
 
 
@@ -99,7 +100,7 @@ def pull_back_net(
 
 @final
 @dataclass(frozen=True, eq=False)
-class NetScorer(Scorer):
+class NetScoreFunction(ScoreFunction):
     """A net in double precision, which line searches need."""
 
     layers: Layers
@@ -109,16 +110,16 @@ class NetScorer(Scorer):
     """The rows of `features`, grouped by query."""
     base: Floats | float = 0.0
 
-    def scores(self, parameters: Floats, n_threads: int | None = None) -> Floats:
-        """See `Scorer`."""
+    def __call__(self, parameters: Floats, n_threads: int | None = None) -> Floats:
+        """See `ScoreFunction`."""
         return score_matrix(self.features, self.rows, self.scaling, self.layers, parameters, n_threads) + self.base
 
-    def of_rows(self, rows: Ints) -> NetScorer:
-        """See `Scorer`."""
+    def take(self, rows: Ints) -> NetScoreFunction:
+        """See `ScoreFunction`."""
         return replace(self, rows=self.rows[rows], base=_at(self.base, rows))
 
     def pull_back(self, parameters: Floats, grad: Floats, n_threads: int | None = None) -> Floats:
-        """See `Scorer`."""
+        """See `ScoreFunction`."""
         n_blocks = -(-len(self.rows) // rows_in_block(int(self.layers.sizes[0])))
         sums = np.empty((n_blocks, len(parameters)))
 

@@ -1,6 +1,9 @@
-"""Ranking SVM with the squared hinge loss: the better document of each pair should lead by a margin of 1.
+"""The pairwise start of SmoothRank: the better document of each pair should lead by a margin of 1.
 
 minimize   mean over queries of  mean over pairs l_i > l_j of  max(0, 1 - (s_i - s_j))²   +   alpha |w|²
+
+For a linear model this is a ranking SVM. L-BFGS needs no more than the gradient of a score function, so that it fits
+nets, too; the ranker RankSVM takes Newton steps, which need a linear model (`baselines/primal_svm.py`).
 """
 
 import numpy as np
@@ -9,15 +12,16 @@ from swaprank.arrays import Floats, Ints
 from swaprank.data.grouping import longest_list
 from swaprank.kernels import kernel
 from swaprank.lanes import WIDTH, dot, load, spread, store, sum_lanes, where_positive
-from swaprank.linear.limited_memory_bfgs import limited_memory_bfgs
-from swaprank.linear.scorers import Scorer
+from swaprank.linear.minimization import limited_memory_bfgs
+from swaprank.linear.score_functions import ScoreFunction
+from swaprank.objectives.ranknet_objective import by_descending_label
 from swaprank.threads import query_chunks, run_in_threads, thread_count
 
 _PAIRS_WORTH_A_THREAD = 100_000.0
 
 
 @kernel
-def hinge(score: float, scores: Floats, grad: Floats) -> tuple[float, float]:
+def squared_hinge(score: float, scores: Floats, grad: Floats) -> tuple[float, float]:
     """Add 2 h_j to each grad[j], h_j = max(0, 1 - (score - s_j)); return the sums of h_j and of h_j²."""
     totals, squared, j, n = spread(0.0), spread(0.0), np.uint64(0), np.uint64(len(scores))
     while j + WIDTH <= n:
@@ -37,7 +41,7 @@ def hinge(score: float, scores: Floats, grad: Floats) -> tuple[float, float]:
 
 
 @kernel
-def hinge_queries(
+def squared_hinge_queries(
     labels: Floats,
     indptr: Ints,
     by_label: Ints,
@@ -48,7 +52,7 @@ def hinge_queries(
     costs: Floats,
     grad: Floats,
 ) -> None:
-    """The mean squared hinge loss of each query's pairs, and its gradient; by_label sorts by descending label."""
+    """Compute the mean loss of each query's pairs, and its gradient; by_label sorts by descending label."""
     s, g = np.empty(longest), np.empty(longest)
     for query in range(first, last):
         start, n = indptr[query], indptr[query + 1] - indptr[query]
@@ -60,7 +64,7 @@ def hinge_queries(
             label = labels[by_label[start + i]]
             while worse < n and labels[by_label[start + worse]] >= label:
                 worse += 1
-            total, squares = hinge(s[i], s[worse:n], g[worse:n])
+            total, squares = squared_hinge(s[i], s[worse:n], g[worse:n])
             g[i] -= 2.0 * total
             cost += squares
             n_pairs += n - worse
@@ -69,8 +73,8 @@ def hinge_queries(
             grad[by_label[start + r]] = g[r] / max(n_pairs, 1)
 
 
-def fit_ranking_svm(
-    scorer: Scorer,
+def fit_pairwise_hinge(
+    score_function: ScoreFunction,
     start: Floats,
     labels: Floats,
     indptr: Ints,
@@ -78,18 +82,16 @@ def fit_ranking_svm(
     strength: float,
     n_threads: int | None = None,
 ) -> Floats:
-    """The parameters with the lowest cost; labels are grouped by query, and there is one weight per query.
+    """Find the parameters with the lowest cost; labels are grouped by query, and there is one weight per query.
 
     >>> import numpy as np
-    >>> from swaprank.linear.ranking_svm import fit_ranking_svm
-    >>> from swaprank.linear.scorers import LinearScorer
-    >>> scorer = LinearScorer(np.array([[1.0], [0.0], [0.5]], dtype=np.float32), np.ones(1))
+    >>> from swaprank.linear.pairwise_hinge import fit_pairwise_hinge
+    >>> from swaprank.linear.score_functions import LinearScoreFunction
+    >>> score_function = LinearScoreFunction(np.array([[1.0], [0.0], [0.5]], dtype=np.float32), np.ones(1))
     >>> labels, indptr = np.array([2.0, 0.0, 1.0]), np.array([0, 3])
-    >>> fit_ranking_svm(scorer, np.zeros(1), labels, indptr, weights=np.ones(1), strength=0.0).round(3)
+    >>> fit_pairwise_hinge(score_function, np.zeros(1), labels, indptr, weights=np.ones(1), strength=0.0).round(3)
     array([2.])
     """
-    from swaprank.objectives.ranknet_objective import by_descending_label
-
     by_label, longest = by_descending_label(labels, indptr), longest_list(indptr)
     lengths = np.diff(indptr)
     shares = weights / max(weights.sum(), np.finfo(float).tiny)
@@ -98,12 +100,14 @@ def fit_ranking_svm(
     costs, grad = np.empty(len(lengths)), np.empty(len(labels))
 
     def cost(parameters: Floats) -> tuple[float, Floats]:
-        scores = scorer.scores(parameters, n_threads)
+        scores = score_function(parameters, n_threads)
         run_in_threads(
-            lambda first, last: hinge_queries(labels, indptr, by_label, scores, longest, first, last, costs, grad),
+            lambda first, last: squared_hinge_queries(
+                labels, indptr, by_label, scores, longest, first, last, costs, grad
+            ),
             chunks,
         )
-        back = scorer.pull_back(parameters, grad * share_of_row, n_threads)
+        back = score_function.pull_back(parameters, grad * share_of_row, n_threads)
         return dot(costs, shares) + strength * dot(parameters, parameters), back + 2.0 * strength * parameters
 
     return limited_memory_bfgs(cost, start, max_iterations=200, least_slope=1e-6)
