@@ -1,8 +1,7 @@
-"""Imports between packages point one way, lazy ones included; a file name says where one is."""
+"""Imports between packages point one way, lazy ones included."""
 
 import ast
 import re
-from collections import Counter
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -92,11 +91,6 @@ def test_imports_between_packages_point_one_way() -> None:
         for name, needs in graph.items()
     }
     assert {name: after for name, after in wrong.items() if after} == {}
-
-
-def test_no_file_name_occurs_twice() -> None:
-    counts = Counter(path.stem for path in modules() if path.stem != "__init__")
-    assert [name for name, n in counts.items() if n > 1] == []
 
 
 def test_nobody_outside_asks_which_class_a_ranker_or_model_is() -> None:
