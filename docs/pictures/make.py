@@ -14,9 +14,8 @@ import swaprank as sr
 from swaprank.arrays import Floats
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 from swaprank.rendering.figures import new_axes, save_figure
-from swaprank.reproduction import learner_table, smoothrank_annealing, smoothrank_line
-from swaprank.reproduction.experiment import Chart, Series, Settings
-from swaprank.reproduction.experiment_figures import draw_chart
+from swaprank.reproduction import learner_table, smoothrank_figures
+from swaprank.reproduction.experiment import Chart, Series, Settings, draw_chart
 
 HERE = Path(__file__).parent
 INK, UP, DOWN, PALE = "#333", "#1a7f5a", "#b3452c", "#ddd"
@@ -156,7 +155,7 @@ if __name__ == "__main__":
     draw_indicators()
     draw_contributions()
     draw_position_bias()
-    draw_chart(smoothrank_line.run(Settings(), print).chart, HERE / "smoothing_line.svg")
+    draw_chart(smoothrank_figures.run_line(Settings(), print).chart, HERE / "smoothing_line.svg")
     for folder in sys.argv[1:2]:
-        draw_chart(smoothrank_annealing.run(Settings(data=Path(folder)), print).chart, HERE / "annealing.svg")
+        draw_chart(smoothrank_figures.run_annealing(Settings(data=Path(folder)), print).chart, HERE / "annealing.svg")
         draw_chart(learner_table.run(Settings(data=Path(folder)), print).chart, HERE / "learners.svg")

@@ -7,8 +7,7 @@ import pytest
 import swaprank as sr
 from swaprank.registry import RANKERS, ranker_class
 from swaprank.reproduction import learner_table
-from swaprank.reproduction.experiment import Settings
-from swaprank.reproduction.experiment_figures import draw_chart
+from swaprank.reproduction.experiment import Settings, draw_chart
 from swaprank.reproduction.experiment_names import experiment
 from tests.command_line import here
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import swaprank as sr
-from swaprank.reproduction import smoothrank_data, smoothrank_line, smoothrank_ohsumed, smoothrank_truncation
+from swaprank.reproduction import smoothrank_data, smoothrank_figures, smoothrank_tables
 from swaprank.reproduction.experiment import Outcome, Settings
 from swaprank.reproduction.experiment_names import EXPERIMENTS, experiment
 from tests.command_line import here
@@ -73,26 +73,26 @@ def test_truncation_has_a_row_for_every_k(folder: Path, monkeypatch: pytest.Monk
     outcome = run("smoothrank-truncation", Settings(quick=True, data=folder))
     assert "1 fold of" in outcome.text
     assert [line.split()[0] for line in outcome.text.splitlines() if "paper" in line] == [
-        f"NDCG@{k}" for k in smoothrank_truncation.PAPER
+        f"NDCG@{k}" for k in smoothrank_tables.TABLE_3
     ]
     published = [series for series in outcome.chart.series if series.published]
-    assert [list(series.y) for series in published] == np.array(list(smoothrank_truncation.PAPER.values())).T.tolist()
+    assert [list(series.y) for series in published] == np.array(list(smoothrank_tables.TABLE_3.values())).T.tolist()
 
 
 def test_two_tables_of_the_paper_agree_where_they_overlap() -> None:
     """Table 2 has SmoothRank trained for NDCG@50, to three digits, and so has Table 3, to four."""
-    for_ndcg50 = dict(zip(smoothrank_truncation.TESTED, smoothrank_truncation.PAPER[50], strict=True))
-    assert smoothrank_ohsumed.PAPER["SmoothRank"][0] == round(for_ndcg50[10], 3)
-    assert max(ndcg for ndcg, _ in smoothrank_ohsumed.PAPER.values()) == smoothrank_ohsumed.PAPER["SmoothRank"][0]
+    for_ndcg50 = dict(zip(smoothrank_tables.TESTED, smoothrank_tables.TABLE_3[50], strict=True))
+    assert smoothrank_tables.TABLE_2["SmoothRank"][0] == round(for_ndcg50[10], 3)
+    assert max(ndcg for ndcg, _ in smoothrank_tables.TABLE_2.values()) == smoothrank_tables.TABLE_2["SmoothRank"][0]
 
 
 def test_small_sigmas_are_close_to_the_metric_along_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smoothrank_line, "SIGMAS", (100.0, 1e-6))
+    monkeypatch.setattr(smoothrank_figures, "SIGMAS", (100.0, 1e-6))
     monkeypatch.setattr(smoothrank_data, "QUICK_QUERIES", (10, 1, 1))
     flat, close, exact = (np.array(series.y) for series in run("smoothrank-line", Settings(quick=True)).chart.series)
     np.testing.assert_allclose(close, exact, atol=0.02)
     assert np.ptp(flat) < np.ptp(exact) / 4
-    assert smoothrank_line._peaks(np.array([0.0, 1, 1, 0, 2, 1])) == 2
+    assert smoothrank_figures._peaks(np.array([0.0, 1, 1, 0, 2, 1])) == 2
 
 
 def test_annealing_gives_json(folder: Path) -> None:

@@ -21,7 +21,7 @@ class PRank(LinearRanker):
     """A perceptron of weights w and thresholds between the grades, which learns document by document [Crammer2002].
 
     A document's grade should be the number of thresholds below its score w'x. If not, w and the thresholds on the
-    wrong side take a step: rivals/prank_learning.py has the equations. Every different label is a grade, and only
+    wrong side take a step: baselines/prank_learning.py has the equations. Every different label is a grade, and only
     their order counts. A document of weight 2 is shown twice as often. The weights of the best epoch on the watched set
     are kept; they change a lot from epoch to epoch, so that a validation set helps.
 

@@ -43,8 +43,7 @@ def reproduce(
     from swaprank.errors import ParameterError
     from swaprank.rendering.figures import check_drawing
     from swaprank.rendering.json_values import json_text
-    from swaprank.reproduction.experiment import Settings, outcome_values
-    from swaprank.reproduction.experiment_figures import draw_chart
+    from swaprank.reproduction.experiment import Settings, draw_chart, outcome_values
     from swaprank.reproduction.experiment_names import EXPERIMENTS, experiment
 
     if name is None:

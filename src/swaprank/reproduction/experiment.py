@@ -1,13 +1,16 @@
-"""The parts of an experiment: settings, and an outcome with a text table and a chart."""
+"""The parts of an experiment: settings, and an outcome with a text table and a chart that Matplotlib draws."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from swaprank.rendering.figures import new_axes, save_chart
 from swaprank.rendering.json_values import json_number
 
 Log = Callable[[str], object]
 """Called with one line of text after every finished step."""
+_MARKED = 50
+"""Lines with more points have no markers."""
 
 
 class Settings(NamedTuple):
@@ -30,7 +33,7 @@ class Series(NamedTuple):
     y: Sequence[float]
     errors: Sequence[float] | None = None
     published: bool = False
-    """Whether the numbers are those of the paper."""
+    """True if the numbers are those of the paper."""
 
 
 class Chart(NamedTuple):
@@ -61,9 +64,9 @@ class Experiment(NamedTuple):
     """The paper, and the table or figure in it."""
     run: Callable[[Settings, Log], Outcome]
     takes_data: bool = False
-    """Whether it can use a folder of data."""
+    """True if it can use a folder of data."""
     takes_output: bool = False
-    """Whether it keeps what it has trained, and resumes from there."""
+    """True if it keeps what it has trained, and resumes from there."""
 
 
 def outcome_values(experiment: Experiment, outcome: Outcome) -> dict[str, Any]:
@@ -84,3 +87,29 @@ def outcome_values(experiment: Experiment, outcome: Outcome) -> dict[str, Any]:
     ]
     chart = {**outcome.chart._asdict(), "series": series}
     return {"experiment": experiment.name, "source": experiment.source, "text": outcome.text, "chart": chart}
+
+
+def draw_chart(chart: Chart, path: Path) -> None:
+    """Draw a chart into a file, in the format of the file name.
+
+    >>> import tempfile
+    >>> from importlib.util import find_spec
+    >>> from pathlib import Path
+    >>> from swaprank.reproduction.experiment import Chart, Series, draw_chart
+    >>> chart = Chart("Squares", "x", "x²", [Series("ours", [1, 2], [1, 4])])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     if find_spec("matplotlib"):
+    ...         draw_chart(chart, Path(folder, "squares.svg"))
+    """
+    axes = new_axes()
+    for number, series in enumerate(chart.series):
+        style: dict[str, Any] = {"marker": "o" if len(series.x) <= _MARKED else None}
+        if series.published:
+            style = {"linestyle": "--", "marker": "s", "alpha": 0.6}
+        if chart.ticks:
+            style["linestyle"] = "none"
+        axes.errorbar(series.x, series.y, yerr=series.errors, label=series.name, color=f"C{number % 10}", **style)
+    axes.set(xscale="log" if chart.log_x else "linear", yscale="log" if chart.log_y else "linear")
+    if chart.ticks:
+        axes.set_xticks(range(1, len(chart.ticks) + 1), chart.ticks, rotation=60, ha="right")
+    save_chart(axes, path, chart.title, chart.x_label, chart.y_label)

@@ -2,18 +2,14 @@
 
 from swaprank.errors import ParameterError, did_you_mean
 from swaprank.reproduction import (
-    construction_comparison,
-    lambdarank_ranknet,
-    lambdarank_speedup,
+    lambdarank_figures,
+    lambdarank_tables,
     learner_table,
     local_optimality,
-    matching_metrics,
-    ranknet_rivals,
+    ranknet_baselines,
     ranknet_tables,
-    smoothrank_annealing,
-    smoothrank_line,
-    smoothrank_ohsumed,
-    smoothrank_truncation,
+    smoothrank_figures,
+    smoothrank_tables,
 )
 from swaprank.reproduction.experiment import Experiment
 
@@ -22,17 +18,17 @@ EXPERIMENTS = {
     for experiment in (
         ranknet_tables.TABLE_1_EXPERIMENT,
         ranknet_tables.TABLE_2_EXPERIMENT,
-        ranknet_rivals.EXPERIMENT,
-        lambdarank_speedup.EXPERIMENT,
-        lambdarank_ranknet.EXPERIMENT,
+        ranknet_baselines.EXPERIMENT,
+        lambdarank_figures.SPEEDUP,
+        lambdarank_figures.COMPARISON,
         local_optimality.EXPERIMENT,
-        matching_metrics.EXPERIMENT,
-        construction_comparison.EXPERIMENT,
-        smoothrank_ohsumed.EXPERIMENT,
+        lambdarank_tables.MATCHING,
+        lambdarank_tables.CONSTRUCTIONS,
+        smoothrank_tables.TABLE_2_EXPERIMENT,
         learner_table.EXPERIMENT,
-        smoothrank_truncation.EXPERIMENT,
-        smoothrank_line.EXPERIMENT,
-        smoothrank_annealing.EXPERIMENT,
+        smoothrank_tables.TABLE_3_EXPERIMENT,
+        smoothrank_figures.LINE,
+        smoothrank_figures.ANNEALED,
     )
 }
 

@@ -20,7 +20,7 @@ from swaprank.rankers.ranker import Ranker
 from swaprank.registry import ranker_class
 from swaprank.rendering.text_tables import decimals, probability, text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
-from swaprank.reproduction.smoothrank_ohsumed import PAPER
+from swaprank.reproduction.smoothrank_tables import TABLE_2
 
 NAME = "ohsumed-table"
 METRICS = parse_metrics(["ndcg@10", "ndcg@1", "ndcg@3", "ndcg@5", "map"], convention="letor")
@@ -29,7 +29,7 @@ SHOWN = (1, 2, 3, 0, 4)
 """The order of the columns."""
 BASELINES = ("SmoothRank", "LambdaMART")
 QUERIES, QUICK_QUERIES = 300, 60
-"""Of the generated data."""
+"""Numbers of generated queries."""
 OHSUMED_FOLDS, OHSUMED_QUERIES, OHSUMED_FEATURES = 5, 106, 45
 
 
@@ -173,7 +173,7 @@ def _published(result: CrossValidation, settings: Settings) -> dict[str, tuple[f
     found = (sum(part.n_queries for part in parts), parts.train.n_features)
     if found != (OHSUMED_QUERIES, OHSUMED_FEATURES):
         return {}
-    return {name.replace(" ", "-"): values for name, values in PAPER.items()}
+    return {name.replace(" ", "-"): values for name, values in TABLE_2.items()}
 
 
 def _chart(result: CrossValidation, published: Mapping[str, tuple[float, float]], title: str) -> Chart:

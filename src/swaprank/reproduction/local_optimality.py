@@ -6,10 +6,10 @@ from swaprank.instruments.certify import certify
 from swaprank.rankers.lambdarank import LambdaRank
 from swaprank.rendering.text_tables import text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
+from swaprank.reproduction.lambdarank_tables import LEVELS, METRICS
 
 QUERIES, QUICK_QUERIES = 10_000, 500
-FEATURES, LEVELS = 300, (0.6, 0.2, 0.12, 0.06, 0.02)
-METRICS = ("ndcg", "ndcg@10", "map(rel=2)", "mrr(rel=2)")
+FEATURES = 300
 NETS: dict[str, tuple[int, ...]] = {"linear": (), "two layers": (10,)}
 EPOCHS = 150
 DRAWN = 4

@@ -19,21 +19,21 @@ STRENGTHS, QUICK_STRENGTHS = "auto", (10.0, 1.0, 0.1)
 """Regularization strengths."""
 
 
-def folds_of(settings: Settings, experiment: str) -> list[Fold]:
+def letor_folds(settings: Settings) -> list[Fold]:
     """The folds in the folder of the data; quick: only the first."""
     if settings.data is None:
         raise ParameterError(
-            f"{experiment} needs LETOR's OHSUMED: --data FOLDER, a folder with Fold1 to Fold5, each with train.txt, "
+            "this experiment needs LETOR's OHSUMED: --data FOLDER, a folder with Fold1 to Fold5, each with train.txt, "
             "vali.txt and test.txt."
         )
     folds = find_folds(settings.data)
     return folds[:1] if settings.quick else folds
 
 
-def folds_or_generated(settings: Settings, experiment: str) -> list[Parts]:
+def folds_or_generated(settings: Settings) -> list[Parts]:
     """The data of the folds. Without a folder: three generated data sets, or one if quick."""
     if settings.data is not None:
-        return [fold.load() for fold in folds_of(settings, experiment)]
+        return [fold.load() for fold in letor_folds(settings)]
     sizes = QUICK_QUERIES if settings.quick else QUERIES
     seeds = range(settings.random_state, settings.random_state + (1 if settings.quick else 3))
     return [

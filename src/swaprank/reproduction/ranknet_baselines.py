@@ -31,44 +31,40 @@ QUERIES, QUICK_QUERIES = (1133, 283, 283), (283, 71, 71)
 EPOCHS, QUICK_EPOCHS, DATA_SETS = 100, 30, 5
 DOCUMENTS, RATED, UNRATED_IN_TRAINING = 100, 15, 19
 SHARES = (0.85, 0.06, 0.04, 0.027, 0.015, 0.008)
-"""Of the ratings 0 to 5."""
+"""Shares of the ratings 0 to 5."""
 FEATURES, SEEN = 100, 57
 
 
-class Rival(NamedTuple):
+class Learner(NamedTuple):
     """One row of the table."""
 
-    make: Callable[[int, int], Ranker]
-    """From a number of epochs and a seed."""
+    make: Callable[..., Ranker]
+    """Creates the learner, given the parameters that all have."""
     vali: float
     test: float
     error: float
     time: str
-    """Training 100 epochs in the paper."""
+    """The time of 100 epochs in the paper."""
 
 
-RIVALS = {
-    "quadratic PRank": Rival(lambda n, seed: PRank(degree=2, metric=METRIC, n_epochs=n, random_state=seed),
-                             0.379, 0.327, 0.011, "39 h 52 min"),
-    "linear PRank": Rival(lambda n, seed: PRank(metric=METRIC, n_epochs=n, random_state=seed),
-                          0.410, 0.412, 0.010, "11 min"),
-    "OAP-BPM": Rival(lambda n, seed: OAPBPM(n_learners=100, probability=0.3, metric=METRIC, n_epochs=n, random_state=seed),
-                     0.455, 0.454, 0.011, "10 h 23 min"),
-    "RankProp": Rival(lambda n, seed: RankProp(hidden=(), metric=METRIC, n_epochs=n, random_state=seed),
-                      0.459, 0.460, 0.011, "23 min"),
-    "RankNet, one layer": Rival(lambda n, seed: RankNet(hidden=(), metric=METRIC, n_epochs=n, random_state=seed),
-                                0.479, 0.477, 0.010, "1 h 7 min"),
-    "RankNet, two layers": Rival(lambda n, seed: RankNet(hidden=(10,), metric=METRIC, n_epochs=n, random_state=seed),
-                                 0.489, 0.488, 0.010, "5 h 51 min"),
-}  # fmt: skip
+LEARNERS = {
+    "quadratic PRank": Learner(lambda **same: PRank(degree=2, **same), 0.379, 0.327, 0.011, "39 h 52 min"),
+    "linear PRank": Learner(lambda **same: PRank(**same), 0.410, 0.412, 0.010, "11 min"),
+    "OAP-BPM": Learner(
+        lambda **same: OAPBPM(n_learners=100, probability=0.3, **same), 0.455, 0.454, 0.011, "10 h 23 min"
+    ),
+    "RankProp": Learner(lambda **same: RankProp(hidden=(), **same), 0.459, 0.460, 0.011, "23 min"),
+    "RankNet, one layer": Learner(lambda **same: RankNet(hidden=(), **same), 0.479, 0.477, 0.010, "1 h 7 min"),
+    "RankNet, two layers": Learner(lambda **same: RankNet(hidden=(10,), **same), 0.489, 0.488, 0.010, "5 h 51 min"),
+}
 
 
 class Found(NamedTuple):
-    """What one learner reached on one data set."""
+    """The result of one learner on one data set."""
 
     vali: float
     test: Floats
-    """Of each query."""
+    """The metric of each query."""
     seconds: float
 
 
@@ -76,12 +72,12 @@ def run(settings: Settings, log: Log) -> Outcome:
     """Five data sets of a tenth of the queries of the paper; quick: one of a fortieth, and fewer epochs."""
     seeds = range(settings.random_state, settings.random_state + (1 if settings.quick else DATA_SETS))
     sizes, n_epochs = (QUICK_QUERIES, QUICK_EPOCHS) if settings.quick else (QUERIES, EPOCHS)
-    found: dict[str, list[Found]] = {name: [] for name in RIVALS}
+    found: dict[str, list[Found]] = {name: [] for name in LEARNERS}
     for seed in seeds:
         parts = web_like(sizes, seed)
-        for name, rival in RIVALS.items():
-            found[name].append(_learn(rival.make(n_epochs, seed), *parts))
-            log(f"data set {seed}, {name}: {found[name][-1].test.mean():.4f} (paper {rival.test:.3f})")
+        for name, learner in LEARNERS.items():
+            found[name].append(_learn(learner.make(metric=METRIC, n_epochs=n_epochs, random_state=seed), *parts))
+            log(f"data set {seed}, {name}: {found[name][-1].test.mean():.4f} (paper {learner.test:.3f})")
     return Outcome(_table(found, sizes), _chart(found))
 
 
@@ -108,12 +104,12 @@ def _learn(ranker: Ranker, train: Dataset, vali: Dataset, test: Dataset) -> Foun
 
 def _table(found: dict[str, list[Found]], sizes: tuple[int, ...]) -> str:
     rows, before = [], None
-    for name, rival in RIVALS.items():
+    for name, learner in LEARNERS.items():
         vali, by_query = np.mean([each.vali for each in found[name]]), _all_queries(found[name])
         error = _error(by_query)
         p = "" if before is None else probability(float(ttest_rel(by_query, before).pvalue))
         rows.append(
-            [name, f"{rival.vali:.3f}", f"{rival.test:.3f} ± {rival.error:.3f}", rival.time, f"{vali:.3f}",
+            [name, f"{learner.vali:.3f}", f"{learner.test:.3f} ± {learner.error:.3f}", learner.time, f"{vali:.3f}",
              f"{by_query.mean():.3f} ± {error:.3f}", p, f"{np.mean([each.seconds for each in found[name]]):.1f} s"]
         )  # fmt: skip
         before = by_query
@@ -127,14 +123,14 @@ def _table(found: dict[str, list[Found]], sizes: tuple[int, ...]) -> str:
 
 
 def _chart(found: dict[str, list[Found]]) -> Chart:
-    places = range(1, len(RIVALS) + 1)
+    places = range(1, len(LEARNERS) + 1)
     ours = [_all_queries(runs) for runs in found.values()]
     lines = [
         Series("ours", places, [float(values.mean()) for values in ours], [_error(values) for values in ours]),
-        Series("paper", places, [rival.test for rival in RIVALS.values()],
-               [rival.error for rival in RIVALS.values()], published=True),
+        Series("paper", places, [learner.test for learner in LEARNERS.values()],
+               [learner.error for learner in LEARNERS.values()], published=True),
     ]  # fmt: skip
-    return Chart("RankNet and its rivals", "learner, in the order of the table", "NDCG@15 on test queries", lines)
+    return Chart("RankNet and its baselines", "learner, in the order of the table", "NDCG@15 on test queries", lines)
 
 
 def _all_queries(runs: list[Found]) -> Floats:

@@ -1,4 +1,7 @@
-"""[Chapelle2010, Figure 1]: the smooth metric along a random line through the fitted weights."""
+"""[Chapelle2010, Figures 1 and 2]: the smooth metric along a line, and the metric while sigma decreases.
+
+The line is a random one through the fitted weights.
+"""
 
 import numpy as np
 
@@ -6,21 +9,21 @@ from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.objectives.smooth import SmoothObjective
-from swaprank.rankers.smoothrank import SmoothRank
+from swaprank.rankers.smoothrank import ANNEALING, SmoothRank
 from swaprank.rendering.text_tables import text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
-from swaprank.reproduction.smoothrank_data import described, folds_or_generated
+from swaprank.reproduction.smoothrank_data import described, folds_or_generated, strengths
 
-NAME = "smoothrank-line"
 METRIC = parse_metric("ndcg@50")
 SIGMAS = (16.0, 4.0, 1.0, 0.25, 2.0**-6)
 POINTS, QUICK_POINTS = 401, 101
 STRENGTH = 1.0
+SETS = ("train", "vali", "test")
 
 
-def run(settings: Settings, log: Log) -> Outcome:
+def run_line(settings: Settings, log: Log) -> Outcome:
     """One training query, as in the paper; quick: fewer points."""
-    train = folds_or_generated(settings._replace(quick=True), NAME)[0].train
+    train = folds_or_generated(settings._replace(quick=True))[0].train
     found = SmoothRank(METRIC, regularization=STRENGTH, random_state=settings.random_state).fit(train)
     log(f"{METRIC} of training queries: {found.score(train):.4f}")
     at, random = found.predict(train), _random_scores(train, settings.random_state)
@@ -78,4 +81,27 @@ def _peaks(curve: Floats) -> int:
     return int(np.sum((ways[:-1] > 0) & (ways[1:] < 0)))
 
 
-EXPERIMENT = Experiment(NAME, "[Chapelle2010, Figure 1]", run, takes_data=True)
+def run_annealing(settings: Settings, log: Log) -> Outcome:
+    """The mean over all folds, with the shares of lambda at each sigma; quick: the first fold and three lambdas."""
+    folds = folds_or_generated(settings)
+    histories = []
+    for number, parts in enumerate(folds, 1):
+        ranker = SmoothRank(METRIC, regularization=strengths(settings), random_state=settings.random_state)
+        # Of the validation sets, the last one is held out.
+        ranker.fit(parts.train, valid={"test": parts.test, "vali": parts.vali})
+        histories.append({name: ranker.history_[name][str(METRIC)] for name in SETS})
+        log(f"{number} of {len(folds)}: lambda {ranker.regularization_:g}, test {histories[-1]['test'][-1]:.4f}")
+    means = {name: np.mean([history[name] for history in histories], axis=0) for name in SETS}
+    rows = [
+        [f"2^{np.log2(sigma):g}", *(f"{means[name][at]:.4f}" for name in SETS)] for at, sigma in enumerate(ANNEALING)
+    ]
+    text = (
+        f"[Chapelle2010, Figure 2]: {METRIC} after every step of sigma, mean of {described(settings, len(folds))}\n\n"
+        f"{text_table(['sigma', *SETS], rows)}"
+    )
+    lines = [Series(name, ANNEALING, means[name].tolist()) for name in SETS]
+    return Outcome(text, Chart("Annealing", "sigma", str(METRIC), lines, log_x=True))
+
+
+LINE = Experiment("smoothrank-line", "[Chapelle2010, Figure 1]", run_line, takes_data=True)
+ANNEALED = Experiment("smoothrank-annealing", "[Chapelle2010, Figure 2]", run_annealing, takes_data=True)

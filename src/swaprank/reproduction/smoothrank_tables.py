@@ -1,0 +1,117 @@
+"""[Chapelle2010, Tables 2 and 3], OHSUMED: SmoothRank and the regression that it starts from; which k to train for."""
+
+import numpy as np
+from scipy.stats import ttest_rel
+
+from swaprank.arrays import Floats
+from swaprank.metrics.parse import metrics as parse_metrics
+from swaprank.rankers.linear_regression import LinearRegressionRanker
+from swaprank.rankers.ranker import Ranker
+from swaprank.rankers.smoothrank import SmoothRank
+from swaprank.rendering.text_tables import probability, text_table
+from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
+from swaprank.reproduction.smoothrank_data import described, letor_folds, mean_of_folds, strengths, test_values
+
+TRAINED_FOR = "ndcg@50"
+CUTS = tuple(range(1, 11))
+CUT_METRICS = parse_metrics([*(f"ndcg@{k}" for k in CUTS), "map"], convention="letor")
+TABLE_2 = {
+    "SVM MAP": (0.432, 0.445),
+    "RankBoost": (0.430, 0.441),
+    "ListNet": (0.441, 0.446),
+    "FRank": (0.443, 0.444),
+    "AdaRank-NDCG": (0.450, 0.450),
+    "AdaRank-MAP": (0.443, 0.449),
+    "RankSVM": (0.450, 0.445),
+    "regression": (0.444, 0.444),
+    "SmoothRank": (0.457, 0.448),
+}
+"""NDCG@10 and MAP."""
+
+TESTED = (1, 5, 10)
+TESTED_METRICS = parse_metrics([f"ndcg@{k}" for k in TESTED], convention="letor")
+TABLE_3 = {
+    1: (0.5365, 0.4622, 0.4369),
+    5: (0.5397, 0.4691, 0.4470),
+    10: (0.5834, 0.4723, 0.4496),
+    50: (0.5608, 0.4750, 0.4570),
+}
+"""NDCG@1, 5 and 10 of test queries, by the k of training."""
+
+
+def run_table_2(settings: Settings, log: Log) -> Outcome:
+    """Five folds; quick: the first fold and three lambdas."""
+    found: dict[str, list[Floats]] = {}
+    folds = letor_folds(settings)
+    for fold in folds:
+        parts = fold.load()
+        for name, ranker in _rankers(settings).items():
+            values = test_values(ranker.fit(parts.train, valid=parts.vali), parts, CUT_METRICS)
+            found.setdefault(name, []).append(values)
+            log(f"{fold.name}, {name}: NDCG@10 {values[9].mean():.4f}, MAP {values[10].mean():.4f}")
+    means = {name: mean_of_folds(values) for name, values in found.items()}
+    by_query = {name: np.concatenate(values, axis=1) for name, values in found.items()}
+    rows = [["paper", name, f"{ndcg:.3f}", "", f"{ap:.3f}", ""] for name, (ndcg, ap) in TABLE_2.items()]
+    for name, values in by_query.items():
+        row = ["ours", name]
+        for at in (9, 10):
+            p = ttest_rel(values[at], by_query["regression"][at]).pvalue
+            row += [f"{means[name][at]:.4f}", probability(float(p))]
+        rows.append(row)
+    header = ["", "learner", "NDCG@10", "p", "MAP", "p"]
+    text = (
+        f"[Chapelle2010, Table 2], OHSUMED; ours: {described(settings, len(folds))}, LETOR's metrics, trained and "
+        f"chosen for {TRAINED_FOR};\np: paired t-test against our regression, over queries\n\n"
+        f"{text_table(header, rows, left=2)}"
+    )
+    lines = [Series(name, CUTS, values[:10].tolist()) for name, values in means.items()]
+    lines += [
+        Series(f"{name}, paper", [10], [TABLE_2[name][0]], published=True) for name in ("regression", "SmoothRank")
+    ]
+    return Outcome(text, Chart("OHSUMED", "truncation", "NDCG", lines))
+
+
+def _rankers(settings: Settings) -> dict[str, Ranker]:
+    seed = settings.random_state
+    return {
+        "regression": LinearRegressionRanker(metric=TRAINED_FOR, overweight=True, random_state=seed),
+        "SmoothRank": SmoothRank(TRAINED_FOR, regularization=strengths(settings), random_state=seed),
+    }
+
+
+def run_table_3(settings: Settings, log: Log) -> Outcome:
+    """Trained and selected for NDCG@1, 5, 10 and 50 on five folds; quick: the first fold and three lambdas."""
+    found: dict[int, list[Floats]] = {k: [] for k in TABLE_3}
+    folds = letor_folds(settings)
+    for fold in folds:
+        parts = fold.load()
+        for k, values in found.items():
+            ranker = SmoothRank(
+                f"ndcg@{k}", regularization=strengths(settings), random_state=settings.random_state
+            ).fit(parts.train, valid=parts.vali)
+            values.append(test_values(ranker, parts, TESTED_METRICS))
+            log(f"{fold.name}, trained for NDCG@{k}: NDCG@10 {values[-1][2].mean():.4f}")
+    means = {k: mean_of_folds(values) for k, values in found.items()}
+    rows = []
+    for k, paper in TABLE_3.items():
+        rows.append([f"NDCG@{k}", "paper", *(f"{value:.4f}" for value in paper)])
+        rows.append(["", "ours", *(f"{value:.4f}" for value in means[k])])
+    header = ["trained for", "", *(f"NDCG@{k}" for k in TESTED)]
+    text = (
+        f"[Chapelle2010, Table 3]: larger k is better; ours: {described(settings, len(folds))}, LETOR's metrics"
+        f"\n\n{text_table(header, rows, left=2)}"
+    )
+    trained = list(TABLE_3)
+    lines = [
+        series
+        for at, k in enumerate(TESTED)
+        for series in (
+            Series(f"NDCG@{k}", trained, [float(means[each][at]) for each in trained]),
+            Series(f"NDCG@{k}, paper", trained, [TABLE_3[each][at] for each in trained], published=True),
+        )
+    ]
+    return Outcome(text, Chart("Which k to train for", "k of training", "NDCG of test queries", lines, log_x=True))
+
+
+TABLE_2_EXPERIMENT = Experiment("smoothrank-ohsumed", "[Chapelle2010, Table 2], OHSUMED", run_table_2, takes_data=True)
+TABLE_3_EXPERIMENT = Experiment("smoothrank-truncation", "[Chapelle2010, Table 3]", run_table_3, takes_data=True)
