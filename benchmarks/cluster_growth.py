@@ -24,7 +24,8 @@ from scipy.optimize import nnls
 
 import swaprank as sr
 from swaprank.arrays import Floats, Ints
-from swaprank.cluster.xgboost_collective import Tracker, XGBoostCollective
+from swaprank.cluster.tracker import Tracker
+from swaprank.cluster.xgboost_collective import XGBoostCollective
 from swaprank.collective import ALONE, Collective
 from swaprank.trees.data_size import default_document_fraction
 

@@ -28,7 +28,7 @@ import dask
 from distributed import Client, LocalCluster
 
 import swaprank as sr
-from swaprank.cluster.supervision import heartbeats
+from swaprank.cluster.supervisor import heartbeats
 from swaprank.rankers.cluster_fit import fit_on_cluster
 from swaprank.rankers.ranker import Ranker
 

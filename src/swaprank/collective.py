@@ -5,8 +5,9 @@ adds up all workers'. Only integers are added, so that the result does not depen
 order in which they are added. The other functions here are made of it.
 """
 
+import json
 from abc import ABC, abstractmethod
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -65,6 +66,20 @@ def gathered(collective: Collective, values: AnyArray) -> AnyArray:
     collective.add(content.view(np.int64))
     rows: AnyArray = content[: ends[-1]].view(values.dtype).reshape(-1, *values.shape[1:])
     return rows
+
+
+def allgather_json(collective: Collective, value: Any) -> list[Any]:
+    """The values of all workers in the order of ranks: values that JSON can hold.
+
+    >>> from swaprank.collective import ALONE, allgather_json
+    >>> allgather_json(ALONE, {"part": "a.parquet"})
+    [{'part': 'a.parquet'}]
+    """
+    text = np.frombuffer(json.dumps(value).encode(), np.uint8)
+    lengths = gathered(collective, np.array([len(text)], np.int64))
+    content = gathered(collective, text).tobytes()
+    ends = np.cumsum(lengths).tolist()
+    return [json.loads(content[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def add_with_largest(collective: Collective, counts: Ints, values: Floats) -> tuple[Ints, Floats]:

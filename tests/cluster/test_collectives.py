@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from swaprank.cluster.xgboost_collective import Tracker, XGBoostCollective
+from swaprank.cluster.tracker import Tracker
+from swaprank.cluster.xgboost_collective import XGBoostCollective
 from swaprank.errors import ClusterError
 
 SIZES = (1, 5, 100_000, 2**20 + 3)

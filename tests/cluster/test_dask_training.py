@@ -12,7 +12,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import swaprank as sr
-from swaprank.cluster.supervision import heartbeats
+from swaprank.cluster.supervisor import heartbeats
 from swaprank.rankers.ranker import Ranker
 
 
@@ -176,7 +176,9 @@ def test_a_checkpoint_is_kept_here_and_training_goes_on(client: Client, tmp_path
 
 def test_bad_parts_are_named(client: Client, tmp_path: Path) -> None:
     twice = [*parts_of(TRAIN, 3), TRAIN[TRAIN.qid == 7]]
-    with pytest.raises(sr.errors.DataError, match=r"training data: the query '7' is in two parts, part [13] and part [13]"):
+    with pytest.raises(
+        sr.errors.DataError, match=r"training data: the query '7' is in two parts, part [13] and part [13]"
+    ):
         sr.MART(n_trees=2).fit(on_workers(client, twice, 3))
     (tmp_path / "bad.csv").write_text("qid,label,x\n1,0,many\n")
     (tmp_path / "good.csv").write_text("qid,label,x\n2,0,3\n2,1,4\n")
@@ -195,7 +197,9 @@ def test_few_validation_parts_are_divided_by_queries(client: Client, tmp_path: P
     parts = on_workers(client, parts_of(TRAIN, 4), 4)
     for few in (dataset(vali), on_workers(client, one_and_four, 2)):
         assert saved(sr.MART(n_trees=3, n_leaves=5).fit(parts, valid=few), tmp_path) == expected
-    with pytest.raises(sr.errors.DataError, match="the set 'valid' has fewer queries than there are workers, 4: take more"):
+    with pytest.raises(
+        sr.errors.DataError, match="the set 'valid' has fewer queries than there are workers, 4: take more"
+    ):
         sr.MART(n_trees=3, n_leaves=5).fit(parts, valid=dataset(one_and_four[0]))
 
 

@@ -1,6 +1,6 @@
-"""`fit` on a Dask cluster: the parts stay where they are, and each worker runs one long task on its share.
+"""`fit` on a Dask cluster: the parts stay where they are, and each worker runs one long task on its shard.
 
-What the workers add up is exact, so the fitted ranker is the one that training on all parts in one process gives.
+Sums over workers are exact, so the fitted ranker is the one that training on all parts in one process gives.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,36 +11,36 @@ from time import monotonic, sleep
 from typing import Any
 from uuid import uuid4
 
-from swaprank.cluster.conversation import Conversation, Listening, conversation_on
+from swaprank.cluster.event_handler import Callbacks, EventHandler, handling_events
 from swaprank.cluster.parts import Parts
-from swaprank.cluster.placement import Placed, place
-from swaprank.cluster.shares import Share
-from swaprank.cluster.supervision import CHECK_SECONDS, Supervisor
-from swaprank.cluster.worker_task import Job, KeptCheckpoint, Trained, train_share
+from swaprank.cluster.placement import Placement, place
+from swaprank.cluster.shard import Shard
+from swaprank.cluster.supervisor import CHECK_SECONDS, Supervisor
+from swaprank.cluster.worker_task import Job, KeptCheckpoint, Trained, train_shard
 from swaprank.cluster.xgboost_collective import check_collective
 from swaprank.errors import ClusterError, MissingExtraError
 from swaprank.seeds import seed_of
 
 _EXPLANATION_SECONDS = 3.0
-"""How long to wait for the reason of an error."""
+"""Seconds to wait for the reason of an error."""
 
 
 def fit_on_dask(
     ranker: Any,
     data: Parts,
     valid: Mapping[str, Parts],
-    listening: Listening,
+    callbacks: Callbacks,
     checkpoint: tuple[str, int] | None,
     **fit: Any,
-) -> Any:
-    """A fitted copy of the ranker, trained on the workers of the current Dask client.
+) -> Trained:
+    """Train a copy of the ranker on the workers of the current Dask client.
 
     Args:
         ranker: Not fitted.
         data: The training data.
         valid: The validation sets by name.
-        listening: Who is told of the rounds.
-        checkpoint: The file of the client in which training is kept, and after how many rounds.
+        callbacks: Called on the client after each round.
+        checkpoint: The checkpoint file of the client, and the number of rounds after which it is written.
         fit: Other arguments of the ranker's `fit_share`.
 
     Ctrl-C ends training after the round that is under way; the ranker is then `interrupted_`.
@@ -48,7 +48,7 @@ def fit_on_dask(
     check_collective()
     client = current_client()
     kept = None if checkpoint is None else KeptCheckpoint(*checkpoint, _content(checkpoint[0]))
-    placed = place(client, data, valid)
+    placement = place(client, data, valid)
     sent = copy(ranker)
     if hasattr(ranker, "random_state"):
         # Drawn here: a generator of the user's goes on as it does on one machine.
@@ -58,12 +58,12 @@ def fit_on_dask(
         topic=f"swaprank-{client.id}",
         ranker=sent,
         fit=fit,
-        host=_host(placed.workers[0]),
-        waits=bool(listening.asked),
+        host=_host(placement.workers[0]),
+        waits=bool(callbacks.deciding),
         checkpoint=kept,
     )
     with _alone_on(client):
-        return _trained(client, placed, job, listening)
+        return _trained(client, placement, job, callbacks)
 
 
 def _content(file: str) -> bytes:
@@ -118,39 +118,40 @@ def _alone_on(client: Any) -> Iterator[None]:
             semaphore.release()
 
 
-def _trained(client: Any, placed: Placed, job: Job, listening: Listening) -> Any:
+def _trained(client: Any, placement: Placement, job: Job, callbacks: Callbacks) -> Trained:
     """Start the tasks, and wait until they end, one way or the other."""
-    supervisor, futures = Supervisor(client, placed.workers), list[Any]()
-    with conversation_on(client, placed.workers[0], job, listening, supervisor) as conversation:
+    workers, shards = placement
+    supervisor, futures = Supervisor(client, workers), list[Any]()
+    with handling_events(client, workers[0], job, callbacks, supervisor) as events:
 
-        def submit(share: Share, tracker: Mapping[str, Any] | None) -> None:
+        def submit(shard: Shard, tracker: Mapping[str, Any] | None) -> None:
             # The session is in the key: a task must never be taken for that of another training.
             futures.append(
                 client.submit(
-                    train_share,
+                    train_shard,
                     job,
-                    share,
+                    shard,
                     tracker,
-                    key=f"swaprank-{job.session}-{share.rank}",
-                    workers=[placed.workers[share.rank]],
+                    key=f"swaprank-{job.session}-{shard.rank}",
+                    workers=[workers[shard.rank]],
                     allow_other_workers=False,
                     retries=0,
                 )
             )
-            futures[-1].add_done_callback(conversation.wake)
+            futures[-1].add_done_callback(events.wake)
 
         try:
-            submit(placed.shares[0], None)
-            _wait(futures[:1], conversation, supervisor, lambda: conversation.tracker is not None)
-            for share in placed.shares[1:]:
-                submit(share, conversation.tracker)
-            _wait(futures, conversation, supervisor)
+            submit(shards[0], None)
+            _wait(futures[:1], events, supervisor, lambda: events.tracker is not None)
+            for shard in shards[1:]:
+                submit(shard, events.tracker)
+            _wait(futures, events, supervisor)
             trained = _result(futures, supervisor)
-            conversation.keep(trained.checkpoint)
-            trained.ranker.interrupted_ = conversation.interrupted
-            return trained.ranker
+            events.save_checkpoint(trained.checkpoint)
+            trained.ranker.interrupted_ = events.interrupted
+            return trained
         except ClusterError as error:
-            raise ClusterError(f"{error} {_advice(conversation.finished, job)}") from error
+            raise ClusterError(f"{error} {_advice(events.n_rounds, job)}") from error
         finally:
             # Workers whose task is cancelled end by themselves.
             with suppress(Exception):
@@ -159,25 +160,25 @@ def _trained(client: Any, placed: Placed, job: Job, listening: Listening) -> Any
 
 def _wait(
     futures: Sequence[Any],
-    conversation: Conversation,
+    events: EventHandler,
     supervisor: Supervisor,
     enough: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Until all tasks are finished, one has failed, or it is enough."""
+    """Wait until all tasks are finished, one has failed, or it is enough."""
     while True:
         states = [future.status for future in futures]
         try:
-            conversation.hear_all()
+            events.handle_all()
             if enough() or _failed(futures) or all(state == "finished" for state in states):
                 return
-            conversation.wait(CHECK_SECONDS)
+            events.wait(CHECK_SECONDS)
             supervisor.check()
         except KeyboardInterrupt:
-            conversation.interrupt()
+            events.interrupt()
 
 
 def _result(futures: Sequence[Any], supervisor: Supervisor) -> Trained:
-    """What the first worker gives back, or the error that explains why there is none."""
+    """The result of the first worker; raises the error that explains why there is none."""
     end = monotonic() + _EXPLANATION_SECONDS
     while _failed(futures):
         errors = [future.exception() for future in futures if future.status == "error"]
@@ -199,13 +200,13 @@ def _failed(futures: Sequence[Any]) -> bool:
     return any(future.status in ("error", "cancelled") for future in futures)
 
 
-def _advice(finished: int, job: Job) -> str:
-    """How far training came, and how to go on."""
+def _advice(n_rounds: int, job: Job) -> str:
+    """The number of finished rounds, and a way to go on."""
     unit = job.ranker.round_name
-    how = f"1 {unit} was finished" if finished == 1 else f"{finished:,} {unit}s were finished"
+    finished = f"1 {unit} was finished" if n_rounds == 1 else f"{n_rounds:,} {unit}s were finished"
     if job.checkpoint is None:
-        return f"{how}, but not kept: with fit(…, checkpoint='model.checkpoint'), the next fit goes on from there."
-    return f"{how}: call fit again with checkpoint='{job.checkpoint.path}' to go on from the last checkpoint."
+        return f"{finished}, but not kept: with fit(…, checkpoint='model.checkpoint'), the next fit goes on from there."
+    return f"{finished}: call fit again with checkpoint='{job.checkpoint.path}' to go on from the last checkpoint."
 
 
 def _host(address: str) -> str:

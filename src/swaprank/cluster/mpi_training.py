@@ -1,15 +1,52 @@
-"""`fit` in the processes that `mpiexec` started: each reads its files."""
+"""`fit` in the processes that `mpiexec` started: each reads its files, and MPI adds up."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, final
 
-from swaprank.cluster.parts import FilePart, Parts
-from swaprank.cluster.shares import Given, Share, dealt, read_share
+from swaprank.arrays import Ints, row_blocks
+from swaprank.cluster.parts import Parts
+from swaprank.cluster.shard import Counts, fit_on_shard, make_shard
 from swaprank.collective import Collective
-from swaprank.errors import DataError
+from swaprank.errors import ClusterError, DataError, MissingExtraError
+
+_PIECE = 2**27
+"""Older versions of MPI count values in 31 bits."""
 
 
-def fit_on_mpi(ranker: Any, collective: Collective, train: Parts, valid: Mapping[str, Parts], **fit: Any) -> int:
+@final
+class MPICollective(Collective):
+    """The processes of MPI's world."""
+
+    def __init__(self) -> None:
+        self._mpi = _mpi()
+        world = self._mpi.COMM_WORLD
+        self.rank, self.size = world.Get_rank(), world.Get_size()
+        # Threads of a fit take turns.
+        if self._mpi.Query_thread() < self._mpi.THREAD_SERIALIZED:
+            raise ClusterError("this MPI was built without support of threads: use one that has MPI_THREAD_SERIALIZED.")
+
+    def add(self, values: Ints) -> None:
+        """See `Collective`. If a process is gone, MPI ends all of them."""
+        for piece in row_blocks(values.size, _PIECE):
+            self._mpi.COMM_WORLD.Allreduce(self._mpi.IN_PLACE, values.reshape(-1)[piece], op=self._mpi.SUM)
+
+    def abort(self, exit_code: int) -> None:
+        """End all processes: one of them cannot go on, and the others would wait for it."""
+        self._mpi.COMM_WORLD.Abort(exit_code)
+
+
+def _mpi() -> Any:
+    try:
+        from mpi4py import MPI
+    except ImportError as error:
+        # mpi4py may be there, but no library of MPI.
+        raise MissingExtraError(
+            f"training with MPI needs mpi4py and MPI: pip install 'swaprank[mpi]' ({error})"
+        ) from None
+    return MPI
+
+
+def fit_on_mpi(ranker: Any, collective: Collective, train: Parts, valid: Mapping[str, Parts], **fit: Any) -> Counts:
     """Fit the ranker together with all other processes, which make the same call.
 
     Args:
@@ -17,29 +54,16 @@ def fit_on_mpi(ranker: Any, collective: Collective, train: Parts, valid: Mapping
         collective: The processes.
         train: Files; at least one for each process.
         valid: The validation sets by name, in files.
-        fit: Other arguments of the ranker's `fit_share`; callbacks and checkpoints of the first process only.
+        fit: Other arguments of the ranker's `fit_share`; callbacks and checkpoints in the first process only.
 
     Returns:
-        The number of documents of this process.
+        The sizes of the data of all processes.
     """
-    if len(train) < collective.size:
-        raise DataError(
-            f"there are {collective.size} processes, but {len(train)} files to train on: each process needs one. "
-            "Start fewer, or divide the files."
-        )
     rank, size = collective.rank, collective.size
-    sets = {name: _files(parts) for name, parts in valid.items()}
-    own = {name: dealt(parts, rank, size) for name, parts in sets.items()}
-    divided = {name for name, parts in sets.items() if len(parts) < size}
-    data, shares = read_share(collective, Share(rank, size, _files(train)[rank::size], own, divided))
-    ranker.fit_share(data, shares, collective, **(fit if rank == 0 else _of_all(fit)))
-    return len(data)
-
-
-def _of_all(fit: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that processes other than the first are given."""
-    return {name: value for name, value in fit.items() if name not in ("callbacks", "checkpoint")}
-
-
-def _files(parts: Parts) -> list[Given]:
-    return [Given(part.name, part) for part in parts.parts if isinstance(part, FilePart)]
+    if len(train) < size:
+        raise DataError(
+            f"there are {size} processes, but {len(train)} files to train on: each process needs one. Start fewer, or "
+            "divide the files."
+        )
+    sets = {name: each.parts for name, each in valid.items()}
+    return fit_on_shard(ranker, collective, make_shard(rank, size, train.parts[rank::size], sets), **fit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
@@ -12,26 +12,34 @@ from swaprank.errors import DataError
 from swaprank.files import content_suffix
 
 
-class FilePart(NamedTuple):
-    """A file that the worker reads which trains on it."""
+class LoadedPart(NamedTuple):
+    """A part in the memory of a worker."""
 
     name: str
-    options: Mapping[str, Any]
-    """Keywords of `read`."""
-
-    def read(self) -> Dataset:
-        """The documents."""
-        from swaprank.reading.read import read
-
-        return read(self.name, **self.options)
+    data: Dataset
 
 
-class ValuePart(NamedTuple):
-    """A data set that Dask has, or can compute."""
+class Part(NamedTuple):
+    """A file that a worker reads, or a data set that Dask has or can compute."""
 
     name: str
-    value: Any
-    """A delayed value or a future; or a Dataset of this process, which Dask sends."""
+    """The file, or the name of the part in messages."""
+    value: Any = None
+    """A Dataset, or a delayed value or future of one; on a worker, Dask has replaced it by the Dataset."""
+    options: Mapping[str, Any] | None = None
+    """Keywords of `read` for a file; None for a value."""
+
+    @property
+    def is_file(self) -> bool:
+        """True for a file, False for a value."""
+        return self.options is not None
+
+    def load(self) -> LoadedPart | None:
+        """Read the file or take the value, on a worker; None if there are no documents."""
+        data = self.value if self.options is None else _read(self.name, self.options)
+        if not isinstance(data, Dataset | None):
+            raise DataError(f"{self.name} is of type {type(data).__name__}, not a Dataset.")
+        return None if data is None else LoadedPart(self.name, data)
 
 
 @final
@@ -58,12 +66,12 @@ class Parts:
                     "a part must be a Dataset, or a delayed value or a future that gives one; found "
                     f"{type(value).__name__}. For files, use Parts.read."
                 )
-        self._set([ValuePart(f"part {number}", value) for number, value in enumerate(values)])
+        self._set(Part(f"part {number}", value) for number, value in enumerate(values))
 
-    def _set(self, parts: Sequence[FilePart | ValuePart]) -> None:
-        if not parts:
-            raise DataError("there are no parts.")
+    def _set(self, parts: Iterable[Part]) -> None:
         self.parts = tuple(parts)
+        if not self.parts:
+            raise DataError("there are no parts.")
 
     @classmethod
     def read(cls, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], /, **options: Any) -> Parts:
@@ -78,10 +86,10 @@ class Parts:
         >>> sr.Parts.read(["/data/a.parquet", "/data/b.parquet"], label="clicked")
         Parts(2 parts: /data/a.parquet, /data/b.parquet)
         """
-        files = _files_in(Path(paths)) if isinstance(paths, str | os.PathLike) else [str(path) for path in paths]
+        files = _files_in(Path(paths)) if isinstance(paths, str | os.PathLike) else paths
         parts = cls.__new__(cls)
         # A worker has a working directory of its own.
-        parts._set([FilePart(os.path.abspath(file), options) for file in files])  # noqa: PTH100
+        parts._set(Part(os.path.abspath(file), options=options) for file in files)  # noqa: PTH100
         return parts
 
     @classmethod
@@ -102,7 +110,7 @@ class Parts:
         """
         from dask.delayed import delayed
 
-        if not hasattr(frame, "to_delayed") or not hasattr(frame, "columns"):
+        if not is_dask_frame(frame):
             raise DataError(
                 f"expected a Dask data frame, found {type(frame).__name__}: a Dask array has no query ids. Make "
                 "delayed Datasets of its blocks: sr.Parts([dask.delayed(sr.Dataset)(X, y, qid=qid), …])."
@@ -110,12 +118,20 @@ class Parts:
         make = delayed(_dataset_of, pure=True)
         parts = cls.__new__(cls)
         parts._set(
-            [
-                ValuePart(f"partition {number}", make(partition, label, qid, features, **options))
-                for number, partition in enumerate(frame.to_delayed())
-            ]
+            Part(f"partition {number}", make(partition, label, qid, features, **options))
+            for number, partition in enumerate(frame.to_delayed())
         )
         return parts
+
+    def map(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Delayed values of `function(part, *arguments)`, one for each part; a part without documents is None."""
+        from dask.delayed import delayed
+
+        call, read = delayed(function, pure=False), delayed(_read)
+        # Sent once, and not with every part.
+        shared = [delayed(argument) for argument in arguments]
+        data = [read(part.name, part.options) if part.is_file else delayed(part.value) for part in self.parts]
+        return [call(each, *shared) for each in data]
 
     def __len__(self) -> int:
         return len(self.parts)
@@ -126,10 +142,15 @@ class Parts:
         return f"Parts({len(names):,} {'part' if len(names) == 1 else 'parts'}: {shown})"
 
 
+def is_dask_frame(data: Any) -> bool:
+    """True for a Dask data frame, without importing Dask."""
+    return hasattr(data, "to_delayed") and hasattr(data, "columns")
+
+
 def as_parts(data: Any, **columns: Any) -> Parts:
     """Whatever `is_distributed` recognizes, as parts; `columns` are arguments of `from_frame` for a data frame."""
     given = {name: value for name, value in columns.items() if value is not None}
-    if hasattr(data, "to_delayed") and hasattr(data, "columns"):
+    if is_dask_frame(data):
         wrong = next((name for name, value in given.items() if hasattr(value, "__dask_graph__")), None)
         if wrong is not None:
             raise DataError(f"{wrong} must be the name of a column of the Dask data frame, not data of its own.")
@@ -139,6 +160,12 @@ def as_parts(data: Any, **columns: Any) -> Parts:
     if isinstance(data, Parts):
         return data
     return Parts(data if isinstance(data, list | tuple) else [data])
+
+
+def _read(file: str, options: Mapping[str, Any]) -> Dataset:
+    from swaprank.reading.read import read
+
+    return read(file, **options)
 
 
 def _dataset_of(partition: Any, label: str, qid: str, features: Any, **options: Any) -> Dataset | None:

@@ -1,4 +1,4 @@
-"""Which worker trains on which parts: those that it has, and validation parts in turns."""
+"""Divide the parts among the workers of a Dask cluster: training parts stay where they are, others go in turns."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError
@@ -6,22 +6,22 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, NamedTuple
 
-from swaprank.cluster.parts import FilePart, Parts
-from swaprank.cluster.shares import Given, Share, dealt
-from swaprank.cluster.supervision import CHECK_SECONDS, SILENCE_SECONDS, Supervisor, heartbeats
+from swaprank.cluster.parts import Part, Parts
+from swaprank.cluster.shard import Shard, make_shard
+from swaprank.cluster.supervisor import CHECK_SECONDS, SILENCE_SECONDS, Supervisor, heartbeats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ClusterError, DataError
 
 
-class Placed(NamedTuple):
-    """The shares of the workers that take part."""
+class Placement(NamedTuple):
+    """The workers that take part, by rank."""
 
     workers: list[str]
-    """Their addresses, by rank."""
-    shares: list[Share]
+    """Their addresses."""
+    shards: list[Shard]
 
 
-def place(client: Any, train: Parts, valid: Mapping[str, Parts]) -> Placed:
+def place(client: Any, train: Parts, valid: Mapping[str, Parts]) -> Placement:
     """Compute the parts that are not files, and divide all parts among the workers."""
     from distributed import KilledWorker
 
@@ -34,37 +34,35 @@ def place(client: Any, train: Parts, valid: Mapping[str, Parts]) -> Placed:
         ) from error
 
 
-def _placed(client: Any, train: Parts, valid: Mapping[str, Parts]) -> Placed:
+def _placed(client: Any, train: Parts, valid: Mapping[str, Parts]) -> Placement:
     by_worker = _training_parts(client, train)
     workers = sorted(by_worker)
-    sets = {name: _givens(client, _in_turns(parts, len(workers)), name) for name, parts in valid.items()}
-    divided = {name for name, parts in sets.items() if len(parts) < len(workers)}
-    shares = []
-    for rank, worker in enumerate(workers):
-        own = {name: dealt(parts, rank, len(workers)) for name, parts in sets.items()}
-        shares.append(Share(rank, len(workers), by_worker[worker], own, divided))
-    return Placed(workers, shares)
+    sets = {
+        name: _available(client, _in_turns(parts, len(workers)), f"the set '{name}'") for name, parts in valid.items()
+    }
+    shards = [make_shard(rank, len(workers), by_worker[worker], sets) for rank, worker in enumerate(workers)]
+    return Placement(workers, shards)
 
 
-def _training_parts(client: Any, train: Parts) -> dict[str, list[Given]]:
+def _training_parts(client: Any, train: Parts) -> dict[str, list[Part]]:
     """Files in turns to all workers, and values to those that have them."""
-    present, by_worker = sorted(_worker_addresses(client)), dict[str, list[Given]]()
-    files = [part for part in train.parts if isinstance(part, FilePart)]
-    for number, file in enumerate(files):
-        by_worker.setdefault(present[number % len(present)], []).append(Given(file.name, file))
-    values = _computed(client, train, "the training data")
-    where = client.who_has([each.part for each in values]) if values else {}
-    for value in values:
-        if not where[_key(value)]:
-            raise CancelledError(f"{value.name} was lost")
-        by_worker.setdefault(min(where[_key(value)]), []).append(value)
+    present = sorted(_worker_addresses(client))
+    available = _available(client, train, "the training data")
+    if available[0].is_file:
+        return {worker: available[n :: len(present)] for n, worker in enumerate(present[: len(available)])}
+    by_worker: dict[str, list[Part]] = {}
+    where = client.who_has([part.value for part in available])
+    for part in available:
+        if not where[part.value.key]:
+            raise CancelledError(f"{part.name} was lost")
+        by_worker.setdefault(min(where[part.value.key]), []).append(part)
     return by_worker
 
 
 def _in_turns(parts: Parts, n_workers: int) -> Parts:
     """The parts, with a Dataset of this process divided among the workers: no query is sent twice."""
     first = parts.parts[0]
-    if len(parts) > 1 or isinstance(first, FilePart) or not isinstance(first.value, Dataset):
+    if len(parts) > 1 or not isinstance(first.value, Dataset):
         return parts
     n_parts = min(n_workers, first.value.n_queries)
     return Parts([first.value.subset(slice(turn, None, n_parts)) for turn in range(n_parts)])
@@ -79,32 +77,25 @@ def _worker_addresses(client: Any) -> list[str]:
     return found
 
 
-def _givens(client: Any, parts: Parts, name: str) -> list[Given]:
-    """All parts of a validation set."""
-    files = [Given(part.name, part) for part in parts.parts if isinstance(part, FilePart)]
-    return files + _computed(client, parts, f"the set '{name}'")
-
-
-def _computed(client: Any, parts: Parts, where: str) -> list[Given]:
-    """The parts that are values, as futures that have been computed, without empty ones."""
-    values = [part for part in parts.parts if not isinstance(part, FilePart)]
-    if not values:
-        return []
-    given = [part.value for part in values]
-    sent = [client.scatter(each, hash=False) if isinstance(each, Dataset) else each for each in given]
-    futures = client.compute(sent)
+def _available(client: Any, parts: Parts, where: str) -> list[Part]:
+    """Files as they are; values as futures that have been computed, without empty ones."""
+    if parts.parts[0].is_file:
+        return list(parts.parts)
+    values = [part.value for part in parts.parts]
+    futures = client.compute(
+        [client.scatter(value, hash=False) if isinstance(value, Dataset) else value for value in values]
+    )
     sizes = client.map(_n_documents, futures, pure=False)
     _wait(client, sizes)
-    found = [
-        Given(each.name, future) for each, future, size in zip(values, futures, sizes, strict=True) if size.result()
-    ]
+    computed = [part._replace(value=future) for part, future in zip(parts.parts, futures, strict=True)]
+    found = [part for part, size in zip(computed, sizes, strict=True) if size.result()]
     if not found:
-        raise DataError(f"{where} has no documents: all of its {len(values):,} parts are empty.")
+        raise DataError(f"{where} has no documents: all of its {len(parts):,} parts are empty.")
     return found
 
 
 def _wait(client: Any, futures: Sequence[Any]) -> None:
-    """Until all are computed; raises what one of them raised, or CancelledError if it was lost for good."""
+    """Wait until all are computed; raises what one of them raised, or CancelledError if it was lost for good."""
     from distributed import wait
 
     last_good, supervisor = monotonic(), Supervisor(client)
@@ -120,11 +111,6 @@ def _wait(client: Any, futures: Sequence[Any]) -> None:
             last_good = monotonic()
         elif monotonic() - last_good > SILENCE_SECONDS:
             raise CancelledError("it was not computed again")
-
-
-def _key(given: Given) -> Any:
-    future: Any = given.part
-    return future.key
 
 
 def _n_documents(data: Any) -> int:

@@ -1,11 +1,11 @@
-"""What each worker of a training on Dask does: one long task.
+"""The long task of each worker of a training on Dask.
 
 client                              first worker                          other workers
-  submit train_share      ─►          starts the tracker
+  submit train_shard      ─►          starts the tracker
   its address             ◄─
-  submit train_share      ─────────────────────────────────────►            train_share
+  submit train_shard      ─────────────────────────────────────►            train_shard
   …                       ◄─          progress of each round
-  say, last_checkpoint    ─►
+  answer, last_checkpoint ─►
   the fitted ranker       ◄─          the model                             a digest of the same model
 """
 
@@ -24,26 +24,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swaprank.cluster.shares import Share, read_share
-from swaprank.cluster.xgboost_collective import Tracker, XGBoostCollective
+from swaprank.cluster.shard import Counts, Shard, fit_on_shard
+from swaprank.cluster.tracker import Tracker
+from swaprank.cluster.xgboost_collective import XGBoostCollective
 
 _CHECK_SECONDS = 0.5
 
 
 class Job(NamedTuple):
-    """What all workers of a training are given."""
+    """The arguments of a training that are the same for all workers."""
 
     session: str
     topic: str
-    """Where the first worker reports to the client: one of each client, because Dask never forgets a topic."""
+    """The topic of the first worker's messages: one for each client, because Dask never forgets a topic."""
     ranker: Any
     """Not fitted."""
     fit: Mapping[str, Any]
-    """Arguments of `fit_share` that are the same for all."""
+    """Arguments of `fit_share`."""
     host: str
-    """Of the first worker."""
+    """The host of the first worker."""
     waits: bool
-    """Whether the first worker waits for the answer of the client after each round."""
+    """True if the first worker waits for the answer of the client after each round."""
     checkpoint: KeptCheckpoint | None
     """The client has the file, because the disk of a worker may be lost with it."""
 
@@ -62,16 +63,16 @@ Round = tuple[int, int, Mapping[str, Mapping[str, float]], int]
 
 
 class Message(NamedTuple):
-    """What the first worker tells the client."""
+    """A message of the first worker to the client."""
 
     session: str
     tracker: Mapping[str, Any] | None = None
-    """At the start: what the other workers need to find each other."""
+    """At the start: arguments with which the other workers find each other."""
     round: Round | None = None
 
 
 class Trained(NamedTuple):
-    """What a worker gives back."""
+    """The result of a worker."""
 
     digest: str
     """The same on all workers, or something is wrong."""
@@ -79,70 +80,71 @@ class Trained(NamedTuple):
     """The fitted ranker, from the first worker."""
     checkpoint: bytes = b""
     """The last checkpoint, from the first worker."""
+    counts: Counts | None = None
+    """The sizes of the data, from the first worker."""
 
 
 class Session(NamedTuple):
     """A training whose first worker is in this process."""
 
     answers: SimpleQueue[bool]
-    """Whether to stop: what the client says to each round, or at any time."""
+    """True to stop: the answers of the client to each round, or at any time."""
     checkpoint: Path
 
 
 _SESSIONS: dict[str, Session] = {}
 
 
-def say(session: str, stop: bool) -> None:
-    """Called by the client on the first worker."""
+def answer(session: str, stop: bool) -> None:
+    """Tell the first worker to go on or to stop; called by the client on that worker."""
     if session in _SESSIONS:
         _SESSIONS[session].answers.put(stop)
 
 
 def last_checkpoint(session: str) -> bytes:
-    """Called by the client on the first worker; empty if there is none yet."""
+    """The content of the last checkpoint, empty if there is none yet; called by the client on the first worker."""
     file = _SESSIONS[session].checkpoint if session in _SESSIONS else None
     return file.read_bytes() if file is not None and file.exists() else b""
 
 
-def train_share(job: Job, share: Share, tracker: Mapping[str, Any] | None) -> Trained:
-    """The long task. The first worker is given no tracker: it starts one, and tells the client."""
+def train_shard(job: Job, shard: Shard, tracker: Mapping[str, Any] | None) -> Trained:
+    """Train on a shard. The first worker is given no tracker: it starts one, and sends its address to the client."""
     from distributed import get_worker
 
     worker = get_worker()
-    with _present(job, share, tracker, worker) as collective:
+    with _joined(job, shard, tracker, worker) as collective:
         ranker = copy(job.ranker)
         n_threads = int(worker.state.nthreads)
         ranker.n_threads = n_threads if ranker.n_threads is None else min(n_threads, ranker.n_threads)
-        data, valid = read_share(collective, share)
-        own = _arguments_of_first(job, worker) if share.rank == 0 else {}
-        ranker.fit_share(data, valid, collective, **job.fit, **own)
-        if share.rank > 0:
+        own = _arguments_of_first(job, worker) if shard.rank == 0 else {}
+        counts = fit_on_shard(ranker, collective, shard, **job.fit, **own)
+        if shard.rank > 0:
             return Trained(_digest(ranker))
-        return Trained(_digest(ranker), ranker, last_checkpoint(job.session))
+        return Trained(_digest(ranker), ranker, last_checkpoint(job.session), counts)
 
 
 def _arguments_of_first(job: Job, worker: Any) -> dict[str, Any]:
-    """The arguments of `fit_share` that only the first worker is given: it tells the client of each round."""
+    """The arguments of `fit_share` that only the first worker is given: it reports each round to the client."""
     session = _SESSIONS[job.session]
 
-    def told(progress: Any) -> bool:
+    def report(progress: Any) -> bool:
         finished = (progress.round, progress.n_rounds, dict(progress.measured), progress.best_round)
         worker.log_event(job.topic, Message(job.session, round=finished))
         return session.answers.get() if job.waits or not session.answers.empty() else False
 
     if job.checkpoint is None:
-        return {"callbacks": [told]}
+        return {"callbacks": [report]}
     if job.checkpoint.content:
         session.checkpoint.write_bytes(job.checkpoint.content)
-    return {"callbacks": [told], "checkpoint": session.checkpoint, "checkpoint_every": job.checkpoint.every}
+    return {"callbacks": [report], "checkpoint": session.checkpoint, "checkpoint_every": job.checkpoint.every}
 
 
 @contextmanager
-def _present(job: Job, share: Share, tracker: Mapping[str, Any] | None, worker: Any) -> Iterator[XGBoostCollective]:
+def _joined(job: Job, shard: Shard, tracker: Mapping[str, Any] | None, worker: Any) -> Iterator[XGBoostCollective]:
     """The collective of all workers: left together at the end, or abandoned by one that fails."""
     ended = Event()
-    with _tracked(job, share.size, worker) if tracker is None else nullcontext(tracker) as known:
-        collective = XGBoostCollective(known, share.rank, share.size)
+    with _tracked(job, shard.size, worker) if tracker is None else nullcontext(tracker) as known:
+        collective = XGBoostCollective(known, shard.rank, shard.size)
         key = worker.get_current_task()
         Thread(target=_watch, args=(worker, key, job.session, collective, ended), daemon=True).start()
         try:
@@ -150,8 +152,8 @@ def _present(job: Job, share: Share, tracker: Mapping[str, Any] | None, worker: 
             yield collective
             collective.close()
         except BaseException as error:
-            # The others learn of it at once.
-            collective.abandon(f"worker {share.rank} has failed: {error}")
+            # The others notice at once.
+            collective.abandon(f"worker {shard.rank} has failed: {error}")
             raise
         finally:
             ended.set()
@@ -159,7 +161,7 @@ def _present(job: Job, share: Share, tracker: Mapping[str, Any] | None, worker: 
 
 @contextmanager
 def _tracked(job: Job, size: int, worker: Any) -> Iterator[Mapping[str, Any]]:
-    """What the first worker has besides: the tracker, and a place for the checkpoint."""
+    """Start the tracker, and make a place for the checkpoint, on the first worker."""
     tracker = Tracker(size, job.host)
     with TemporaryDirectory(prefix="swaprank-", dir=worker.local_directory) as folder:
         name = "none" if job.checkpoint is None else Path(job.checkpoint.path).name
@@ -178,7 +180,7 @@ def _watch(worker: Any, key: str, session: str, collective: XGBoostCollective, e
         task = worker.state.tasks.get(key)
         if task is None or task.state not in ("executing", "long-running"):
             collective.abandon("the training was cancelled.")
-            say(session, True)
+            answer(session, True)
             return
 
 

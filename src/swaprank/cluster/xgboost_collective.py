@@ -8,13 +8,9 @@ workers raise ClusterError within milliseconds. XGBoost cannot tell a worker tha
 machine is gone, so the caller watches for silence and calls `abandon`.
 """
 
-import json
-import os
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from queue import SimpleQueue
-from subprocess import DEVNULL, PIPE, Popen
 from threading import Event, Thread
 from typing import Any, final
 
@@ -112,27 +108,6 @@ class XGBoostCollective(Collective):
             request.error = error
         # The sockets are closed as soon as this thread ends, and so the neighbours learn of an error.
         request.done.set()
-
-
-@final
-class Tracker:
-    """Brings the workers of a group together, from a process of its own; it lives until `stop`."""
-
-    def __init__(self, n_workers: int, host: str) -> None:
-        command = [sys.executable, "-m", "swaprank.cluster.tracker_process", str(n_workers), host]
-        # This process may have found its packages in another way than by the environment.
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        self._process = Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment)  # noqa: S603
-        first_line = self._process.stdout.readline() if self._process.stdout is not None else b""
-        if not first_line:
-            self.stop()
-            raise ClusterError(f"the tracker of XGBoost's collective could not start on {host}.")
-        self.arguments: dict[str, Any] = json.loads(first_line)
-        """What workers need to find it."""
-
-    def stop(self) -> None:
-        """Let it end, a few seconds later if workers are about to leave."""
-        Thread(target=self._process.communicate, daemon=True).start()
 
 
 def _xgboost() -> Any:

@@ -71,14 +71,13 @@ def _evaluate_on_cluster(
     """
     import dask
 
-    from swaprank.cluster.mapping import each_part
     from swaprank.cluster.parts import as_parts
     from swaprank.rankers.ranker import Ranker
 
     if not isinstance(ranker, Ranker):
         raise DataError(f"data on a cluster is evaluated with a fitted ranker; found {type(ranker).__name__}.")
     ranker.check_fitted()
-    tasks = each_part(as_parts(data), _evaluate_part, ranker, metrics, n_threads)
+    tasks = as_parts(data).map(_evaluate_part, ranker, metrics, n_threads)
     found = [each for each in dask.compute(*tasks) if each is not None]
     if not found:
         raise DataError("the data has no documents: all parts are empty.")

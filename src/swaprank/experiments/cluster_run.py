@@ -7,10 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from swaprank.cluster.mpi_collective import MPICollective
-from swaprank.cluster.mpi_training import fit_on_mpi
+from swaprank.cluster.mpi_training import MPICollective, fit_on_mpi
 from swaprank.cluster.parts import Parts
-from swaprank.collective import total
 from swaprank.errors import Interrupted, SwaprankError
 from swaprank.experiments.training_run import TrainingRun
 from swaprank.files import uninterrupted
@@ -115,8 +113,8 @@ def run_on_mpi(given: ClusterRun, callbacks: Callable[[], Sequence[Callback]], e
         own: dict[str, Any] = {}
         if collective.rank == 0:
             own = {"callbacks": callbacks(), "checkpoint": given.checkpoint}
-        n_documents = fit_on_mpi(ranker, collective, train, sets, base=given.base(), **own)
-        where = f"{total(collective, n_documents):,} documents in {collective.size} processes"
+        counts = fit_on_mpi(ranker, collective, train, sets, base=given.base(), **own)
+        where = f"{counts['train']['documents']:,} documents in {collective.size} processes"
         if collective.rank > 0:
             return None
         ranker.save(given.run.output)
@@ -128,12 +126,12 @@ def run_on_mpi(given: ClusterRun, callbacks: Callable[[], Sequence[Callback]], e
             time.sleep(_OTHERS_WAIT)
         sys.stderr.write(f"error: {error}\n")
         sys.stderr.flush()
-        collective.abandon(exit_code)
+        collective.abort(exit_code)
         os._exit(exit_code)
     except BaseException:
         # The others would wait for ever.
         if collective.size > 1:
             sys.excepthook(*sys.exc_info())
             sys.stderr.flush()
-            collective.abandon(1)
+            collective.abort(1)
         raise

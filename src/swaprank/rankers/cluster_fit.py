@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from swaprank.cluster.conversation import Listening
 from swaprank.cluster.dask_training import fit_on_dask
 from swaprank.cluster.detect import is_distributed
+from swaprank.cluster.event_handler import Callbacks
 from swaprank.cluster.parts import Parts, as_parts
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ArgumentError, DataError, Interrupted, ParameterError
@@ -50,17 +50,19 @@ def fit_on_cluster(
     kept = as_checkpoint(checkpoint, checkpoint_every)
     own = checked_callbacks(callbacks)
     with shown_trainings(verbose, ranker.round_name) as shown:
-        fitted = fit_on_dask(
+        trained = fit_on_dask(
             ranker,
             data,
             sets,
-            Listening(shown=[_of_progress(each) for each in shown("")], asked=[_of_progress(each) for each in own]),
+            Callbacks(
+                display=[_of_progress(each) for each in shown("")], deciding=[_of_progress(each) for each in own]
+            ),
             None if kept is None else (str(kept.path), kept.every),
             metrics=metrics,
             base=base,
         )
     # What was learned, by scikit-learn's convention; the parameters stay as they are.
-    for name, value in vars(fitted).items():
+    for name, value in vars(trained.ranker).items():
         if name.endswith("_"):
             setattr(ranker, name, value)
     if ranker.interrupted_:

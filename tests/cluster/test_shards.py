@@ -1,4 +1,4 @@
-"""Parts of workers that are threads: what they agree on, what they refuse, and what one data set would have been."""
+"""Shards of workers that are threads: a common schema, what is refused, and the rows of one data set."""
 
 from collections.abc import Sequence
 
@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import swaprank as sr
-from swaprank.cluster.agreement import NamedPart
-from swaprank.cluster.joining import share_of
+from swaprank.cluster.parts import LoadedPart
+from swaprank.cluster.shard import join_parts
 from swaprank.collective import Collective
 from tests.workers import run_workers
 
@@ -40,13 +40,13 @@ def dataset(of: pd.DataFrame) -> sr.Dataset:
     return sr.Dataset.from_frame(of, sample_weight="weight")
 
 
-def shares(parts: Sequence[sr.Dataset], size: int, names: Sequence[str] | None = None) -> list[sr.Dataset]:
+def shards(parts: Sequence[sr.Dataset], size: int, names: Sequence[str] | None = None) -> list[sr.Dataset]:
     """Deal the parts to workers in turns, and join each worker's."""
-    named = [NamedPart(f"part {n}" if names is None else names[n], part) for n, part in enumerate(parts)]
+    named = [LoadedPart(f"part {n}" if names is None else names[n], part) for n, part in enumerate(parts)]
 
     def work(collective: Collective) -> sr.Dataset | sr.errors.DataError:
         try:
-            return share_of(collective, named[collective.rank :: collective.size], "train")
+            return join_parts(collective, named[collective.rank :: collective.size], "train")
         except sr.errors.DataError as error:
             return error
 
@@ -60,54 +60,54 @@ def shares(parts: Sequence[sr.Dataset], size: int, names: Sequence[str] | None =
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
-def test_shares_have_the_documents_and_the_codes_of_one_data_set(size: int) -> None:
+def test_shards_have_the_documents_and_the_codes_of_one_data_set(size: int) -> None:
     whole = dataset(pd.concat(FRAMES))
-    found = shares([dataset(each) for each in FRAMES], size)
-    for rank, share in enumerate(found):
+    found = shards([dataset(each) for each in FRAMES], size)
+    for rank, shard in enumerate(found):
         expected = whole.subset(np.isin(whole.qids, pd.concat(FRAMES[rank::size]).qid))
-        assert share.categories == whole.categories
-        assert share.feature_names == whole.feature_names
-        np.testing.assert_array_equal(share.features, expected.features)
-        np.testing.assert_array_equal(share.qids, expected.qids)
-        np.testing.assert_array_equal(share.indptr, expected.indptr)
-        assert share.sample_weight is not None
-        np.testing.assert_array_equal(share.sample_weight, expected.sample_weight)
+        assert shard.categories == whole.categories
+        assert shard.feature_names == whole.feature_names
+        np.testing.assert_array_equal(shard.features, expected.features)
+        np.testing.assert_array_equal(shard.qids, expected.qids)
+        np.testing.assert_array_equal(shard.indptr, expected.indptr)
+        assert shard.sample_weight is not None
+        np.testing.assert_array_equal(shard.sample_weight, expected.sample_weight)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_a_query_in_two_parts_is_refused_with_both_names(size: int) -> None:
     parts = [dataset(each) for each in [*FRAMES, frame(9, 2, 21, ["nike"])]]
     with pytest.raises(sr.errors.DataError, match=r"the query '2[12]' is in two parts, part [25] and part [25]: all"):
-        shares(parts, size)
+        shards(parts, size)
 
 
 def test_integers_and_text_are_the_same_query() -> None:
     text = FRAMES[0].assign(qid=FRAMES[0].qid.astype(str))
     with pytest.raises(sr.errors.DataError, match="'0' is in two parts"):
-        shares([dataset(FRAMES[0]), dataset(text)], 2)
+        shards([dataset(FRAMES[0]), dataset(text)], 2)
 
 
 def test_ids_of_several_types_are_joined_as_text() -> None:
     text = FRAMES[1].assign(qid=[f"q{qid}" for qid in FRAMES[1].qid])
-    assert shares([dataset(FRAMES[0]), dataset(text)], 1)[0].qids.tolist() == ["0", "1", "2", "q10", "q11"]
+    assert shards([dataset(FRAMES[0]), dataset(text)], 1)[0].qids.tolist() == ["0", "1", "2", "q10", "q11"]
 
 
 @pytest.mark.parametrize("size", [1, 2])
 def test_other_features_are_refused_by_the_name_of_the_part(size: int) -> None:
     renamed = FRAMES[1].rename(columns={"bm25": "tfidf"})
     with pytest.raises(sr.errors.DataError, match="feature 0 of b is 'tfidf', but of a it is 'bm25'"):
-        shares([dataset(FRAMES[0]), dataset(renamed)], size, ["a", "b"])
+        shards([dataset(FRAMES[0]), dataset(renamed)], size, ["a", "b"])
     fewer = FRAMES[1].drop(columns="brand")
     with pytest.raises(sr.errors.DataError, match="b has 1 features, but a has 2"):
-        shares([dataset(FRAMES[0]), dataset(fewer)], size, ["a", "b"])
+        shards([dataset(FRAMES[0]), dataset(fewer)], size, ["a", "b"])
     unweighted = sr.Dataset.from_frame(FRAMES[1], features=["bm25", "brand"])
     with pytest.raises(sr.errors.DataError, match="a has sample_weight, but b has none"):
-        shares([dataset(FRAMES[0]), unweighted], size, ["a", "b"])
+        shards([dataset(FRAMES[0]), unweighted], size, ["a", "b"])
 
 
 def test_pairs_are_renumbered() -> None:
     one = sr.Dataset([[1.0], [2.0]], [0, 1], qid=[1, 1], pairs=[(1, 0)])
     two = sr.Dataset([[3.0], [4.0], [5.0]], [0, 1, 0], qid=[2, 3, 2], pairs=[(0, 2, 0.7)])
-    (share,) = shares([one, two], 1)
-    assert share.pairs is not None
-    assert [array.tolist() for array in share.pairs] == [[1, 2], [0, 4], [1.0, 0.7]]
+    (shard,) = shards([one, two], 1)
+    assert shard.pairs is not None
+    assert [array.tolist() for array in shard.pairs] == [[1, 2], [0, 4], [1.0, 0.7]]

@@ -1,64 +1,56 @@
-"""What the parts of a data set must have in common, and what is made common: features, categories, columns.
+"""The schema that all parts of a data set have in common: features, categories, optional columns.
 
 Categories are the union over all parts, numbered as in one data set in memory.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from swaprank.cluster.messages import told_by_each
-from swaprank.collective import Collective
+from swaprank.cluster.parts import LoadedPart
+from swaprank.collective import Collective, allgather_json
 from swaprank.data.categories import Categories, encoded
-from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
 
 _COLUMNS = ("sample_weight", "base_score", "pairs")
 
 
-class NamedPart(NamedTuple):
-    """A part of a data set on a cluster."""
-
-    name: str
-    """What it is called in messages: a file, or its number."""
-    data: Dataset
-
-
-class Agreed(NamedTuple):
-    """What all parts of all workers have."""
+class Schema(NamedTuple):
+    """Features and categories of all parts of all workers."""
 
     feature_names: tuple[str, ...]
     categories: dict[str, Categories]
 
 
-def agreed_features(collective: Collective, parts: Sequence[NamedPart], where: str) -> Agreed:
-    """The features of all parts; raises the same DataError on all workers if they differ.
+def common_schema(collective: Collective, parts: Sequence[LoadedPart], where: str) -> Schema:
+    """The schema of all parts; raises the same DataError on all workers if they differ.
 
     >>> import swaprank as sr
-    >>> from swaprank.cluster.agreement import NamedPart, agreed_features
+    >>> from swaprank.cluster.parts import LoadedPart
+    >>> from swaprank.cluster.schema import common_schema
     >>> from swaprank.collective import ALONE
     >>> brands = [["nike"], ["asics"]]
     >>> parts = [sr.Dataset([[brand]], [1], qid=[brand], categorical_features=[0]) for (brand,) in brands]
-    >>> agreed_features(ALONE, [NamedPart(f"part {n}", part) for n, part in enumerate(parts)], "train").categories
+    >>> common_schema(ALONE, [LoadedPart(f"part {n}", part) for n, part in enumerate(parts)], "train").categories
     {'1': ('asics', 'nike')}
     """
-    # A worker tells each kind of part once.
+    # A worker sends each kind of part once.
     kinds: dict[str, list[Any]] = {}
     for kind in map(_described, parts):
         kinds.setdefault(str(kind[1:]), kind)
     categories = _union_of(part.data.categories for part in parts)
-    told = told_by_each(collective, [list(kinds.values()), categories])
-    described = [kind for of_worker, _ in told for kind in of_worker]
+    of_workers = allgather_json(collective, [list(kinds.values()), categories])
+    described = [kind for of_worker, _ in of_workers for kind in of_worker]
     for other in described[1:]:
         _check_same(described[0], other, where)
     names = tuple(described[0][1])
-    union = _union_of(of_worker for _, of_worker in told)
-    return Agreed(names, {name: _numbered(union[name], name) for name in names if name in union})
+    union = _union_of(of_worker for _, of_worker in of_workers)
+    return Schema(names, {name: _numbered(union[name], name) for name in names if name in union})
 
 
-def _described(part: NamedPart) -> list[Any]:
-    """The name of a part, its features, and which columns it has."""
+def _described(part: LoadedPart) -> list[Any]:
+    """The name of a part, its features, and the optional columns that it has."""
     has = [name for name in _COLUMNS if getattr(part.data, name) is not None]
     return [part.name, list(part.data.feature_names), has]
 
@@ -83,7 +75,7 @@ def _check_same(first: Sequence[Any], other: Sequence[Any], where: str) -> None:
             raise DataError(f"{where}: {with_it} has {name}, but {without} has none: give it in all parts or in none.")
 
 
-def _union_of(all_categories: Any) -> dict[str, list[str]]:
+def _union_of(all_categories: Iterable[Mapping[str, Sequence[str]]]) -> dict[str, list[str]]:
     """The texts of each categorical feature; a feature may be categorical in some parts only."""
     union: dict[str, dict[str, None]] = {}
     for categories in all_categories:

@@ -1,4 +1,4 @@
-"""Whether the workers of a training are still there: an end within seconds instead of waiting for ever.
+"""Watch the workers of a training: an error within seconds instead of waiting for ever.
 
 A process that ends is noticed by its neighbours at once. What they cannot see is a machine that is gone or a process
 that is stopped: it sends no heartbeats to the scheduler.
@@ -34,18 +34,18 @@ class Supervisor:
         watched = list(present) if self._workers is None else self._workers
         gone = [worker for worker in watched if worker not in present]
         if gone:
-            raise ClusterError(f"the {_listed(gone)} of the Dask cluster has ended.")
+            raise ClusterError(f"the {_worker_text(gone)} of the Dask cluster has ended.")
         # The clocks of machines differ: what counts is when a heartbeat was new here.
         for worker in watched:
             if present[worker] != self._last.get(worker, (None,))[0]:
                 self._last[worker] = (present[worker], monotonic())
         silent = [worker for worker in watched if monotonic() - self._last[worker][1] > SILENCE_SECONDS]
         if silent:
-            raise ClusterError(f"the {_listed(silent)} of the Dask cluster is silent for {SILENCE_SECONDS:.0f} s.")
+            raise ClusterError(f"the {_worker_text(silent)} of the Dask cluster is silent for {SILENCE_SECONDS:.0f} s.")
 
 
 def heartbeats(client: Any) -> dict[str, float]:
-    """When the scheduler last heard of each worker, by its clock."""
+    """The time of the last heartbeat of each worker, by the clock of the scheduler."""
     try:
         # The client's own list of workers may be some seconds old.
         found = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=_ANSWER_SECONDS)
@@ -54,6 +54,6 @@ def heartbeats(client: Any) -> dict[str, float]:
     return {worker: float(state["last_seen"]) for worker, state in found["workers"].items()}
 
 
-def _listed(workers: Sequence[str]) -> str:
+def _worker_text(workers: Sequence[str]) -> str:
     more = f" (and {len(workers) - 1} more)" if len(workers) > 1 else ""
     return f"worker {workers[0]}{more}"
