@@ -1,36 +1,24 @@
-"""What arguments of LightGBM, XGBoost and CatBoost are called here."""
+"""Arguments of LightGBM, XGBoost and CatBoost that are not accepted, and what to give instead."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from swaprank.errors import ArgumentError, did_you_mean
 
-_PARAMETERS = {
-    "n_leaves": "num_leaves max_leaves max_leaf_nodes num_leaf",
-    "n_trees": "n_estimators num_boost_round num_iterations num_trees num_round iterations n_iter",
-    "learning_rate": "eta shrinkage_rate lr",
-    "min_docs_in_leaf": "min_child_samples min_data_in_leaf min_data min_samples_leaf",
-    "l2": "reg_lambda lambda_l2 l2_leaf_reg l2_regularization",
-    "min_gain": "min_split_gain min_gain_to_split min_split_loss gamma",
-    "max_depth": "depth",
-    "max_bins": "max_bin border_count",
-    "feature_fraction": "colsample_bytree sub_feature rsm",
+_ARGUMENTS = {
     "query_fraction or document_fraction": "subsample bagging_fraction sub_row bagging",
-    "n_threads": "n_jobs nthread num_threads thread_count",
-    "random_state": "seed random_seed bagging_seed",
-    "early_stopping_rounds": "early_stopping_round od_wait",
-    "sigma": "sigmoid lambdarank_sigmoid",
-    "horizon": "lambdarank_truncation_level lambdarank_num_pair_per_sample truncation",
-    "normalize": "lambdarank_norm lambdarank_normalization",
-    "monotone_constraints": "monotonic_cst monotone_constraint mono",
-    "interaction_constraints": "interaction_cst",
-    "n_epochs": "max_iter epochs",
+    "min_gain, which is twice XGBoost's gamma": "gamma min_split_loss",
+    "horizon": "lambdarank_truncation_level lambdarank_num_pair_per_sample",
+    "normalize": "lambdarank_normalization",
+    "random_state": "bagging_seed",
     "y": "label",
     "sample_weight or query_weight": "weight group_weight",
     "base_score": "init_score base_margin baseline",
     "categorical_features": "categorical_feature cat_features",
+    "base_ranker": "base init_model xgb_model",
     "qid": "group_id query",
 }
-"""Our parameters, and their names elsewhere."""
+"""Our arguments, and arguments elsewhere that mean about the same; the same ones are accepted, see parameters.py."""
 
 _ADVICE = {
     "metric=sr.metrics.NDCG(10, gain=[0, 1, 3, 7]), with the gain of each label": "label_gain",
@@ -43,7 +31,6 @@ _ADVICE = {
         "eval_sample_weight eval_init_score sample_weight_eval_set base_margin_eval_set"
     ),
     "fit(base_score=…), or a Dataset with base_score": "init_score base_margin baseline",
-    "base, a fitted ranker that training continues": "init_model xgb_model",
     "qid, one query id per row, or group, the number of rows of each query": "groups",
     "Dataset(…, feature_names=[…]), or a table with column names": "feature_name feature_names",
     "fit(…, categorical_features=['brand', 3]), or Dataset(…, categorical_features=…); text and category columns of "
@@ -76,40 +63,47 @@ _ADVICE = {
 }
 """What to do instead, for arguments that have no counterpart of the same meaning."""
 
-PARAMETERS = {theirs: ours for ours, names in _PARAMETERS.items() for theirs in names.split()}
+ARGUMENTS = {theirs: ours for ours, names in _ARGUMENTS.items() for theirs in names.split()}
 ADVICE = {theirs: advice for advice, names in _ADVICE.items() for theirs in names.split()}
 
 
 def check_arguments(
-    given: Iterable[str], known: Iterable[str], of: str, made: str = "", made_with: Iterable[str] = ()
+    given: Iterable[str],
+    known: Iterable[str],
+    of: str,
+    made: str = "",
+    made_with: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Raise ArgumentError for an argument that is not known; it says what the argument is called here.
+    """Raise ArgumentError for arguments that are not known; it says what each of them is called here.
 
     Args:
         given: The names of the arguments that were given.
         known: Those that there are.
         of: The class or function that they were given to.
         made: For a method, the class; its arguments are often given to the method instead.
-        made_with: The arguments of the class.
+        made_with: The arguments of the class, by all names that it accepts.
 
     >>> from swaprank.peer_names import check_arguments
-    >>> check_arguments(["num_leaves"], ["n_leaves", "n_trees"], "LambdaMART")
+    >>> check_arguments(["subsample", "n_leafs"], ["n_leaves", "query_fraction"], "LambdaMART")
     Traceback (most recent call last):
     ...
-    swaprank.errors.ArgumentError: LambdaMART has no argument 'num_leaves'; in swaprank: n_leaves.
+    swaprank.errors.ArgumentError: LambdaMART has no argument 'subsample'; in swaprank: query_fraction or \
+document_fraction. It has no argument 'n_leafs'; did you mean 'n_leaves'?
     """
-    known, made_with = list(known), list(made_with)
-    for name in given:
-        if name not in known:
-            here = PARAMETERS.get(name, name)
-            if here in made_with:
-                raise ArgumentError(f"{of} has no argument '{name}'; in swaprank: {made}({here}=…).")
-            raise ArgumentError(f"{of} has no argument '{name}'; {_hint(name, known)}")
+    known = list(known)
+    wrong = [name for name in given if name not in known]
+    if wrong:
+        whose = [of] + ["It"] * (len(wrong) - 1)
+        hints = [
+            f"in swaprank: {made}({made_with[name]}=…)." if name in made_with else _hint(name, known) for name in wrong
+        ]
+        said = zip(whose, wrong, hints, strict=True)
+        raise ArgumentError(" ".join(f"{who} has no argument '{name}'; {hint}" for who, name, hint in said))
 
 
 def _hint(name: str, known: list[str]) -> str:
-    here = PARAMETERS.get(name)
-    if here is not None and any(word in known for word in here.split()):
+    here = ARGUMENTS.get(name)
+    if here is not None and any(word.rstrip(",") in known for word in here.split()):
         return f"in swaprank: {here}."
     if name in ADVICE:
         return f"in swaprank: {ADVICE[name]}."

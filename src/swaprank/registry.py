@@ -9,17 +9,11 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-
-from swaprank.data.categories import Categories
 from swaprank.errors import ModelFileError, ParameterError, SwaprankError, did_you_mean
-from swaprank.metrics.metric import is_own
 from swaprank.model_files.container import ModelContent, read_model
-from swaprank.model_files.format_1 import upgrade
-from swaprank.models.restoring import model_from_parts
-from swaprank.peer_names import PARAMETERS
-from swaprank.rankers.parameter_checks import BOUNDS, Bounds, check_parameter, check_parameters
+from swaprank.parameters import own_name
 from swaprank.rankers.ranker import Ranker
+from swaprank.rankers.saving import restored
 
 RANKERS = {
     "adarank": "swaprank.baselines.adarank.AdaRank",
@@ -69,15 +63,12 @@ def make_ranker(name: str, settings: Iterable[str] = ()) -> Ranker:
     LambdaMART(metric='map', n_leaves=15)
     """
     kind = ranker_class(name)
-    known = kind._get_param_names()
     parameters: dict[str, Any] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals:
             raise ParameterError(f"write a setting as name=value, found '{setting}'.")
-        if key not in known:
-            raise ParameterError(f"{name} has no parameter '{key}'; {did_you_mean(PARAMETERS.get(key, key), known)}")
-        parameters[key] = _value(value)
+        parameters[own_name(kind, key, name)] = _value(value)
     return kind(**parameters)
 
 
@@ -130,7 +121,7 @@ def ranker_of(content: ModelContent) -> Ranker:
     if content.kind not in RANKERS:
         raise ModelFileError(f"it holds a '{content.kind}', which this version of swaprank does not know.")
     try:
-        return _restored(upgrade(content) if content.version == 1 else content)
+        return restored(ranker_class(content.kind), content)
     except ModelFileError:
         raise
     except SwaprankError as error:
@@ -139,97 +130,3 @@ def ranker_of(content: ModelContent) -> Ranker:
         raise ModelFileError("its models are nested too deeply.") from None
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ModelFileError(f"its parameters are not valid ({type(error).__name__}: {error}).") from None
-
-
-def _restored(content: ModelContent) -> Ranker:
-    meta = content.meta
-    parameters = {key: tuple(value) if isinstance(value, list) else value for key, value in meta["parameters"].items()}
-    ranker = ranker_class(content.kind)(**present_parameters(parameters))
-    _check_restored(ranker)
-    ranker.model_ = model_from_parts(meta["model"], content.arrays)
-    if not isinstance(ranker.model_, ranker.model_classes):
-        raise ModelFileError(f"it holds {ranker.model_.describe()}, which is no model of a {ranker.kind}.")
-    ranker.n_features_in_ = ranker.model_.n_features
-    ranker.feature_names_in_ = np.array(_feature_names(meta["feature_names"], ranker.n_features_in_), dtype=object)
-    ranker.categories_ = _categories(meta.get("categories", {}), ranker)
-    ranker.missing_features_ = _missing_features(meta.get("missing_features"), meta["feature_names"])
-    ranker.history_ = {
-        name: {metric: [_number("history", value) for value in values] for metric, values in of_set.items()}
-        for name, of_set in meta["history"].items()
-    }
-    if hasattr(ranker, "random_state"):
-        ranker.random_state_ = int(meta["parameters"].get("random_state", 0))
-    rounds = meta["rounds"]
-    for name in ("trained", "kept"):
-        check_parameter(f"rounds {name}", rounds[name], Bounds(True, 0, 2**62))
-    ranker.n_rounds_, ranker.best_round_ = rounds["trained"], rounds["kept"]
-    if not isinstance(meta["interrupted"], bool):
-        raise ModelFileError(f"interrupted must be true or false; found {meta['interrupted']!r}.")
-    check_parameter("sigma", meta["sigma"], BOUNDS["sigma"])
-    ranker.interrupted_, ranker.sigma_ = meta["interrupted"], float(meta["sigma"])
-    ranker._restore_values(meta["fitted"])
-    return ranker
-
-
-def present_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of models of earlier versions under their present names.
-
-    >>> from swaprank.registry import present_parameters
-    >>> present_parameters({"truncation": 5, "query_fraction": None})
-    {'query_fraction': 1.0, 'horizon': 5}
-    """
-    present = dict(parameters)
-    if "truncation" in present:
-        present["horizon"] = present.pop("truncation")
-    if present.get("query_fraction", 1.0) is None:
-        present["query_fraction"] = 1.0
-    return present
-
-
-def _check_restored(ranker: Ranker) -> None:
-    """Check the parameters as `fit` does, so that a file with wrong ones is refused here and not when they are used."""
-    check_parameters(ranker)
-    ranker._check_words()
-    # Metrics and objectives of the user's own are saved by name only.
-    if not is_own(ranker.metric):
-        ranker.training_metric()
-        if not is_own(getattr(ranker, "objective", None)):
-            getattr(ranker, "_objective", lambda: None)()
-
-
-def _feature_names(names: Any, n_features: int) -> list[str]:
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ModelFileError("its feature names are not a list of text.")
-    if len(names) != n_features:
-        raise ModelFileError(f"it has {len(names)} feature names, but the model has {n_features} features.")
-    if len(set(names)) < n_features:
-        raise ModelFileError("it has a feature name twice.")
-    return names
-
-
-def _missing_features(missing: Any, names: list[str]) -> tuple[str, ...] | None:
-    if missing is None:
-        return None
-    if not isinstance(missing, list) or not all(isinstance(name, str) for name in missing) or set(missing) - set(names):
-        raise ModelFileError("its features with missing values are not a list of its features.")
-    return tuple(missing)
-
-
-def _categories(categories: Any, ranker: Ranker) -> dict[str, Categories]:
-    if not isinstance(categories, dict) or (categories and not ranker.takes_categories):
-        raise ModelFileError(f"its categories are not those of the features of a {ranker.kind}.")
-    for name, values in categories.items():
-        if name not in ranker.feature_names_in_:
-            raise ModelFileError(f"it has categories of a feature '{name}', which it does not have.")
-        if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-            raise ModelFileError(f"its categories of '{name}' are not a list of text.")
-        if len(set(values)) < len(values):
-            raise ModelFileError(f"it has a category of '{name}' twice.")
-    return {name: tuple(values) for name, values in categories.items()}
-
-
-def _number(what: str, value: Any) -> float:
-    """A number, which may be NaN."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ModelFileError(f"its {what} has {value!r} where a number is expected.")
-    return float(value)

@@ -31,11 +31,12 @@ class SuggestingCommand(TyperCommand):
 
 def suggested(option: str, arguments: list[str], options: set[str]) -> str:
     """What to type instead of an unknown option of a command with these arguments and options; empty if unknown."""
-    from swaprank.peer_names import ADVICE, PARAMETERS
+    from swaprank.experiments.ranker_parameters import names_elsewhere
+    from swaprank.peer_names import ADVICE
 
     name = option.lstrip("-").replace("-", "_").lower()
     for_rankers = _parameters(arguments)
-    ours = [name] if name in for_rankers else PARAMETERS.get(name, name).split(" or ")
+    ours = [name] if name in for_rankers else names_elsewhere().get(name, name).split(" or ")
     own = _OTHER_OPTIONS.get(name) or _OWN_OPTIONS.get(ours[0])
     value = _value_of(option, arguments)
     if own in options:

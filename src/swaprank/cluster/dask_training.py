@@ -202,7 +202,7 @@ def _failed(futures: Sequence[Any]) -> bool:
 
 def _advice(n_rounds: int, job: Job) -> str:
     """The number of finished rounds, and a way to go on."""
-    unit = job.ranker.round_name
+    unit = job.ranker.can.round_name
     finished = f"1 {unit} was finished" if n_rounds == 1 else f"{n_rounds:,} {unit}s were finished"
     if job.checkpoint is None:
         return f"{finished}, but not kept: with fit(…, checkpoint='model.checkpoint'), the next fit goes on from there."

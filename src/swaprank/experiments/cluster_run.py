@@ -89,7 +89,7 @@ def run_on_dask(
         log(f"training {ranker} on {train} at {client.scheduler.address}")
         try:
             fit_on_cluster(
-                ranker, train, valid=sets, base=given.base(), callbacks=callbacks, checkpoint=given.checkpoint
+                ranker, train, valid=sets, base_ranker=given.base(), callbacks=callbacks, checkpoint=given.checkpoint
             )
         except Interrupted:
             interrupted = True
@@ -113,7 +113,7 @@ def run_on_mpi(given: ClusterRun, callbacks: Callable[[], Sequence[Callback]], e
         own: dict[str, Any] = {}
         if collective.rank == 0:
             own = {"callbacks": callbacks(), "checkpoint": given.checkpoint}
-        counts = fit_on_mpi(ranker, collective, train, sets, base=given.base(), **own)
+        counts = fit_on_mpi(ranker, collective, train, sets, base_ranker=given.base(), **own)
         where = f"{counts['train']['documents']:,} documents in {collective.size} processes"
         if collective.rank > 0:
             return None

@@ -157,7 +157,7 @@ def _named_rankers(rankers: Any, metric: Metric) -> dict[str, Ranker]:
     if not rankers:
         raise ParameterError("cross-validation needs at least one ranker; found none.")
     for name, ranker in rankers.items():
-        if not isinstance(ranker, Ranker) or ranker.learns_from != "data":
+        if not isinstance(ranker, Ranker) or ranker.can.learns_from != "data":
             raise ParameterError(f"'{name}' must be a ranker that learns from data; found {type(ranker).__name__}.")
         if ranker.base_ranker is not None:
             raise ParameterError(f"'{name}' has a base_ranker, which may have been trained on test queries.")

@@ -21,7 +21,7 @@ from swaprank.files import replacing, uninterrupted
 from swaprank.metrics.metric import Metric
 from swaprank.model_files.configurations import check_configuration, format_parameters, plain_values
 from swaprank.model_files.plain_json import from_json, to_json
-from swaprank.peer_names import PARAMETERS
+from swaprank.peer_names import ARGUMENTS
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback
 from swaprank.registry import load, ranker_class
@@ -139,7 +139,7 @@ def _unknown_ranker(key: str, name: str, known: Iterable[str]) -> ParameterError
 def _unknown_parameter(ranker: str, name: str, known: Iterable[str]) -> ParameterError:
     """The error for a parameter that a ranker does not have, or no ranker if there are several."""
     who = f"{ranker} has no" if ranker else "no ranker has a"
-    return ParameterError(f"{who} parameter '{name}'; {did_you_mean(PARAMETERS.get(name, name), known)}")
+    return ParameterError(f"{who} parameter '{name}'; {did_you_mean(ARGUMENTS.get(name, name), known)}")
 
 
 def _split_at_commas(text: str) -> list[str]:

@@ -137,9 +137,9 @@ def _own_parameters(learner: Ranker, tuned: Mapping[str, Range]) -> dict[str, An
 
 
 def _warmup_rounds(learner: Ranker) -> int:
-    if learner.rounds_parameter is None:
+    if learner.can.rounds_parameter is None:
         return _WARMUP_ROUNDS
-    return min(_WARMUP_ROUNDS, int(getattr(learner, learner.rounds_parameter)) // 10)
+    return min(_WARMUP_ROUNDS, int(getattr(learner, learner.can.rounds_parameter)) // 10)
 
 
 def _journal(storage: str | os.PathLike[str]) -> Any:

@@ -1,18 +1,15 @@
-"""Parameters of rankers: check their names, list them with their descriptions, convert their values."""
+"""Parameters of rankers: list them with their descriptions, convert their values."""
 
 import inspect
-import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from swaprank.errors import ParameterError, did_you_mean
 from swaprank.experiments.config_files import NONE
 from swaprank.objectives.objective import Objective
-from swaprank.peer_names import PARAMETERS
+from swaprank.parameters import alias_names, own_name
+from swaprank.peer_names import ARGUMENTS
 from swaprank.rankers.ranker import Ranker
 from swaprank.registry import RANKERS, make_ranker, ranker_class
-
-_NOT_TRAINED_FOR = ("metric", "base_ranker", "members", "n_threads")
 
 
 class ParameterInfo(NamedTuple):
@@ -27,14 +24,10 @@ def check_parameter_names(ranker: str, names: Iterable[str]) -> None:
     """Raise ParameterError if a kind of ranker lacks one of these parameters.
 
     >>> from swaprank.experiments.ranker_parameters import check_parameter_names
-    >>> check_parameter_names("mart", ["n_leaves"])
+    >>> check_parameter_names("mart", ["n_leaves", "n_estimators"])
     """
-    known = ranker_class(ranker)._get_param_names()
     for name in names:
-        if name not in known:
-            raise ParameterError(
-                f"{ranker} has no parameter '{name}'; {did_you_mean(PARAMETERS.get(name, name), known)}"
-            )
+        own_name(ranker_class(ranker), name, ranker)
 
 
 def parse_settings(ranker: str, settings: Iterable[str]) -> dict[str, Any]:
@@ -44,9 +37,10 @@ def parse_settings(ranker: str, settings: Iterable[str]) -> dict[str, Any]:
     >>> parse_settings("lambdarank", ["hidden=(10,5)", "early_stopping_rounds=none"])
     {'hidden': (10, 5), 'early_stopping_rounds': None}
     """
-    settings = list(settings)
+    settings, kind = list(settings), ranker_class(ranker)
     made = make_ranker(ranker, settings)
-    return {(name := setting.partition("=")[0]): getattr(made, name) for setting in settings}
+    names = [own_name(kind, setting.partition("=")[0], ranker) for setting in settings]
+    return {name: getattr(made, name) for name in names}
 
 
 def training_parameters(ranker: Ranker) -> dict[str, Any]:
@@ -59,9 +53,8 @@ def training_parameters(ranker: Ranker) -> dict[str, Any]:
     >>> training_parameters(sr.ensembles.Combination())
     {'whole_line': False}
     """
-    names = type(ranker)._get_param_names()
-    order = [name for name in inspect.signature(type(ranker)).parameters if name in names]
-    values = {name: getattr(ranker, name) for name in order if name not in _NOT_TRAINED_FOR}
+    names = [name for name, each in ranker.declared.items() if not each.is_ranker]
+    values = {name: getattr(ranker, name) for name in names if name not in ("metric", "n_threads")}
     return {name: str(value) if isinstance(value, Objective) else value for name, value in values.items()}
 
 
@@ -88,7 +81,7 @@ def trainable_rankers() -> dict[str, str]:
     return {
         name: (inspect.getdoc(kind) or "").partition("\n")[0]
         for name, kind in kinds.items()
-        if kind.learns_from == "data"
+        if kind.can.learns_from == "data"
     }
 
 
@@ -96,27 +89,19 @@ def list_parameters(ranker: str) -> list[ParameterInfo]:
     """List the parameters of a kind of ranker with their defaults and descriptions.
 
     >>> from swaprank.experiments.ranker_parameters import list_parameters
-    >>> list_parameters("mart")[3]
-    ParameterInfo(name='n_leaves', default=31, meaning='Maximum number of leaves per tree.')
+    >>> list_parameters("random_forest")[2]
+    ParameterInfo(name='early_stopping_rounds', default=None, meaning='…')
     """
-    kind = ranker_class(ranker)
-    text = inspect.getdoc(kind) or ""
-    meanings: dict[str, str] = {}
-    if shared := re.search(r"The other parameters are those of (\w+)\.", text):
-        meanings = _docstring_args(inspect.getdoc(ranker_class(shared[1].lower())) or "")
-    meanings |= _docstring_args(text)
-    signature = inspect.signature(kind).parameters
-    return [
-        ParameterInfo(name, parameter.default, meanings.get(name, ""))
-        for name, parameter in signature.items()
-        if name not in ("base_ranker", "members")
-    ]
+    declared = ranker_class(ranker).declared
+    return [ParameterInfo(name, each.default, each.text) for name, each in declared.items() if not each.is_ranker]
 
 
-def _docstring_args(docstring: str) -> dict[str, str]:
-    """The entries of a docstring's Args section."""
-    _, _, after = docstring.partition("\nArgs:\n")
-    section = re.split(r"\n(?=\S)", after, maxsplit=1)[0]
-    entries = re.split(r"^    (?=\w+: )", section, flags=re.MULTILINE)
-    found = (" ".join(entry.split()).partition(": ") for entry in entries if entry.strip())
-    return {name: meaning for name, _, meaning in found}
+def names_elsewhere() -> dict[str, str]:
+    """What other libraries call our parameters: names that are accepted, and names of about the same thing.
+
+    >>> from swaprank.experiments.ranker_parameters import names_elsewhere
+    >>> names_elsewhere()["num_leaves"], names_elsewhere()["subsample"]
+    ('n_leaves', 'query_fraction or document_fraction')
+    """
+    accepted = {name: ours for kind in RANKERS for name, ours in alias_names(ranker_class(kind).declared).items()}
+    return {**ARGUMENTS, **accepted}

@@ -59,11 +59,11 @@ class TrainingRun:
     def make_ranker(self) -> Ranker:
         """Create the unfitted ranker."""
         kind = ranker_class(self.ranker)
-        if kind.learns_from == "rankers":
+        if kind.can.learns_from == "rankers":
             raise ParameterError(
                 f"{self.ranker} is made of fitted rankers: use `swaprank combine` for two, sr.stack for any number."
             )
-        if kind.learns_from == "nothing":
+        if kind.can.learns_from == "nothing":
             raise ParameterError(f"{self.ranker} is a model of another library: read one with `swaprank import`.")
         options = {"metric": self.metric, "random_state": self.seed, "n_threads": self.threads}
         known = kind._get_param_names()
@@ -168,7 +168,7 @@ def run_training(
     log(f"training {ranker} on {train}")
     interrupted = False
     try:
-        ranker.fit(train, valid=valid, base=base, callbacks=callbacks, checkpoint=checkpoint)
+        ranker.fit(train, valid=valid, base_ranker=base, callbacks=callbacks, checkpoint=checkpoint)
     except Interrupted:
         interrupted = True
     result = None

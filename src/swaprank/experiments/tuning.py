@@ -15,7 +15,7 @@ from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.optuna_study import check_optuna, finished_trials, open_study, optimize, suggest_value
 from swaprank.experiments.ranker_parameters import check_parameter_names, parse_settings
 from swaprank.experiments.training_run import TrainingRun, check_outputs, read_train, write_record
-from swaprank.experiments.tuning_ranges import Range, as_range, default_ranges, parse_range
+from swaprank.experiments.tuning_ranges import Range, as_range, default_ranges, fixed_while_tuning, parse_range
 from swaprank.experiments.tuning_result import Tuning
 from swaprank.files import uninterrupted
 from swaprank.metrics.metric import Metric
@@ -110,7 +110,7 @@ def tune(
 def _learner(ranker: str | Ranker) -> Ranker:
     if isinstance(ranker, str):
         kind = ranker_class(ranker)
-        return kind(**kind.tuning_fixed)
+        return kind(**fixed_while_tuning(kind))
     if not isinstance(ranker, Ranker):
         raise ParameterError(f"tune takes train, valid and a ranker; found {type(ranker).__name__} as the ranker.")
     learner: Ranker = clone(ranker)
@@ -181,7 +181,7 @@ def _learner_and_ranges(
     run: TrainingRun, settings: Sequence[str], ranges: Sequence[str]
 ) -> tuple[Ranker, dict[str, Any]]:
     fixed = parse_settings(run.ranker, settings)
-    learner = replace(run, parameters={**ranker_class(run.ranker).tuning_fixed, **fixed}).make_ranker()
+    learner = replace(run, parameters={**fixed_while_tuning(ranker_class(run.ranker)), **fixed}).make_ranker()
     if not ranges:
         return learner, {name: span for name, span in default_ranges(learner).items() if name not in fixed}
     tuned = dict(parse_range(run.ranker, text) for text in ranges)

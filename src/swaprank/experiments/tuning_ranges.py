@@ -1,6 +1,5 @@
 """Search ranges of tuning: as users and rankers write them, and as Optuna needs them."""
 
-from inspect import signature
 from typing import Any, NamedTuple, TypeAlias
 
 from swaprank.errors import ParameterError
@@ -44,14 +43,28 @@ def default_ranges(ranker: Ranker) -> dict[str, Range]:
     >>> "sigma" in default_ranges(sr.LambdaMART()), "sigma" in default_ranges(sr.LambdaMART(objective="smooth"))
     (True, False)
     """
-    if not ranker.tuning_ranges:
+    declared = ranker.declared
+    ranges = {name: each.tune for name, each in declared.items() if each.tune is not None}
+    if not ranges:
         raise ParameterError(f"{ranker.kind} has no default ranges: give ranges={{…}}.")
     unused: set[str] = set()
-    if "objective" in (parameters := signature(type(ranker)).parameters):
+    if "objective" in declared:
         given = ranker.get_params(deep=False)["objective"]
-        unused = set() if given == parameters["objective"].default else {*ranker.objective_parameters}
+        if given != declared["objective"].default:
+            unused = {name for name, each in declared.items() if each.of_objective}
         unused |= {"objective"} if isinstance(given, Objective) else set()
-    return {name: as_range(name, span) for name, span in ranker.tuning_ranges.items() if name not in unused}
+    return {name: as_range(name, span) for name, span in ranges.items() if name not in unused}
+
+
+def fixed_while_tuning(kind: type[Ranker]) -> dict[str, Any]:
+    """What `tune` sets for all trials, such as early stopping.
+
+    >>> import swaprank as sr
+    >>> from swaprank.experiments.tuning_ranges import fixed_while_tuning
+    >>> fixed_while_tuning(sr.LambdaMART)
+    {'n_trees': 2000, 'early_stopping_rounds': 50}
+    """
+    return {name: each.tuned_at for name, each in kind.declared.items() if each.tuned_at is not None}
 
 
 def as_range(name: str, given: Any) -> Range:

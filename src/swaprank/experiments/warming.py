@@ -48,7 +48,7 @@ def warm(
 
     That is the folder of the package. If it is not writable, or NUMBA_CACHE_DIR is set, it is the user's cache.
     """
-    names = list(rankers) or [name for name in sorted(RANKERS) if ranker_class(name).learns_from != "nothing"]
+    names = list(rankers) or [name for name in sorted(RANKERS) if ranker_class(name).can.learns_from != "nothing"]
     for name in names:
         ranker_class(name)  # raises an error for an unknown name
     folder = _folder()
@@ -127,7 +127,7 @@ def _use_files_and_metrics(data: Dataset, file: Path) -> None:
 def _use_ranker(name: str, train: Dataset, vali: Dataset, file: Path) -> None:
     ranker = _trained(name, train, vali)
     for parameter, value in _VARIANTS.items():
-        if ranker.learns_from == "data" and parameter in ranker.get_params():
+        if ranker.can.learns_from == "data" and parameter in ranker.get_params():
             _trained(name, train, vali, **{parameter: value})
     ranker.save(file)
     load(file).predict(vali)
@@ -135,7 +135,7 @@ def _use_ranker(name: str, train: Dataset, vali: Dataset, file: Path) -> None:
     ranker.score(vali)
     with suppress(SwaprankError):  # not every model can explain itself
         ranker.contributions(vali)
-    if ranker.takes_categories and ranker.learns_from == "data":
+    if ranker.can.categories and ranker.can.learns_from == "data":
         _use_categories(name, train)
 
 
@@ -152,8 +152,8 @@ def _use_categories(name: str, train: Dataset) -> None:
 
 def _trained(name: str, train: Dataset, vali: Dataset, **options: Any) -> Any:
     kind = ranker_class(name)
-    if kind.learns_from == "rankers":
+    if kind.can.learns_from == "rankers":
         return kind(members=[_trained(member, train, vali) for member in ("linear_regression", "mart")]).fit(train)
-    if kind.rounds_parameter:
-        options[kind.rounds_parameter] = 2
+    if kind.can.rounds_parameter:
+        options[kind.can.rounds_parameter] = 2
     return kind(**options).fit(train, valid=vali)

@@ -19,7 +19,7 @@ from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.models.model import Model
-from swaprank.rankers.parameter_checks import Bounds, check_parameter
+from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.ranker import Ranker
 from swaprank.seeds import random_generator
 from swaprank.threads import thread_count
@@ -162,7 +162,7 @@ def _polish(
             break
         settings = settings.next_round()
         better_ranker = copy(certificate.ranker)
-        better_ranker.model_ = better
+        better_ranker.learned_ = replace(better_ranker.learned_, model=better)
         certificate = _test(better_ranker, probe, settings)
         values.append(certificate.value)
     return replace(certificate, values=tuple(values))

@@ -16,7 +16,7 @@ from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import seeded_tie_order
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.terms import PAIRWISE
-from swaprank.rankers.parameter_checks import Bounds, check_parameter
+from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.ranker import Ranker
 from swaprank.rendering.figures import new_axes, save_figure
 from swaprank.rendering.json_values import plain

@@ -1,7 +1,6 @@
 """Objectives from words: what rankers, instruments and the PyTorch bridge take as `objective`."""
 
 from collections.abc import Sequence
-from inspect import signature
 from typing import Any
 
 from swaprank.errors import ParameterError, did_you_mean
@@ -44,7 +43,8 @@ def given_objective(ranker: Any, names: Sequence[str]) -> Objective | None:
     """The instance that a ranker was given as its objective, or None for one of the names.
 
     Args:
-        ranker: Has the parameter `objective`. With an instance, its `objective_parameters` must have their defaults.
+        ranker: Has the parameter `objective`. With an instance, those of the
+            default objective must be left alone.
         names: The words that the objective may be.
 
     >>> import swaprank as sr
@@ -54,10 +54,9 @@ def given_objective(ranker: Any, names: Sequence[str]) -> Objective | None:
     """
     objective = ranker.objective
     if isinstance(objective, Objective):
-        defaults = signature(type(ranker).__init__).parameters
-        for name in ranker.objective_parameters:
+        for name, declared in ranker.declared.items():
             value = getattr(ranker, name)
-            if value != defaults[name].default:
+            if declared.of_objective and value != declared.default:
                 raise ParameterError(
                     f"{name}={value!r} has no effect on an objective given as an instance: leave {name} at its "
                     f"default, and set it on the {type(objective).__name__} if that has it."

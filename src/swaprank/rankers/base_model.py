@@ -8,6 +8,7 @@ from swaprank.arrays import Floats
 from swaprank.data.matching import check_count
 from swaprank.errors import DataError, ParameterError
 from swaprank.models.model import Model
+from swaprank.models.net import Net
 from swaprank.rankers.ranker import Ranker
 
 AnyModel = TypeVar("AnyModel", bound=Model)
@@ -40,3 +41,13 @@ def base_weights(base: Any, n_features: int) -> Floats:
         raise DataError("the base ranker has a weight that is not finite.")
     check_count(len(weights), n_features, "the base ranker", "the data")
     return weights
+
+
+def check_net_shape(net: Net, ranker: Any, whose: str) -> None:
+    """Raise an error if a net has other hidden layers or another activation than a ranker's parameters."""
+    hidden = tuple(int(n_units) for n_units in ranker.hidden)
+    if (net.hidden, net.activation) != (hidden, ranker.activation):
+        raise ParameterError(
+            f"{whose} has hidden={net.hidden} and activation='{net.activation}', but the parameters are "
+            f"hidden={hidden} and activation='{ranker.activation}'."
+        )

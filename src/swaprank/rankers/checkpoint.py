@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from swaprank.model_files.container import check_target
-from swaprank.rankers.parameter_checks import Bounds, check_parameter
+from swaprank.parameters import Bounds, check_parameter
 
 
 class Checkpoint(NamedTuple):

@@ -14,33 +14,32 @@ from swaprank.data.dataset import Dataset
 from swaprank.errors import ArgumentError, DataError, Interrupted, ParameterError
 from swaprank.metrics.metric import Metric
 from swaprank.rankers.checkpoint import as_checkpoint
-from swaprank.rankers.parameter_checks import check_parameters
 from swaprank.rankers.rounds import Callback, Progress, checked_callbacks
 from swaprank.rankers.shown_progress import shown_trainings
 
 if TYPE_CHECKING:
-    from swaprank.rankers.ranker import Ranker
+    from swaprank.rankers.training import TrainableRanker
 
 _COLUMNS = {"y": "label", "qid": "qid", "sample_weight": "sample_weight", "base_score": "base_score"}
 """Arguments of `fit` that name columns of a Dask data frame, and what `Parts.from_frame` calls them."""
 
 
 def fit_on_cluster(
-    ranker: Ranker,
+    ranker: TrainableRanker,
     X: Any,
     *,
     valid: Any = None,
     metrics: str | Metric | Sequence[str | Metric] | None = None,
-    base: Any = None,
+    base_ranker: Any = None,
     callbacks: Any = (),
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: int = 10,
     verbose: bool | int = False,
     **columns: Any,
-) -> Ranker:
+) -> TrainableRanker:
     """Fit the ranker on the workers of the current Dask client; `columns` are the other arguments of `fit`."""
-    check_parameters(ranker)
-    if not ranker.trains_trees:
+    ranker.check_parameters()
+    if not ranker.can.workers:
         raise ParameterError(
             f"{type(ranker).__name__} has no training on a cluster: LambdaMART, MART and RandomForest have."
         )
@@ -49,7 +48,7 @@ def fit_on_cluster(
     sets = {name: _validation_parts(name, each, names) for name, each in _by_name(valid).items()}
     kept = as_checkpoint(checkpoint, checkpoint_every)
     own = checked_callbacks(callbacks)
-    with shown_trainings(verbose, ranker.round_name) as shown:
+    with shown_trainings(verbose, ranker.can.round_name) as shown:
         trained = fit_on_dask(
             ranker,
             data,
@@ -59,12 +58,9 @@ def fit_on_cluster(
             ),
             None if kept is None else (str(kept.path), kept.every),
             metrics=metrics,
-            base=base,
+            base_ranker=base_ranker,
         )
-    # What was learned, by scikit-learn's convention; the parameters stay as they are.
-    for name, value in vars(trained.ranker).items():
-        if name.endswith("_"):
-            setattr(ranker, name, value)
+    ranker.learned_ = trained.ranker.learned_
     if ranker.interrupted_:
         raise Interrupted(ranker)
     return ranker

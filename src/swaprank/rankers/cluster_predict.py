@@ -9,10 +9,10 @@ from swaprank.cluster.parts import as_parts, is_dask_frame
 from swaprank.data.dataset import Dataset
 
 if TYPE_CHECKING:
-    from swaprank.rankers.fitted_ranker import FittedRanker
+    from swaprank.rankers.ranker import Ranker
 
 
-def predict_on_cluster(ranker: FittedRanker, X: Any) -> Any:
+def predict_on_cluster(ranker: Ranker, X: Any) -> Any:
     """A Dask series for a Dask data frame; for parts, a list of delayed arrays, one per part."""
     ranker.check_fitted()
     if is_dask_frame(X):
@@ -20,12 +20,12 @@ def predict_on_cluster(ranker: FittedRanker, X: Any) -> Any:
     return as_parts(X).map(_scores_of_part, ranker)
 
 
-def _scores_of_rows(rows: Any, ranker: FittedRanker) -> Any:
+def _scores_of_rows(rows: Any, ranker: Ranker) -> Any:
     """A series with the index of the partition; columns that are no features, such as labels, are left out."""
     import pandas
 
     return pandas.Series(ranker.predict(rows) if len(rows) else [], index=rows.index, name="score", dtype=float)
 
 
-def _scores_of_part(data: Dataset | None, ranker: FittedRanker) -> Floats | None:
+def _scores_of_part(data: Dataset | None, ranker: Ranker) -> Floats | None:
     return None if data is None else ranker.predict(data)

@@ -1,30 +1,37 @@
 """Models of other libraries as rankers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, final
-
-import numpy as np
+from typing import Any, ClassVar, NoReturn, final
 
 from swaprank.data.matching import check_count, numbered_names
 from swaprank.errors import DataError, ModelFileError, ParameterError
 from swaprank.exchange.peer_files import read_peer
 from swaprank.metrics.metric import Metric
-from swaprank.rankers.forest_ranker import ForestRanker
-from swaprank.rankers.ranker import FitRequest
+from swaprank.models.forest import Forest
+from swaprank.parameters import parameter
+from swaprank.rankers.capabilities import Capabilities
+from swaprank.rankers.forest_methods import ForestMethods
+from swaprank.rankers.learned import Learned, found
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ModelFileError("its library and objective are not text.")
+    return value
+
+
+def _text_or_none(value: Any) -> str | None:
+    return None if value is None else _text(value)
 
 
 @final
-class ImportedRanker(ForestRanker):
+class ImportedRanker(ForestMethods):
     """A model that another library has trained: LightGBM, XGBoost, CatBoost, RankLib, or any in ONNX.
 
     `swaprank.import_model` makes it. It scores, explains, evaluates, combines, saves and exports like any other ranker.
     Scores are those before a transformation such as a sigmoid, which changes no order. It cannot be trained again, but
     LambdaMART and MART can continue from it: `LambdaMART(base_ranker=…)`.
-
-    Args:
-        metric: The metric that `score` and reports measure by default.
-        n_threads: Number of threads. If None, all cores.
 
     >>> import lightgbm, swaprank as sr
     >>> train, test = sr.datasets.random_net((20, 10), n_features=5, random_state=0)
@@ -38,14 +45,17 @@ class ImportedRanker(ForestRanker):
     """
 
     kind: ClassVar[str] = "imported"
-    learns_from: ClassVar[Literal["data", "rankers", "nothing"]] = "nothing"
-    library_: str
-    """The library that trained it, such as LightGBM."""
-    objective_: str | None
-    """What it was trained for, in the words of that library, if the model says so."""
+    can: ClassVar[Capabilities] = Capabilities(
+        models=(Forest,), round_name="tree", learns_from="nothing", categories=True
+    )
+    metric: str | Metric = parameter(
+        default="ndcg@10", kw_only=False, text="The metric that `score` and reports measure by default."
+    )
 
-    def __init__(self, metric: str | Metric = "ndcg@10", *, n_threads: int | None = None) -> None:
-        self._set_parameters(locals())
+    library_ = found(_text)
+    """The library that trained it, such as LightGBM."""
+    objective_ = found(_text_or_none)
+    """What it was trained for, in the words of that library, if the model says so."""
 
     @property
     def size_(self) -> str:
@@ -58,19 +68,12 @@ class ImportedRanker(ForestRanker):
         """What it was trained for, in the words of the library."""
         return self.objective_ or "something that the model does not say"
 
-    def _fit(self, request: FitRequest) -> None:
+    def fit(self, *arguments: Any, **others: Any) -> NoReturn:
+        """Raise ParameterError: it was trained elsewhere."""
         raise ParameterError(
             "a model of another library cannot be trained here: train a LambdaMART, or continue from this model with "
             "LambdaMART(base_ranker=…)."
         )
-
-    def _fitted_values(self) -> dict[str, Any]:
-        return {"library": self.library_, "objective": self.objective_}
-
-    def _restore_values(self, values: Mapping[str, Any]) -> None:
-        self.library_, self.objective_ = values["library"], values["objective"]
-        if not isinstance(self.library_, str) or not isinstance(self.objective_, str | None):
-            raise ModelFileError("its library and objective are not text.")
 
 
 def import_model(
@@ -110,9 +113,12 @@ def import_model(
         check_count(forest.n_features, len(names), f"the model of {peer.library}", "feature_names")
     if len(set(names)) < len(names):
         raise DataError("two features of the model have the same name; give other feature_names.")
-    ranker.model_, ranker.library_, ranker.objective_ = forest, peer.library, peer.objective
-    ranker.n_features_in_, ranker.feature_names_in_ = forest.n_features, np.array(names, dtype=object)
-    ranker.categories_ = {names[feature]: categories for feature, categories in peer.categories.items()}
-    ranker.history_, ranker.interrupted_, ranker.sigma_ = {}, False, 1.0
-    ranker.n_rounds_ = ranker.best_round_ = forest.n_trees
+    ranker.learned_ = Learned(
+        forest,
+        feature_names=names,
+        categories={names[feature]: categories for feature, categories in peer.categories.items()},
+        n_rounds=forest.n_trees,
+        best_round=forest.n_trees,
+        found={"library": peer.library, "objective": peer.objective},
+    )
     return ranker

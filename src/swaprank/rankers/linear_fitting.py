@@ -12,8 +12,8 @@ from swaprank.linear.architectures import LinearArchitecture
 from swaprank.linear.cross_validation import Evaluator
 from swaprank.linear.score_functions import ScoreFunction
 from swaprank.linear.start import FitProblem
+from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.base_model import base_weights
-from swaprank.rankers.parameter_checks import Bounds, check_parameter
 from swaprank.rankers.rounds import Measured
 
 

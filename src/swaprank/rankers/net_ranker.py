@@ -1,8 +1,9 @@
 """What the rankers that train a net share: everything except the objective."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -15,49 +16,87 @@ from swaprank.errors import DataError, ParameterError
 from swaprank.metrics.binding import bind_metric
 from swaprank.models.activations import ACTIVATIONS, Activation
 from swaprank.models.layers import make_layers, random_weights, weight_generator
-from swaprank.models.model import Model
 from swaprank.models.net import Net
 from swaprank.models.scaling import fit_scaling
 from swaprank.nets.net_training import Trainer, Training, TrainingRules
 from swaprank.nets.optimizers import OPTIMIZERS, Optimizer, Stepper
 from swaprank.objectives.objective import Objective
-from swaprank.rankers.base_model import base_model
+from swaprank.parameters import parameter
+from swaprank.rankers.base_model import base_model, check_net_shape
+from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.given_data import as_dataset
-from swaprank.rankers.parameter_checks import check_net_shape, check_parameters, check_word
-from swaprank.rankers.ranker import FitRequest, Ranker
+from swaprank.rankers.learned import learned_value
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
-from swaprank.seeds import seed_of
-
-NET_RANGES = {
-    "hidden": [(), (5,), (10,), (20,), (50,), (20, 10)],
-    "learning_rate": (1e-5, 1e-2),
-    "batch_queries": (1, 32),
-    "activation": ["tanh", "relu"],
-}
-"""What `tune` searches for all rankers made of a net."""
+from swaprank.rankers.shared_parameters import EarlyStopping, RandomChoices
+from swaprank.rankers.training import FitRequest, TrainableRanker, Trained
 
 
-class NetRanker(Ranker):
-    """A feed-forward net, trained by gradient steps over the queries."""
+class NetRanker(EarlyStopping, RandomChoices, TrainableRanker):
+    """A feed-forward net, trained by gradient steps over the queries.
 
-    model_classes: ClassVar[tuple[type[Model], ...]] = (Net,)
-    round_name: ClassVar[str] = "epoch"
-    rounds_parameter: ClassVar[str | None] = "n_epochs"
-    tuning_fixed: ClassVar[Mapping[str, Any]] = {"early_stopping_rounds": 20}
-    model_: Net
-    objective: Any
-    hidden: Sequence[int]
-    activation: Activation
-    n_epochs: int
-    learning_rate: float
-    decay: float
-    optimizer: Optimizer
-    batch_queries: int
-    log_features: bool | Sequence[str | int]
-    standardize: bool
-    restart_rounds: int | None
-    early_stopping_rounds: int | None
-    sigma: float
+    With a validation set, the net of its best epoch is kept; without one, the net of the last epoch, or of the best
+    epoch on the training data if `restart_rounds` is given. Training itself uses one thread.
+    """
+
+    can: ClassVar[Capabilities] = Capabilities(models=(Net,), round_name="epoch", rounds_parameter="n_epochs")
+    hidden: Sequence[int] = parameter(
+        default=(10,),
+        low=1,
+        high=10**6,
+        whole=True,
+        each=True,
+        tune=[(), (5,), (10,), (20,), (50,), (20, 10)],
+        text="Number of units of each hidden layer: () for a linear net, (10,) for one hidden layer of 10 units.",
+    )
+    activation: Activation = parameter(
+        default="tanh",
+        words=ACTIVATIONS,
+        tune=["tanh", "relu"],
+        text='Activation of the hidden units: "tanh", "sigmoid" or "relu".',
+    )
+    n_epochs: int = parameter(
+        default=100, low=0, high=10**7, also="max_iter epochs", text="Maximum number of passes over the training data."
+    )
+    learning_rate: float = parameter(
+        default=0.001, above=0, tune=(1e-5, 1e-2), also="eta lr", text="Step size of the optimizer."
+    )
+    decay: float = parameter(
+        default=0.8,
+        above=0,
+        high=1,
+        text="Factor on the learning rate after an epoch in which the metric on the training data fell.",
+    )
+    optimizer: Optimizer = parameter(default="adam", words=OPTIMIZERS, text='"sgd", "momentum" or "adam".')
+    batch_queries: int = parameter(
+        default=1,
+        low=1,
+        tune=(1, 32),
+        text="Number of queries per step of the optimizer, which takes their mean gradient.",
+    )
+    log_features: bool | Sequence[str | int] = parameter(
+        default=False,
+        instances=(Sequence,),
+        text="Replace features by sign(x) log(1 + |x|), for example counts: True for all features, or a tuple of "
+        "feature names or numbers from 0.",
+    )
+    standardize: bool = parameter(
+        default=True,
+        text="Scale every feature to mean 0 and standard deviation 1 on the training data. The scaling is part of the "
+        "model. Missing values are replaced by the mean.",
+    )
+    restart_rounds: int | None = parameter(
+        default=None,
+        low=1,
+        whole=True,
+        text="Restart from new random weights if the metric on the training data has not improved for this many "
+        "epochs. The best epoch of all is kept.",
+    )
+    early_stopping_rounds: int | None = parameter(default=None, tuned_at=20)
+    base_ranker: Any = parameter(
+        default=None, text="A fitted net with the same layers, whose weights training starts from."
+    )
+
+    model_ = learned_value[Net]("model")
 
     @abstractmethod
     def _objective(self) -> Objective:
@@ -72,21 +111,18 @@ class NetRanker(Ranker):
         """How the gradients of pairs reach the weights."""
         return "factored"
 
-    def _fit(self, request: FitRequest) -> None:
-        data, valid, metrics, base, callbacks, *_ = request
-        self._check_words()
-        net = self._new_net(data) if base is None else self._start_net(base, data)
+    def _fit(self, request: FitRequest) -> Trained:
+        data, valid, metrics, base, callbacks, seed, *_ = request
+        net = self._new_net(data, seed) if base is None else self._start_net(base, data)
         measured = Measured(valid, metrics, partial(self._scores, net), self.n_threads)
         if base is not None or data.base_score is not None:
             measured.measure_start()
-        trainer = self._trainer(data, net, self._training_metric(data))
-        kept, self.interrupted_ = self._train(trainer, measured, callbacks)
+        trainer = self._trainer(data, net, self._training_metric(data), seed)
+        (best_round, weights), interrupted = self._train(trainer, measured, callbacks)
         measured.drop_partial_round()
-        self.n_rounds_ = trainer.n_epochs
-        self.best_round_, weights = kept
-        self.model_ = Net(net.layers, net.scaling, weights)
-        self.history_ = measured.history
         self._stepper: Stepper | None = None
+        model = Net(net.layers, net.scaling, weights)
+        return Trained(model, measured.history, trainer.n_epochs, best_round, interrupted)
 
     def _train(
         self, trainer: Trainer, measured: Measured, callbacks: Sequence[Callback]
@@ -119,31 +155,29 @@ class NetRanker(Ranker):
 
         X, y, qid, group and sample_weight are those of `fit`. The learning rate is `learning_rate`, without decay.
         """
-        begun = hasattr(self, "n_features_in_")
-        names = self._feature_names() if begun else None
+        begun = self.learned_ if self.__sklearn_is_fitted__() else None
+        names = None if begun is None else begun.feature_names
         data = as_dataset(X, y, names, type(self).__name__, qid=qid, group=group, sample_weight=sample_weight)
-        check_parameters(self)
-        self._check_words()
-        if begun:
-            net = self.model_
+        self.check_parameters()
+        if begun is not None:
+            net, seed, number = self.model_, self.random_state_, begun.n_rounds + 1
             check_net_shape(net, self, "the net so far")
         else:
-            self.random_state_ = seed_of(self.random_state)
             data = self._with_known_features(data, self.base_ranker)
             self._check_categories(data)
-            net = self._new_net(data) if self.base_ranker is None else self._start_net(self.base_ranker, data)
+            seed, number = self._seed(), 1
+            net = self._new_net(data, seed) if self.base_ranker is None else self._start_net(self.base_ranker, data)
         stepper: Stepper | None = getattr(self, "_stepper", None)
         if stepper is not None:
             # A copy: this epoch may fail, and copies of this ranker may share the optimizer's state.
             stepper = deepcopy(stepper) if OPTIMIZERS[stepper.optimizer] == self.optimizer else None
-        trainer = self._trainer(data, net, None, stepper)
-        number = self.n_rounds_ + 1 if begun else 1
+        trainer = self._trainer(data, net, None, seed, stepper)
         trainer.epoch(number)
-        if not begun:
-            self.history_, self.interrupted_ = {}, False
-            self._set_fitted(data)
-        self.model_ = Net(net.layers, net.scaling, trainer.weights)
-        self.n_rounds_ = self.best_round_ = number
+        model = Net(net.layers, net.scaling, trainer.weights)
+        if begun is None:
+            self.learned_ = self._learned_from(data, Trained(model, {}, number, number), seed)
+        else:
+            self.learned_ = replace(begun, model=model, n_rounds=number, best_round=number)
         self._stepper = trainer.stepper
         return self
 
@@ -166,6 +200,7 @@ class NetRanker(Ranker):
         data: Dataset,
         net: Net,
         measure: Callable[[Floats], float] | None,
+        seed: int,
         stepper: Stepper | None = None,
     ) -> Trainer:
         rules = TrainingRules(
@@ -177,13 +212,13 @@ class NetRanker(Ranker):
             training=self._training(),
         )
         needed = self.decay < 1 or self.restart_rounds is not None
-        bound = self._objective().bind(data, random_state=self.random_state_, n_threads=self.n_threads)
-        return Trainer(data, bound, net, rules, measure if needed else None, self.random_state_, stepper)
+        bound = self._objective().bind(data, random_state=seed, n_threads=self.n_threads)
+        return Trainer(data, bound, net, rules, measure if needed else None, seed, stepper)
 
-    def _new_net(self, data: Dataset) -> Net:
+    def _new_net(self, data: Dataset, seed: int) -> Net:
         layers = make_layers(data.n_features, self.hidden, ACTIVATIONS.index(self.activation))
         scaling = fit_scaling(data.features, self._logged(data), self.standardize, n_threads=self.n_threads)
-        return Net(layers, scaling, random_weights(layers, weight_generator(self.random_state_)))
+        return Net(layers, scaling, random_weights(layers, weight_generator(seed)))
 
     def _start_net(self, base: Any, data: Dataset) -> Net:
         expected = "a fitted net (for other scores to start from: Dataset(…, base_score=scores))"
@@ -204,10 +239,7 @@ class NetRanker(Ranker):
             logged[feature_position(feature, data.feature_names, "log_features")] = True
         return logged
 
-    def _check_words(self) -> None:
-        """Check what `check_parameters` does not: names, and the features to take logarithms of."""
-        for name, known in (("activation", ACTIVATIONS), ("optimizer", OPTIMIZERS)):
-            check_word(name, getattr(self, name), known)
+    def _check_together(self) -> None:
         if isinstance(self.log_features, str) or not isinstance(self.log_features, bool | Sequence):
             raise ParameterError(
                 f"log_features must be True, False, or a tuple of features; found {self.log_features!r}."

@@ -8,7 +8,7 @@ from swaprank.arrays import read_only
 from swaprank.data.dataset import Dataset
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
-from swaprank.rankers.parameter_checks import Bounds, check_parameter
+from swaprank.parameters import Bounds, check_parameter
 from swaprank.seeds import random_generator
 
 

@@ -1,52 +1,38 @@
-"""What every ranker is: a scikit-learn estimator that learns from queries and scores documents."""
-
-from __future__ import annotations
+"""Rankers: scikit-learn estimators that score documents, explain, draw, are saved and exported."""
 
 import os
-from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from inspect import signature
-from typing import Any, ClassVar, Literal, NamedTuple, Self
-from warnings import warn
+from abc import ABC
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
+from swaprank.arrays import Features, Floats, read_only
 from swaprank.cluster.detect import is_distributed
-from swaprank.collective import ALONE, Collective, total
+from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError, Interrupted, ParameterError
-from swaprank.metrics.metric import Metric
-from swaprank.metrics.parse import metrics as parse_metrics
+from swaprank.data.features import as_features
+from swaprank.errors import DataError, MetricError, ParameterError
+from swaprank.metrics.binding import bind_metric
+from swaprank.metrics.metric import OWN_SUFFIX, Metric, is_own
+from swaprank.metrics.parse import metric as parse_metric
+from swaprank.models.binned_scoring import by_rows
 from swaprank.models.model import Model
+from swaprank.parameters import Parameters, parameter
 from swaprank.peer_names import check_arguments
-from swaprank.rankers.checkpoint import Checkpoint, as_checkpoint
-from swaprank.rankers.fitted_ranker import FittedRanker
-from swaprank.rankers.given_data import as_dataset, validation_sets
-from swaprank.rankers.missing_features import missing_features
-from swaprank.rankers.parameter_checks import check_parameters
-from swaprank.rankers.rounds import Callback, checked_callbacks
-from swaprank.rankers.shown_progress import shown_trainings
-from swaprank.seeds import seed_of
+from swaprank.rankers.capabilities import Capabilities
+from swaprank.rankers.given_data import as_dataset
+from swaprank.rankers.learned import History, Learned, learned_value, not_fitted
+from swaprank.rankers.saving import save
 
 
-class FitRequest(NamedTuple):
-    """What `fit` was called with, checked."""
+class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
+    """A model that orders the documents of a query: it scores, explains, draws, is saved and exported.
 
-    data: Dataset
-    valid: Mapping[str, Dataset]
-    metrics: list[Metric]
-    """What is measured on the sets of `valid`."""
-    base: Any
-    """A fitted ranker to start from, or None."""
-    callbacks: Sequence[Callback]
-    checkpoint: Checkpoint | None = None
-    """Where what was trained is kept, to go on from there."""
-    collective: Collective = ALONE
-    """The workers that train together; data and validation sets are the shares of one of them."""
-
-
-class Ranker(FittedRanker):
-    """Learns to order the documents of a query; see the rankers themselves for their parameters.
+    It is a scikit-learn estimator: its parameters, and `learned_`, which is everything that training has found. Rankers
+    that are trained here are `TrainableRanker`; a model of another library is a ranker, too.
 
     >>> import swaprank as sr
     >>> (data,) = sr.datasets.random_net((20,), n_features=3, random_state=0)
@@ -55,230 +41,340 @@ class Ranker(FittedRanker):
     (True, '2 trees')
     """
 
-    trains_in_rounds: ClassVar[bool] = True
-    """Whether there is progress to show."""
-    trains_trees: ClassVar[bool] = False
-    """Whether it boosts trees, which can be trained on a cluster and kept in checkpoints."""
-    rounds_parameter: ClassVar[str | None] = None
-    """The parameter that limits the number of rounds."""
-    objective_parameters: ClassVar[tuple[str, ...]] = ()
-    """Parameters of the default objective; an objective that is given as an instance has its own."""
-    by_round: ClassVar[tuple[str, ...]] = ()
-    """Parameters that may also be a sequence of numbers, one per round; the last one is kept for all later rounds."""
-    tuning_ranges: ClassVar[Mapping[str, Any]] = {}
-    """What `tune` searches by default: (low, high), or a list of values. The defaults lie within."""
-    tuning_fixed: ClassVar[Mapping[str, Any]] = {}
-    """What `tune` sets for all trials, such as early stopping."""
-    learns_from: ClassVar[Literal["data", "rankers", "nothing"]] = "data"
-    """Whether it is trained on data alone, combines fitted rankers, or was trained elsewhere."""
-    model_classes: ClassVar[tuple[type[Model], ...]] = (Model,)
-    """What its model may be."""
-    takes_categories: ClassVar[bool] = False
-    """Whether it knows what to do with categorical features; others learn from numbers."""
-    learns_probabilities: ClassVar[bool] = False
-    """Whether differences of its scores are meant as log odds of one document being better than another."""
-    base_ranker: Any = None
-    """A fitted ranker that training starts from."""
+    kind: ClassVar[str]
+    """Its name in model files and on the command line."""
+    can: ClassVar[Capabilities] = Capabilities()
+    metric: str | Metric = parameter(default="ndcg@10", kw_only=False, text="The metric that `score` measures.")
+    n_threads: int | None = parameter(
+        default=None,
+        low=1,
+        high=4096,
+        whole=True,
+        means_none=-1,
+        also="n_jobs nthread num_threads thread_count",
+        text="Number of threads. If None or -1, all cores.",
+    )
 
-    def fit(
+    model_ = learned_value[Model]("model")
+    categories_ = learned_value[Mapping[str, Categories]]("categories")
+    missing_features_ = learned_value[tuple[str, ...] | None]("missing_features")
+    history_ = learned_value[History]("history")
+    n_rounds_ = learned_value[int]("n_rounds")
+    best_round_ = learned_value[int]("best_round")
+    interrupted_ = learned_value[bool]("interrupted")
+    random_state_ = learned_value[int]("seed")
+    sigma_ = learned_value[float]("sigma")
+    members_: Any = ()
+
+    # Pipelines and searches of scikit-learn pass qid on, if metadata routing is enabled.
+    __metadata_request__fit: ClassVar[Mapping[str, bool]] = {"qid": True}
+    __metadata_request__partial_fit: ClassVar[Mapping[str, bool]] = {"qid": True}
+    __metadata_request__score: ClassVar[Mapping[str, bool]] = {"qid": True}
+
+    @property
+    def learned_(self) -> Learned:
+        """What was learned; NotFittedError before that."""
+        learned: Learned | None = vars(self).get("_learned")
+        if learned is None:
+            raise not_fitted(self)
+        return learned
+
+    @learned_.setter
+    def learned_(self, learned: Learned) -> None:
+        self._learned = learned
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features."""
+        return len(self.learned_.feature_names)
+
+    @property
+    def feature_names_in_(self) -> Any:
+        """The names of the features, as an array."""
+        return np.array(self.learned_.feature_names, dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """True if there is a model."""
+        return "_learned" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that it takes sparse matrices and missing values, and needs labels."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        return tags
+
+    def __sklearn_clone__(self) -> Any:
+        """A copy without what was learned; the base ranker keeps what it learned, because training starts from it."""
+        given = self.get_params(deep=False)
+        # Two clones with the same generator would draw different seeds from it.
+        changeable = (np.random.RandomState, np.random.Generator, np.ndarray, list)
+        copies = {name: deepcopy(value) if isinstance(value, changeable) else value for name, value in given.items()}
+        kind: Any = type(self)
+        return kind(**copies)
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        return sorted(cls.declared)
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters, by any of their names, as scikit-learn does it."""
+        own = type(self).own_names({name: value for name, value in parameters.items() if "__" not in name})
+        nested = {name: value for name, value in parameters.items() if "__" in name}
+        return super().set_params(**own, **nested)  # type: ignore[no-any-return]
+
+    def predict(self, X: Any, **unknown: Any) -> Floats:
+        """Scores of the rows of a data set or matrix, in the order in which they were given; larger is better.
+
+        The `base_score` of a data set is added, as in training. A Dask data frame gives a Dask series; data in parts
+        gives one delayed array per part. There are no other arguments; for those of other libraries, an ArgumentError
+        says what to call instead.
+        """
+        check_arguments(unknown, ["X"], "predict")
+        if is_distributed(X):
+            from swaprank.rankers.cluster_predict import predict_on_cluster
+
+            scores: Floats = predict_on_cluster(self, X)
+            return scores
+        return self._plus_base_score(self._of_rows(X, lambda rows: self.model_.score(rows, self.n_threads)), X)
+
+    def predict_stage(self, X: Any, n_stages: int) -> Floats:
+        """Scores by the first parts of the model only, such as its first trees."""
+        self.check_fitted()
+        whole = isinstance(n_stages, int | np.integer) and not isinstance(n_stages, bool)
+        most, unit = self.model_.n_stages, self.can.round_name
+        if most and not (whole and 0 <= n_stages <= most):
+            raise ParameterError(f"n_{unit}s must be from 0 to {most}; found {n_stages!r}.")
+        staged = self._of_rows(X, lambda rows: self.model_.staged_scores(rows, [n_stages], self.n_threads)[0])
+        return self._plus_base_score(staged, X)
+
+    def contributions(self, X: Any) -> Floats:
+        """Each feature's share in each score, exactly (TreeSHAP for trees); the last column is the expected score."""
+        shares = self._of_rows(X, lambda rows: self.model_.contributions(rows, self.n_threads))
+        shares[:, -1] = self._plus_base_score(shares[:, -1], X)
+        return shares
+
+    def plot_contributions(self, X: Any, ax: Any = None, *, n_features: int = 15) -> Any:
+        """A summary plot of `contributions`, as of SHAP values: one row per feature, one point per row of X.
+
+        The features with the largest mean absolute contributions are drawn. The color is the value of the feature: blue
+        is low, red is high, grey is missing or a category. Needs Matplotlib.
+
+        Args:
+            X: A data set or matrix.
+            ax: The Matplotlib axes to draw on; new ones if None.
+            n_features: How many features are drawn at most.
+
+        Returns:
+            The axes, whose `figure` can be saved.
+
+        >>> import swaprank as sr
+        >>> train, test = sr.datasets.random_search((50, 20), n_documents=10, random_state=0)
+        >>> axes = sr.LambdaMART(n_trees=20, n_leaves=7).fit(train).plot_contributions(test, n_features=3)
+        >>> [label.get_text() for label in axes.get_yticklabels()]
+        ['title_match', 'match', 'authority']
+        """
+        from swaprank.rankers.contribution_plot import plot_contributions
+
+        shares = self.contributions(X)[:, :-1]
+        # A category is neither low nor high: it has no rank among the others.
+        return plot_contributions(shares, self._quantities_of(X), self.feature_names_in_, n_features, ax)
+
+    @property
+    def size_(self) -> str:
+        """How large the model is, in words."""
+        self.check_fitted()
+        return self.model_.describe()
+
+    @property
+    def trained_for_(self) -> str:
+        """What the model was trained for, in words: its metric."""
+        return str(self.metric)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, which `swaprank.load` reads; the same model gives the same bytes."""
+        self.check_fitted()
+        save(self, path)
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        to: str,
+        *,
+        features: Any = None,
+        rename: Mapping[str, str] | None = None,
+        name: str | None = None,
+        missing: Literal["refuse", "zero"] = "refuse",
+        request: bool = False,
+    ) -> None:
+        """Write the model for another system, which then gives the same scores.
+
+        What the system cannot hold raises an ExportError, and what it may score differently an ExportWarning, both with
+        what to do.
+
+        Args:
+            path: The file to write.
+            to: The format: lightgbm, xgboost, ranklib, xgboost+json, solr, vespa, onnx or c.
+            features: The features of the target in its order, which may be more than the model has: a list of names, a
+                text file with one per line, or the JSON of an Elasticsearch feature set or a Solr feature store. If
+                None, those of the model. Names are matched; a model whose features are only numbered takes them in
+                their order.
+            rename: What the target calls features of the model.
+            name: What the model is called there; by default the name of the file without its ending.
+            missing: If the target reads missing values as 0 and the model has learned something else: "refuse" is an
+                error, "zero" accepts it, because documents always have all features, or 0 stood for missing values in
+                training. The formats xgboost+json and vespa then send missing values where 0 goes.
+            request: Write the body of the request that uploads the model, with the definitions of `features` if given.
+
+        >>> import tempfile, swaprank as sr
+        >>> train, test = sr.datasets.random_net((20, 10), n_features=5, random_state=0)
+        >>> ranker = sr.LambdaMART(n_trees=3).fit(train)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ranker.export(f"{folder}/model.txt", to="lightgbm")
+        ...     again = sr.import_model(f"{folder}/model.txt")
+        >>> (again.predict(test) == ranker.predict(test)).all()
+        np.True_
+        """
+        from swaprank.exchange.export import export
+
+        self.check_fitted()
+        export(
+            self.model_,
+            self._feature_names(),
+            self.categories_,
+            path,
+            to,
+            features=features,
+            rename=rename,
+            name=name,
+            missing=missing,
+            request=request,
+            missing_features=self.missing_features_,
+        )
+
+    def score(
         self,
         X: Any,
         y: Any = None,
         *,
         qid: Any = None,
         group: Any = None,
-        sample_weight: Any = None,
-        query_weight: Any = None,
         base_score: Any = None,
-        categorical_features: Iterable[str | int] | None = None,
-        valid: Any = None,
-        eval_set: Any = None,
-        eval_group: Any = None,
-        eval_qid: Any = None,
-        metrics: str | Metric | Sequence[str | Metric] | None = None,
-        base: Any = None,
-        callbacks: Sequence[Callback] = (),
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-        verbose: bool | int = False,
-        **unknown: Any,
-    ) -> Self:
-        """Learn from judged documents.
+        sample_weight: None = None,
+    ) -> float:
+        """The mean of the ranker's metric on judged documents: a Dataset, or a feature matrix with y and qid.
 
-        Features are matched by name wherever both sides have names: those of validation sets and of a base ranker may
-        be in another order. Values of categorical features are matched as text; a category that the training data does
-        not have is a missing value. Ctrl-C keeps the best model so far, sets `interrupted_`, and raises Interrupted, a
-        KeyboardInterrupt.
+        `base_score` is added to the scores. `sample_weight` must be None, as scikit-learn's pipelines pass it: metrics
+        have no weights.
+        """
+        self.check_fitted()
+        if sample_weight is not None:
+            raise DataError("metrics have no weights: score takes no sample_weight.")
+        data = self._judged(X, y, qid=qid, group=group, base_score=base_score)
+        bound = bind_metric(self.training_metric(), data)
+        return bound.mean(data.by_query(self.predict(data)), n_threads=self.n_threads)
+
+    def _judged(self, X: Any, y: Any, **others: Any) -> Dataset:
+        """Judged documents with the features and categories of this ranker."""
+        return as_dataset(X, y, self._feature_names(), type(self).__name__, self.categories_, **others)
+
+    def permutation_importances(
+        self, data: Dataset, metric: str | Metric | None = None, *, n_repeats: int = 5, random_state: int = 0
+    ) -> dict[str, float]:
+        """How much a metric falls when a feature's values are shuffled over the rows: the mean of several shuffles."""
+        from swaprank.rankers.permutation import permutation_importances
+
+        chosen = self.training_metric() if metric is None else parse_metric(metric)
+        return permutation_importances(self, self.matched(data), chosen, n_repeats, random_state)
+
+    def matched(self, data: Dataset) -> Dataset:
+        """The data set with the features of this ranker, matched by name, and its categories; itself if it has these.
+
+        A category that the ranker does not know becomes a missing value.
+        """
+        self.check_fitted()
+        if not isinstance(data, Dataset):
+            raise DataError(f"expected a Dataset, such as sr.Dataset(X, y, qid=qid); found {type(data).__name__}.")
+        return data.with_features(self._feature_names(), categories=self.categories_, whose=type(self).__name__)
+
+    def plot_importances(
+        self, ax: Any = None, *, kind: str | None = None, data: Dataset | None = None, n_features: int = 20
+    ) -> Any:
+        """Draw the most important features as bars; returns the Matplotlib axes.
 
         Args:
-            X: A Dataset, or a feature matrix or table together with y and qid. Trees also take data on a cluster:
-                `Parts`, or a Dask data frame, of which y and qid are columns.
-            y: Labels, one per row.
-            qid: Query ids, one per row; or the name of a column of X.
-            group: Instead of qid: the number of rows of each query.
-            sample_weight: How much each row counts.
-            query_weight: How much each query counts, in the order in which the queries first appear, or by query id.
-            base_score: Scores to start from, one per row.
-            categorical_features: Features whose values are categories, by name or by position from 0; columns of text
-                need not be declared. Only trees take them.
-            valid: A data set, as a Dataset or a tuple (X, y, qid), or several by name, measured after every round. The
-                last one is watched: its best round is kept, and early stopping goes by it.
-            eval_set: Instead of valid: a list of tuples (X, y), as for LightGBM and XGBoost. They are named "valid_0",
-                "valid_1", …
-            eval_group: The group sizes of each set of eval_set.
-            eval_qid: Instead of eval_group: the query ids of each set of eval_set.
-            metrics: What is measured there; the first is watched. By default the ranker's own metric.
-            base: A fitted ranker to start from; overrides the parameter base_ranker.
-            callbacks: Called after every round with its Progress; training stops when one returns something true.
-            checkpoint: A file in which training is kept. If it exists, training goes on from there, to the same model
-                as without an interruption. For trees only.
-            checkpoint_every: After how many rounds the checkpoint is written.
-            verbose: True shows progress: a bar on a terminal or in a notebook, lines elsewhere. A number above 1 prints
-                a line after every so many rounds.
-            unknown: None; arguments of other libraries raise an ArgumentError that says what they are called here.
+            ax: The Matplotlib axes to draw on; new ones if None.
+            kind: "gain" or "splits" for trees, or "permutation". If None: the gain of trees, the weights of a linear
+                model, or else permutation importances.
+            data: The data on which importances are measured. Trees need it only for "permutation".
+            n_features: The number of features, from the most important.
         """
-        names = self._get_param_names()
-        check_arguments(unknown, _names_of_arguments(self.fit), "fit", type(self).__name__, names)
-        columns = {
-            "qid": qid,
-            "group": group,
-            "sample_weight": sample_weight,
-            "query_weight": query_weight,
-            "base_score": base_score,
-            "categorical_features": categorical_features,
-        }
-        if is_distributed(X):
-            from swaprank.rankers.cluster_fit import fit_on_cluster
+        from swaprank.rankers.ranker_figures import plot_importances
 
-            how: dict[str, Any] = {"metrics": metrics, "base": base, "callbacks": callbacks, "verbose": verbose}
-            kept: dict[str, Any] = {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every}
-            peers = {"eval_set": eval_set, "eval_group": eval_group, "eval_qid": eval_qid}
-            fit_on_cluster(self, X, y=y, valid=valid, **columns, **how, **kept, **peers)
-            return self
-        check_parameters(self)
-        start = self.base_ranker if base is None else base
-        data = as_dataset(X, y, **columns)
-        data = self._with_known_features(data, start)
-        sets = validation_sets(valid, eval_set, eval_group, eval_qid, data)
-        if data.base_score is not None and any(other.base_score is None for other in sets.values()):
-            warn("the training data has base scores, but a validation set has none: 0 is taken.", stacklevel=2)
-        own_callbacks = checked_callbacks(callbacks)
-        with shown_trainings(verbose if self.trains_in_rounds else 0, self.round_name) as shown:
-            self._learn(
-                data,
-                sets,
-                metrics,
-                start,
-                [*shown(""), *own_callbacks],
-                as_checkpoint(checkpoint, checkpoint_every),
-                ALONE,
-            )
-        if self.interrupted_:
-            raise Interrupted(self)
-        return self
+        return plot_importances(self, ax, kind, data, n_features)
 
-    def fit_share(
-        self,
-        data: Dataset,
-        valid: Mapping[str, Dataset],
-        collective: Collective,
-        *,
-        metrics: str | Metric | Sequence[str | Metric] | None = None,
-        base: Any = None,
-        callbacks: Sequence[Callback] = (),
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 10,
-    ) -> Self:
-        """Learn together with other workers, each from whole queries of its own; all of them get the same model.
+    def plot_learning_curve(self, ax: Any = None, *, metric: str | Metric | None = None) -> Any:
+        """Draw what was measured after each round on every set of `fit(valid=…)`; returns the Matplotlib axes.
 
-        Every worker calls it with the same arguments, except for its share of the data. The features and categories of
-        all shares are the same. Callbacks and the checkpoint may be given to one worker only, that of rank 0.
+        Args:
+            ax: The Matplotlib axes to draw on; new ones if None.
+            metric: Which metric to draw. If None, the one that the ranker was trained for.
         """
-        check_parameters(self)
-        start = self.base_ranker if base is None else base
-        data = self._with_known_features(data, start)
-        self._learn(
-            data,
-            validation_sets(valid, None, None, None, data),
-            metrics,
-            start,
-            checked_callbacks(callbacks),
-            as_checkpoint(checkpoint, checkpoint_every),
-            collective,
-        )
-        return self
+        from swaprank.rankers.ranker_figures import plot_learning_curve
 
-    def _learn(
-        self,
-        data: Dataset,
-        valid: Mapping[str, Dataset],
-        metrics: str | Metric | Sequence[str | Metric] | None,
-        base: Any,
-        callbacks: Sequence[Callback],
-        checkpoint: Checkpoint | None,
-        collective: Collective,
-    ) -> None:
-        """Learn, and remember what was learned from."""
-        self._check_categories(data)
-        if not self.trains_trees and (checkpoint is not None or collective.size > 1):
-            raise ParameterError(
-                f"{type(self).__name__} has no {'checkpoints' if collective.size == 1 else 'training on a cluster'}: "
-                "LambdaMART, MART and RandomForest have."
+        return plot_learning_curve(self, ax, metric)
+
+    def training_metric(self) -> Metric:
+        """What is measured while training, unless the caller names metrics."""
+        if is_own(self.metric):
+            name = str(self.metric).removesuffix(OWN_SUFFIX)
+            raise MetricError(
+                f"this model was trained for a metric of your own, '{name}', which a "
+                "model file does not hold: give it again with set_params(metric=…), or name another one."
             )
-        chosen = [self.training_metric()] if metrics is None else parse_metrics(metrics)
-        if "random_state" in self._get_param_names():
-            # A random seed is drawn by the first worker.
-            self.random_state_ = total(collective, seed_of(self.random_state) if collective.rank == 0 else 0)
-        self._fit(FitRequest(data, valid, chosen, base, callbacks, checkpoint, collective))
-        self._set_fitted(data, self._learned_before(base), collective)
+        return parse_metric(self.metric)
 
-    @abstractmethod
-    def _fit(self, request: FitRequest) -> None:
-        """Learn from checked data; set model_, history_, n_rounds_, best_round_ and interrupted_."""
+    def check_fitted(self) -> None:
+        """Raise NotFittedError if there is no model yet."""
+        _ = self.learned_
 
-    def _with_known_features(self, data: Dataset, base: Any) -> Dataset:
-        """The training data with the features of what training starts from, in their order."""
-        names = getattr(base, "feature_names_in_", None)
-        if names is None:
-            return data
-        # The base ranker's categories keep their numbers, and new ones follow.
-        matched = data.with_features(
-            [str(name) for name in names],
-            categories=getattr(base, "categories_", {}),
-            new_categories=True,
-            whose="the base ranker",
-        )
-        new = [name for name in data.feature_names if name not in matched.feature_names]
-        if new and matched.n_features < data.n_features:
-            listed = ", ".join(f"'{name}'" for name in new[:5]) + (f" and {len(new) - 5} more" if len(new) > 5 else "")
-            warn(f"the base ranker does not know {listed}: training continues without.", stacklevel=3)
-        return matched
+    def _of_rows(self, X: Any, compute: Callable[[Features], Floats]) -> Floats:
+        """What `compute` gives for the features of each row; those of binned data are decoded block by block."""
+        self.check_fitted()
+        if isinstance(X, Dataset):
+            return by_rows(self.model_, self.matched(X), compute, self.n_threads)
+        return compute(self._features_of(X))
 
-    def _check_categories(self, data: Dataset) -> None:
-        """Raise DataError if there are categorical features and the ranker learns from numbers only."""
-        if self.takes_categories or not data.categories:
-            return
-        name, values = next(iter(data.categories.items()))
-        found = f" (such as '{values[0][:40]}')" if values else ""
-        raise DataError(
-            f"{type(self).__name__} learns from numbers, but the feature '{name}' is categorical{found}: use "
-            "LambdaMART or MART, which take categories, leave it out, or encode it as columns of 0 and 1."
-        )
+    def _scores_by(self, model: Model, data: Dataset) -> Floats:
+        return by_rows(model, data, lambda rows: model.score(rows, self.n_threads), self.n_threads)
 
-    def _learned_before(self, base: Any) -> Sequence[Ranker]:
-        """The fitted rankers that the model contains."""
-        return [base] if isinstance(base, Ranker) else []
+    def _features_of(self, X: Any) -> Features:
+        """The feature matrix to score: the features of this ranker, matched by name if X has names, with its codes."""
+        self.check_fitted()
+        if isinstance(X, Dataset):
+            return self.matched(X).features
+        return read_only(as_features(X, self._feature_names(), type(self).__name__, self.categories_))
 
-    def _set_fitted(self, data: Dataset, learned_before: Sequence[Ranker] = (), collective: Collective = ALONE) -> None:
-        objective = getattr(self, "objective", None)
-        self.sigma_ = float(getattr(objective, "sigma", getattr(self, "sigma", 1.0)))
-        self.n_features_in_ = data.n_features
-        self.feature_names_in_ = np.array(data.feature_names, dtype=object)
-        self.categories_ = dict(data.categories)
-        known = [ranker.missing_features_ for ranker in learned_before]
-        self.missing_features_ = missing_features(data, known, collective)
+    def _quantities_of(self, X: Any) -> Features:
+        """The feature matrix with NaN for all categories."""
+        features = self._features_of(X)
+        if not self.categories_:
+            return features
+        quantities = np.array(features)
+        quantities[:, [name in self.categories_ for name in self._feature_names()]] = np.nan
+        return quantities
 
+    def _feature_names(self) -> list[str]:
+        return list(self.learned_.feature_names)
 
-def _names_of_arguments(function: Any) -> list[str]:
-    """The arguments of fit, without those that it does not know."""
-    return [name for name in signature(function).parameters if name != "unknown"]
+    @staticmethod
+    def _plus_base_score(scores: Floats, X: Any) -> Floats:
+        """Scores plus those that the data set brings along; DataError if one is not finite."""
+        total = scores + X.base_score if isinstance(X, Dataset) and X.base_score is not None else scores
+        if not np.isfinite(total).all():
+            row = int(np.argmin(np.isfinite(total)))
+            raise DataError(
+                f"the score of row {row} is {total[row]}: its features or its base score are too large for the model. "
+                "Scale them, or remove the row."
+            )
+        return total

@@ -1,25 +1,23 @@
 """RankNet: a net that learns which of two documents is the better one."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, final
+from collections.abc import Callable
+from dataclasses import replace
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.metrics.binding import bind_metric
-from swaprank.metrics.metric import Metric
 from swaprank.metrics.pairwise_correct import PairwiseCorrect
-from swaprank.models.activations import Activation
 from swaprank.nets.net_training import TRAININGS, Training
-from swaprank.nets.optimizers import Optimizer
 from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
 from swaprank.objectives.ranknet_cost import given_pair_costs
 from swaprank.objectives.ranknet_objective import RankNetObjective
-from swaprank.rankers.net_ranker import NET_RANGES, NetRanker
-from swaprank.rankers.parameter_checks import check_word
-from swaprank.seeds import RandomState
+from swaprank.parameters import parameter
+from swaprank.rankers.capabilities import Capabilities
+from swaprank.rankers.net_ranker import NetRanker
 
 
 @final
@@ -28,19 +26,6 @@ class RankNet(NetRanker):
 
     It learns from all pairs of documents of a query with different labels. If the data set has `pairs`, it learns from
     these only; their target probabilities may be any, also incomplete or inconsistent.
-
-    Args:
-        hidden: Number of units of each hidden layer: () for a linear net, (10,) for one hidden layer of 10 units.
-        metric: Evaluated after every epoch, and chooses the best epoch on the watched set. It does not change training.
-        objective: "ranknet", the cross entropy of the pairs; or an instance, such as a CustomObjective.
-        training: "factored": one pass through the net per document, however many pairs it is in [Burges2006, section
-            5]; "pairs": two passes per pair, as in the first paper, with the same gradient; "online": as "pairs", with
-            a step after every pair.
-        ties: Learn from pairs of equal labels as well, with a target probability of 1/2.
-        decay: Factor on the learning rate after an epoch in which fewer training pairs were ordered correctly.
-        sigma: Steepness of the pair probabilities in the score difference.
-
-    The other parameters are those of LambdaRank.
 
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_net((100, 50), n_features=10, random_state=0)
@@ -52,43 +37,37 @@ class RankNet(NetRanker):
     """
 
     kind: ClassVar[str] = "ranknet"
-    objective_parameters: ClassVar[tuple[str, ...]] = ("sigma", "ties")
-    tuning_ranges: ClassVar[Mapping[str, Any]] = {**NET_RANGES, "sigma": (0.3, 3.0)}
-    learns_probabilities: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        hidden: Sequence[int] = (10,),
-        *,
-        metric: str | Metric = "ndcg@10",
-        objective: Literal["ranknet"] | Objective = "ranknet",
-        training: Training = "factored",
-        ties: bool = False,
-        activation: Activation = "tanh",
-        n_epochs: int = 100,
-        learning_rate: float = 0.001,
-        decay: float = 0.8,
-        optimizer: Optimizer = "adam",
-        batch_queries: int = 1,
-        log_features: bool | Sequence[str | int] = False,
-        standardize: bool = True,
-        restart_rounds: int | None = None,
-        early_stopping_rounds: int | None = None,
-        sigma: float = 1.0,
-        base_ranker: Any = None,
-        random_state: RandomState = 0,
-        n_threads: int | None = None,
-    ) -> None:
-        self._set_parameters(locals())
-
-    def _check_words(self) -> None:
-        super()._check_words()
-        self._training()
+    can: ClassVar[Capabilities] = replace(NetRanker.can, probabilities=True)
+    objective: Literal["ranknet"] | Objective = parameter(
+        default="ranknet", text='"ranknet", the cross entropy of the pairs; or an instance, such as a CustomObjective.'
+    )
+    training: Training = parameter(
+        default="factored",
+        words=TRAININGS,
+        text='"factored": one pass through the net per document, however many pairs it is in [Burges2006, section 5]; '
+        '"pairs": two passes per pair, as in the first paper, with the same gradient; "online": as "pairs", with a '
+        "step after every pair.",
+    )
+    ties: bool = parameter(
+        default=False,
+        of_objective=True,
+        text="Learn from pairs of equal labels as well, with a target probability of 1/2.",
+    )
+    decay: float = parameter(
+        default=0.8,
+        text="Factor on the learning rate after an epoch in which fewer training pairs were ordered correctly.",
+    )
+    sigma: float = parameter(
+        default=1.0,
+        above=0,
+        tune=(0.3, 3.0),
+        also="sigmoid",
+        of_objective=True,
+        text="Steepness of the pair probabilities in the score difference.",
+    )
 
     def _training(self) -> Training:
-        check_word("training", self.training, TRAININGS)
-        training: Training = self.training
-        return training
+        return self.training
 
     def _objective(self) -> Objective:
         return given_objective(self, ("ranknet",)) or RankNetObjective(float(self.sigma), self.ties)

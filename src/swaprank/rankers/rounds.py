@@ -18,9 +18,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import BoundMetric, Metric, mean_of_each
-
-History = dict[str, dict[str, list[float]]]
-"""What was measured after every round, by set and metric."""
+from swaprank.rankers.learned import History
 
 
 class Progress(NamedTuple):

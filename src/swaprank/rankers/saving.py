@@ -1,35 +1,31 @@
-"""What is written when a model is saved.
+"""A ranker as the content of a model file, and back.
 
     kind         of the ranker: "lambdamart"
     swaprank     the version that wrote it
     parameters   of the ranker; a metric of the user's own and an objective instance only by their names
-    feature_names, history, rounds, interrupted, sigma
-    categories   of each categorical feature; only if there are any
-    missing_features     with missing values in the training data; only if known
-    fitted       what was found beside the model, such as the regularization that was chosen
+    …            what was learned, field by field, see rankers/learned.py
     model        the model's plain values; its arrays follow (models/model.py: to_parts)
 
-model_files/container.py says how this becomes bytes, and registry.py reads it again.
+model_files/container.py says how this becomes bytes; registry.py finds the class of a kind.
 """
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from swaprank.metrics.metric import OWN_SUFFIX, Metric
+from swaprank.errors import ModelFileError
+from swaprank.metrics.metric import OWN_SUFFIX, Metric, is_own
 from swaprank.model_files.container import ModelContent, write_model
 from swaprank.objectives.objective import Objective
+from swaprank.rankers.learned import from_content, to_content
 from swaprank.version import __version__
 
 if TYPE_CHECKING:
-    from swaprank.rankers.fitted_ranker import FittedRanker
+    from swaprank.rankers.ranker import Ranker
 
-_NOT_SAVED = ("base_ranker", "members", "n_threads")
-"""The model contains what the base ranker and the members have learned; the number of threads does not change it."""
+AnyRanker = TypeVar("AnyRanker", bound="Ranker")
 
 
-def content_of(ranker: FittedRanker) -> ModelContent:
+def content_of(ranker: "Ranker") -> ModelContent:
     """The content of a ranker's model file.
 
     >>> import swaprank as sr
@@ -39,34 +35,43 @@ def content_of(ranker: FittedRanker) -> ModelContent:
     >>> content.kind, content.meta["model"]["kind"]
     ('mart', 'forest')
     """
-    model, arrays = ranker.model_.to_parts()
-    meta = {
-        "swaprank": __version__,
-        "parameters": saved_parameters(ranker),
-        "feature_names": [str(name) for name in ranker.feature_names_in_],
-        "history": ranker.history_,
-        "rounds": {"trained": ranker.n_rounds_, "kept": ranker.best_round_},
-        "interrupted": ranker.interrupted_,
-        "sigma": ranker.sigma_,
-        "fitted": ranker._fitted_values(),
-        "model": model,
-    }
-    if ranker.missing_features_ is not None:
-        meta["missing_features"] = list(ranker.missing_features_)
-    if ranker.categories_:
-        meta["categories"] = {name: list(categories) for name, categories in ranker.categories_.items()}
-    return ModelContent(ranker.kind, meta, arrays)
+    learned, arrays = to_content(ranker.learned_, type(ranker))
+    return ModelContent(
+        ranker.kind, {"swaprank": __version__, "parameters": saved_parameters(ranker), **learned}, arrays
+    )
 
 
-def saved_parameters(ranker: FittedRanker) -> dict[str, Any]:
-    """The parameters of a ranker as plain values."""
-    given = ranker.get_params(deep=False)
+def saved_parameters(ranker: "Ranker", seed: int | None = None) -> dict[str, Any]:
+    """The parameters of a ranker as plain values; the seed is the one that was used."""
+    # The model contains what the base ranker and the members have learned; the number of threads does not change it.
+    names = [name for name, each in ranker.declared.items() if name != "n_threads" and not each.is_ranker]
+    given = {name: _saved(getattr(ranker, name)) for name in names}
     if "random_state" in given:
-        given["random_state"] = ranker.random_state_
-    return {name: _saved(value) for name, value in given.items() if name not in _NOT_SAVED}
+        given["random_state"] = ranker.random_state_ if seed is None else seed
+    return given
 
 
-def save(ranker: FittedRanker, path: str | os.PathLike[str]) -> None:
+def restored(kind: type[AnyRanker], content: ModelContent) -> AnyRanker:
+    """The ranker of a class that a model file holds; everything is checked as `fit` checks it."""
+    given = content.meta["parameters"]
+    parameters: Any = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    ranker = kind(**parameters)
+    ranker.check_parameters()
+    # Metrics and objectives of the user's own are saved by name only.
+    if not is_own(ranker.metric):
+        ranker.training_metric()
+        if not is_own(getattr(ranker, "objective", None)):
+            getattr(ranker, "_objective", lambda: None)()
+    learned = from_content(content.meta, content.arrays, kind)
+    if not isinstance(learned.model, kind.can.models):
+        raise ModelFileError(f"it holds {learned.model.describe()}, which is no model of a {kind.kind}.")
+    if learned.categories and not kind.can.categories:
+        raise ModelFileError(f"its categories are not those of the features of a {kind.kind}.")
+    ranker.learned_ = learned
+    return ranker
+
+
+def save(ranker: "Ranker", path: str | os.PathLike[str]) -> None:
     """Write a fitted ranker to one file; on any error, nothing."""
     content = content_of(ranker)
     write_model(path, content.kind, content.meta, content.arrays)

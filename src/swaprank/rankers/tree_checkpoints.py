@@ -28,7 +28,7 @@ from swaprank.trees.tree import Tree
 from swaprank.version import __version__
 
 if TYPE_CHECKING:
-    from swaprank.rankers.ranker import FitRequest
+    from swaprank.rankers.training import FitRequest
     from swaprank.rankers.tree_ranker import TreeRanker
 
 KIND = "checkpoint"
@@ -92,7 +92,8 @@ def saving(
 
 def configuration(ranker: TreeRanker, request: FitRequest, booster: Booster) -> dict[str, Any]:
     """Everything that the trees depend on, as plain JSON values."""
-    parameters = {name: each for name, each in saved_parameters(ranker).items() if name not in _MAY_CHANGE}
+    given = saved_parameters(ranker, request.seed)
+    parameters = {name: each for name, each in given.items() if name not in _MAY_CHANGE}
     base = getattr(request.base, "model_", None)
     cuts = hashlib.sha256(booster.bins.cuts.tobytes() + booster.bins.n_bins.tobytes())
     return plain_values(

@@ -15,58 +15,70 @@ from swaprank.data.document_places import Places
 from swaprank.errors import ParameterError
 from swaprank.models.forest import Forest, join_forests
 from swaprank.objectives.objective import Objective
+from swaprank.parameters import Bounds, check_parameter, parameter
 from swaprank.rankers.base_model import base_model
-from swaprank.rankers.forest_ranker import ForestRanker
-from swaprank.rankers.parameter_checks import BOUNDS, Bounds, check_parameter, check_parameters
-from swaprank.rankers.ranker import FitRequest
+from swaprank.rankers.capabilities import Capabilities
+from swaprank.rankers.forest_methods import ForestMethods
+from swaprank.rankers.learned import found
 from swaprank.rankers.rounds import Measured, run_rounds
+from swaprank.rankers.shared_parameters import EarlyStopping, RandomChoices
+from swaprank.rankers.training import FitRequest, TrainableRanker, Trained
 from swaprank.rankers.tree_checkpoints import kept_trees, saving
 from swaprank.rankers.tree_constraints import InteractionConstraints, MonotoneConstraints, tree_constraints
 from swaprank.threads import thread_count
-from swaprank.trees.boosting import Booster, GrownTree, TreeRules, make_forest
+from swaprank.trees.boosting import Booster, GrownTree, make_forest
 from swaprank.trees.constraints import Constraints, broken_feature
 from swaprank.trees.data_size import default_document_fraction
 from swaprank.trees.refitting import refitted_values
 from swaprank.trees.routing import add_tree_scores
 from swaprank.trees.score_noise import ranking_scores
-
-TREE_RANGES = {
-    "n_leaves": (4, 255),
-    "learning_rate": (0.01, 0.3),
-    "min_docs_in_leaf": (5, 500),
-    "leaf_smoothing": (0.0, 1000.0),
-    "feature_fraction": (0.3, 1.0),
-}
-"""What `tune` searches for all rankers made of trees."""
+from swaprank.trees.tree_rules import GrowthRules, TreeRules
 
 
-class TreeRanker(ForestRanker):
-    """A forest of boosted trees."""
+class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, TrainableRanker):
+    """A forest of trees that are grown one after the other."""
 
-    trains_trees: ClassVar[bool] = True
+    can: ClassVar[Capabilities] = Capabilities(
+        models=(Forest,), round_name="tree", rounds_parameter="n_trees", categories=True, workers=True
+    )
     boosts: ClassVar[bool] = True
     """Whether a tree starts from the scores of the trees before it."""
-    rounds_parameter: ClassVar[str | None] = "n_trees"
-    tuning_fixed: ClassVar[Mapping[str, Any]] = {"n_trees": 2000, "early_stopping_rounds": 50}
-    by_round: ClassVar[tuple[str, ...]] = ("learning_rate",)
-    n_trees: int
-    learning_rate: float | Sequence[float]
-    l2: float
-    leaf_smoothing: float | None
-    document_fraction: float | None
-    score_noise: float | None = 0.0
-    """LambdaMART's parameter; other rankers have no ranks."""
-    chosen_: Mapping[str, Any]
+    n_trees: int = parameter(
+        default=300,
+        low=0,
+        high=10**7,
+        tuned_at=2000,
+        also="n_estimators num_boost_round num_iterations num_trees num_round iterations n_iter",
+        text="Maximum number of trees.",
+    )
+    early_stopping_rounds: int | None = parameter(default=None, tuned_at=50)
+    monotone_constraints: MonotoneConstraints | None = parameter(
+        default=None,
+        also="monotonic_cst monotone_constraint mono",
+        text="1 for each feature with which scores must never fall, -1 for those with which they must never rise: by "
+        'name, as {"authority": 1, "spam": -1}, or a list of one of -1, 0 and 1 per feature. Missing values have no '
+        "order.",
+    )
+    interaction_constraints: InteractionConstraints | None = parameter(
+        default=None,
+        also="interaction_cst",
+        text='Groups of features, by name or position, as [["bm25", "clicks"], ["age", "price"]]: all features on the '
+        "path from the root of a tree to a leaf are of one group. A feature in no group is alone in a group of its "
+        "own. Holds for new trees, not for those of a base ranker.",
+    )
+    base_ranker: Any = parameter(
+        default=None,
+        text="A fitted ranker made of trees, such as LambdaMART or MART. Training continues with its trees.",
+    )
+
+    chosen_ = found(dict)
     """What was chosen where a parameter is None, by its name."""
-    monotone_constraints: MonotoneConstraints | None
-    interaction_constraints: InteractionConstraints | None
-    early_stopping_rounds: int | None
 
     @abstractmethod
     def _objective(self) -> Objective:
         """What the trees minimize."""
 
-    def _fit(self, request: FitRequest) -> None:
+    def _fit(self, request: FitRequest) -> Trained:
         data, collective = request.data, request.collective
         start = self._start(request)
 
@@ -77,21 +89,19 @@ class TreeRanker(ForestRanker):
         measured = Measured(request.valid, request.metrics, start_scores, self.n_threads, collective)
         scores = np.array(data.by_query(start_scores(data)))
         constraints = self._constraints(data.feature_names, data.categories)
-        self.chosen_ = self._choose(total(collective, len(data)))
-        booster = Booster(
-            data, scores, self._rules(self.chosen_), self.random_state_, self.n_threads, constraints, collective
-        )
+        chosen = self._choose(total(collective, len(data)))
+        rules = self._rules(chosen)
+        booster = Booster(data, scores, rules, request.seed, self.n_threads, constraints, collective)
         n_start = 0 if start is None else start.n_trees
         if n_start or total(collective, int(data.base_score is not None)):
             measured.measure_start()
-        grown, self.interrupted_ = self._boost(request, booster, measured, n_start)
+        grown, interrupted = self._boost(request, booster, measured, n_start)
         trees = [each.forest for each in grown]
         measured.drop_partial_round()
-        best = measured.best_round
-        self.n_rounds_, self.best_round_ = len(trees), len(trees) if best is None else best
-        forest = self._as_model(trees[: self.best_round_], data.n_features)
-        self.model_ = forest if start is None else join_forests(start, forest)
-        self.history_ = measured.history
+        kept = len(trees) if measured.best_round is None else measured.best_round
+        forest = self._as_model(trees[:kept], data.n_features)
+        model = forest if start is None else join_forests(start, forest)
+        return Trained(model, measured.history, len(trees), kept, interrupted, {"chosen": chosen})
 
     def _start(self, request: FitRequest) -> Forest | None:
         """The trees that training starts from, which must not break the constraints."""
@@ -117,9 +127,9 @@ class TreeRanker(ForestRanker):
         threads = thread_count(self.n_threads)
         return ranking_scores(scores, places, rules.score_noise, self.random_state_, number, threads)
 
-    def _learning_rate(self, number: int) -> float:
+    def _learning_rate(self, number: int, rules: TreeRules) -> float:
         """The learning rate of a round of this training, from 1; the last one of a sequence is kept for all later."""
-        rates = np.atleast_1d(np.asarray(self.learning_rate, np.float64))
+        rates = np.atleast_1d(np.asarray(rules.learning_rate, np.float64))
         return float(rates[min(number, len(rates)) - 1])
 
     def _choose(self, n_documents: int) -> dict[str, Any]:
@@ -128,17 +138,8 @@ class TreeRanker(ForestRanker):
         return {} if given else {"document_fraction": default_document_fraction(n_documents)}
 
     def _rules(self, chosen: Mapping[str, Any]) -> TreeRules:
-        given = {name: getattr(self, name) for name in TreeRules.__dataclass_fields__}
-        return TreeRules(**{name: chosen.get(name, value) for name, value in given.items()})
-
-    def _fitted_values(self) -> dict[str, Any]:
-        return {"chosen": dict(self.chosen_)}
-
-    def _restore_values(self, values: Mapping[str, Any]) -> None:
-        chosen = values.get("chosen", {})
-        for name, value in chosen.items():
-            check_parameter(name, value, BOUNDS[name])
-        self.chosen_ = chosen
+        given = {name: getattr(self, name) for name in TreeRules.declared if name in self.declared}
+        return TreeRules(**{**given, **{name: value for name, value in chosen.items() if name in given}})
 
     def _constraints(self, names: Sequence[str], categories: Mapping[str, Any]) -> Constraints:
         return tree_constraints(self.monotone_constraints, self.interaction_constraints, names, categories)
@@ -148,7 +149,7 @@ class TreeRanker(ForestRanker):
     ) -> tuple[list[GrownTree], bool]:
         """Grow the trees; returns them, and whether Ctrl-C ended training."""
         objective = self._objective().bind_share(
-            request.data, random_state=self.random_state_, n_threads=self.n_threads, collective=request.collective
+            request.data, random_state=request.seed, n_threads=self.n_threads, collective=request.collective
         )
         trees: list[GrownTree] = []
         start = None if self.boosts else booster.scores.copy()
@@ -161,7 +162,7 @@ class TreeRanker(ForestRanker):
         def add_tree(number: int) -> None:
             if start is not None:
                 booster.scores[:] = start
-            trees.append(booster.add_tree(objective, n_start + number, self._step(number)))
+            trees.append(booster.add_tree(objective, n_start + number, self._step(number, booster.rules)))
             add_to_measured(number, trees[-1].forest)
 
         # First the checkpoint: a callback of the user may raise.
@@ -179,9 +180,9 @@ class TreeRanker(ForestRanker):
 
         return add
 
-    def _step(self, number: int) -> float:
+    def _step(self, number: int, rules: TreeRules) -> float:
         """The factor of the leaf values of a tree while it is trained."""
-        return self._learning_rate(number)
+        return self._learning_rate(number, rules)
 
     def refit(
         self,
@@ -216,7 +217,7 @@ class TreeRanker(ForestRanker):
         (np.True_, True)
         """
         self.check_fitted()
-        check_parameters(self)
+        self.check_parameters()
         check_parameter("decay_rate", decay_rate, Bounds(False, 0, 1))
         data = self._judged(X, y, qid=qid, group=group, sample_weight=sample_weight)
         n_base, places = self.n_trees_ - self.best_round_, data.places
@@ -225,7 +226,7 @@ class TreeRanker(ForestRanker):
         start = np.array(data.by_query(self._plus_base_score(self._scores_by(base, data), data)))
         fitted = refitted_values(
             trees,
-            [self._learning_rate(number) for number in range(1, trees.n_trees + 1)],
+            [self._learning_rate(number, rules) for number in range(1, trees.n_trees + 1)],
             data,
             start.copy(),
             self._objective().bind(data, random_state=self.random_state_, n_threads=self.n_threads),
@@ -236,7 +237,7 @@ class TreeRanker(ForestRanker):
             self.n_threads,
             lambda tree, scores: self._gradient_scores(n_base + tree + 1, scores, start, places, rules),
         )
+        model = replace(self.model_, leaf_value=np.concatenate((base.leaf_value, fitted)))
         refitted = copy(self)
-        refitted.model_ = replace(self.model_, leaf_value=np.concatenate((base.leaf_value, fitted)))
-        refitted.history_ = {}
+        refitted.learned_ = replace(self.learned_, model=model, history={})
         return refitted

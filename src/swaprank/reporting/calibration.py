@@ -134,7 +134,7 @@ def calibration_section(subject: Subject) -> Section:
 
 
 def _meaning(ranker: Ranker) -> str:
-    if ranker.learns_probabilities:
+    if ranker.can.probabilities:
         return "RankNet models 1 / (1 + exp(-sigma (s_i - s_j))) as the probability that i is better than j."
     return (
         f"{type(ranker).__name__} is not trained for probabilities, as RankNet is. This section tests "

@@ -6,8 +6,8 @@ from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
+from swaprank.rankers.learned import History
 from swaprank.rankers.ranker import Ranker
-from swaprank.rankers.rounds import History
 from swaprank.rendering.text_tables import decimals
 from swaprank.reporting.data_samples import query_sample
 from swaprank.reporting.markup import Html, join, paragraph, table, tag
@@ -35,7 +35,7 @@ def learning_section(subject: Subject) -> Section:
     True
     """
     ranker, charts = subject.ranker, []
-    unit = ranker.round_name
+    unit = ranker.can.round_name
     staged = staged_line(ranker, subject.data, subject.metric)
     by_metric = curves(ranker.history_)
     if staged is not None:

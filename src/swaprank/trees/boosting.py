@@ -25,6 +25,7 @@ from swaprank.trees.histogram import BLOCK
 from swaprank.trees.routing import add_leaf_values, left_sets, newton_steps, route_documents, sum_leaves
 from swaprank.trees.score_noise import ranking_scores
 from swaprank.trees.tree import Tree, make_tree
+from swaprank.trees.tree_rules import TreeRules
 from swaprank.trees.worker_sums import WorkerSums
 from swaprank.trees.workspace import Columns, Limits, Workspace, make_workspace
 
@@ -34,24 +35,6 @@ _MAX_COPIED_SHARE = 0.5
 """The bins of a sample of at most this share of the documents are copied, so that its rows are adjacent."""
 _SMOOTHING_DOCUMENTS = 10.0
 """The smoothing of `best_set_split` in documents of mean hessian."""
-
-
-@final
-@dataclass(frozen=True)
-class TreeRules:
-    """How trees are grown; see the rankers' parameters of the same names."""
-
-    n_leaves: int
-    min_docs_in_leaf: int
-    l2: float
-    leaf_smoothing: float
-    min_gain: float
-    max_depth: int | None
-    max_bins: int
-    feature_fraction: float
-    query_fraction: float
-    document_fraction: float
-    score_noise: float
 
 
 @final

@@ -1,7 +1,7 @@
-"""What all rankers with a forest can do, whoever trained it."""
+"""Methods of all rankers with a forest, whoever trained it: single trees, leaves, importances, stages."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,23 +10,20 @@ from swaprank.arrays import Floats
 from swaprank.errors import ParameterError
 from swaprank.models.forest import Forest, split_counts, split_gains
 from swaprank.models.forest_scoring import scores_by_stage
-from swaprank.models.model import Model
 from swaprank.models.tree_text import tree_text
 from swaprank.models.tree_walk import find_leaves
-from swaprank.rankers.parameter_checks import Bounds, check_parameter
+from swaprank.parameters import Bounds, check_parameter
+from swaprank.rankers.learned import learned_value
 from swaprank.rankers.ranker import Ranker
 
 _STAGED_SCORES = 10**7
 """Scores that `staged_predict` computes at once: 80 MB."""
 
 
-class ForestRanker(Ranker):
-    """A forest of trees."""
+class ForestMethods(Ranker):
+    """Methods of rankers whose model is a forest."""
 
-    model_classes: ClassVar[tuple[type[Model], ...]] = (Forest,)
-    takes_categories: ClassVar[bool] = True
-    round_name: ClassVar[str] = "tree"
-    model_: Forest
+    model_ = learned_value[Forest]("model")
 
     @property
     def n_trees_(self) -> int:
@@ -90,4 +87,4 @@ class ForestRanker(Ranker):
         """One tree as text."""
         self.check_fitted()
         names = [str(name) for name in self.feature_names_in_]
-        return tree_text(self.model_, tree, names, getattr(self, "categories_", None))
+        return tree_text(self.model_, tree, names, self.categories_)

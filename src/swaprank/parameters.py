@@ -1,0 +1,299 @@
+"""Parameters, each declared once, in the class that has it.
+
+    class Trees(Parameters):
+        n_trees: int = parameter(default=300, low=0, also="n_estimators", text="Maximum number of trees.")
+
+The signature of the class, the checks, the documentation, `swaprank info`, what `tune` searches and the names of other
+libraries are all made from the declaration. A class that inherits it may declare it again to change a part of it:
+`n_trees: int = parameter(default=50)`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from inspect import Parameter as SignatureParameter
+from inspect import Signature, cleandoc, get_annotations
+from textwrap import fill
+from typing import Any, ClassVar, NamedTuple, dataclass_transform
+
+import numpy as np
+
+from swaprank.errors import ParameterError, did_you_mean
+from swaprank.peer_names import ARGUMENTS, check_arguments
+
+_SAME: Any = object()
+"""Left as the class declares it that the parameter is inherited from."""
+_LARGEST_SHOWN = 10**7
+"""Larger upper bounds are there for safety, and not shown in messages."""
+
+
+class Bounds(NamedTuple):
+    """The range of a number. If open_low, low itself is excluded. If optional, None is allowed."""
+
+    whole: bool
+    low: float
+    high: float
+    open_low: bool = False
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """The declaration of a parameter; see `parameter`."""
+
+    default: Any
+    text: str = ""
+    low: float | None = None
+    above: float | None = None
+    high: float = 2**62
+    whole: bool | None = None
+    optional: bool = False
+    means_none: int | None = None
+    words: Sequence[str] = ()
+    instances: tuple[type, ...] = ()
+    each: bool = False
+    by_round: bool = False
+    also: str = ""
+    tune: Any = None
+    tuned_at: Any = None
+    of_objective: bool = False
+    is_ranker: bool = False
+    kw_only: bool = True
+
+    @property
+    def bounds(self) -> Bounds | None:
+        """The range of the number or numbers; None for other parameters."""
+        if self.low is None and self.above is None:
+            return None
+        whole = isinstance(self.default, int) if self.whole is None else self.whole
+        low = self.low if self.above is None else self.above
+        high = self.high if whole else min(self.high, np.inf) if self.high < 2**62 else np.inf
+        return Bounds(whole, low or 0, high, self.above is not None, self.optional or self.default is None)
+
+    def is_none(self, value: Any) -> bool:
+        """True for the number that stands for None in other libraries."""
+        return self.means_none is not None and isinstance(value, int) and value == self.means_none
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise ParameterError, with the name and the value, if the value is not one of this parameter."""
+        if isinstance(value, self.instances):
+            return
+        if self.words and not (value is None and self.optional):
+            if value not in self.words:
+                raise ParameterError(f"there is no {name} '{value}'; {did_you_mean(str(value), self.words)}")
+        elif isinstance(self.default, bool):
+            if not isinstance(value, bool):
+                raise ParameterError(f"{name} must be True or False; found {value!r}.")
+        elif self.bounds is not None:
+            for number in self._numbers(name, value):
+                check_parameter(name, number, self.bounds)
+
+    def _numbers(self, name: str, value: Any) -> Sequence[Any]:
+        is_sequence = isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) and np.ndim(value) > 0
+        if self.each and not is_sequence:
+            raise ParameterError(f"{name} must be a tuple of numbers, such as (10,); found {value!r}.")
+        if self.by_round and is_sequence and len(value) == 0:
+            raise ParameterError(f"{name} must be a number or a sequence of numbers, one per round; found none.")
+        return value if is_sequence and (self.each or self.by_round) else (value,)
+
+
+def parameter(
+    *,
+    default: Any,
+    text: str = _SAME,
+    low: float | None = _SAME,
+    above: float | None = _SAME,
+    high: float = _SAME,
+    whole: bool = _SAME,
+    optional: bool = _SAME,
+    means_none: int = _SAME,
+    words: Sequence[str] = _SAME,
+    instances: tuple[type, ...] = _SAME,
+    each: bool = _SAME,
+    by_round: bool = _SAME,
+    also: str = _SAME,
+    tune: Any = _SAME,
+    tuned_at: Any = _SAME,
+    of_objective: bool = _SAME,
+    is_ranker: bool = _SAME,
+    kw_only: bool = True,
+) -> Any:
+    """Declare a parameter of a class derived from `Parameters`.
+
+    Args:
+        default: Its default.
+        text: Its meaning, for the documentation and `swaprank info`.
+        low: The smallest number that it may be.
+        above: Instead of low: a number that it must be larger than.
+        high: The largest number.
+        whole: Whether it must be a whole number; by default if its default is one.
+        optional: Whether it may be None; always if that is its default.
+        means_none: A number that stands for None in other libraries, and is accepted.
+        words: The words that it may be.
+        instances: Classes whose instances are accepted as they are.
+        each: It is a tuple of such numbers.
+        by_round: It may also be a sequence of such numbers, one per round; the last one is kept for all later rounds.
+        also: Names of other libraries for the same thing, which are accepted.
+        tune: What `tune` searches by default: (low, high), or a list of values.
+        tuned_at: What `tune` sets for all trials.
+        of_objective: It belongs to the default objective; an objective that is given as an instance has its own.
+        is_ranker: It is a fitted ranker, or several: what they have learned becomes part of the model.
+        kw_only: False if it may be given by position.
+
+    >>> from swaprank.parameters import Parameters, parameter
+    >>> class Trees(Parameters):
+    ...     n_trees: int = parameter(default=300, low=0, also="n_estimators num_trees", text="Maximum number of trees.")
+    >>> Trees(n_estimators=50).n_trees
+    50
+    >>> Trees(n_trees=-1).check_parameters()
+    Traceback (most recent call last):
+    ...
+    swaprank.errors.ParameterError: n_trees must be a whole number from 0; found -1.
+    """
+    return _Declared({name: value for name, value in locals().items() if value is not _SAME})
+
+
+class _Declared(NamedTuple):
+    """A call of `parameter`, until the class that it stands in is made."""
+
+    given: dict[str, Any]
+
+
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(parameter,))
+class Parameters:
+    """A class whose `__init__` takes the declared parameters and stores them under their names."""
+
+    declared: ClassVar[Mapping[str, Parameter]] = {}
+    """Declarations by name: those of the class itself, then the inherited ones."""
+
+    def __init_subclass__(cls, **others: Any) -> None:
+        """Collect the declarations, and make the signature and the documentation of the class from them."""
+        super().__init_subclass__(**others)
+        inherited: dict[str, Parameter] = {}
+        for base in cls.__bases__:
+            inherited = {**inherited, **getattr(base, "declared", {})}
+        own: dict[str, Parameter] = {}
+        for name, value in vars(cls).copy().items():
+            if isinstance(value, _Declared):
+                own[name] = replace(inherited[name], **value.given) if name in inherited else Parameter(**value.given)
+                delattr(cls, name)
+        # A parameter of a base class that is given a plain value here is a parameter no more.
+        fixed = {name for name in inherited if name in vars(cls) and name not in own}
+        new = {name: each for name, each in own.items() if name not in inherited}
+        found = {**new, **{name: own.get(name, each) for name, each in inherited.items() if name not in fixed}}
+        cls.declared = dict(sorted(found.items(), key=lambda item: item[1].kw_only))
+        cls.__init__ = _init(cls)  # type: ignore[method-assign]
+        if cls.__doc__ and cls.declared:
+            cls.__doc__ = f"{cleandoc(cls.__doc__)}\n\nArgs:\n{_listed(cls.declared)}\n"
+
+    def check_parameters(self) -> None:
+        """Check types, bounds and words of all parameters; an error names the parameter and its value."""
+        for name, each in self.declared.items():
+            each.check(name, getattr(self, name))
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """Check what one declaration cannot say."""
+
+    @classmethod
+    def own_names(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments under the names of this class; ArgumentError, naming all wrong ones, if one is not known."""
+        names = alias_names(cls.declared)
+        here = {name: names.get(name, name) for name in given}
+        check_arguments(here.values(), cls.declared, cls.__name__)
+        twice = [name for name in here if name != here[name] and list(here.values()).count(here[name]) > 1]
+        if twice:
+            raise ParameterError(f"{cls.__name__}: {twice[0]} is {here[twice[0]]}, which is given, too: give one.")
+        values = {here[name]: value for name, value in given.items()}
+        return {name: None if cls.declared[name].is_none(value) else value for name, value in values.items()}
+
+
+def _init(cls: type[Parameters]) -> Any:
+    """The `__init__` of a class: arguments become attributes of the same names."""
+    by_position = [name for name, each in cls.declared.items() if not each.kw_only]
+
+    def init(self: Any, *positional: Any, **given: Any) -> None:
+        if len(positional) > len(by_position):
+            first = f"only {by_position[0]}" if by_position else "nothing"
+            raise TypeError(f"{type(self).__name__} takes {first} by position: name the other parameters.")
+        values = type(self).own_names({**dict(zip(by_position, positional, strict=False)), **given})
+        for name, each in type(self).declared.items():
+            setattr(self, name, values.get(name, each.default))
+
+    annotations = {name: kind for base in reversed(cls.__mro__) for name, kind in get_annotations(base).items()}
+    kinds = (SignatureParameter.POSITIONAL_OR_KEYWORD, SignatureParameter.KEYWORD_ONLY)
+    init.__signature__ = Signature(  # type: ignore[attr-defined]
+        [
+            SignatureParameter("self", SignatureParameter.POSITIONAL_OR_KEYWORD),
+            *(
+                SignatureParameter(
+                    name,
+                    kinds[each.kw_only],
+                    default=each.default,
+                    annotation=annotations.get(name, SignatureParameter.empty),
+                )
+                for name, each in cls.declared.items()
+            ),
+        ],
+        return_annotation=None,
+    )
+    init.__name__ = "__init__"
+    return init
+
+
+def _listed(declared: Mapping[str, Parameter]) -> str:
+    """The entries of an `Args:` section."""
+    return "\n".join(
+        fill(f"{name}: {each.text}", 120, initial_indent=" " * 4, subsequent_indent=" " * 8)
+        for name, each in declared.items()
+    )
+
+
+def alias_names(declared: Mapping[str, Parameter]) -> dict[str, str]:
+    """Names of other libraries, and the parameters that they stand for.
+
+    >>> from swaprank.parameters import Parameter, alias_names
+    >>> alias_names({"n_trees": Parameter(300, also="n_estimators num_trees")})
+    {'n_estimators': 'n_trees', 'num_trees': 'n_trees'}
+    """
+    return {theirs: ours for ours, each in declared.items() for theirs in each.also.split() if theirs not in declared}
+
+
+def check_parameter(name: str, value: Any, bounds: Bounds) -> None:
+    """Raise ParameterError if a value is not a number, not a whole one where that is needed, or out of bounds.
+
+    >>> from swaprank.parameters import Bounds, check_parameter
+    >>> check_parameter("n_trees", 10, Bounds(whole=True, low=0, high=1000))
+    """
+    if value is None and bounds.optional:
+        return
+    kind = "a whole number" if bounds.whole else "a number"
+    span = f"{kind} {'above' if bounds.open_low else 'from'} {bounds.low:g}"
+    if bounds.high <= _LARGEST_SHOWN:
+        span += f" to {bounds.high:g}"
+    if bounds.optional:
+        span += ", or None"
+    numeric = isinstance(value, int | np.integer) or (not bounds.whole and isinstance(value, float | np.floating))
+    largest = min(bounds.high, float(np.finfo(np.float64).max))
+    fits = numeric and not isinstance(value, bool) and bounds.low <= value <= largest
+    if not fits or (bounds.open_low and value == bounds.low):
+        raise ParameterError(f"{name} must be {span}; found {value!r}.")
+
+
+def own_name(cls: type[Parameters], name: str, of: str) -> str:
+    """The name of a parameter in a class, which may be given by the name of another library.
+
+    Args:
+        cls: The class.
+        name: The name that was given.
+        of: What to call the class in the error if it has no such parameter.
+
+    >>> import swaprank as sr
+    >>> from swaprank.parameters import own_name
+    >>> own_name(sr.LambdaMART, "num_leaves", "lambdamart")
+    'n_leaves'
+    """
+    here = alias_names(cls.declared).get(name, name)
+    if here not in cls.declared:
+        meant = ARGUMENTS.get(name, name)
+        raise ParameterError(f"{of} has no parameter '{name}'; {did_you_mean(meant, cls.declared)}")
+    return here

@@ -1,0 +1,198 @@
+"""What a ranker has learned: one value, which files, clusters, imports and exports pass on."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, Generic, TypeVar, final, overload
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from swaprank.arrays import AnyArray
+from swaprank.data.categories import Categories
+from swaprank.errors import ModelFileError
+from swaprank.models.model import Model
+from swaprank.models.restoring import model_from_parts
+from swaprank.parameters import Bounds, check_parameter
+
+T = TypeVar("T")
+History = dict[str, dict[str, list[float]]]
+"""What was measured after every round, by set and metric."""
+
+
+def _whole(value: Any) -> int:
+    check_parameter("a number of rounds", value, Bounds(True, 0, 2**62))
+    return int(value)
+
+
+def _seed(value: Any) -> int | None:
+    return None if value is None else int(value)
+
+
+def _sigma(value: Any) -> float:
+    check_parameter("sigma", value, Bounds(False, 0, np.inf, open_low=True))
+    return float(value)
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ModelFileError(f"interrupted must be true or false; found {value!r}.")
+    return value
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
+        raise ModelFileError("its feature names are not a list of text.")
+    if len(set(value)) < len(value):
+        raise ModelFileError("it has a feature name or category twice.")
+    return tuple(value)
+
+
+def _names_or_none(value: Any) -> tuple[str, ...] | None:
+    return None if value is None else _names(value)
+
+
+def _categories(value: Any) -> dict[str, Categories]:
+    return {str(name): _names(categories) for name, categories in value.items()}
+
+
+def _history(value: Any) -> History:
+    return {
+        str(name): {str(metric): [_number(each) for each in values] for metric, values in of_set.items()}
+        for name, of_set in value.items()
+    }
+
+
+def _number(value: Any) -> float:
+    """A number, which may be NaN."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ModelFileError(f"its history has {value!r} where a number is expected.")
+    return float(value)
+
+
+def _saved(read: Callable[[Any], Any], default: Any = MISSING) -> Any:
+    """A field that `read` checks and converts when it comes from a model file."""
+    if default is MISSING:
+        return field(metadata={"read": read})
+    return field(default_factory=lambda: default, metadata={"read": read})
+
+
+@final
+@dataclass(frozen=True)
+class Learned:
+    """The model, and everything else that training has found out. A new field is one line here.
+
+    >>> import swaprank as sr
+    >>> train, vali = sr.datasets.random_net((20, 10), n_features=3, random_state=0)
+    >>> learned = sr.MART(n_trees=5).fit(train, valid=vali).learned_
+    >>> learned.model.describe(), learned.n_rounds, learned.feature_names
+    ('5 trees', 5, ('1', '2', '3'))
+    """
+
+    model: Model
+    feature_names: tuple[str, ...] = _saved(_names)
+    categories: Mapping[str, Categories] = _saved(_categories, {})
+    """The categories of each categorical feature in the training data; their positions are the codes in the model."""
+    missing_features: tuple[str, ...] | None = _saved(_names_or_none, None)
+    """The features with missing values in the training data; None if that is not known."""
+    history: History = _saved(_history, {})  # noqa: RUF009
+    """What was measured after every round: `history[set][metric]` is a list."""
+    n_rounds: int = _saved(_whole, 0)
+    """Rounds that were trained."""
+    best_round: int = _saved(_whole, 0)
+    """The round whose model was kept, see rankers/rounds.py; 0 is the start of training."""
+    interrupted: bool = _saved(_flag, False)
+    """True if Ctrl-C ended training."""
+    seed: int | None = _saved(_seed, None)
+    """The seed that was used: `random_state`, or one drawn from it; None if training is not random."""
+    sigma: float = _saved(_sigma, 1.0)
+    """The steepness (sigma) of the objective that the scores were trained with; 1 if it has none."""
+    found: Mapping[str, Any] = field(default_factory=dict)
+    """Values that a kind of ranker finds beside its model, such as a regularization; see `found`."""
+
+
+class found(Generic[T]):  # noqa: N801
+    """An attribute of a ranker that training finds beside the model: `regularization_ = found(float)`.
+
+    Args:
+        read: Checks and converts the value when it comes from a model file. None: it is not saved.
+        default: The value if a model file does not have it.
+    """
+
+    def __init__(self, read: Callable[[Any], T] | None, default: Any = MISSING) -> None:
+        self.read = read
+        self.default = default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name.removesuffix("_")
+
+    @overload
+    def __get__(self, ranker: None, owner: type) -> "found[T]": ...
+    @overload
+    def __get__(self, ranker: object, owner: type) -> T: ...
+    def __get__(self, ranker: Any, owner: type) -> Any:
+        """The value that was found; NotFittedError before training."""
+        return self if ranker is None else ranker.learned_.found[self.name]
+
+
+def found_by(kind: type) -> dict[str, "found[Any]"]:
+    """What a kind of ranker finds beside its model, by name."""
+    attributes = {name: value for base in reversed(kind.__mro__) for name, value in vars(base).items()}
+    return {value.name: value for value in attributes.values() if isinstance(value, found)}
+
+
+class learned_value(Generic[T]):  # noqa: N801
+    """An attribute of a ranker as scikit-learn names it, which is a field of what was learned."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, ranker: None, owner: type) -> "learned_value[T]": ...
+    @overload
+    def __get__(self, ranker: object, owner: type) -> T: ...
+    def __get__(self, ranker: Any, owner: type) -> Any:
+        """The field; NotFittedError, which is an AttributeError, before training."""
+        return self if ranker is None else getattr(ranker.learned_, self.name)
+
+
+def not_fitted(ranker: object) -> NotFittedError:
+    """The error for a ranker that has learned nothing yet."""
+    return NotFittedError(f"this {type(ranker).__name__} has not been fitted: call fit first, or load a model.")
+
+
+def to_content(learned: Learned, kind: type) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    """What was learned as plain values and arrays, for a model file."""
+    model, arrays = learned.model.to_parts()
+    meta = {each.name: getattr(learned, each.name) for each in fields(Learned) if "read" in each.metadata}
+    kept = {name: learned.found[name] for name, each in found_by(kind).items() if each.read is not None}
+    return {**meta, "found": kept, "model": model}, arrays
+
+
+def from_content(meta: Mapping[str, Any], arrays: Mapping[str, AnyArray], kind: type) -> Learned:
+    """What a model file holds; ModelFileError if something in it is wrong.
+
+    >>> import swaprank as sr
+    >>> from swaprank.rankers.learned import from_content, to_content
+    >>> (train,) = sr.datasets.random_net((20,), n_features=3, random_state=0)
+    >>> ranker = sr.MART(n_trees=2).fit(train)
+    >>> meta, arrays = to_content(ranker.learned_, sr.MART)
+    >>> from_content({**meta, "feature_names": ["a", "b", "c"]}, arrays, sr.MART).feature_names
+    ('a', 'b', 'c')
+    """
+    read = {each.name: each.metadata["read"](meta[each.name]) for each in fields(Learned) if "read" in each.metadata}
+    values = {
+        name: each.default if each.read is None else each.read(meta["found"][name])
+        for name, each in found_by(kind).items()
+    }
+    learned = Learned(model_from_parts(meta["model"], dict(arrays)), found=values, **read)
+    _check_features(learned)
+    return learned
+
+
+def _check_features(learned: Learned) -> None:
+    names, n_features = learned.feature_names, learned.model.n_features
+    if len(names) != n_features:
+        raise ModelFileError(f"it has {len(names)} feature names, but the model has {n_features} features.")
+    unknown = [name for name in (*learned.categories, *(learned.missing_features or ())) if name not in names]
+    if unknown:
+        raise ModelFileError(f"it has categories or missing values of '{unknown[0]}', which is no feature of it.")

@@ -1,0 +1,271 @@
+"""Training: rankers that learn from queries with `fit`, alone or as one of several workers."""
+
+import os
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from inspect import signature
+from types import MappingProxyType
+from typing import Any, NamedTuple, Self
+from warnings import warn
+
+from swaprank.cluster.detect import is_distributed
+from swaprank.collective import ALONE, Collective, total
+from swaprank.data.dataset import Dataset
+from swaprank.errors import DataError, Interrupted, ParameterError
+from swaprank.metrics.metric import Metric
+from swaprank.metrics.parse import metrics as parse_metrics
+from swaprank.models.model import Model
+from swaprank.parameters import alias_names, parameter
+from swaprank.peer_names import check_arguments
+from swaprank.rankers.checkpoint import Checkpoint, as_checkpoint
+from swaprank.rankers.given_data import as_dataset, validation_sets
+from swaprank.rankers.learned import History, Learned
+from swaprank.rankers.missing_features import missing_features
+from swaprank.rankers.ranker import Ranker
+from swaprank.rankers.rounds import Callback, checked_callbacks
+from swaprank.rankers.shown_progress import shown_trainings
+from swaprank.seeds import seed_of
+
+
+class FitRequest(NamedTuple):
+    """What `fit` was called with, checked."""
+
+    data: Dataset
+    valid: Mapping[str, Dataset]
+    metrics: list[Metric]
+    """What is measured on the sets of `valid`."""
+    base: Any
+    """A fitted ranker to start from, or None."""
+    callbacks: Sequence[Callback]
+    seed: int = 0
+    """Of all random choices."""
+    checkpoint: Checkpoint | None = None
+    """Where what was trained is kept, to go on from there."""
+    collective: Collective = ALONE
+    """The workers that train together; data and validation sets are the shares of one of them."""
+
+
+class Trained(NamedTuple):
+    """What training itself has found; the ranker adds what it knows of the data, see `Learned`."""
+
+    model: Model
+    history: History
+    n_rounds: int
+    best_round: int
+    interrupted: bool = False
+    found: Mapping[str, Any] = MappingProxyType({})
+    """Values beside the model, by the names that `found` declares."""
+
+
+class TrainableRanker(Ranker):
+    """A ranker that learns to order the documents of a query; see the rankers themselves for their parameters."""
+
+    metric: str | Metric = parameter(
+        default="ndcg@10",
+        kw_only=False,
+        text="Evaluated after every round, and chooses the best round on the watched set. It does not change training.",
+    )
+    base_ranker: Any = parameter(default=None, is_ranker=True, text="A fitted ranker that training starts from.")
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        group: Any = None,
+        sample_weight: Any = None,
+        query_weight: Any = None,
+        base_score: Any = None,
+        categorical_features: Iterable[str | int] | None = None,
+        valid: Any = None,
+        eval_set: Any = None,
+        eval_group: Any = None,
+        eval_qid: Any = None,
+        metrics: str | Metric | Sequence[str | Metric] | None = None,
+        base_ranker: Any = None,
+        callbacks: Sequence[Callback] = (),
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: int = 10,
+        verbose: bool | int = False,
+        **unknown: Any,
+    ) -> Self:
+        """Learn from judged documents.
+
+        Features are matched by name wherever both sides have names: those of validation sets and of a base ranker may
+        be in another order. Values of categorical features are matched as text; a category that the training data does
+        not have is a missing value. Ctrl-C keeps the best model so far, sets `interrupted_`, and raises Interrupted, a
+        KeyboardInterrupt.
+
+        Args:
+            X: A Dataset, or a feature matrix or table together with y and qid. Trees also take data on a cluster:
+                `Parts`, or a Dask data frame, of which y and qid are columns.
+            y: Labels, one per row.
+            qid: Query ids, one per row; or the name of a column of X.
+            group: Instead of qid: the number of rows of each query.
+            sample_weight: How much each row counts.
+            query_weight: How much each query counts, in the order in which the queries first appear, or by query id.
+            base_score: Scores to start from, one per row.
+            categorical_features: Features whose values are categories, by name or by position from 0; columns of text
+                need not be declared. Only trees take them.
+            valid: A data set, as a Dataset or a tuple (X, y, qid), or several by name, measured after every round. The
+                last one is watched: its best round is kept, and early stopping goes by it.
+            eval_set: Instead of valid: a list of tuples (X, y), as for LightGBM and XGBoost. They are named "valid_0",
+                "valid_1", …
+            eval_group: The group sizes of each set of eval_set.
+            eval_qid: Instead of eval_group: the query ids of each set of eval_set.
+            metrics: What is measured there; the first is watched. By default the ranker's own metric.
+            base_ranker: A fitted ranker to start from; overrides the parameter of the same name.
+            callbacks: Called after every round with its Progress; training stops when one returns something true.
+            checkpoint: A file in which training is kept. If it exists, training goes on from there, to the same model
+                as without an interruption. For trees only.
+            checkpoint_every: After how many rounds the checkpoint is written.
+            verbose: True shows progress: a bar on a terminal or in a notebook, lines elsewhere. A number above 1 prints
+                a line after every so many rounds.
+            unknown: None; arguments of other libraries raise an ArgumentError that says what they are called here.
+        """
+        names = {name: name for name in self.declared} | alias_names(self.declared)
+        check_arguments(unknown, _names_of_arguments(self.fit), "fit", type(self).__name__, names)
+        columns = {
+            "qid": qid,
+            "group": group,
+            "sample_weight": sample_weight,
+            "query_weight": query_weight,
+            "base_score": base_score,
+            "categorical_features": categorical_features,
+        }
+        if is_distributed(X):
+            from swaprank.rankers.cluster_fit import fit_on_cluster
+
+            how: dict[str, Any] = {"metrics": metrics, "base_ranker": base_ranker, "callbacks": callbacks}
+            kept: dict[str, Any] = {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every, "verbose": verbose}
+            peers = {"eval_set": eval_set, "eval_group": eval_group, "eval_qid": eval_qid}
+            fit_on_cluster(self, X, y=y, valid=valid, **columns, **how, **kept, **peers)
+            return self
+        self.check_parameters()
+        start = self.base_ranker if base_ranker is None else base_ranker
+        data = as_dataset(X, y, **columns)
+        data = self._with_known_features(data, start)
+        sets = validation_sets(valid, eval_set, eval_group, eval_qid, data)
+        if data.base_score is not None and any(other.base_score is None for other in sets.values()):
+            warn("the training data has base scores, but a validation set has none: 0 is taken.", stacklevel=2)
+        own_callbacks = checked_callbacks(callbacks)
+        with shown_trainings(verbose if self.can.shows_rounds else 0, self.can.round_name) as shown:
+            file = as_checkpoint(checkpoint, checkpoint_every)
+            self.learned_ = self._learn(data, sets, metrics, start, [*shown(""), *own_callbacks], file, ALONE)
+        if self.interrupted_:
+            raise Interrupted(self)
+        return self
+
+    def fit_share(
+        self,
+        data: Dataset,
+        valid: Mapping[str, Dataset],
+        collective: Collective,
+        *,
+        metrics: str | Metric | Sequence[str | Metric] | None = None,
+        base_ranker: Any = None,
+        callbacks: Sequence[Callback] = (),
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: int = 10,
+    ) -> Self:
+        """Learn together with other workers, each from whole queries of its own; all of them get the same model.
+
+        Every worker calls it with the same arguments, except for its share of the data. The features and categories of
+        all shares are the same. Callbacks and the checkpoint may be given to one worker only, that of rank 0.
+        """
+        self.check_parameters()
+        start = self.base_ranker if base_ranker is None else base_ranker
+        data = self._with_known_features(data, start)
+        sets, kept = validation_sets(valid, None, None, None, data), as_checkpoint(checkpoint, checkpoint_every)
+        self.learned_ = self._learn(data, sets, metrics, start, checked_callbacks(callbacks), kept, collective)
+        return self
+
+    def _learn(
+        self,
+        data: Dataset,
+        valid: Mapping[str, Dataset],
+        metrics: str | Metric | Sequence[str | Metric] | None,
+        base: Any,
+        callbacks: Sequence[Callback],
+        checkpoint: Checkpoint | None,
+        collective: Collective,
+    ) -> Learned:
+        """Learn, and add what is known of the data."""
+        self._check_categories(data)
+        if not self.can.workers and (checkpoint is not None or collective.size > 1):
+            raise ParameterError(
+                f"{type(self).__name__} has no {'checkpoints' if collective.size == 1 else 'training on a cluster'}: "
+                "LambdaMART, MART and RandomForest have."
+            )
+        chosen = [self.training_metric()] if metrics is None else parse_metrics(metrics)
+        # A random seed is drawn by the first worker.
+        seed = total(collective, self._seed() if collective.rank == 0 else 0)
+        trained = self._fit(FitRequest(data, valid, chosen, base, callbacks, seed, checkpoint, collective))
+        return self._learned_from(data, trained, seed, self._learned_before(base), collective)
+
+    def _seed(self) -> int:
+        """The seed of all random choices; rankers without any have 0."""
+        return seed_of(self.random_state) if "random_state" in self.declared else 0
+
+    @abstractmethod
+    def _fit(self, request: FitRequest) -> Trained:
+        """Learn from checked data."""
+
+    def _with_known_features(self, data: Dataset, base: Any) -> Dataset:
+        """The training data with the features of what training starts from, in their order."""
+        names = getattr(base, "feature_names_in_", None)
+        if names is None:
+            return data
+        # The base ranker's categories keep their numbers, and new ones follow.
+        matched = data.with_features(
+            [str(name) for name in names],
+            categories=getattr(base, "categories_", {}),
+            new_categories=True,
+            whose="the base ranker",
+        )
+        new = [name for name in data.feature_names if name not in matched.feature_names]
+        if new and matched.n_features < data.n_features:
+            listed = ", ".join(f"'{name}'" for name in new[:5]) + (f" and {len(new) - 5} more" if len(new) > 5 else "")
+            warn(f"the base ranker does not know {listed}: training continues without.", stacklevel=3)
+        return matched
+
+    def _check_categories(self, data: Dataset) -> None:
+        """Raise DataError if there are categorical features and the ranker learns from numbers only."""
+        if self.can.categories or not data.categories:
+            return
+        name, values = next(iter(data.categories.items()))
+        found = f" (such as '{values[0][:40]}')" if values else ""
+        raise DataError(
+            f"{type(self).__name__} learns from numbers, but the feature '{name}' is categorical{found}: use "
+            "LambdaMART or MART, which take categories, leave it out, or encode it as columns of 0 and 1."
+        )
+
+    def _learned_before(self, base: Any) -> Sequence[Ranker]:
+        """The fitted rankers that the model contains."""
+        return [base] if isinstance(base, Ranker) else []
+
+    def _learned_from(
+        self,
+        data: Dataset,
+        trained: Trained,
+        seed: int,
+        learned_before: Sequence[Ranker] = (),
+        collective: Collective = ALONE,
+    ) -> Learned:
+        """What was learned, with what is known of the data that it was learned from."""
+        objective = getattr(self, "objective", None)
+        known = [ranker.missing_features_ for ranker in learned_before]
+        return Learned(
+            feature_names=tuple(data.feature_names),
+            categories=dict(data.categories),
+            missing_features=missing_features(data, known, collective),
+            seed=seed if "random_state" in self.declared else None,
+            sigma=float(getattr(objective, "sigma", getattr(self, "sigma", 1.0))),
+            **trained._asdict(),
+        )
+
+
+def _names_of_arguments(function: Any) -> list[str]:
+    """The arguments of fit, without those that it does not know."""
+    return [name for name in signature(function).parameters if name != "unknown"]

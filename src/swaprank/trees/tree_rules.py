@@ -1,0 +1,117 @@
+"""How trees are grown: the parameters that all rankers made of trees share, each declared once."""
+
+from collections.abc import Sequence
+from typing import final
+
+from swaprank.parameters import Parameters, parameter
+
+
+class GrowthRules(Parameters):
+    """The size of a tree, and the documents, queries and features that it is grown on."""
+
+    n_leaves: int = parameter(
+        default=31,
+        low=2,
+        high=65_536,
+        tune=(4, 255),
+        also="num_leaves max_leaves max_leaf_nodes num_leaf",
+        text="Maximum number of leaves per tree.",
+    )
+    min_docs_in_leaf: int = parameter(
+        default=20,
+        low=1,
+        tune=(5, 500),
+        also="min_child_samples min_data_in_leaf min_data min_samples_leaf",
+        text="Minimum number of documents per leaf. It is reduced in proportion if splits are found on a fraction of "
+        "the queries or documents.",
+    )
+    max_depth: int | None = parameter(
+        default=None,
+        low=1,
+        whole=True,
+        also="depth",
+        text="Maximum depth of a tree. If None, only `n_leaves` limits it.",
+    )
+    max_bins: int = parameter(
+        default=255,
+        low=2,
+        high=255,
+        also="max_bin border_count",
+        text="Maximum number of bins per feature, at most 255. Categories are not merged: each has its own.",
+    )
+    feature_fraction: float = parameter(
+        default=1.0,
+        above=0,
+        high=1,
+        tune=(0.3, 1.0),
+        also="colsample_bytree sub_feature rsm",
+        text="Fraction of the features that each tree may use.",
+    )
+    query_fraction: float = parameter(
+        default=1.0,
+        above=0,
+        high=1,
+        text="Fraction of the queries that each tree learns from. Successive trees take turns.",
+    )
+    document_fraction: float | None = parameter(
+        default=None,
+        above=0,
+        high=1,
+        text="Fraction of the documents on which splits are found. Large gradients are preferred. If None: 1 for up to "
+        "30,000 documents, and falling gradually for more: 0.2 for 750,000 documents.",
+    )
+
+
+class LeafRules(Parameters):
+    """How far the values of leaves follow the gradients."""
+
+    learning_rate: float | Sequence[float] = parameter(
+        default=0.1,
+        above=0,
+        by_round=True,
+        tune=(0.01, 0.3),
+        also="eta shrinkage_rate lr",
+        text="Shrinkage: each leaf value is multiplied by it. A sequence has one for each round of this training, and "
+        "the last one is kept for all later rounds.",
+    )
+    leaf_smoothing: float | None = parameter(
+        default=0.0,
+        low=0,
+        high=1e12,
+        tune=(0.0, 1000.0),
+        text="Leaf values shrink as if each leaf had so many more documents, of mean hessian and no gradient: L2 "
+        "regularization that does not depend on the scale of the gradients.",
+    )
+    l2: float = parameter(
+        default=0.0,
+        low=0,
+        also="reg_lambda lambda_l2 l2_leaf_reg l2_regularization",
+        text="L2 regularization: a number that is added to the hessian of each leaf, too.",
+    )
+    min_gain: float = parameter(
+        default=0.0,
+        low=0,
+        also="min_split_gain min_gain_to_split",
+        text="A split must have a gain larger than this.",
+    )
+
+
+class RandomRanks(Parameters):
+    """Noise in the ranks that the gradients are computed from."""
+
+    score_noise: float | None = parameter(
+        default=0.0,
+        low=0,
+        high=1e6,
+        text="Random ranks: the scale of the Gumbel noise that is added to the scores before each round's gradients "
+        "are computed. 0: the ranks as they are.",
+    )
+
+
+@final
+class TreeRules(GrowthRules, LeafRules, RandomRanks):
+    """All of them together, with a value wherever a ranker leaves the choice to the data."""
+
+    document_fraction: float = parameter(default=1.0)
+    leaf_smoothing: float = parameter(default=0.0)
+    score_noise: float = parameter(default=0.0)
