@@ -9,7 +9,7 @@ import pytest
 import swaprank as sr
 from swaprank.arrays import Floats
 from swaprank.clicks.click_counts import count_clicks
-from swaprank.clicks.joint_bias import bias_given_scores
+from swaprank.clicks.click_training import bias_given_scores
 from tests.clicks.click_worlds import judged
 
 METRIC = "dcg@10(gain=linear)"

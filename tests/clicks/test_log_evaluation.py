@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import swaprank as sr
+from swaprank.clicks.log_evaluation import feature_of_pairs
 from swaprank.clicks.log_values import check_countable, log_value, new_ranks
-from swaprank.clicks.pair_data import feature_of_pairs
 from swaprank.clicks.relevance_estimates import Estimator, row_shares
 from tests.clicks.click_worlds import judged, true_relevance, true_values
 

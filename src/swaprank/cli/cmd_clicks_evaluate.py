@@ -66,6 +66,6 @@ def clicks_evaluate(
 def _ranking(text: str, clicks: Any) -> Any:
     """A model, or the feature of that name as scores."""
     from swaprank.cli.rankings import load_any
-    from swaprank.clicks.pair_data import feature_of_pairs
+    from swaprank.clicks.log_evaluation import feature_of_pairs
 
     return load_any(Path(text)) if Path(text).exists() else feature_of_pairs(clicks, text)

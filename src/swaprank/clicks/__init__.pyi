@@ -3,10 +3,10 @@ from .click_log import ClickLog as ClickLog
 from .click_training import TrainedOnClicks as TrainedOnClicks
 from .click_training import train as train
 from .interleaving import Interleaved as Interleaved
+from .interleaving import InterleavingOutcome as InterleavingOutcome
 from .interleaving import interleave as interleave
-from .interleaving_votes import InterleavingOutcome as InterleavingOutcome
-from .interleaving_votes import interleaving_outcome as interleaving_outcome
-from .interleaving_votes import interleaving_sessions as interleaving_sessions
+from .interleaving import interleaving_outcome as interleaving_outcome
+from .interleaving import interleaving_sessions as interleaving_sessions
 from .log_comparison import LogComparison as LogComparison
 from .log_comparison import LogDifference as LogDifference
 from .log_comparison import compare as compare
@@ -17,7 +17,7 @@ from .log_files import read_clicks as read_clicks
 from .log_files import write_clicks as write_clicks
 from .log_summary import LogSummary as LogSummary
 from .propensities import Propensities as Propensities
-from .session_preferences import preferences as preferences
 from .simulation import ClickTruth as ClickTruth
 from .simulation import SimulatedClicks as SimulatedClicks
-from .unbiased_data import unbiased as unbiased
+from .training_data import preferences as preferences
+from .training_data import unbiased as unbiased

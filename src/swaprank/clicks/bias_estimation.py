@@ -1,17 +1,24 @@
 """Estimate the position bias of a click log, with intervals."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.clicks.click_counts import ClickCounts, CountedRows, bootstrapped, chosen_units, count_clicks
+from swaprank.clicks.click_counts import (
+    ClickCounts,
+    CountedRows,
+    bootstrapped,
+    chosen_units,
+    count_log,
+    count_neighbours,
+)
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.harvesting import check_identified, harvested_examination, moved_units
 from swaprank.clicks.propensities import Propensities
 from swaprank.clicks.relevance_regression import clicks_by_position, regressed_examination
-from swaprank.clicks.swapped_neighbours import neighbour_units
 from swaprank.clicks.trust_em import estimate_trust, in_normal_form, initial_trust
 from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.rendering.text_tables import counted
@@ -23,7 +30,7 @@ _FEWEST_RESAMPLES = 20
 
 
 class Estimate(NamedTuple):
-    """Propensities without intervals; what they were counted from, and how counts give the examination."""
+    """Propensities without intervals, the counts behind them, and the function from counts to examination."""
 
     propensities: Propensities
     counts: ClickCounts
@@ -95,7 +102,7 @@ def position_bias(
 
 
 def _harvest(log: ClickLog, last: int, *, swaps: bool) -> Estimate:
-    counts, rows = _swap_counts(log, last) if swaps else _counts(log, last)
+    counts, rows = count_neighbours(log, last) if swaps else count_log(log, last)
     counts, rows = chosen_units(counts, rows, moved_units(counts))
     check_identified(counts, last, neighbours=swaps)
     found = harvested_examination(counts, np.ones(last))
@@ -105,7 +112,7 @@ def _harvest(log: ClickLog, last: int, *, swaps: bool) -> Estimate:
 
 
 def _trust(log: ClickLog, last: int) -> Estimate:
-    counts, rows = _counts(log, last)
+    counts, rows = count_log(log, last)
     # Documents without clicks stay: to leave out what was never clicked would be to choose by the outcome.
     counts, rows = chosen_units(counts, rows, np.diff(counts.indptr) > 1)
     check_identified(counts, last, neighbours=False)
@@ -120,7 +127,7 @@ def _trust(log: ClickLog, last: int) -> Estimate:
 def _regression(log: ClickLog, last: int) -> Estimate:
     if log.features is None:
         raise DataError("method='regression' needs features: add them to the log, with log.join(data).")
-    counts, rows = _counts(log, last)
+    counts, rows = count_log(log, last)
     clicks, shown = clicks_by_position(counts, last)
     never = np.flatnonzero(clicks == 0)
     if len(never):
@@ -143,26 +150,8 @@ def _with_intervals(found: Propensities, resamples: list[Floats]) -> Propensitie
     # Half the distance of these quantiles is one standard deviation; a single resample without clicks cannot spoil it.
     low, high = np.quantile(logs, (0.1587, 0.8413), axis=0)
     factor = np.exp(1.96 * (high - low) / 2)
-    return Propensities(
-        found.examination,
-        found.examination / factor,
-        found.examination * factor,
-        found.epsilon_plus,
-        found.epsilon_minus,
-        f"{found.method}; 95% intervals from {len(resamples)} resamples of the sessions",
-    )
-
-
-def _counts(log: ClickLog, last: int) -> tuple[ClickCounts, CountedRows]:
-    row = slice(None) if last == log.max_position else np.flatnonzero(log.position <= last)
-    return count_clicks(log.document[row], log.position[row], log.click[row], log.session[row], log.n_sessions)
-
-
-def _swap_counts(log: ClickLog, last: int) -> tuple[ClickCounts, CountedRows]:
-    row, unit = neighbour_units(log, last)
-    if len(row) == 0:
-        raise DataError("the log cannot tell the position bias: no session shows two neighbours.")
-    return count_clicks(unit, log.position[row], log.click[row], log.session[row], log.n_sessions)
+    method = f"{found.method}; 95% intervals from {len(resamples)} resamples of the sessions"
+    return replace(found, low=found.examination / factor, high=found.examination * factor, method=method)
 
 
 def _last_position(log: ClickLog, max_position: int | None) -> int:

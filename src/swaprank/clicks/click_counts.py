@@ -1,4 +1,4 @@
-"""Clicks as counts: how often each document was shown and clicked at each position, and resamples of these counts."""
+"""Clicks as counts of each document at each position, shown and clicked, and resamples of these counts."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swaprank.arrays import AnyArray, Bools, Floats, Ints
+from swaprank.clicks.click_log import ClickLog
+from swaprank.errors import DataError
 from swaprank.kernels import kernel
 from swaprank.threads import run_strided
 
@@ -31,6 +33,11 @@ class ClickCounts(NamedTuple):
     shown: Floats
     clicks: Floats
 
+    @property
+    def unit_of_cell(self) -> Ints:
+        """The place of each cell's unit in `unit`."""
+        return np.repeat(np.arange(len(self.unit)), np.diff(self.indptr))
+
 
 class CountedRows(NamedTuple):
     """The rows behind the counts, sorted by cell."""
@@ -40,6 +47,11 @@ class CountedRows(NamedTuple):
     session: Ints
     click: Floats
     n_sessions: int
+
+
+def sums(group: Ints, values: Floats, n_groups: int) -> Floats:
+    """The sum of the values of each group, one by one: it may enter a model, which must be the same on every CPU."""
+    return np.bincount(group, values, n_groups).astype(np.float64, copy=False)
 
 
 def count_clicks(
@@ -62,6 +74,39 @@ def count_clicks(
         clicks=np.add.reduceat(click[order], starts),
     )
     return counts, CountedRows(row_indptr, session[order], click[order], n_sessions)
+
+
+def count_log(log: ClickLog, last: int) -> tuple[ClickCounts, CountedRows]:
+    """Counts of the documents of a log, up to a position."""
+    row = slice(None) if last == log.max_position else np.flatnonzero(log.position <= last)
+    return count_clicks(log.document[row], log.position[row], log.click[row], log.session[row], log.n_sessions)
+
+
+def count_neighbours(log: ClickLog, last: int) -> tuple[ClickCounts, CountedRows]:
+    """Counts of documents next to the same neighbour, in one order or the other [Joachims2017], up to a position."""
+    row, unit = _neighbour_units(log, last)
+    if len(row) == 0:
+        raise DataError("the log cannot tell the position bias: no session shows two neighbours.")
+    return count_clicks(unit, log.position[row], log.click[row], log.session[row], log.n_sessions)
+
+
+def _neighbour_units(log: ClickLog, last: int) -> tuple[Ints, Ints]:
+    """Rows of neighbours up to the last position, and a number for each (document, neighbour, upper position).
+
+    A row occurs twice if the document has a neighbour above and one below. The same document next to the same neighbour
+    at the same two positions is one unit: all that changes is the order of the two.
+    """
+    below = log.position[1:]
+    are_neighbours = (log.session[1:] == log.session[:-1]) & (below == log.position[:-1] + 1) & (below <= last)
+    upper = np.flatnonzero(are_neighbours)
+    row = np.concatenate((upper, upper + 1))
+    neighbour = np.concatenate((upper + 1, upper))
+    place = log.position[np.concatenate((upper, upper))].astype(np.int64)
+    # A neighbour is a document of the same query, so that its number there is small.
+    within = log.document[neighbour] - log.pair_indptr[log.pair_query[log.document[neighbour]]]
+    widest = int(np.diff(log.pair_indptr).max())
+    unit = (log.document[row] * widest + within) * (log.max_position + 1) + place
+    return row, np.unique(unit, return_inverse=True)[1].astype(np.int64)
 
 
 def chosen_units(counts: ClickCounts, rows: CountedRows, chosen: Bools) -> tuple[ClickCounts, CountedRows]:
@@ -90,7 +135,7 @@ def bootstrapped(
     n_threads: int,
     progress: Callable[[int, int], object] = lambda done, total: None,
 ) -> list[Floats]:
-    """What is estimated from bootstrap resamples of the sessions, in threads.
+    """Estimates from bootstrap resamples of the sessions, in threads.
 
     Each session occurs Poisson(1) times: as if sessions were drawn with replacement, and their number varied, too.
     """

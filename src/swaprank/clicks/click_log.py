@@ -1,16 +1,17 @@
-"""The click log: which documents were shown where, and which of them were clicked."""
+"""The click log: documents that were shown, their places, and the clicks on them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swaprank.arrays import AnyArray, Features, Floats, Ints, read_only
-from swaprank.clicks.log_columns import features_of_pairs, numbers_between, shown_documents
+from swaprank.clicks.log_columns import features_of_pairs, numbers_between, rows_of_pairs, shown_documents
+from swaprank.clicks.log_summary import LogSummary
 from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
 from swaprank.data.frames import role_columns
@@ -18,9 +19,6 @@ from swaprank.data.query_selection import checked_fractions
 from swaprank.errors import DataError, ParameterError
 from swaprank.rendering.text_tables import counted
 from swaprank.seeds import random_generator
-
-if TYPE_CHECKING:
-    from swaprank.clicks.log_summary import LogSummary
 
 
 @final
@@ -184,8 +182,6 @@ class ClickLog:
         >>> log.join(data).features.tolist()
         [[2.5], [0.5]]
         """
-        from swaprank.clicks.feature_join import rows_of_pairs
-
         rows = rows_of_pairs(self.qids, self.pair_query, self.pair_docid, data)
         return self._with(**_feature_fields(data, data.features[rows]))
 
@@ -195,7 +191,9 @@ class ClickLog:
         Queries and pairs keep their numbers, so that some of them may have no rows in the result.
 
         >>> import swaprank as sr
-        >>> log = sr.clicks.ClickLog(session=[4, 4, 5], qid=[7, 7, 8], docid=[1, 2, 1], position=[1, 2, 1], click=[1, 0, 1])
+        >>> log = sr.clicks.ClickLog(
+        ...     session=[4, 4, 5], qid=[7, 7, 8], docid=[1, 2, 1], position=[1, 2, 1], click=[1, 0, 1]
+        ... )
         >>> part = log.subset([1])
         >>> part.session_ids.tolist(), part.click.tolist(), part.n_queries
         ([5], [1.0], 2)
@@ -246,10 +244,31 @@ class ClickLog:
         return tuple(self.subset(of_session == number) for number in range(len(cuts)))
 
     def summarize(self) -> LogSummary:
-        """Click rates by position, sizes, and how often documents changed places; prints as a table, and has a plot."""
-        from swaprank.clicks.log_summary import summarize_log
-
-        return summarize_log(self)
+        """Click rates by position, sizes, and documents that changed places; prints as a table, and has a plot."""
+        sessions_of_query = np.bincount(self.query)
+        lowest = np.full(self.n_pairs, np.iinfo(np.int32).max, np.int32)
+        highest = np.zeros(self.n_pairs, np.int32)
+        np.minimum.at(lowest, self.document, self.position)
+        np.maximum.at(highest, self.document, self.position)
+        moved = highest > lowest
+        shown = np.bincount(self.position)[1:]
+        clicks = np.bincount(self.position, self.click)[1:]
+        most_clicked = np.maximum.reduceat(self.click, self.indptr[:-1])
+        return LogSummary(
+            n_sessions=self.n_sessions,
+            n_rows=self.n_rows,
+            n_queries=int((sessions_of_query > 0).sum()),
+            n_repeated=int((sessions_of_query > 1).sum()),
+            n_documents=int((highest > 0).sum()),
+            n_moved=int(moved.sum()),
+            moved_share=float(moved[self.document].mean()),
+            n_without_click=int((most_clicked == 0).sum()),
+            clicks_per_session=float(self.click.sum() / self.n_sessions),
+            has_propensity=self.propensity is not None,
+            n_features=len(self.feature_names),
+            shown=tuple(shown.tolist()),
+            clicks=tuple(clicks.tolist()),
+        )
 
     def _pair_name(self, pair: int) -> str:
         return f"document {self.pair_docid[pair]} of query {self.qids[self.pair_query[pair]]}"

@@ -5,12 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import Floats
-from swaprank.clicks.click_counts import count_clicks
+from swaprank.arrays import Floats, Ints
+from swaprank.clicks.click_counts import ClickCounts, count_log, sums
 from swaprank.clicks.click_log import ClickLog
-from swaprank.clicks.joint_bias import bias_given_scores
 from swaprank.clicks.propensities import Propensities
-from swaprank.clicks.unbiased_data import unbiased
+from swaprank.clicks.training_data import unbiased
 from swaprank.errors import MetricError, ParameterError
 from swaprank.metrics.cumulative import DiscountedGain
 from swaprank.rankers.ranker import Ranker
@@ -18,6 +17,11 @@ from swaprank.rankers.rounds import Callback
 
 _SETTLED = 0.01
 """Joint estimation ends when no examination changes by more than this share."""
+_N_BINS = 30
+_MOST_STEPS = 200
+_CONVERGED = 1e-4
+_LEAST_VARIANCE = 1e-6
+"""The least variance of relevance within a bin: without, documents would count as their bin, whatever their clicks."""
 
 
 class TrainedOnClicks(NamedTuple):
@@ -54,8 +58,8 @@ def train(
             together: the ranker is trained, tells which documents should be similar, these tell the position bias, and
             so on. Documents need not have changed places then, but trust bias is not taken into account.
         valid: Other sessions, best of other queries, for early stopping: an unbiased estimate of the ranker's metric.
-        n_rounds: How often the ranker is trained at most if propensities is None. It ends when the bias has settled:
-            after about three rounds if documents changed places, and later if they did not.
+        n_rounds: If propensities is None, the ranker is trained at most so many times. It ends when the bias has
+            settled: after about three rounds if documents changed places, and later if they did not.
         callbacks: As for `fit`.
 
     >>> import swaprank as sr
@@ -71,8 +75,8 @@ def train(
     if propensities is not None:
         _fit(ranker, log, propensities, valid, callbacks)
         return TrainedOnClicks(ranker, propensities)
-    counts, _ = count_clicks(log.document, log.position, log.click, log.session, log.n_sessions)
-    squares = np.bincount(log.document, log.click**2, log.n_pairs)[counts.unit].astype(np.float64, copy=False)
+    counts, _ = count_log(log, log.max_position)
+    squares = sums(log.document, log.click**2, log.n_pairs)[counts.unit]
     found: Floats = np.ones(log.max_position)
     for number in range(int(n_rounds)):
         scores = _fit(ranker, log, Propensities(found), valid, callbacks)
@@ -102,3 +106,55 @@ def _check_metric(ranker: Ranker) -> None:
         f"labels from clicks are relevance itself, as a probability, but {metric} {why}: write "
         f"metric='dcg{k}(gain=linear)'."
     )
+
+
+def bias_given_scores(counts: ClickCounts, squares: Floats, scores: Floats, start: Floats) -> Floats:
+    """The examination of each position, relative to position 1, given a ranker's scores.
+
+    Documents of similar score are expected to be of similar relevance, and a document's own clicks tell how far it is
+    off. Clicks on document d at position k have the mean n_dk theta_k gamma_d. Its relevance gamma_d varies around the
+    mean mu_b of the documents in the same bin of scores, with the same variance tau² everywhere. Until convergence:
+
+        mu_b    = clicks / expected examinations of the documents in the bin
+        gamma_d = (clicks_d + m mu_b) / (examinations_d + m),  m = (mean of gamma) / tau²        best linear estimate
+        theta_k = clicks at k / sum_d n_dk gamma_d
+
+    Where documents change places, each of them counts with its own clicks, as in harvesting.py. Where none does,
+    relevance comes from the scores, as in regression-EM [Wang2018].
+
+    Args:
+        counts: Counts of each document at each position.
+        squares: The sum of the squared clicks of each document.
+        scores: The score of each document.
+        start: The examination to start from.
+    """
+    unit, n_units, n_positions, theta = counts.unit_of_cell, len(scores), len(start), start
+    bins = _bins(scores, sums(unit, counts.shown, n_units))
+    clicks, at_position = sums(unit, counts.clicks, n_units), sums(counts.position, counts.clicks, n_positions)
+    for _ in range(_MOST_STEPS):
+        chance = theta[counts.position]
+        examined = sums(unit, counts.shown * chance, n_units)
+        means = sums(bins, clicks, _N_BINS) / np.maximum(sums(bins, examined, _N_BINS), 1e-300)
+        # Products of different clicks on the same document have the mean theta theta gamma².
+        products = examined**2 - sums(unit, counts.shown * chance**2, n_units)
+        beyond = np.sum(clicks**2 - squares) - np.sum(means[bins] ** 2 * products)
+        variance = max(float(beyond / max(float(np.sum(products)), 1e-300)), _LEAST_VARIANCE)
+        strength = float(np.sum(clicks) / np.sum(examined)) / variance
+        relevance = (clicks + strength * means[bins]) / (examined + strength)
+        found = at_position / np.maximum(sums(counts.position, counts.shown * relevance[unit], n_positions), 1e-300)
+        # A position without a click would have an examination of 0, by which nothing can be divided.
+        found = np.maximum(found / found[0], 1e-6)
+        change = float(np.max(np.abs(found / theta - 1.0)))
+        theta = found
+        if change < _CONVERGED:
+            break
+    return theta
+
+
+def _bins(scores: Floats, shown: Floats) -> Ints:
+    """Bins of rising score, each with about the same number of shown documents."""
+    order = np.argsort(scores, kind="stable")
+    middle = np.cumsum(shown[order]) - shown[order] / 2
+    bins = np.empty(len(scores), np.int64)
+    bins[order] = np.minimum(middle / max(float(np.sum(shown)), 1.0) * _N_BINS, _N_BINS - 1)
+    return bins

@@ -20,7 +20,7 @@ from swaprank.kernels import kernel
 
 _MOST_STEPS = 200
 _LONGEST_STEP = 2.0
-"""Of log examination: from far away, Newton's step may be too long."""
+"""The longest step of log examination: from far away, Newton's step may be too long."""
 _CONVERGED = 1e-9
 _SMALLEST = 1e-12
 """Examination that a resample without clicks at a position would drive to 0."""

@@ -25,7 +25,8 @@ class LogDifference(BaselineDifference):
     The p-values are corrected for the number of rankings that are compared with the baseline on this metric (Holm).
 
     >>> import swaprank as sr
-    >>> log = sr.clicks.ClickLog(session=[1, 1, 2, 2], qid=[7] * 4, docid=[1, 2] * 2, position=[1, 2] * 2, click=[1, 0, 0, 1])
+    >>> shown = {"qid": [7] * 4, "docid": [1, 2] * 2, "position": [1, 2] * 2}
+    >>> log = sr.clicks.ClickLog(session=[1, 1, 2, 2], click=[1, 0, 0, 1], **shown)
     >>> systems, bias = {"old": [2.0, 1.0], "new": [1.0, 2.0]}, sr.clicks.Propensities([1.0, 0.8])
     >>> (row,) = sr.clicks.compare(log, systems, "p@1", propensities=bias)
     >>> row.difference
@@ -58,7 +59,8 @@ class LogComparison(DifferenceTable[LogDifference]):
     """Rankings against a baseline, as estimated from clicks; prints as a table with the results in words.
 
     >>> import swaprank as sr
-    >>> log = sr.clicks.ClickLog(session=[1, 1, 2, 2], qid=[7] * 4, docid=[1, 2] * 2, position=[1, 2] * 2, click=[1, 0, 0, 1])
+    >>> shown = {"qid": [7] * 4, "docid": [1, 2] * 2, "position": [1, 2] * 2}
+    >>> log = sr.clicks.ClickLog(session=[1, 1, 2, 2], click=[1, 0, 0, 1], **shown)
     >>> systems = {"old": [2.0, 1.0], "new": [1.0, 2.0]}
     >>> comparison = sr.clicks.compare(log, systems, "dcg", propensities=sr.clicks.Propensities([1.0, 0.8]))
     >>> isinstance(comparison, sr.clicks.LogComparison)

@@ -6,19 +6,19 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from swaprank.arrays import Ints
+from swaprank.arrays import Floats, Ints
 from swaprank.clicks.bias_estimation import position_bias
-from swaprank.clicks.bias_influence import bias_influence
 from swaprank.clicks.click_log import ClickLog
-from swaprank.clicks.feature_join import rows_of_pairs
-from swaprank.clicks.log_values import LogValue, check_countable, log_value, new_ranks
-from swaprank.clicks.pair_data import pair_data
+from swaprank.clicks.log_columns import rows_of_pairs
+from swaprank.clicks.log_values import LogValue, bias_influence, check_countable, log_value, new_ranks
 from swaprank.clicks.propensities import Propensities
 from swaprank.clicks.relevance_estimates import Estimator, Shares, row_shares
+from swaprank.clicks.training_data import pair_data
 from swaprank.data.dataset import Dataset
 from swaprank.data.document_places import Places, query_keys
+from swaprank.data.grouping import query_of_row
 from swaprank.data.scores import check_scores
-from swaprank.errors import MetricError, did_you_mean
+from swaprank.errors import DataError, MetricError, did_you_mean
 from swaprank.evaluation.significance import mean_interval
 from swaprank.metrics.cascade import Cascade
 from swaprank.metrics.cumulative import Cumulative
@@ -30,7 +30,7 @@ from swaprank.rendering.result_frames import rows_as_columns
 from swaprank.rendering.text_tables import Parts, Table, decimals
 
 _FEWEST_CLICKS = 100
-"""Of equal weight: an interval from fewer is too short, because some documents that matter have no click yet."""
+"""The least effective number: an interval from fewer is too short, because some documents have no click yet."""
 _LEAST_COVERAGE = 0.95
 _MOST_CLIPPED = 0.05
 
@@ -41,7 +41,8 @@ class LogEstimate:
     """One metric of one ranking, as estimated from clicks.
 
     >>> import swaprank as sr
-    >>> log = sr.clicks.ClickLog(session=[1, 1, 2, 2], qid=[7] * 4, docid=[1, 2] * 2, position=[1, 2] * 2, click=[1, 0, 0, 1])
+    >>> shown = {"qid": [7] * 4, "docid": [1, 2] * 2, "position": [1, 2] * 2}
+    >>> log = sr.clicks.ClickLog(session=[1, 1, 2, 2], click=[1, 0, 0, 1], **shown)
     >>> (estimate,) = sr.clicks.evaluate(log, [1.0, 2.0], "p@1", propensities=sr.clicks.Propensities([1.0, 0.8]))
     >>> estimate.mean  # document 2 was clicked once in 1.6 expected examinations
     0.625
@@ -62,11 +63,11 @@ class LogEstimate:
 
     @property
     def is_supported(self) -> bool:
-        """Whether the log can answer: enough clicks, on documents that the ranking would show."""
+        """True if the log can answer: enough clicks, on documents that the ranking would show."""
         return not self.doubts()
 
     def doubts(self) -> list[str]:
-        """What speaks against the estimate, in words; empty if nothing does."""
+        """Sentences that speak against the estimate; empty if nothing does."""
         doubts = []
         if self.n_effective < _FEWEST_CLICKS:
             doubts.append(
@@ -99,8 +100,10 @@ class LogEvaluation(Result):
     """The estimated metrics of a ranking; prints as a table with doubts in words.
 
     >>> import swaprank as sr
-    >>> log = sr.clicks.ClickLog(session=[1, 1, 2, 2], qid=[7] * 4, docid=[1, 2] * 2, position=[1, 2] * 2, click=[1, 0, 0, 1])
-    >>> evaluation = sr.clicks.evaluate(log, [1.0, 2.0], ["p@1", "mrr"], propensities=sr.clicks.Propensities([1.0, 0.8]))
+    >>> shown = {"qid": [7] * 4, "docid": [1, 2] * 2, "position": [1, 2] * 2}
+    >>> log = sr.clicks.ClickLog(session=[1, 1, 2, 2], click=[1, 0, 0, 1], **shown)
+    >>> bias = sr.clicks.Propensities([1.0, 0.8])
+    >>> evaluation = sr.clicks.evaluate(log, [1.0, 2.0], ["p@1", "mrr"], propensities=bias)
     >>> isinstance(evaluation, sr.clicks.LogEvaluation), evaluation["mrr"].mean
     (True, 0.71875)
     """
@@ -185,7 +188,7 @@ def evaluate(
 
 
 class Bias(NamedTuple):
-    """Propensities, and whether they were estimated from the same log."""
+    """Propensities, which may have been estimated from the same log."""
 
     propensities: Propensities
     is_estimated: bool
@@ -221,12 +224,15 @@ def ranked_pairs(log: ClickLog, ranking: Any, data: Dataset | None) -> RankedPai
     ranks = new_ranks(data.by_query(scores), data.indptr, seeded_tie_order(data.places, 0))
     rows = rows_of_pairs(log.qids, log.pair_query, log.pair_docid, data)
     lengths = np.zeros(log.n_queries, np.int64)
-    lengths[log.pair_query] = np.diff(data.indptr)[_query_of_rows(data)[rows]]
+    lengths[log.pair_query] = np.diff(data.indptr)[query_of_row(data.indptr, data.order)[rows]]
     return RankedPairs(data.as_given(ranks)[rows], lengths)
 
 
-def _query_of_rows(data: Dataset) -> Ints:
-    return data.as_given(np.repeat(np.arange(data.n_queries), np.diff(data.indptr)))
+def feature_of_pairs(log: ClickLog, name: str) -> Floats:
+    """One feature of every pair, as scores."""
+    if log.features is None or name not in log.feature_names:
+        raise DataError(f"the click log has no feature '{name}'; {did_you_mean(name, log.feature_names)}")
+    return log.features[:, log.feature_names.index(name)].astype(np.float64)
 
 
 def session_value(

@@ -1,18 +1,15 @@
-"""What a click log contains: click rates by position, repeated queries, and how often documents changed places."""
-
-from __future__ import annotations
+"""A click log in numbers: click rates by position, repeated queries, and documents that changed places."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
+from swaprank.rendering.charts import whole_numbers
+from swaprank.rendering.figures import axes_for, finish_chart
 from swaprank.rendering.result import Result
 from swaprank.rendering.text_tables import Parts, Table
-
-if TYPE_CHECKING:
-    from swaprank.clicks.click_log import ClickLog
 
 
 @final
@@ -58,7 +55,7 @@ class LogSummary(Result):
     has_propensity: bool
     n_features: int
     shown: tuple[int, ...]
-    """How often a document was shown at position 1, 2, …"""
+    """The number of documents that were shown at position 1, 2, …"""
     clicks: tuple[float, ...]
     """The sum of the clicks at each position."""
 
@@ -76,9 +73,11 @@ class LogSummary(Result):
         Returns:
             The axes.
         """
-        from swaprank.clicks.click_figures import plot_click_rates
-
-        return plot_click_rates(self, ax)
+        axes = axes_for(ax)
+        axes.bar(np.arange(1, len(self.shown) + 1), self.click_rate, color="C0", label="clicks per shown document")
+        whole_numbers(axes)
+        moved = f"{self.n_moved:,} of {self.n_documents:,} documents changed places"
+        return finish_chart(axes, f"{self.n_sessions:,} sessions; {moved}", "position", "click rate")
 
     def _parts(self) -> Parts:
         rows = [
@@ -112,34 +111,6 @@ class LogSummary(Result):
             "clicks": list(self.clicks),
             "click_rate": list(self.click_rate),
         }
-
-
-def summarize_log(log: ClickLog) -> LogSummary:
-    """The numbers of a click log."""
-    sessions_of_query = np.bincount(log.query)
-    lowest = np.full(log.n_pairs, np.iinfo(np.int32).max, np.int32)
-    highest = np.zeros(log.n_pairs, np.int32)
-    np.minimum.at(lowest, log.document, log.position)
-    np.maximum.at(highest, log.document, log.position)
-    moved = highest > lowest
-    shown = np.bincount(log.position)[1:]
-    clicks = np.bincount(log.position, log.click)[1:]
-    most_clicked = np.maximum.reduceat(log.click, log.indptr[:-1])
-    return LogSummary(
-        n_sessions=log.n_sessions,
-        n_rows=log.n_rows,
-        n_queries=int((sessions_of_query > 0).sum()),
-        n_repeated=int((sessions_of_query > 1).sum()),
-        n_documents=int((highest > 0).sum()),
-        n_moved=int(moved.sum()),
-        moved_share=float(moved[log.document].mean()),
-        n_without_click=int((most_clicked == 0).sum()),
-        clicks_per_session=float(log.click.sum() / log.n_sessions),
-        has_propensity=log.propensity is not None,
-        n_features=len(log.feature_names),
-        shown=tuple(shown.tolist()),
-        clicks=tuple(clicks.tolist()),
-    )
 
 
 def _share(n: int, of: int) -> str:

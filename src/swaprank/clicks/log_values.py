@@ -1,4 +1,4 @@
-"""What a metric would be for a ranking that was never shown, and how each session influences the estimate.
+"""The value of a metric for a ranking that was never shown, and the influence of each session on the estimate.
 
 The value is the mean over sessions of f(relevance of the query's documents in their new order), with
 
@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
+from swaprank.clicks.click_counts import sums
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.relevance_estimates import Shares, relevance_of_pairs
 from swaprank.data.grouping import longest_list, sum_by_query
@@ -65,7 +66,7 @@ def log_value(log: ClickLog, shares: Shares, ranks: Ints, metric: Cumulative | C
 
     sessions = np.bincount(log.query, minlength=log.n_queries).astype(np.float64)
     mean = float(np.sum(sessions * values) / log.n_sessions)
-    # How much the sum over all sessions changes with the gain of a row.
+    # The change of the sum over all sessions with the gain of a row.
     weight = (sessions[log.pair_query] * slopes / np.where(chance > 0, chance, 1.0))[log.document]
     residual = shares.gain - relevance[log.document] * shares.chance
     influence = values[log.query] - mean + np.bincount(log.session, weight * residual, log.n_sessions)
@@ -129,6 +130,30 @@ def _by_position(log: ClickLog, shares: Shares, relevance: Floats, weight: Float
     """Relevance falls by the share of each position in the chances, or in the gains, if its propensity grows."""
     part = shares.gain if shares.estimator == "ips" else relevance[log.document] * shares.chance
     return -np.bincount(log.position - 1, weight * part, log.max_position) / log.n_sessions
+
+
+def bias_influence(log: ClickLog, examination: Floats, slope: Floats) -> Floats:
+    """The influence of each session on an estimate through the position bias, which was estimated from the same log.
+
+    The examination maximizes the likelihood of harvesting.py: the gradient of a click at position k on a document with
+    the shares p is e_k - p, and the logarithms of the examination change by Newton's step from there.
+
+    Args:
+        log: The clicks.
+        examination: The estimated examination of each position.
+        slope: The derivative of the estimate by the logarithm of each examination.
+    """
+    n_positions = len(examination)
+    theta = examination[log.position - 1]
+    total = np.bincount(log.document, theta, log.n_pairs)
+    cells = np.bincount(log.document * n_positions + (log.position - 1), theta, log.n_pairs * n_positions)
+    shares = cells.reshape(log.n_pairs, n_positions) / np.where(total > 0, total, 1.0)[:, None]
+    clicks = np.bincount(log.document, log.click, log.n_pairs)
+    curvature = np.diag(clicks @ shares) - (shares * clicks[:, None]).T @ shares
+    # The examination of position 1 is 1, so that only the others are estimated.
+    step = np.append(0.0, np.linalg.lstsq(curvature[1:, 1:], slope[1:])[0])
+    change = log.click * (step[log.position - 1] - (shares @ step)[log.document])
+    return log.n_sessions * sums(log.session, change, log.n_sessions)
 
 
 def new_ranks(scores: Floats, indptr: Ints, tie_order: Ints) -> Ints:

@@ -1,4 +1,4 @@
-"""Position bias as numbers: how likely a document is examined, and clicked, at each position."""
+"""Position bias as numbers: the probability that a document is examined, and clicked, at each position."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 from swaprank.arrays import AnyArray, Floats
 from swaprank.errors import DataError
 from swaprank.files import existing_file, replacing
+from swaprank.rendering.charts import whole_numbers
+from swaprank.rendering.figures import axes_for, finish_chart
 from swaprank.rendering.result import Result
 from swaprank.rendering.text_tables import Parts, Table, decimals
 
@@ -35,7 +37,7 @@ class Propensities(Result):
         high: The upper ends.
         epsilon_plus: P(click | examined, relevant), one per position.
         epsilon_minus: P(click | examined, not relevant), one per position.
-        method: How it was estimated, in words.
+        method: The way it was estimated, in words.
 
     >>> import swaprank as sr
     >>> propensities = sr.clicks.Propensities([1.0, 0.6, 0.3])
@@ -87,7 +89,7 @@ class Propensities(Result):
 
     @property
     def alpha(self) -> Floats:
-        """How much more likely a click is if the document is relevant, one number per position."""
+        """The rise of the probability of a click if the document is relevant, one number per position."""
         if self.epsilon_plus is None or self.epsilon_minus is None:
             return self.examination
         return self.examination * (self.epsilon_plus - self.epsilon_minus)
@@ -140,7 +142,7 @@ class Propensities(Result):
             raise DataError(f"{file} has no propensities: give a file of `swaprank clicks propensity`.") from None
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the examination at each position with its 95% interval.
+        """Draw the examination at each position with its 95% interval; with trust bias, alpha and beta too.
 
         Args:
             ax: The Matplotlib axes to draw on; new ones if None.
@@ -148,9 +150,16 @@ class Propensities(Result):
         Returns:
             The axes.
         """
-        from swaprank.clicks.click_figures import plot_propensities
-
-        return plot_propensities(self, ax)
+        axes, positions = axes_for(ax), np.arange(1, self.n_positions + 1)
+        axes.plot(positions, self.examination, "o-", color="C0", label="examination")
+        if self.low is not None and self.high is not None:
+            axes.fill_between(positions, self.low, self.high, color="C0", alpha=0.25, label="95% interval")
+        if self.epsilon_plus is not None:
+            axes.plot(positions, self.alpha, "s--", color="C1", label="alpha: more clicks if relevant")
+            axes.plot(positions, self.beta, "^--", color="C2", label="beta: clicks if not relevant")
+        axes.set_ylim(bottom=0.0)
+        whole_numbers(axes)
+        return finish_chart(axes, "Position bias", "position", "relative to examination at position 1")
 
     def _shown(self) -> dict[str, Floats]:
         columns = {name: getattr(self, name) for name in _COLUMNS if getattr(self, name) is not None}

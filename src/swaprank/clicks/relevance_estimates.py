@@ -1,4 +1,4 @@
-"""Relevance of documents from clicks and propensities: clicks divided by how often they could be expected.
+"""Relevance of documents from clicks and propensities: clicks divided by expected clicks on relevant documents.
 
 The probability of a click at position k is alpha_k relevance + beta_k, so both of
 
@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from swaprank.arrays import Floats
+from swaprank.clicks.click_counts import sums
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.propensities import Propensities
 from swaprank.errors import ParameterError, did_you_mean
@@ -22,7 +23,7 @@ Estimator = Literal["self_normalized", "ips"]
 
 
 class Shares(NamedTuple):
-    """What each row of a log adds to both sides of a fraction: relevance = sum of gains / sum of chances."""
+    """The summands of each row of a log in a fraction: relevance = sum of gains / sum of chances."""
 
     gain: Floats
     chance: Floats
@@ -54,6 +55,5 @@ def row_shares(
 
 def relevance_of_pairs(log: ClickLog, shares: Shares) -> tuple[Floats, Floats]:
     """The relevance and the sum of chances of each (query, document) pair; 0 and 0 if it was never shown."""
-    gain: Floats = np.bincount(log.document, shares.gain, log.n_pairs).astype(np.float64, copy=False)
-    chance: Floats = np.bincount(log.document, shares.chance, log.n_pairs).astype(np.float64, copy=False)
+    gain, chance = (sums(log.document, values, log.n_pairs) for values in (shares.gain, shares.chance))
     return np.divide(gain, chance, out=np.zeros(log.n_pairs), where=chance > 0), chance

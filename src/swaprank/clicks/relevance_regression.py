@@ -8,8 +8,8 @@ over sum_d n_dk gamma_d; and gamma_d is estimated by clicks over sum_k n_dk thet
 
 import numpy as np
 
-from swaprank.arrays import Features, Floats, Ints
-from swaprank.clicks.click_counts import ClickCounts
+from swaprank.arrays import Features, Floats
+from swaprank.clicks.click_counts import ClickCounts, sums
 from swaprank.data.dataset import Dataset
 from swaprank.rankers.mart import MART
 
@@ -22,15 +22,14 @@ _LEAST_RELEVANCE = 1e-3
 
 def regressed_examination(counts: ClickCounts, features: Features, start: Floats) -> Floats:
     """The examination relative to position 1; `features` has one row per unit."""
-    lengths = np.diff(counts.indptr)
-    unit = np.repeat(np.arange(len(lengths)), lengths)
-    at_position = _totals(counts.position, counts.clicks, len(start))
-    of_unit = _totals(unit, counts.clicks, len(lengths))
+    unit, n_units = counts.unit_of_cell, len(counts.unit)
+    at_position = sums(counts.position, counts.clicks, len(start))
+    of_unit = sums(unit, counts.clicks, n_units)
     examination = start
     for _ in range(_MOST_ROUNDS):
-        examined = _totals(unit, counts.shown * examination[counts.position], len(lengths))
+        examined = sums(unit, counts.shown * examination[counts.position], n_units)
         relevance = _predicted_relevance(features, of_unit, examined)
-        expected = _totals(counts.position, counts.shown * relevance[unit], len(start))
+        expected = sums(counts.position, counts.shown * relevance[unit], len(start))
         previous, examination = examination, at_position / expected
         examination = examination / examination[0]
         if (np.abs(examination - previous) < _CONVERGED * previous).all():
@@ -39,13 +38,9 @@ def regressed_examination(counts: ClickCounts, features: Features, start: Floats
 
 
 def clicks_by_position(counts: ClickCounts, n_positions: int) -> tuple[Floats, Floats]:
-    """How often documents were clicked, and how often shown, at each position."""
-    clicks = _totals(counts.position, counts.clicks, n_positions)
-    return clicks, _totals(counts.position, counts.shown, n_positions)
-
-
-def _totals(group: Ints, values: Floats, n_groups: int) -> Floats:
-    return np.bincount(group, values, n_groups).astype(np.float64, copy=False)
+    """The numbers of clicked and of shown documents at each position."""
+    clicks = sums(counts.position, counts.clicks, n_positions)
+    return clicks, sums(counts.position, counts.shown, n_positions)
 
 
 def _predicted_relevance(features: Features, clicks: Floats, examined: Floats) -> Floats:

@@ -9,20 +9,21 @@ import numpy as np
 from swaprank.arrays import AnyArray, Bools, Floats, Ints
 from swaprank.clicks.click_log import ClickLog, new_log
 from swaprank.clicks.propensities import Propensities
-from swaprank.clicks.shown_pages import Pages, shown_pages
 from swaprank.data.dataset import Dataset
-from swaprank.data.grouping import query_of_row
+from swaprank.data.grouping import deviation_within_lists, query_of_row
 from swaprank.data.scores import check_scores
 from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.seeds import random_generator
 
 ClickModel = Literal["position", "cascade", "dbn"]
+_BLOCK = 2_000_000
+"""Scores that are drawn at a time."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class ClickTruth:
-    """What a simulated log was made of.
+    """The truth behind a simulated log.
 
     >>> import swaprank as sr
     >>> (data,) = sr.datasets.random_search(20, random_state=0)
@@ -76,9 +77,9 @@ def simulate_clicks(
         data: Judged documents. Without docid, documents are called by their row numbers.
         ranker: The production ranker: a fitted ranker, its scores, or a list of these, one of which ranks each session.
         n_sessions: The number of sessions.
-        model: How people click. "position": a document is examined with a probability that depends only on its place,
-            and clicked if it is also found relevant. "cascade": people go down the list and stop at the first click.
-            "dbn": they stop if a clicked document satisfies them, or if they lose patience [Chapelle2009].
+        model: The way people click. "position": a document is examined with a probability that depends only on its
+            place, and clicked if it is also found relevant. "cascade": people go down the list and stop at the first
+            click. "dbn": they stop if a clicked document satisfies them, or if they lose patience [Chapelle2009].
         bias: "position" only: place k is examined with probability (1/k)^bias; or the probabilities of all places.
         trust: "position" only: examined documents that are not relevant are clicked with probability trust / k, because
             people trust the ranker; or (epsilon_plus, epsilon_minus), the probabilities of a click on examined
@@ -86,7 +87,7 @@ def simulate_clicks(
         noise: The probability that a document of label 0 is found relevant.
         persistence: "dbn" only: the probability to go on to the next document.
         n_shown: The number of places on a page.
-        moves: How much documents change places: noise of the ranker's scores in each session, relative to their
+        moves: The change of places: noise of the ranker's scores in each session, relative to their
             standard deviation within a query. 0: they never move.
         swaps: The share of sessions in which two random neighbours are shown in a random order.
         random_state: The seed; the same seed gives the same log.
@@ -103,7 +104,7 @@ def simulate_clicks(
     _check(n_sessions, n_shown, noise, persistence, moves, swaps)
     rng = random_generator(random_state)
     scores = _all_scores(data, ranker)
-    pages = shown_pages(data, scores, n_sessions, n_shown, moves, swaps, rng)
+    pages = _shown_pages(data, scores, n_sessions, n_shown, moves, swaps, rng)
     gain = np.exp2(data.labels - data.labels.min()) - 1.0
     gain /= max(gain.max(), 1.0)
     relevance = noise + (1.0 - noise) * gain
@@ -122,6 +123,65 @@ def simulate_clicks(
         raise ParameterError(f"there is no click model '{model}'; {did_you_mean(str(model), known)}")
     log, row = _as_log(data, pages, is_shown, click)
     return SimulatedClicks(log, ClickTruth(propensities, relevance[row], row))
+
+
+class _Pages(NamedTuple):
+    """The shown documents: a matrix of sessions x places, with -1 where a query has fewer documents than places."""
+
+    query: Ints
+    """The query of each session, sorted."""
+    row: Ints
+    """The row of the data set at each place."""
+
+
+def _shown_pages(
+    data: Dataset,
+    scores: Sequence[Floats],
+    n_sessions: int,
+    n_shown: int,
+    moves: float,
+    swaps: float,
+    rng: np.random.Generator,
+) -> _Pages:
+    """Sessions of random queries, each ranked by one of the scores with normal noise, maybe with swapped neighbours."""
+    query = np.sort(rng.integers(data.n_queries, size=n_sessions))
+    sessions = np.searchsorted(query, np.arange(data.n_queries + 1))
+    # Noise is relative to how much scores differ within queries, so that `moves` means the same for all rankers.
+    noise = [moves * deviation_within_lists(data.by_query(each), data.indptr) for each in scores]
+    row = np.full((n_sessions, n_shown), -1, np.int64)
+    for number, (first, last) in enumerate(zip(sessions[:-1], sessions[1:], strict=True)):
+        rows = data.rows(number)
+        size = max(1, _BLOCK // len(rows))
+        for start in range(int(first), int(last), size):
+            stop = min(int(last), start + size)
+            ranker = rng.integers(len(scores), size=stop - start)
+            given = np.stack([each[rows] for each in scores])[ranker]
+            if moves > 0:
+                given = given + np.array(noise)[ranker, None] * rng.standard_normal(given.shape, dtype=np.float32)
+            row[start:stop, : len(rows)] = rows[_best(given, n_shown)]
+    if swaps > 0:
+        _swap_neighbours(row, swaps, rng)
+    return _Pages(query, row)
+
+
+def _best(scores: Floats, n: int) -> Ints:
+    """The columns of the n largest scores of each row, largest first; equal scores keep their order."""
+    if scores.shape[1] > 4 * n:
+        # Sorted by column, so that the stable sort below keeps the order of equal scores.
+        kept = np.sort(np.argpartition(-scores, n, axis=1)[:, :n], axis=1)
+        order = np.argsort(-np.take_along_axis(scores, kept, axis=1), axis=1, kind="stable")
+        return np.take_along_axis(kept, order, axis=1)
+    return np.argsort(-scores, axis=1, kind="stable")[:, :n]
+
+
+def _swap_neighbours(row: Ints, swaps: float, rng: np.random.Generator) -> None:
+    """In a share of the sessions, show one random pair of neighbours in a random order [Radlinski2006]."""
+    lengths = (row >= 0).sum(axis=1)
+    chosen = np.flatnonzero((rng.random(len(row)) < swaps) & (lengths > 1))
+    upper = rng.integers(lengths[chosen] - 1)
+    swapped = rng.random(len(chosen)) < 0.5
+    at, k = chosen[swapped], upper[swapped]
+    row[at, k], row[at, k + 1] = row[at, k + 1], row[at, k]
 
 
 def _position_clicks(appeal: Floats, propensities: Propensities, rng: np.random.Generator) -> Bools:
@@ -144,7 +204,7 @@ def _cascade_clicks(
     return click, examined
 
 
-def _as_log(data: Dataset, pages: Pages, is_shown: Bools, click: Bools) -> tuple[ClickLog, Ints]:
+def _as_log(data: Dataset, pages: _Pages, is_shown: Bools, click: Bools) -> tuple[ClickLog, Ints]:
     """The log of all shown documents, and the row in the data of each (query, document) pair."""
     row = pages.row[is_shown]
     lengths = is_shown.sum(axis=1)

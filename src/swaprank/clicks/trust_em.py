@@ -67,7 +67,7 @@ def _next_round(counts: ClickCounts, usual: Ints, now: TrustBias) -> tuple[Trust
 
 
 def _extrapolated(start: TrustBias, first: TrustBias, second: TrustBias) -> TrustBias:
-    """Where the steps from start to first to second lead, within the bounds."""
+    """The point to which the steps from start to first to second lead, within the bounds."""
     step = [b - a for a, b in zip(start, first, strict=True)]
     turn = [(c - b) - s for b, c, s in zip(first, second, step, strict=True)]
     length, bend = (fsum(value * value for each in parts for value in each.flat) for parts in (step, turn))
@@ -94,7 +94,7 @@ def in_normal_form(found: TrustBias) -> tuple[Floats, Floats]:
 
 @kernel
 def _usual_positions(indptr: Ints, position: Ints, shown: Floats) -> Ints:
-    """Where each document is shown most often."""
+    """The position at which each document is shown most often."""
     usual = np.empty(len(indptr) - 1, np.int64)
     for unit in range(len(usual)):
         most = indptr[unit]
