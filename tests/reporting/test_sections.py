@@ -12,16 +12,13 @@ from scipy.special import expit
 import swaprank as sr
 from swaprank.data.categories import CodedFeatures
 from swaprank.reporting import calibration
-from swaprank.reporting.baseline import best_feature, feature_baseline
 from swaprank.reporting.calibration import best_sigma, reliability, scored_pairs
-from swaprank.reporting.data_samples import query_sample, row_sample
 from swaprank.reporting.distributions import label_groups
-from swaprank.reporting.effects import effect_of
-from swaprank.reporting.importances import features_section, importances_of
+from swaprank.reporting.features import effect_of, features_section, importances_of
 from swaprank.reporting.learning_curves import curves, staged_line
 from swaprank.reporting.plots import thinned
 from swaprank.reporting.scales import Scale, scale_of, written
-from swaprank.reporting.subject import make_subject
+from swaprank.reporting.subject import best_feature, feature_baseline, make_subject, query_sample, row_sample
 from swaprank.reporting.win_loss import in_groups
 
 TRAIN, TEST = sr.datasets.random_net((40, 30), n_features=5, n_documents=9, levels=3, random_state=0)
@@ -223,7 +220,9 @@ def test_a_category_is_no_baseline() -> None:
     data = categorical_data()
     assert best_feature(data, sr.metric("ndcg@10")).name == "feature price"
     for name in ("brand", "-brand"):
-        with pytest.raises(sr.errors.DataError, match="the feature 'brand' is categorical: its values have no order to rank"):
+        with pytest.raises(
+            sr.errors.DataError, match="the feature 'brand' is categorical: its values have no order to rank"
+        ):
             feature_baseline(data, name)
     only = data.with_features(["brand"])
     assert best_feature(only, sr.metric("ndcg@10")).name == "all documents tied"

@@ -8,11 +8,10 @@ from scipy.special import expit
 from swaprank.arrays import Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.rankers.ranker import Ranker
-from swaprank.reporting.data_samples import SEED
 from swaprank.reporting.markup import Html, join, paragraph, table, tag
 from swaprank.reporting.plots import Axes, Line, bars, chart, dots, legend, line_path, stretched
 from swaprank.reporting.scales import Scale, scale_of
-from swaprank.reporting.subject import Section, Subject
+from swaprank.reporting.subject import SEED, Section, Subject
 
 MOST_PAIRS = 200_000
 _BINS = 10

@@ -2,30 +2,13 @@
 
 import numpy as np
 
-from swaprank.data.dataset import Dataset
 from swaprank.instruments.certificate import Certificate
-from swaprank.instruments.certify import certify
-from swaprank.metrics.metric import Metric
-from swaprank.rankers.ranker import Ranker
 from swaprank.reporting.markup import Html, join, paragraph, table, tag
 from swaprank.reporting.plots import Axes, Line, chart, legend, level, line_path, lines, stretched, thinned
 from swaprank.reporting.scales import scale_of
 from swaprank.reporting.subject import Section
 
 _FAINT_LINES = 60
-
-
-def make_certificate(ranker: Ranker, data: Dataset, metric: Metric, given: Certificate | bool) -> Certificate:
-    """The certificate that is given, or one made on the data.
-
-    >>> import swaprank as sr
-    >>> from swaprank.reporting.certification import make_certificate
-    >>> (train,) = sr.datasets.random_net((20,), n_features=3, n_documents=10, random_state=0)
-    >>> ranker = sr.LinearRegressionRanker().fit(train)
-    >>> make_certificate(ranker, train, sr.metric("ndcg@10"), True).n_directions
-    459
-    """
-    return given if isinstance(given, Certificate) else certify(ranker, data, metric)
 
 
 def certificate_section(found: Certificate, on: str) -> Section:

@@ -9,11 +9,10 @@ from swaprank.metrics.metric import Metric
 from swaprank.rankers.learned import History
 from swaprank.rankers.ranker import Ranker
 from swaprank.rendering.text_tables import decimals
-from swaprank.reporting.data_samples import query_sample
 from swaprank.reporting.markup import Html, join, paragraph, table, tag
 from swaprank.reporting.plots import MOST_POINTS, MOST_ZONES, Axes, Line, chart, legend, lines, thinned, upright
 from swaprank.reporting.scales import scale_of
-from swaprank.reporting.subject import Section, Subject
+from swaprank.reporting.subject import Section, Subject, query_sample
 
 _STAGES = 40
 _STAGED_DOCUMENTS = 20_000

@@ -1,6 +1,12 @@
-"""The provenance section: model, parameters, data and software versions."""
+"""Where the model and the data of a report come from, and the section that says so.
 
+Rankers and data sets are given as objects or as files. The section has the name, size and hash of each file, the
+parameters, facts about the data, and software versions.
+"""
+
+import hashlib
 import inspect
+import os
 import platform
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -13,17 +19,99 @@ import numpy as np
 from swaprank.data.dataset import Dataset
 from swaprank.data.summary import summarize
 from swaprank.environment import versions
+from swaprank.errors import DataError, ModelFileError, ParameterError
+from swaprank.experiments.training_run import read_record
+from swaprank.files import existing_file, file_digest
 from swaprank.metrics.metric import Metric
+from swaprank.model_files.container import parse_model
 from swaprank.rankers.ranker import Ranker
-from swaprank.registry import ranker_class
+from swaprank.reading.read import read_matching
+from swaprank.registry import ranker_class, ranker_of
 from swaprank.reporting.markup import Html, details, join, paragraph, shortened, table, tag, text
-from swaprank.reporting.sources import FileInfo
 from swaprank.reporting.subject import Section
+
+AnyPath = str | os.PathLike[str]
+Facts = list[tuple[str, object]]
 
 _LONGEST = 200
 """Characters of a parameter's value that are shown."""
 
-Facts = list[tuple[str, object]]
+
+class FileInfo(NamedTuple):
+    """Facts about a file.
+
+    >>> from swaprank.reporting.provenance import FileInfo
+    >>> FileInfo("model.swaprank", 10, "e3b0…", "0.1.0").name
+    'model.swaprank'
+    """
+
+    name: str
+    n_bytes: int
+    sha256: str
+    swaprank: str | None = None
+    """The version of swaprank that wrote it; only for model files."""
+    record: dict[str, Any] | None = None
+    """The record of the training run; only for model files that have one."""
+
+
+def ranker_from(given: Ranker | AnyPath) -> tuple[Ranker, FileInfo | None]:
+    """A fitted ranker, or the ranker of a model file.
+
+    >>> import swaprank as sr
+    >>> from swaprank.reporting.provenance import ranker_from
+    >>> (train,) = sr.datasets.random_net((20,), n_features=3, random_state=0)
+    >>> ranker_from(sr.MART(n_trees=1).fit(train))[1] is None
+    True
+    """
+    if isinstance(given, Ranker):
+        given.check_fitted()
+        return given, None
+    if not isinstance(given, str | os.PathLike):
+        raise ParameterError(f"expected a fitted ranker or a model file, found {type(given).__name__}.")
+    file = existing_file(given)
+    content = file.read_bytes()
+    try:
+        kept = parse_model(content)
+        ranker = ranker_of(kept)
+    except ModelFileError as error:
+        raise ModelFileError(f"{given}: {error}") from None
+    written_by, digest = kept.meta.get("swaprank"), hashlib.sha256(content).hexdigest()
+    by = None if written_by is None else str(written_by)
+    return ranker, FileInfo(file.name, len(content), digest, by, read_record(given, digest))
+
+
+def data_from(
+    given: Dataset | AnyPath, ranker: Ranker, columns: Mapping[str, Any] | None = None
+) -> tuple[Dataset, FileInfo | None]:
+    """A data set with the features of the ranker, or a file of it; `columns` are those of a table.
+
+    >>> import swaprank as sr
+    >>> from swaprank.reporting.provenance import data_from
+    >>> (train,) = sr.datasets.random_net((20,), n_features=3, random_state=0)
+    >>> data_from(train, sr.MART(n_trees=1).fit(train))[0] is train
+    True
+    """
+    if isinstance(given, Dataset):
+        return ranker.matched(given), None
+    if not isinstance(given, str | os.PathLike):
+        raise DataError(f"expected a Dataset or a file, found {type(given).__name__}.")
+    names = [str(name) for name in ranker.feature_names_in_]
+    data = read_matching(given, names, ranker.categories_, **(columns or {}))
+    return ranker.matched(data), file_info(given)
+
+
+def file_info(path: AnyPath) -> FileInfo:
+    """Name, size and SHA-256 of a file.
+
+    >>> import pathlib, tempfile
+    >>> from swaprank.reporting.provenance import file_info
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "some.txt"
+    >>> _ = path.write_text("0 qid:1 1:0.5")
+    >>> file_info(path).n_bytes
+    13
+    """
+    file = Path(path)
+    return FileInfo(file.name, file.stat().st_size, file_digest(file))
 
 
 class DataSource(NamedTuple):

@@ -10,29 +10,27 @@ from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import MetricError, ParameterError
 from swaprank.evaluation.compare import Comparison
-from swaprank.evaluation.evaluate import evaluate
 from swaprank.evaluation.results import Evaluation
 from swaprank.files import replacing, writable_target
 from swaprank.instruments.certificate import Certificate
+from swaprank.instruments.certify import certify as make_certificate
 from swaprank.instruments.explain import query_number
+from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.ranker import Ranker
 from swaprank.rendering.text_tables import counted
-from swaprank.reporting.baseline import Baseline, best_feature, feature_baseline
 from swaprank.reporting.calibration import calibration_section
-from swaprank.reporting.certification import certificate_section, make_certificate
+from swaprank.reporting.certification import certificate_section
 from swaprank.reporting.distributions import distributions_section
-from swaprank.reporting.headline import headline
-from swaprank.reporting.importances import features_section
+from swaprank.reporting.features import features_section
 from swaprank.reporting.learning_curves import learning_section
 from swaprank.reporting.markup import Html, join, tag
-from swaprank.reporting.metric_table import metrics_section
+from swaprank.reporting.metric_results import headline, metrics_section
 from swaprank.reporting.page import make_page, notebook_frame
-from swaprank.reporting.provenance import DataSource, provenance_section
+from swaprank.reporting.provenance import AnyPath, DataSource, FileInfo, data_from, provenance_section, ranker_from
 from swaprank.reporting.ranked_queries import ranked_section
-from swaprank.reporting.sources import AnyPath, FileInfo, data_from, ranker_from
-from swaprank.reporting.subject import Section, Subject, make_subject
+from swaprank.reporting.subject import Baseline, Section, Subject, best_feature, feature_baseline, make_subject
 from swaprank.reporting.win_loss import win_loss_section
 from swaprank.version import __version__
 
@@ -136,8 +134,10 @@ def report(
     if certify:
         begin(_CERTIFY)
         source = inputs.train or inputs.test
-        certificate = make_certificate(subject.ranker, source.data, subject.metric, certify)
-        on = "data of its own" if isinstance(certify, Certificate) else source.name
+        if isinstance(certify, Certificate):
+            certificate, on = certify, "data of its own"
+        else:
+            certificate, on = make_certificate(subject.ranker, source.data, subject.metric), source.name
         sections.append(certificate_section(certificate, on))
     begin(_PROVENANCE)
     sections.append(provenance_section(inputs.ranker, inputs.model_file, inputs.sources))
@@ -228,7 +228,7 @@ def _default_metrics(ranker: Ranker, data: Dataset, convention: str) -> list[Met
         try:
             (parsed,) = parse_metrics(metric, convention)
             # Skip metrics that refuse these labels, and custom metrics, which model files do not contain.
-            evaluate(data, data.labels, parsed)
+            bind_metric(parsed, data)
         except MetricError:
             continue
         chosen.setdefault(str(parsed), parsed)

@@ -1,18 +1,28 @@
-"""The subject of a report: a ranker, the test data, and the evaluation that all sections share."""
+"""The subject of a report: a ranker, the test data and samples of it, a baseline, and the evaluation of both."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, final
 
-from swaprank.arrays import Floats
+import numpy as np
+
+from swaprank.arrays import Floats, Ints
+from swaprank.data.categories import CodedFeatures
 from swaprank.data.dataset import Dataset
+from swaprank.data.grouping import query_of_row
+from swaprank.errors import DataError, did_you_mean
 from swaprank.evaluation.compare import Comparison, Difference, compare
 from swaprank.evaluation.results import Evaluation, MetricResult
+from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.ranker import Ranker
-from swaprank.reporting.baseline import Baseline, best_feature
 from swaprank.reporting.markup import Html
+
+SEED = 0
+"""Seed of all samples."""
+_MOST_VALUES = 4_000_000
+"""Upper limit of feature values that are read to find the best feature."""
 
 
 class Section(NamedTuple):
@@ -27,6 +37,19 @@ class Section(NamedTuple):
     anchor: str
     title: str
     body: Html
+
+
+class Baseline(NamedTuple):
+    """A name and one score per row.
+
+    >>> import numpy as np
+    >>> from swaprank.reporting.subject import Baseline
+    >>> Baseline("feature 3", np.array([0.1])).name
+    'feature 3'
+    """
+
+    name: str
+    scores: Floats
 
 
 @final
@@ -98,3 +121,107 @@ def make_subject(
     scores = ranker.predict(data)
     comparison = compare(data, {other: against.scores, name: scores}, parsed)
     return Subject(ranker, data, scores, name, other, comparison)
+
+
+def feature_baseline(data: Dataset, feature: str) -> Baseline:
+    """Rank by one feature, largest first, or smallest first if its name begins with a minus.
+
+    >>> import swaprank as sr
+    >>> from swaprank.reporting.subject import feature_baseline
+    >>> data = sr.Dataset([[3.0], [float("nan")]], [0, 1], qid=[1, 1], feature_names=["price"])
+    >>> feature_baseline(data, "-price")
+    Baseline(name='feature price, smallest first', scores=array([-3., -4.]))
+    """
+    for name in (feature, feature.removeprefix("-")):
+        if name in data.categories:
+            raise DataError(f"the feature '{name}' is categorical: its values have no order to rank by.")
+    if feature in data.feature_names:
+        return Baseline(f"feature {feature}", feature_scores(data, data.feature_names.index(feature), 1))
+    if feature.startswith("-") and feature[1:] in data.feature_names:
+        at = data.feature_names.index(feature[1:])
+        return Baseline(f"feature {feature[1:]}, smallest first", feature_scores(data, at, -1))
+    raise DataError(f"there is no feature '{feature}'; {did_you_mean(feature, data.feature_names)}")
+
+
+def best_feature(data: Dataset, metric: Metric) -> Baseline:
+    """The single feature, ascending or descending, with the best metric on the data, or on a sample of large data.
+
+    If all features are categorical, none can rank, and all documents are tied.
+
+    >>> import swaprank as sr
+    >>> from swaprank.reporting.subject import best_feature
+    >>> data = sr.Dataset([[1, 9], [1, 3], [1, 4]], [0, 2, 1], qid=[1, 1, 1], feature_names=["age", "price"])
+    >>> best_feature(data, sr.metric("ndcg")).name
+    'feature price, smallest first'
+    """
+    part = query_sample(data, max(1000, _MOST_VALUES // data.n_features))
+    bound = bind_metric(metric, part)
+    numeric = [name for name in data.feature_names if name not in data.categories]
+    if not numeric:
+        return Baseline("all documents tied", np.zeros(len(data)))
+    best, best_value = numeric[0], -np.inf
+    for name in numeric:
+        feature = data.feature_names.index(name)
+        for sign, signed in ((1, name), (-1, f"-{name}")):
+            value = bound.mean(part.by_query(feature_scores(part, feature, sign)))
+            if value > best_value + 1e-12:
+                best, best_value = signed, value
+    return feature_baseline(data, best)
+
+
+def feature_scores(data: Dataset, feature: int, sign: int) -> Floats:
+    """A feature as scores; missing values come last.
+
+    >>> import swaprank as sr
+    >>> from swaprank.reporting.subject import feature_scores
+    >>> feature_scores(sr.Dataset([[1.0], [float("nan")]], [0, 1], qid=[1, 1]), 0, 1).tolist()
+    [1.0, 0.0]
+    """
+    scores = sign * data.column(feature).astype(np.float64)
+    missing = np.isnan(scores)
+    if missing.any():
+        scores[missing] = (np.nanmin(scores) if not missing.all() else 0.0) - 1.0
+    return scores
+
+
+def query_sample(data: Dataset, n_documents: int) -> Dataset:
+    """A random sample of whole queries with about this many documents, or all data if it is not larger.
+
+    >>> import swaprank as sr
+    >>> from swaprank.reporting.subject import query_sample
+    >>> (data,) = sr.datasets.random_net((50,), n_features=2, n_documents=10, random_state=0)
+    >>> query_sample(data, 100).n_queries
+    10
+    """
+    if len(data) <= n_documents:
+        return data
+    drawn = np.random.default_rng(SEED).permutation(data.n_queries)
+    n_taken = int(np.searchsorted(np.cumsum(np.diff(data.indptr)[drawn]), n_documents)) + 1
+    part = data.subset(np.sort(drawn[:n_taken]))
+    return part if len(part) <= 2 * n_documents else _thinned(part, n_documents)
+
+
+def row_sample(n_rows: int, most: int) -> Ints:
+    """At most `most` random rows, in ascending order.
+
+    >>> from swaprank.reporting.subject import row_sample
+    >>> len(row_sample(100, 7)), len(row_sample(5, 7))
+    (7, 5)
+    """
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(SEED).choice(n_rows, most, replace=False))
+
+
+def _thinned(data: Dataset, n_documents: int) -> Dataset:
+    """A random sample of rows, for data whose single lists are longer than the sample."""
+    rows = row_sample(len(data), n_documents)
+    names = data.feature_names
+    coded = {at: data.categories[name] for at, name in enumerate(names) if name in data.categories}
+    return Dataset(
+        CodedFeatures(data.features[rows], names, coded),
+        data.labels[rows],
+        qid=query_of_row(data.indptr, data.order)[rows],
+        docid=None if data.docid is None else data.docid[rows],
+        base_score=None if data.base_score is None else data.base_score[rows],
+    )

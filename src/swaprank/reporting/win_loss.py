@@ -4,11 +4,10 @@ import numpy as np
 
 from swaprank.arrays import Floats, Ints
 from swaprank.rendering.text_tables import decimals
-from swaprank.reporting.data_samples import row_sample
 from swaprank.reporting.markup import Html, join, paragraph, shortened, table, tag
 from swaprank.reporting.plots import Axes, bars, chart, dots, fill_bar, legend, level, thinned
 from swaprank.reporting.scales import Scale, scale_of
-from swaprank.reporting.subject import Section, Subject
+from swaprank.reporting.subject import Section, Subject, row_sample
 
 _MOST_BARS = 240
 _MOST_DOTS = 500

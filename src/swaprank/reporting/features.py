@@ -1,31 +1,34 @@
-"""The section of features: their importances, and effect curves of the most important ones."""
+"""The section of features: their importances, and effect curves of the most important ones.
+
+An effect (partial dependence) is the mean score as a function of one feature: a curve, or a score per category.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import Floats
+from swaprank.arrays import Features, Floats, read_only
 from swaprank.data.dataset import Dataset
 from swaprank.metrics.metric import Metric
 from swaprank.rankers.permutation import permutation_importances
 from swaprank.rankers.ranker import Ranker
-from swaprank.reporting.data_samples import query_sample
-from swaprank.reporting.effects import Effect, effect_of
 from swaprank.reporting.markup import Html, details, join, paragraph, shortened, table, tag
-from swaprank.reporting.plots import Axes, Line, chart, lines
-from swaprank.reporting.scales import Scale, percent, scale_of, written
-from swaprank.reporting.subject import Section, Subject
+from swaprank.reporting.plots import Axes, Line, chart, fill_bar, lines
+from swaprank.reporting.scales import Scale, scale_of, written
+from swaprank.reporting.subject import Section, Subject, query_sample, row_sample
 
 _SHOWN, _MOST_NAMED = 15, 300
 _EFFECTS = 6
 _MOST_SCORED = 400_000
 """Upper limit of rows that are scored to compute permutation importances."""
+_DOCUMENTS, _VALUES, _CATEGORIES = 400, 24, 8
+"""Sizes of an effect: the sample of documents, values of a curve, categories of a table."""
 
 
 class NamedImportances(NamedTuple):
     """One number per feature, most important first, with the unit and a description of the numbers.
 
-    >>> from swaprank.reporting.importances import NamedImportances
+    >>> from swaprank.reporting.features import NamedImportances
     >>> NamedImportances({"age": 1.0}, "gain", "…").unit
     'gain'
     """
@@ -39,7 +42,7 @@ def importances_of(ranker: Ranker, data: Dataset, metric: Metric) -> NamedImport
     """The importances that the model defines; permutation importances if it defines none.
 
     >>> import swaprank as sr
-    >>> from swaprank.reporting.importances import importances_of
+    >>> from swaprank.reporting.features import importances_of
     >>> (data,) = sr.datasets.random_net((30,), n_features=4, random_state=0)
     >>> importances_of(sr.LinearRegressionRanker().fit(data), data, sr.metric("ndcg@10")).unit
     'weight × standard deviation'
@@ -62,11 +65,85 @@ def _sorted(values: Floats, data: Dataset) -> dict[str, float]:
     return {data.feature_names[f]: float(values[f]) for f in np.argsort(-np.abs(values), kind="stable").tolist()}
 
 
+class Effect(NamedTuple):
+    """One feature's curve.
+
+    >>> import numpy as np
+    >>> from swaprank.reporting.features import Effect
+    >>> Effect("age", np.array([0.0, 1.0]), np.array([-0.5, 0.5]), np.array([0.5]), None).name
+    'age'
+    """
+
+    name: str
+    grid: Floats
+    scores: Floats
+    """The mean score at each value of the grid, minus the mean score of the unchanged documents."""
+    deciles: Floats
+    missing: float | None
+    """The same for a missing value; None if the feature is never missing."""
+    categories: tuple[str, ...] = ()
+    """Of a categorical feature: the categories of the grid, the most frequent first."""
+
+
+def effect_of(ranker: Ranker, data: Dataset, feature: int) -> Effect:
+    """The curve of one feature from its 1% to its 99% quantile, or its most frequent categories, on a sample.
+
+    >>> import swaprank as sr
+    >>> from swaprank.reporting.features import effect_of
+    >>> (data,) = sr.datasets.random_net((30,), n_features=4, random_state=0)
+    >>> ranker = sr.LinearRegressionRanker().fit(data)
+    >>> effect = effect_of(ranker, data, 2)
+    >>> slope = (effect.scores[-1] - effect.scores[0]) / (effect.grid[-1] - effect.grid[0])
+    >>> bool(abs(slope - ranker.coef_[2]) < 1e-6)
+    True
+    """
+    sample = np.array(data.features[row_sample(len(data), _DOCUMENTS)])
+    values = data.column(feature)
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return Effect(data.feature_names[feature], np.empty(0), np.empty(0), np.empty(0), None)
+    categories = data.categories.get(data.feature_names[feature])
+    grid = _grid(known) if categories is None else _most_frequent(known)
+    points = grid if len(known) == len(values) else np.append(grid, np.nan)
+    rows = np.tile(sample, (len(points), 1))
+    rows[:, feature] = np.repeat(points, len(sample)).astype(np.float32)
+    # Not by predict, which would take the codes of categories for their values.
+    means = ranker.model_.score(read_only(rows), ranker.n_threads).reshape(len(points), len(sample)).mean(axis=1)
+    means -= ranker.model_.score(read_only(sample), ranker.n_threads).mean()
+    missing = float(means[-1]) if len(points) > len(grid) else None
+    name, means = data.feature_names[feature], means[: len(grid)]
+    if categories is not None:
+        return Effect(name, grid, means, np.empty(0), missing, tuple(categories[int(code)] for code in grid))
+    deciles = np.quantile(known, np.linspace(0.1, 0.9, 9))
+    inside = deciles[(deciles >= grid[0]) & (deciles <= grid[-1])].astype(np.float64)
+    return Effect(name, grid, means, inside, missing)
+
+
+def _most_frequent(codes: Features) -> Floats:
+    """The codes of the most frequent categories."""
+    counts = np.bincount(codes.astype(np.int64))
+    most = np.argsort(-counts, kind="stable")[:_CATEGORIES]
+    return most[counts[most] > 0].astype(np.float64)
+
+
+def _grid(known: Features) -> Floats:
+    """All values if there are few, else quantiles and evenly spaced values."""
+    distinct = np.unique(known[row_sample(len(known), 100_000)].astype(np.float64))
+    if len(distinct) <= _VALUES:
+        return distinct
+    low, high = np.quantile(known, [0.01, 0.99])
+    if low == high:
+        low, high = float(known.min()), float(known.max())
+    between = np.quantile(known, np.linspace(0.01, 0.99, _VALUES // 2))
+    grid: Floats = np.unique(np.concatenate((np.linspace(low, high, _VALUES // 2), between)).astype(np.float64))
+    return grid
+
+
 def features_section(subject: Subject) -> Section:
     """A table of feature importances, and effect curves of the most important features.
 
     >>> import swaprank as sr
-    >>> from swaprank.reporting.importances import features_section
+    >>> from swaprank.reporting.features import features_section
     >>> from swaprank.reporting.subject import make_subject
     >>> (data,) = sr.datasets.random_net((20,), n_features=3, n_documents=10, random_state=0)
     >>> subject = make_subject(sr.MART(n_trees=2).fit(data), data, "map")
@@ -96,7 +173,7 @@ def features_section(subject: Subject) -> Section:
 def feature_title(name: str, most: int) -> str:
     """The title of a feature: its name, or "feature 25" if the name is a number.
 
-    >>> from swaprank.reporting.importances import feature_title
+    >>> from swaprank.reporting.features import feature_title
     >>> feature_title("25", 20), feature_title("bm25", 20)
     ('feature 25', 'bm25')
     """
@@ -172,6 +249,4 @@ def _category_table(curve: Effect, y: Scale) -> Html:
 
 def _bar(value: float, reach: float) -> Html:
     """A bar beside its number, which screen readers read: it has no text description."""
-    style = "s0" if value >= 0 else "down"
-    bar = tag("rect", width=percent(min(abs(value) / reach, 1.0)), height="100%", class_=f"fill {style}")
-    return tag("svg", bar, class_="side", aria_hidden="true")
+    return fill_bar(min(abs(value) / reach, 1.0), "s0" if value >= 0 else "down")
