@@ -33,10 +33,10 @@ def test_every_step_is_the_best_of_all(metric: str, monkeypatch: pytest.MonkeyPa
 
     def checked(problem: Any, bound: Any, weights: Floats, value: float, feature: int) -> tuple[Floats, float]:
         moved, after = one_step(problem, bound, weights, value, feature)
-        scores = problem.scorer.scores(weights)
-        direction = (problem.scorer.features[:, feature] * problem.scorer.factor[feature]).astype(float)
+        scores = problem.score_function(weights)
+        direction = (problem.score_function.features[:, feature] * problem.score_function.factor[feature]).astype(float)
         steps.append((value, after, best_of_all(TRAIN, metric, scores, direction)))
-        assert after == pytest.approx(sr.metric(metric).mean(TRAIN.labels, problem.scorer.scores(moved), TRAIN.indptr))
+        assert after == pytest.approx(sr.metric(metric).mean(TRAIN.labels, problem.score_function(moved), TRAIN.indptr))
         assert np.count_nonzero(moved != weights) == (after > value)
         return moved, after
 

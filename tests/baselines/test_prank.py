@@ -10,8 +10,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import Floats, Ints
-from swaprank.baselines.feature_products import model_of_products, n_terms
-from swaprank.baselines.prank_learning import GradedDocuments, show_documents
+from swaprank.baselines.prank_learning import GradedDocuments, model_of_products, n_terms, show_documents
 from swaprank.models.scaling import units_of
 from tests.command_line import here
 

@@ -167,6 +167,13 @@ def test_a_tuple_that_moved_to_another_module_compiles_anew(kernels: Kernels) ->
     assert kernels.run() == "9.0 1"
 
 
+def test_a_called_kernel_that_moved_to_another_module_compiles_anew(kernels: Kernels) -> None:
+    (kernels.folder / "helper.py").rename(kernels.folder / "assistant.py")
+    kernels.edit("caller", "from helper", "from assistant")
+    assert kernels.run() == "9.0 1"
+    assert kernels.run() == "9.0 0"
+
+
 def test_another_version_of_numba_compiles_anew(kernels: Kernels) -> None:
     assert kernels.run("import numba; numba.__version__ = '0.0.1'") == "9.0 1"
 

@@ -1,4 +1,4 @@
-"""The learners that the papers compare themselves with: one file per rival, its idea and its equation."""
+"""The learners that the papers compare themselves with: each with its idea and its equation."""
 
 import lazy_loader
 

@@ -1,12 +1,12 @@
 from .adarank import AdaRank as AdaRank
 from .coordinate_ascent import CoordinateAscent as CoordinateAscent
 from .frank import FRank as FRank
-from .listnet import ListNet as ListNet
-from .oap_bpm import OAPBPM as OAPBPM
+from .nets import ListNet as ListNet
+from .nets import RankProp as RankProp
+from .nets import SoftRank as SoftRank
+from .prank import OAPBPM as OAPBPM
 from .prank import PRank as PRank
 from .random_forest import RandomForest as RandomForest
 from .rankboost import RankBoost as RankBoost
-from .rankprop import RankProp as RankProp
 from .ranksvm import RankSVM as RankSVM
-from .softrank import SoftRank as SoftRank
 from .svm_map import SVMMAP as SVMMAP

@@ -14,8 +14,8 @@ from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import BoundMetric, Metric
 from swaprank.rankers.linear_rounds import LinearProblem, LinearRanker
 
-_RISE = 1e-9
-"""A metric that rises by less has not risen."""
+_LEAST_RISE = 1e-9
+"""A smaller rise of the metric is rounding."""
 
 
 @final
@@ -87,7 +87,7 @@ class AdaRank(LinearRanker):
                 moved[feature] += sign * half_log_odds(1.0 + means[weak], 1.0 - means[weak])
                 found = measure(moved)
                 mean = float(np.sum(shares * found))
-                if mean > best + _RISE:
+                if mean > best + _LEAST_RISE:
                     weights, values, best = moved, found, mean
                     yield weights
                     break
@@ -96,7 +96,7 @@ class AdaRank(LinearRanker):
 
 
 def measure_features(bound: BoundMetric, features: Features, counted: Bools, n_threads: int | None) -> Floats:
-    """The metric of each counted query for each feature: up in the rows 0, 2, …, and down in the others."""
+    """Return the metric of each counted query for each feature: up in the rows 0, 2, …, and down in the others."""
     values = np.empty((2 * features.shape[1], np.count_nonzero(counted)))
     for weak in range(len(values)):
         column = features[:, weak // 2].astype(np.float64)

@@ -13,7 +13,7 @@ from swaprank.metrics.metric import BoundMetric, Metric
 from swaprank.rankers.linear_rounds import LinearProblem, LinearRanker
 from swaprank.seeds import RandomState
 
-_BETTER = 1e-11
+_LEAST_RISE = 1e-11
 """A smaller rise of the metric is rounding."""
 
 
@@ -96,7 +96,7 @@ class CoordinateAscent(LinearRanker):
 def best_weight(
     problem: LinearProblem, bound: BoundMetric, weights: Floats, value: float, feature: int
 ) -> tuple[Floats, float]:
-    """The weights with the best weight of one feature, and their metric; those given if no other is better."""
+    """Return the weights with the best weight of one feature, and their metric; those given if no other is better."""
     score_function, n_threads = problem.score_function, problem.n_threads
     scores = score_function(weights, n_threads)
     line = scores + score_function.features[:, feature] * score_function.factor[feature]
@@ -110,4 +110,4 @@ def best_weight(
         sweep(bound, line, scores, n_threads).best(-np.inf, np.inf),
         lambda step: bound.mean(score_function(moved(step), n_threads), n_threads=n_threads),
     )
-    return (moved(found.alpha), found.value) if found.value > value + _BETTER else (weights, value)
+    return (moved(found.alpha), found.value) if found.value > value + _LEAST_RISE else (weights, value)

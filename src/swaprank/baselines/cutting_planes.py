@@ -9,9 +9,9 @@ from swaprank.kernels import kernel
 from swaprank.lanes import dot
 
 _MOST_STEPS = 10_000
-"""A guard: a few more than there are planes are usual."""
+"""The limit of the steps of one search. A few more than there are planes are usual."""
 _LEAST_RIDGE = 1e-13
-"""Relative to the largest product: what rounding leaves of a plane that depends on others."""
+"""The rounding error of a plane that depends on others, relative to the largest product."""
 
 
 @final
@@ -36,7 +36,7 @@ class CuttingPlanes:
         self.shares = np.append(self.shares, 0.0)
 
     def lowest_point(self, strength: float, tolerance: float) -> tuple[Floats, float]:
-        """The weights, and a bound of the cost from below that is within `tolerance` of the lowest for these planes."""
+        """Return the weights, and a lower bound of the cost, within `tolerance` of the lowest for these planes."""
         climb_dual(self.products, self.offsets, strength, tolerance, self.shares)
         weights = (self.slopes * self.shares[:, None]).sum(axis=0) / (2.0 * strength)
         return weights, dot(self.offsets, self.shares) - strength * dot(weights, weights)
@@ -86,7 +86,7 @@ def climb_dual(products: Floats, offsets: Floats, strength: float, tolerance: fl
 
 @kernel
 def best_shares(products: Floats, offsets: Floats, width: float, ridge: float, members: Ints) -> Floats:
-    """The shares of these planes, of any sign, with the sum 1 and the highest dual: K a + mu = offsets.
+    """Return the shares of these planes, of any sign, with the sum 1 and the highest dual: K a + mu = offsets.
 
     K are the products / width, plus a ridge, because planes may depend on each other: a = y - mu z with K y = offsets
     and K z = 1, by the Cholesky factors of K.

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from swaprank.arrays import Bools, Floats, Ints
-from swaprank.baselines.pair_shares import Average, pairs_of
+from swaprank.baselines.pair_shares import Average, LabelPairs, pairs_of
 from swaprank.baselines.weak_rankers import PairWeights, WeakRankerBoosting, Weighed, half_log_odds
 from swaprank.data.dataset import Dataset
 from swaprank.elementary import exp
@@ -69,23 +69,19 @@ class FRank(WeakRankerBoosting):
 
 @final
 class FidelityWeights(PairWeights):
-    """sqrt(P) (1 - P) of every pair."""
+    """The weight sqrt(P) (1 - P) of every pair."""
 
     def __init__(self, data: Dataset, average: Average, n_threads: int | None) -> None:
         self.pairs, self.indptr = pairs_of(data, average), np.array(data.indptr)
         costs = np.diff(self.indptr).astype(np.float64) ** 2
-        self.chunks = query_chunks(
-            self.indptr, thread_count(n_threads), costs=costs, least_cost=_PAIRS_WORTH_A_THREAD
-        )  # fmt: skip
+        n_threads = thread_count(n_threads)
+        self.chunks = query_chunks(self.indptr, n_threads, costs=costs, least_cost=_PAIRS_WORTH_A_THREAD)
 
     def at(self, scores: Floats) -> Weighed:
         """See `PairWeights`."""
         sums, potentials = np.empty((len(self.indptr) - 1, 2)), np.empty(len(scores))
-        by_label, level, shares = self.pairs
         run_in_threads(
-            lambda first, last: fidelity_queries(
-                by_label, level, shares, self.indptr, scores, first, last, sums, potentials
-            ),
+            lambda first, last: fidelity_queries(self.pairs, self.indptr, scores, first, last, sums, potentials),
             self.chunks,
         )
         loss, total = np.sum(sums, axis=0).tolist()
@@ -94,17 +90,15 @@ class FidelityWeights(PairWeights):
     def alpha(self, scores: Floats, weighed: Weighed, worth: float, is_one: Bools) -> float:
         """See `PairWeights`."""
         sums = np.empty((len(self.indptr) - 1, 2))
-        by_label, level, shares = self.pairs
         run_in_threads(
-            lambda first, last: weigh_sides(by_label, level, shares, self.indptr, scores, is_one, first, last, sums),
-            self.chunks,
+            lambda first, last: weigh_sides(self.pairs, self.indptr, scores, is_one, first, last, sums), self.chunks
         )
         return half_log_odds(*np.sum(sums, axis=0).tolist())
 
 
 @kernel
 def fidelity(lead: float) -> tuple[float, float]:
-    """The fidelity loss of a pair, 1 - sqrt(P), and its weight, sqrt(P) (1 - P)."""
+    """Return the fidelity loss of a pair, 1 - sqrt(P), and its weight, sqrt(P) (1 - P)."""
     e = exp(-abs(lead))
     p, q = 1.0 / (1.0 + e), e / (1.0 + e)
     if lead < 0.0:
@@ -115,10 +109,10 @@ def fidelity(lead: float) -> tuple[float, float]:
 
 @kernel
 def fidelity_queries(
-    by_label: Ints, level: Ints, shares: Floats, indptr: Ints, scores: Floats, first: int, last: int, sums: Floats,
-    potentials: Floats,
-) -> None:  # fmt: skip
-    """The loss of each query, the sum of its weights, and the potentials of its documents."""
+    pairs: LabelPairs, indptr: Ints, scores: Floats, first: int, last: int, sums: Floats, potentials: Floats
+) -> None:
+    """Compute the loss of each query, the sum of its weights, and the potentials of its documents."""
+    by_label, level, shares = pairs
     for query in range(first, last):
         start, stop, worse = indptr[query], indptr[query + 1], indptr[query]
         sums[query, 0] = sums[query, 1] = 0.0
@@ -139,10 +133,10 @@ def fidelity_queries(
 
 @kernel
 def weigh_sides(
-    by_label: Ints, level: Ints, shares: Floats, indptr: Ints, scores: Floats, is_one: Bools, first: int, last: int,
-    sums: Floats,
-) -> None:  # fmt: skip
-    """The sum of each query's weights over the pairs that a weak ranker has right, and over those it has wrong."""
+    pairs: LabelPairs, indptr: Ints, scores: Floats, is_one: Bools, first: int, last: int, sums: Floats
+) -> None:
+    """Sum each query's weights over the pairs that a weak ranker has right, and over those it has wrong."""
+    by_label, level, shares = pairs
     for query in range(first, last):
         start, stop, worse = indptr[query], indptr[query + 1], indptr[query]
         right, wrong = 0.0, 0.0

@@ -21,7 +21,7 @@ from swaprank.kernels import kernel
 from swaprank.metrics.ordering import rank_documents
 
 FEW = 8
-"""Up to this many sums of levels are kept one by one."""
+"""The largest number of levels whose sums are kept one by one."""
 _IS_BELOW = np.triu(np.ones((FEW, FEW)), 1)
 
 
@@ -30,14 +30,14 @@ class SortedLists(NamedTuple):
 
     order: Ints
     scores: Floats
-    """Less the median of the query, for precision."""
+    """The scores minus the median of their query, for precision."""
     level: Ints
     near: Floats
     """The number of near pairs of each document, filled in by `hinge_queries`."""
 
 
 def sorted_lists(n: int) -> SortedLists:
-    """Room for n documents."""
+    """Allocate the lists of n documents."""
     return SortedLists(np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64), np.empty(n))
 
 
@@ -73,7 +73,7 @@ def add_level(sums: Floats, level: int, value: float) -> None:
 
 @kernel
 def sum_below(sums: Floats, level: int) -> float:
-    """The sum of the values at lower levels."""
+    """Return the sum of the values at lower levels."""
     if len(sums) <= FEW:
         return float(sums[level])
     total, at = 0.0, level
@@ -84,14 +84,14 @@ def sum_below(sums: Floats, level: int) -> float:
 
 
 @kernel
-def sweep(
+def sum_pairs(
     s: Floats, level: Ints, n_levels: int, better: bool, width: float, values: Floats, trees: Floats, n_sums: int,
     sums: Floats,
 ) -> None:  # fmt: skip
-    """For each document of a sorted list, over its pairs as the better one, or as the worse one.
+    """Sum over the pairs of each document of a sorted list, as the better one or as the worse one.
 
-    sums: Row 0 has the sum of the partners' values over near pairs, row 1 the number of near pairs, and row 2 that of
-    far pairs; only the first `n_sums` are computed.
+    Row 0 of `sums` has the sum of the partners' values over near pairs, row 1 the number of near pairs, and row 2 that
+    of far pairs; only the first `n_sums` are computed.
     """
     n, size = len(s), max(n_levels + 1, FEW)
     for t in range(n_sums):
@@ -131,7 +131,7 @@ def sweep(
 
 @kernel
 def levels_of(level: Ints) -> int:
-    """The number of different labels in a list."""
+    """Return the number of different labels in a list."""
     highest = 0
     for r in range(len(level)):
         highest = max(highest, level[r])
@@ -143,7 +143,7 @@ def hinge_queries(
     lists: SortedLists, indptr: Ints, curvature: float, width: float, longest: int, first: int, last: int,
     totals: Floats, grad: Floats,
 ) -> None:  # fmt: skip
-    """The gradient of each query's loss with respect to the scores, and four sums over its pairs.
+    """Compute the gradient of each query's loss with respect to the scores, and four sums over its pairs.
 
     totals[q]: sum of m over near pairs, sum of m² over near pairs, the number of far pairs, sum of m over far pairs.
     """
@@ -153,8 +153,8 @@ def hinge_queries(
         start, stop = indptr[query], indptr[query + 1]
         s, level = lists.scores[start:stop], lists.level[start:stop]
         n_levels = levels_of(level)
-        sweep(s, level, n_levels, True, width, s, trees, n_sums, up)
-        sweep(s, level, n_levels, False, width, s, trees, n_sums, down)
+        sum_pairs(s, level, n_levels, True, width, s, trees, n_sums, up)
+        sum_pairs(s, level, n_levels, False, width, s, trees, n_sums, down)
         near, squares, n_far, far = 0.0, 0.0, 0.0, 0.0
         for p in range(stop - start):
             above = up[1, p] * (1.0 - s[p]) + up[0, p]
@@ -174,7 +174,7 @@ def hessian_queries(
     lists: SortedLists, indptr: Ints, curvature: float, width: float, longest: int, first: int, last: int,
     move: Floats, product: Floats,
 ) -> None:  # fmt: skip
-    """The hessian of each query's loss times a move of the scores: k times the sum of v_i - v_j over near pairs."""
+    """Multiply each query's hessian by a move v of the scores: k times the sum of v_i - v_j over near pairs."""
     up, down, trees = np.empty((1, longest)), np.empty((1, longest)), np.empty((3, longest + FEW))
     v = np.empty(longest)
     for query in range(first, last):
@@ -183,7 +183,7 @@ def hessian_queries(
         n_levels = levels_of(level)
         for p in range(stop - start):
             v[p] = move[lists.order[start + p]]
-        sweep(s, level, n_levels, True, width, v, trees, 1, up)
-        sweep(s, level, n_levels, False, width, v, trees, 1, down)
+        sum_pairs(s, level, n_levels, True, width, v, trees, 1, up)
+        sum_pairs(s, level, n_levels, False, width, v, trees, 1, down)
         for p in range(stop - start):
             product[lists.order[start + p]] = curvature * (lists.near[start + p] * v[p] - up[0, p] - down[0, p])

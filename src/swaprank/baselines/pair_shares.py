@@ -1,4 +1,4 @@
-"""The pairs of documents with different labels: how many a query has, and how much each counts."""
+"""The pairs of documents with different labels, and the weight of each."""
 
 from typing import Literal, NamedTuple
 
@@ -24,7 +24,7 @@ class LabelPairs(NamedTuple):
 
 
 def label_pairs(labels: Floats, indptr: Ints, document_weights: Floats, average: Average) -> LabelPairs:
-    """The pairs of all queries; the weight of a query is the mean weight of its documents.
+    """Return the pairs of all queries; the weight of a query is the mean weight of its documents.
 
     average: "queries": every query has the same total weight, whatever its number of pairs. "pairs": every pair has the
     same weight, so that long lists count more.
@@ -53,6 +53,6 @@ def label_pairs(labels: Floats, indptr: Ints, document_weights: Floats, average:
 
 
 def pairs_of(data: Dataset, average: Average) -> LabelPairs:
-    """The pairs of a data set."""
+    """Return the pairs of a data set."""
     weights = np.ones(len(data)) if data.sample_weight is None else data.by_query(data.sample_weight)
     return label_pairs(contiguous_floats(data.by_query(data.labels)), np.array(data.indptr), weights, average)

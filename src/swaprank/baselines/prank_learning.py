@@ -6,6 +6,10 @@ A document of grade y (from 0) belongs above the thresholds b_r with r < y, and 
 
 Thresholds stay in order by themselves [Crammer2002, Lemma 1]. This needs steps of one size, so that a document of
 weight 2 is shown twice, and not with a step twice as long.
+
+A quadratic PRank also learns from products: a document x of d features has the terms x_1, …, x_d, then x_i x_j for all
+i <= j. For 569 features these are 162,734, as in [Burges2005, section 6.2]. They are computed when they are used, and
+never stored. The weighted sum of them is a kernel machine.
 """
 
 from collections.abc import Iterator
@@ -16,14 +20,18 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import Features, Floats, Ints, read_only
-from swaprank.baselines.feature_products import add_products, n_terms
 from swaprank.errors import DataError
 from swaprank.kernels import kernel
 from swaprank.lanes import dot
+from swaprank.models.kernel_machine import KernelMachine
+from swaprank.models.kernel_map import KernelMap
+from swaprank.models.scaling import Units
 from swaprank.rankers.linear_rounds import LinearProblem
 from swaprank.threads import run_strided, thread_count
 
 _MOST_GRADES = 1000
+_MOST_FEATURES = 2000
+"""The limit for degree 2."""
 
 
 class GradedDocuments(NamedTuple):
@@ -41,9 +49,37 @@ class GradedDocuments(NamedTuple):
     """2: the products of two features are features, too."""
 
 
+def n_terms(n_features: int, degree: int) -> int:
+    """Return the number of terms: the features, and for degree 2 their products.
+
+    >>> from swaprank.baselines.prank_learning import n_terms
+    >>> n_terms(569, 1), n_terms(569, 2)
+    (569, 162734)
+    """
+    if degree == 1:
+        return n_features
+    n_products = n_features * (n_features + 1) // 2
+    if n_features > _MOST_FEATURES:
+        raise DataError(
+            f"degree=2 has {n_products:,} products of {n_features:,} features, too many to learn from: select "
+            f"{_MOST_FEATURES:,} features or fewer, or set degree=1."
+        )
+    return n_features + n_products
+
+
+@kernel
+def add_products(x: Floats, n_features: int) -> None:
+    """Write the products of the first features behind them."""
+    at = n_features
+    for i in range(n_features):
+        for j in range(i, n_features):
+            x[at] = x[i] * x[j]
+            at += 1
+
+
 @kernel
 def show_documents(documents: GradedDocuments, order: Ints, weights: Floats, thresholds: Floats) -> int:
-    """Show documents to a learner in this order. Returns how many thresholds were on the wrong side, in all."""
+    """Show documents to a learner in this order. Return the number of times that a threshold was on the wrong side."""
     mean, factor, x = documents.mean, documents.factor, np.empty(len(weights))
     n_wrong = 0
     for r in order:
@@ -66,7 +102,7 @@ def show_documents(documents: GradedDocuments, order: Ints, weights: Floats, thr
 
 
 def graded_documents(problem: LinearProblem, degree: int) -> GradedDocuments:
-    """The documents of a problem; every different label is a grade."""
+    """Return the documents of a problem; every different label is a grade."""
     labels, grades = np.unique(problem.labels, return_inverse=True)
     if len(labels) > _MOST_GRADES:
         raise DataError(
@@ -81,7 +117,7 @@ def graded_documents(problem: LinearProblem, degree: int) -> GradedDocuments:
 def mean_weights_by_epoch(
     problem: LinearProblem, n_learners: int, probability: float, degree: int = 1
 ) -> Iterator[Floats]:
-    """The mean weights of the learners after each epoch. Each is shown every document with this probability.
+    """Yield the mean weights of the learners after each epoch. Each is shown every document with this probability.
 
     Documents come in one random order for all, drawn anew for every epoch.
     """
@@ -104,3 +140,29 @@ def mean_weights_by_epoch(
         if not np.isfinite(weights).all():
             raise DataError("the weights became infinite: the features are too large. Standardize or scale them.")
         yield np.sum(weights, axis=0) / n_learners
+
+
+def model_of_products(units: Units, weights: Floats) -> KernelMachine:
+    """Return the weighted sum of all terms of standardized features, exactly, as sums of (x'z + 1)².
+
+    With a_i, the weights of the products of feature i, and the unit vector e_i,
+
+        (x'(e_i + a_i) + 1)² - (x'(e_i - a_i) + 1)² = 4 x_i a_i'x + 4 a_i'x
+
+    The last term is linear, as is (x'v + 1)² - (-x'v + 1)² = 4 v'x: here v is what remains of the linear weights.
+
+    >>> import numpy as np
+    >>> from swaprank.models.scaling import Units
+    >>> from swaprank.baselines.prank_learning import model_of_products
+    >>> model = model_of_products(Units(np.ones(2), np.zeros(2, np.float32)), np.array([5.0, 6.0, 1.0, 2.0, 3.0]))
+    >>> model.score(np.array([[10.0, 100.0]], dtype=np.float32)).tolist()  # 5x + 6y + x² + 2xy + 3y²
+    [32750.0]
+    """
+    d = len(units.factor)
+    products, units_of_features = np.zeros((d, d)), np.eye(d)
+    products[np.triu_indices(d)] = weights[d:]
+    rest = (weights[:d] - np.sum(products, axis=0))[None]
+    landmarks = np.concatenate((units_of_features + products, rest, units_of_features - products, -rest))
+    quarter = 0.25 * np.eye(d + 1)
+    projection = np.concatenate((quarter, -quarter))
+    return KernelMachine(KernelMap("polynomial", 1.0, 2, units, landmarks, projection), np.ones(d + 1))

@@ -23,9 +23,9 @@ LARGEST_GAP = {"squared_hinge": 1e-8, "hinge": 1e-5}
 _MAX_STEPS = 200
 """Newton steps of one fit. Ten to thirty are usual."""
 _WIDTHS = (0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6)
-"""Of the rounded corner of the hinge loss, from one fit to the next."""
+"""The widths of the rounded corner of the hinge loss, from one fit to the next."""
 _CURVATURE = 0.3
-"""Of the line search, which is cheap: it needs sums over pairs, but no pass over the features."""
+"""The constant c2 of the line search, which is cheap: it needs sums over pairs, but no pass over the features."""
 
 
 class Hinge(NamedTuple):
@@ -46,7 +46,7 @@ class Losses(NamedTuple):
     sharp: float
     """The loss with its corner."""
     corner: float
-    """What rounding the corner adds to the duality gap: the sum of m - m² / width over near pairs."""
+    """The part of the duality gap that the rounded corner adds: the sum of m - m² / width over near pairs."""
     grad: Floats
 
 
@@ -63,7 +63,7 @@ class PairLoss:
         self.totals, self.grad, self.product = np.empty((len(self.shares), 4)), np.empty(n), np.empty(n)
 
     def at(self, scores: Floats, loss: Hinge) -> Losses:
-        """The losses at these scores."""
+        """Return the losses at these scores."""
 
         def work(first: int, last: int) -> None:
             sort_queries(self.level, self.indptr, scores, self.longest, first, last, self.lists)
@@ -78,7 +78,7 @@ class PairLoss:
         return Losses(smooth, near + far, near - loss.curvature * squares, grad)
 
     def hessian_product(self, moves: Floats, loss: Hinge) -> Floats:
-        """The hessian times moves of the scores."""
+        """Return the hessian times moves of the scores."""
 
         def work(first: int, last: int) -> None:
             hessian_queries(self.lists, self.indptr, *loss, self.longest, first, last, moves, self.product)
@@ -88,14 +88,14 @@ class PairLoss:
 
 
 class Solution(NamedTuple):
-    """Weights, and how far their cost is from the minimum at most, relative to the cost."""
+    """Weights, and a bound on the distance of their cost from the minimum, relative to the cost."""
 
     weights: Floats
     gap: float
 
 
 def fit_svm(problem: LinearProblem, pairs: PairLoss, loss: str, strength: float, start: Floats) -> Solution:
-    """The weights with the lowest cost, found from `start`; the base ranker is the center.
+    """Find the weights with the lowest cost, from `start`; the base ranker is the center.
 
     The hinge loss is approached by losses with sharper and sharper corners.
     """
@@ -113,10 +113,10 @@ def fit_svm(problem: LinearProblem, pairs: PairLoss, loss: str, strength: float,
 def newton(
     problem: LinearProblem, pairs: PairLoss, loss: Hinge, strength: float, start: Floats, enough: float
 ) -> Solution:
-    """Newton steps until the part of the duality gap that the gradient causes is `enough`, or nothing improves.
+    """Take Newton steps until the part of the duality gap that the gradient causes is `enough`, or nothing improves.
 
     The slopes of the losses are a feasible point of the dual. Its gap is |gradient|² / (4 strength), and for the hinge
-    loss what rounding the corner adds.
+    loss the part that the rounded corner adds.
     """
     score_function, n_threads, weights = problem.score_function, problem.n_threads, start
     scores = score_function(weights, n_threads)
@@ -164,11 +164,11 @@ class Line:
     losses: Losses = field(init=False)
 
     def scores_at(self, step: float) -> Floats:
-        """The scores after a step."""
+        """Return the scores after a step."""
         return self.scores + step * self.moves
 
     def __call__(self, at: Floats) -> tuple[float, Floats]:
-        """The cost after a step, and its slope."""
+        """Return the cost after a step, and its slope."""
         self.step = float(at[0])
         self.losses = self.pairs.at(self.scores_at(self.step), self.loss)
         there = self.offset + self.step * self.direction
@@ -177,7 +177,7 @@ class Line:
 
 
 def newton_direction(times_hessian: Callable[[Floats], Floats], gradient: Floats) -> Floats:
-    """About minus the inverse hessian times the gradient, by linear conjugate gradients.
+    """Return about minus the inverse hessian times the gradient, by linear conjugate gradients.
 
     >>> import numpy as np
     >>> from swaprank.baselines.primal_svm import newton_direction

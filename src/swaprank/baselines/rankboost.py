@@ -5,7 +5,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from swaprank.arrays import Bools, Floats, Ints
-from swaprank.baselines.pair_shares import Average, pairs_of
+from swaprank.baselines.pair_shares import Average, LabelPairs, pairs_of
 from swaprank.baselines.weak_rankers import PairWeights, WeakRankerBoosting, Weighed, half_log_odds
 from swaprank.data.dataset import Dataset
 from swaprank.elementary import exp
@@ -15,7 +15,7 @@ from swaprank.seeds import RandomState
 from swaprank.threads import query_chunks, run_in_threads, thread_count
 
 _WIDEST_RANGE = 650.0
-"""Of the scores of a query; wider ones are cut, because exp overflows."""
+"""The widest range of the scores of a query; wider ones are cut, because exp overflows."""
 
 
 @final
@@ -69,7 +69,7 @@ class RankBoost(WeakRankerBoosting):
 
 @final
 class ExponentialWeights(PairWeights):
-    """exp(-(s_i - s_j)) of every pair."""
+    """The weight exp(-(s_i - s_j)) of every pair."""
 
     def __init__(self, data: Dataset, average: Average, n_threads: int | None) -> None:
         self.pairs, self.indptr = pairs_of(data, average), np.array(data.indptr)
@@ -78,11 +78,8 @@ class ExponentialWeights(PairWeights):
     def at(self, scores: Floats) -> Weighed:
         """See `PairWeights`: the loss is the sum of all weights."""
         losses, potentials = np.empty(len(self.indptr) - 1), np.empty(len(scores))
-        by_label, level, shares = self.pairs
         run_in_threads(
-            lambda first, last: exponential_queries(
-                by_label, level, shares, self.indptr, scores, first, last, losses, potentials
-            ),
+            lambda first, last: exponential_queries(self.pairs, self.indptr, scores, first, last, losses, potentials),
             self.chunks,
         )
         loss = float(np.sum(losses))
@@ -95,13 +92,13 @@ class ExponentialWeights(PairWeights):
 
 @kernel
 def exponential_queries(
-    by_label: Ints, level: Ints, shares: Floats, indptr: Ints, scores: Floats, first: int, last: int, losses: Floats,
-    potentials: Floats,
-) -> None:  # fmt: skip
-    """The loss of each query, and the potentials of its documents, in one pass up the labels and one pass down.
+    pairs: LabelPairs, indptr: Ints, scores: Floats, first: int, last: int, losses: Floats, potentials: Floats
+) -> None:
+    """Compute the loss of each query and the potentials of its documents, in a pass up the labels and one down.
 
     exp(-(s_i - s_j)) = exp(low - s_i) exp(s_j - high) exp(high - low), so that nothing overflows.
     """
+    by_label, level, shares = pairs
     for query in range(first, last):
         start, stop = indptr[query], indptr[query + 1]
         low, high = np.inf, -np.inf

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.baselines.pair_shares import AVERAGES, Average, LabelPairs, label_pairs
+from swaprank.baselines.pair_shares import AVERAGES, Average, pairs_of
 from swaprank.baselines.primal_svm import LARGEST_GAP, PairLoss, fit_svm
 from swaprank.metrics.metric import Metric
 from swaprank.rankers.linear_fitting import strengths_in_rounds
@@ -79,14 +79,11 @@ class RankSVM(LinearRanker):
         self.regularization_, self.gap_ = self._found[self.best_round_]
 
     def _weights_by_round(self, problem: LinearProblem) -> Iterator[Floats]:
-        weights, pairs = problem.start, PairLoss(problem, self._pairs(problem))
+        weights, pairs = problem.start, PairLoss(problem, pairs_of(problem.data, self.average))
         for strength in self._strengths(problem.is_watched):
             weights, gap = fit_svm(problem, pairs, self.loss, strength, weights)
             self._found.append((strength, gap))
             yield weights
-
-    def _pairs(self, problem: LinearProblem) -> LabelPairs:
-        return label_pairs(problem.labels, problem.indptr, problem.document_weights, self.average)
 
     def _strengths(self, is_watched: bool) -> list[float]:
         return strengths_in_rounds(self.regularization, STRENGTHS, ALONE, is_watched)

@@ -131,7 +131,7 @@ class _Loss:
         self.shares = weights / weights.sum()
 
     def plane(self, weights: Floats) -> tuple[Floats, float]:
-        """Slope and offset of the plane that touches the mean loss at these weights, counted from the base ranker's."""
+        """Return slope and offset of the plane that touches the mean loss at these weights minus the base ranker's."""
         problem, indptr = self.problem, self.problem.indptr
         scores = problem.score_function(problem.start + weights, problem.n_threads)
         losses, pull = np.zeros(len(indptr) - 1), np.zeros(len(scores))
@@ -149,7 +149,7 @@ class _Loss:
 def worst_rankings(
     relevant: Bools, indptr: Ints, scores: Floats, longest: int, first: int, last: int, losses: Floats, pull: Floats
 ) -> None:
-    """The ranking of each query with the highest (1 - AP) - w·(F(best) - F(y)), found greedily [Yue2007, Algorithm 2].
+    """Find each query's ranking with the highest (1 - AP) - w·(F(best) - F(y)), greedily [Yue2007, Algorithm 2].
 
     The j-th irrelevant document by score, put above the k-th relevant one and all those below it, costs
 

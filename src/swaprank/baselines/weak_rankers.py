@@ -32,7 +32,7 @@ from swaprank.trees.histogram import BINS, BLOCK, add_rows
 from swaprank.trees.routing import add_tree_scores
 
 _NOTHING = 1e-12
-"""Of all weights: a weak ranker that is worth less is worth nothing but rounding errors."""
+"""A weak ranker that is worth a smaller share of all weights is worth nothing but rounding errors."""
 _LARGEST_ALPHA = 7.0
 """Limits the value of a weak ranker that is never wrong."""
 
@@ -47,14 +47,14 @@ class WeakRanker(NamedTuple):
     """The r above."""
 
     def __call__(self, bins: Bins) -> Bools:
-        """Which documents are 1."""
+        """Return True for the documents that are 1."""
         own = bins.blocks[self.feature // BLOCK, :, self.feature % BLOCK]
         is_one: Bools = own > self.last_bin
         return is_one | (own == 0) if self.missing else is_one
 
 
 def best_weak_ranker(bins: Bins, potentials: Floats, n_threads: int | None) -> WeakRanker:
-    """The weak ranker with the largest absolute worth."""
+    """Return the weak ranker with the largest absolute worth."""
     n_rows, n_features = len(potentials), len(bins.cuts)
     shift = 61 - int(np.frexp(np.sum(np.abs(potentials)))[1])  # their sum has 61 bits
     packed, rows = np.rint(np.ldexp(potentials, shift)).astype(np.int64), np.arange(n_rows, dtype=np.int32)
@@ -76,7 +76,7 @@ def best_weak_ranker(bins: Bins, potentials: Floats, n_threads: int | None) -> W
 
 
 def half_log_odds(right: float, wrong: float) -> float:
-    """1/2 ln(right / wrong), limited where nothing is wrong, or nothing is right.
+    """Return 1/2 ln(right / wrong), limited where nothing is wrong, or nothing is right.
 
     >>> from swaprank.baselines.weak_rankers import half_log_odds
     >>> round(half_log_odds(0.9, 0.1), 4), half_log_odds(0.2, 0.0)
@@ -88,10 +88,10 @@ def half_log_odds(right: float, wrong: float) -> float:
 
 
 class Weighed(NamedTuple):
-    """The pairs at some scores."""
+    """The pairs of a data set, weighed at some scores."""
 
     loss: float
-    """What boosting lowers."""
+    """The loss that boosting lowers."""
     total: float
     """The sum of the weights of all pairs."""
     potentials: Floats
@@ -102,11 +102,11 @@ class PairWeights(ABC):
 
     @abstractmethod
     def at(self, scores: Floats) -> Weighed:
-        """The weights at these scores."""
+        """Return the weights at these scores."""
 
     @abstractmethod
     def alpha(self, scores: Floats, weighed: Weighed, worth: float, is_one: Bools) -> float:
-        """The factor of a weak ranker."""
+        """Return the factor of a weak ranker."""
 
 
 class WeakRankerBoosting(ForestRanker):
@@ -129,7 +129,7 @@ class WeakRankerBoosting(ForestRanker):
 
     @abstractmethod
     def _pair_weights(self, data: Dataset) -> PairWeights:
-        """How pairs are weighed."""
+        """Return the weights of the pairs of a data set."""
 
     def _fit(self, request: FitRequest) -> None:
         data, valid, metrics, base, callbacks, *_ = request
@@ -194,7 +194,7 @@ class WeakRankerBoosting(ForestRanker):
 
 
 def as_tree(weak: WeakRanker, bins: Bins, alpha: float, is_one: Bools, gain: float) -> Forest:
-    """alpha times a weak ranker, as a forest of one tree with one split."""
+    """Return alpha times a weak ranker, as a forest of one tree with one split."""
     above = weak.last_bin >= bins.n_bins[weak.feature]
     threshold = np.finfo(np.float32).max if above else bins.cuts[weak.feature, weak.last_bin - 1]
     n_ones = int(np.count_nonzero(is_one))

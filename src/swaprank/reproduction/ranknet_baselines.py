@@ -14,9 +14,8 @@ import numpy as np
 from scipy.stats import ttest_rel
 
 from swaprank.arrays import Floats, Ints
-from swaprank.baselines.oap_bpm import OAPBPM
-from swaprank.baselines.prank import PRank
-from swaprank.baselines.rankprop import RankProp
+from swaprank.baselines.nets import RankProp
+from swaprank.baselines.prank import OAPBPM, PRank
 from swaprank.data.dataset import Dataset
 from swaprank.data.generated_data import random_net
 from swaprank.data.grouping import query_of_row
