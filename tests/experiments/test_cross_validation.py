@@ -190,7 +190,7 @@ def test_a_metric_that_counts_no_query_is_null(data: sr.Dataset) -> None:
         ({"rankers": "combination"}, "must be a ranker that learns from data; found Combination"),
         ({"rankers": [sr.MART(), sr.MART()]}, "two rankers are of the same kind"),
         ({"rankers": {}}, "needs at least one ranker"),
-        ({"rankers": "mart", "grid": {"n_leafs": (3,)}}, "no ranker has a parameter 'n_leafs'; did you mean"),
+        ({"rankers": "mart", "grid": {"n_leafs": (3,)}}, "mart has no parameter 'n_leafs'; did you mean 'n_leaves'?"),
         ({"rankers": "mart", "grid": {"mrt.n_leaves": (3,)}}, "there is no ranker 'mrt'; did you mean 'mart'?"),
         ({"rankers": "mart", "grid": {"n_leaves": 3}}, "grid of n_leaves must be a list of one or more values; found"),
         ({"rankers": "mart", "n_folds": 2}, "n_folds must be from 3 (to train, validate and test) to 45"),
@@ -240,6 +240,11 @@ def test_grids_from_text() -> None:
         "b.activation": ["tanh", "relu"],
     }
     assert parse_grid(["horizon=none,5"], kinds) == {"horizon": [None, 5]}
+    # Names of other libraries, where the meaning is the same.
+    assert candidates("a", sr.LambdaMART(), parse_grid(["num_leaves=7,15"], kinds)) == [
+        {"n_leaves": 7},
+        {"n_leaves": 15},
+    ]
     for text, message in (
         ("n_leaves", "write a grid as name=value,value, found 'n_leaves'"),
         ("a.hidden=(5,)", "a has no parameter 'hidden'"),

@@ -10,7 +10,7 @@ import pytest
 import swaprank as sr
 from swaprank.experiments import optuna_study
 from swaprank.experiments.ranker_parameters import trainable_rankers
-from swaprank.experiments.tuning_ranges import Choice, as_range, default_ranges
+from swaprank.experiments.tuning_ranges import Choice, as_range, default_ranges, fixed_while_tuning
 from swaprank.rankers.rounds import Callback
 from swaprank.registry import ranker_class
 
@@ -21,7 +21,7 @@ RANGE = {"n_leaves": (3, 40), "objective": ["squared", "logistic"]}
 
 @pytest.mark.parametrize("kind", sorted(trainable_rankers()))
 def test_every_ranker_has_ranges_and_its_defaults_lie_within(kind: str) -> None:
-    ranker = ranker_class(kind)(**ranker_class(kind).tuning_fixed)
+    ranker = ranker_class(kind)(**fixed_while_tuning(ranker_class(kind)))
     for name, span in default_ranges(ranker).items():
         value = getattr(ranker, name)
         if value is not None:  # chosen by the data
@@ -60,6 +60,10 @@ class TestWithOptuna:
         assert len(json.loads(tuning.to_json())["trials"]) == len(tuning.to_frame()) == 6
         again = sr.tune(TRAIN, VALI, TREES, ranges=RANGE, n_trials=6)
         assert [trial.parameters for trial in again.trials] == [trial.parameters for trial in tuning.trials]
+
+    def test_ranges_may_have_the_names_of_other_libraries(self) -> None:
+        tuning = sr.tune(TRAIN, VALI, TREES, ranges={"num_leaves": (3, 40)}, n_trials=2)
+        assert tuning.trials[0].parameters == {"n_leaves": 31}
 
     def test_a_storage_resumes(self, tmp_path: Path) -> None:
         messages: list[str] = []

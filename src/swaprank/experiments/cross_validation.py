@@ -16,7 +16,7 @@ from swaprank.experiments.folds import Fold, Parts, find_folds, make_folds
 from swaprank.experiments.grid_search import (
     FinishedTrials,
     candidates,
-    check_grid_names,
+    find_parameter,
     grid_search,
     search_configuration,
 )
@@ -93,7 +93,8 @@ def cross_validate(
     against = next(iter(named)) if baseline is None else baseline
     if against not in named:
         raise DataError(f"there is no ranker '{against}' to compare with; {did_you_mean(str(against), named)}")
-    check_grid_names(named, grid or {})
+    for key in grid or {}:
+        find_parameter(key, {name: type(ranker) for name, ranker in named.items()})
     grids = {name: candidates(name, ranker, grid or {}) for name, ranker in named.items()}
     folds = _folds(data, n_folds, random_state, columns or {})
     folder = None if output is None else _output_folder(output, named)

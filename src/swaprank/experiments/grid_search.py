@@ -21,6 +21,7 @@ from swaprank.files import replacing, uninterrupted
 from swaprank.metrics.metric import Metric
 from swaprank.model_files.configurations import check_configuration, format_parameters, plain_values
 from swaprank.model_files.plain_json import from_json, to_json
+from swaprank.parameters import alias_names, own_name
 from swaprank.peer_names import ARGUMENTS
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback
@@ -36,42 +37,44 @@ def candidates(name: str, ranker: Ranker, grid: Mapping[str, Sequence[Any]]) -> 
     >>> candidates("mart", sr.MART(), {"n_leaves": (7, 15), "net.hidden": [(5,)], "mart.l2": [0.0, 1.0]})
     [{'n_leaves': 7, 'l2': 0.0}, {'n_leaves': 7, 'l2': 1.0}, {'n_leaves': 15, 'l2': 0.0}, {'n_leaves': 15, 'l2': 1.0}]
     """
-    own = values_for(name, type(ranker)._get_param_names(), grid)
+    own = values_for(name, type(ranker), grid)
     for parameter, values in own.items():
         if isinstance(values, str) or not isinstance(values, Sequence) or len(values) == 0:
             raise ParameterError(f"the grid of {parameter} must be a list of one or more values; found {values!r}.")
     return [dict(zip(own, values, strict=True)) for values in product(*own.values())]
 
 
-def values_for(name: str, known: Iterable[str], values: Mapping[str, Any]) -> dict[str, Any]:
+def values_for(name: str, kind: type[Ranker], values: Mapping[str, Any]) -> dict[str, Any]:
     """The values for one ranker: "parameter" applies to all rankers that have it; "name.parameter" overrides it."""
-    known = set(known)
-    common = {key: value for key, value in values.items() if key in known}
+    names = {each: each for each in kind.declared} | alias_names(kind.declared)
+    common = {names[key]: value for key, value in values.items() if key in names}
     prefix = f"{name}."
     named = {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
-    for key in named:
-        if key not in known:
-            raise _unknown_parameter(name, key, known)
-    return {**common, **named}
+    return {**common, **{own_name(kind, key, name): value for key, value in named.items()}}
 
 
-def check_grid_names(rankers: Mapping[str, Ranker], grid: Mapping[str, Any]) -> None:
-    """Raise ParameterError if a grid names an unknown ranker or parameter.
+def find_parameter(key: str, rankers: Mapping[str, type[Ranker]]) -> tuple[type[Ranker], str]:
+    """A ranker with the parameter that is meant by "parameter" or "name.parameter", and the name it has there.
 
     >>> import swaprank as sr
-    >>> from swaprank.experiments.grid_search import check_grid_names
-    >>> check_grid_names({"mart": sr.MART()}, {"n_leafs": [7]})
+    >>> from swaprank.experiments.grid_search import find_parameter
+    >>> find_parameter("num_leaves", {"net": sr.RankNet, "trees": sr.MART})[1]
+    'n_leaves'
+    >>> find_parameter("n_leafs", {"net": sr.RankNet, "trees": sr.MART})
     Traceback (most recent call last):
     ...
     swaprank.errors.ParameterError: no ranker has a parameter 'n_leafs'; did you mean 'n_leaves'?
     """
-    known = {parameter for ranker in rankers.values() for parameter in type(ranker)._get_param_names()}
-    for key in grid:
-        name, dot, _ = key.partition(".")
-        if dot and name not in rankers:
-            raise _unknown_ranker(key, name, rankers)
-        if not dot and key not in known:
-            raise _unknown_parameter("", key, known)
+    name, dot, parameter = key.rpartition(".")
+    if dot and name not in rankers:
+        raise ParameterError(f"'{key}': there is no ranker '{name}'; {did_you_mean(name, rankers)}")
+    meant = {name: rankers[name]} if dot else rankers
+    for label, kind in meant.items():
+        if len(meant) == 1 or parameter in kind.declared or parameter in alias_names(kind.declared):
+            return kind, own_name(kind, parameter, label)
+    known = [each for kind in meant.values() for each in kind.declared]
+    suggestion = did_you_mean(ARGUMENTS.get(parameter, parameter), known)
+    raise ParameterError(f"no ranker has a parameter '{parameter}'; {suggestion}")
 
 
 def parse_grid(texts: Iterable[str], kinds: Mapping[str, str]) -> dict[str, list[Any]]:
@@ -81,6 +84,7 @@ def parse_grid(texts: Iterable[str], kinds: Mapping[str, str]) -> dict[str, list
     >>> parse_grid(["n_leaves=7,15", "lambdarank.hidden=(10,),(5,5)"], {"mart": "mart", "lambdarank": "lambdarank"})
     {'n_leaves': [7, 15], 'lambdarank.hidden': [(10,), (5, 5)]}
     """
+    classes = {name: ranker_class(kind) for name, kind in kinds.items()}
     grid: dict[str, list[Any]] = {}
     for text in texts:
         key, equals, values = text.partition("=")
@@ -88,21 +92,13 @@ def parse_grid(texts: Iterable[str], kinds: Mapping[str, str]) -> dict[str, list
             raise ParameterError(f"write a grid as name=value,value, found '{text}'.")
         if key in grid:
             raise ParameterError(f"there are two grids for {key}: put all values into one.")
-        grid[key] = [parse_value(key, value, kinds) for value in _split_at_commas(values)]
+        grid[key] = [_parse_value(key, value, classes) for value in _split_at_commas(values)]
     return grid
 
 
-def parse_value(key: str, text: str, kinds: Mapping[str, str]) -> Any:
-    """Parse the value of "parameter", or of "name.parameter" for one ranker."""
-    name, dot, parameter = key.rpartition(".")
-    if dot and name not in kinds:
-        raise _unknown_ranker(key, name, kinds)
-    known: dict[str, str] = {}
-    for kind in (kinds[name],) if dot else kinds.values():
-        known |= dict.fromkeys(ranker_class(kind)._get_param_names(), kind)
-    if parameter not in known:
-        raise _unknown_parameter(name or ("" if len(kinds) > 1 else next(iter(kinds))), parameter, known)
-    return parse_settings(known[parameter], [f"{parameter}={text}"])[parameter]
+def _parse_value(key: str, text: str, rankers: Mapping[str, type[Ranker]]) -> Any:
+    kind, parameter = find_parameter(key, rankers)
+    return parse_settings(kind.kind, [f"{parameter}={text}"])[parameter]
 
 
 def make_rankers(kinds: Mapping[str, str], settings: Iterable[str], **defaults: Any) -> dict[str, Ranker]:
@@ -123,23 +119,12 @@ def make_rankers(kinds: Mapping[str, str], settings: Iterable[str], **defaults: 
         key, equals, text = setting.partition("=")
         if not equals:
             raise ParameterError(f"write a setting as name=value, found '{setting}'.")
-        values[key] = parse_value(key, text, kinds)
+        values[key] = _parse_value(key, text, classes)
     rankers = {}
-    for name, ranker in classes.items():
-        known = ranker._get_param_names()
-        own = {key: value for key, value in defaults.items() if key in known}
-        rankers[name] = ranker(**{**own, **values_for(name, known, values)})
+    for name, kind in classes.items():
+        own = {key: value for key, value in defaults.items() if key in kind.declared}
+        rankers[name] = kind(**{**own, **values_for(name, kind, values)})
     return rankers
-
-
-def _unknown_ranker(key: str, name: str, known: Iterable[str]) -> ParameterError:
-    return ParameterError(f"'{key}': there is no ranker '{name}'; {did_you_mean(name, known)}")
-
-
-def _unknown_parameter(ranker: str, name: str, known: Iterable[str]) -> ParameterError:
-    """The error for a parameter that a ranker does not have, or no ranker if there are several."""
-    who = f"{ranker} has no" if ranker else "no ranker has a"
-    return ParameterError(f"{who} parameter '{name}'; {did_you_mean(ARGUMENTS.get(name, name), known)}")
 
 
 def _split_at_commas(text: str) -> list[str]:

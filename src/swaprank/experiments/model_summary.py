@@ -44,7 +44,7 @@ class ModelSummary:
     """For forests: the share of each feature's splits in the total gain, largest first."""
     parameters: dict[str, Any]
     chosen: dict[str, Any]
-    """What was chosen for the data where a parameter is None, by its name."""
+    """The values chosen for the data where a parameter is None, by its name."""
 
     def to_json(self) -> str:
         """The summary as JSON."""

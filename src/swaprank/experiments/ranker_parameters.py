@@ -97,7 +97,7 @@ def list_parameters(ranker: str) -> list[ParameterInfo]:
 
 
 def names_elsewhere() -> dict[str, str]:
-    """What other libraries call our parameters: names that are accepted, and names of about the same thing.
+    """The names of other libraries for our parameters: those that are accepted, and those of about the same thing.
 
     >>> from swaprank.experiments.ranker_parameters import names_elsewhere
     >>> names_elsewhere()["num_leaves"], names_elsewhere()["subsample"]

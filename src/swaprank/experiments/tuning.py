@@ -13,13 +13,14 @@ from swaprank.data.fingerprints import data_fingerprint
 from swaprank.errors import DataError, Interrupted, ParameterError
 from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.optuna_study import check_optuna, finished_trials, open_study, optimize, suggest_value
-from swaprank.experiments.ranker_parameters import check_parameter_names, parse_settings
+from swaprank.experiments.ranker_parameters import parse_settings
 from swaprank.experiments.training_run import TrainingRun, check_outputs, read_train, write_record
 from swaprank.experiments.tuning_ranges import Range, as_range, default_ranges, fixed_while_tuning, parse_range
 from swaprank.experiments.tuning_result import Tuning
 from swaprank.files import uninterrupted
 from swaprank.metrics.metric import Metric
 from swaprank.model_files.configurations import format_parameters
+from swaprank.parameters import own_name
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback, Progress
 from swaprank.rankers.shown_progress import shown_trainings
@@ -120,8 +121,7 @@ def _learner(ranker: str | Ranker) -> Ranker:
 def _ranges(learner: Ranker, ranges: Mapping[str, Any] | None) -> dict[str, Range]:
     if ranges is None:
         return default_ranges(learner)
-    check_parameter_names(learner.kind, ranges)
-    return {name: as_range(name, given) for name, given in ranges.items()}
+    return {own_name(type(learner), name, learner.kind): as_range(name, given) for name, given in ranges.items()}
 
 
 def run_tuning(
@@ -184,7 +184,7 @@ def _learner_and_ranges(
     learner = replace(run, parameters={**fixed_while_tuning(ranker_class(run.ranker)), **fixed}).make_ranker()
     if not ranges:
         return learner, {name: span for name, span in default_ranges(learner).items() if name not in fixed}
-    tuned = dict(parse_range(run.ranker, text) for text in ranges)
+    tuned = _ranges(learner, dict(parse_range(run.ranker, text) for text in ranges))
     for name in tuned:
         if name in fixed:
             raise ParameterError(f"{name} is both set and tuned: choose one.")

@@ -57,7 +57,7 @@ def default_ranges(ranker: Ranker) -> dict[str, Range]:
 
 
 def fixed_while_tuning(kind: type[Ranker]) -> dict[str, Any]:
-    """What `tune` sets for all trials, such as early stopping.
+    """The parameters that `tune` sets for all trials, such as early stopping.
 
     >>> import swaprank as sr
     >>> from swaprank.experiments.tuning_ranges import fixed_while_tuning

@@ -26,7 +26,7 @@ from swaprank.registry import RANKERS, load, ranker_class
 from swaprank.serving.scorer import Scorer
 
 SHARED_WORK = "files and metrics"
-"""What is compiled beside the rankers."""
+"""The name of the kernels that are compiled beside those of the rankers."""
 
 
 _VARIANTS = {"metric": "map", "document_fraction": 0.5}
@@ -74,7 +74,7 @@ def warm(
 
 
 def _folder() -> Path:
-    """Where the kernels go."""
+    """The folder that the kernels are saved in."""
     if "NUMBA_CACHE_DIR" not in os.environ:
         try:
             make_private(PACKAGED)

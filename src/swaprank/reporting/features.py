@@ -82,7 +82,7 @@ class Effect(NamedTuple):
     missing: float | None
     """The same for a missing value; None if the feature is never missing."""
     categories: tuple[str, ...] = ()
-    """Of a categorical feature: the categories of the grid, the most frequent first."""
+    """The categories of the grid if the feature is categorical, the most frequent first."""
 
 
 def effect_of(ranker: Ranker, data: Dataset, feature: int) -> Effect:

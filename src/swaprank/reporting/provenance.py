@@ -1,4 +1,4 @@
-"""Where the model and the data of a report come from, and the section that says so.
+"""Provenance: the sources of the model and the data of a report, and the section that describes them.
 
 Rankers and data sets are given as objects or as files. The section has the name, size and hash of each file, the
 parameters, facts about the data, and software versions.

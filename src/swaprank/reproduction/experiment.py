@@ -22,7 +22,7 @@ class Settings(NamedTuple):
     data: Path | None = None
     """The folder of a data set, for experiments that need one or can use one."""
     output: Path | None = None
-    """Where models and results are kept, for experiments that can resume."""
+    """The folder of models and results, for experiments that can resume."""
 
 
 class Series(NamedTuple):

@@ -39,7 +39,7 @@ class Learner(NamedTuple):
     kind: str
     parameters: Mapping[str, Any] = {}
     grid: Mapping[str, Sequence[Any]] = {}
-    """What is chosen on vali, beside the round."""
+    """Values to choose from on vali, by parameter; the round is always chosen."""
 
 
 _TREES = {"n_leaves": (4, 15), "learning_rate": (0.05,)}
