@@ -1,9 +1,9 @@
 """A new ranker is one class and one line in the registry: everything else finds it there."""
 
 import json
-from collections.abc import Mapping
+from inspect import signature
 from pathlib import Path
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 import pytest
@@ -13,41 +13,31 @@ from swaprank import registry
 from swaprank.arrays import Floats
 from swaprank.cli import app
 from swaprank.metrics.binding import bind_metric
-from swaprank.metrics.metric import Metric
 from swaprank.models.linear import LinearModel
-from swaprank.rankers.ranker import FitRequest, Ranker
+from swaprank.parameters import parameter
+from swaprank.rankers.capabilities import Capabilities
+from swaprank.rankers.learned import found
 from swaprank.rankers.rounds import Measured, run_rounds
+from swaprank.rankers.shared_parameters import RandomChoices
+from swaprank.rankers.training import FitRequest, TrainableRanker, Trained
 
 TRAIN, VALI, TEST = sr.datasets.random_net((40, 20, 20), n_features=4, n_documents=10, random_state=0)
 
 
 @final
-class Greedy(Ranker):
-    """Adds a step to the weight of one feature per round: the one that raises the metric most.
-
-    Args:
-        metric: The metric to optimize.
-        n_rounds: Maximum number of rounds.
-        learning_rate: Size of each step, in standard deviations of the feature.
-        n_threads: Number of threads. If None, all cores.
-    """
+class Greedy(RandomChoices, TrainableRanker):
+    """Adds a step to the weight of one feature per round: the one that raises the metric most."""
 
     kind: ClassVar[str] = "greedy"
-    rounds_parameter: ClassVar[str | None] = "n_rounds"
-    tuning_ranges: ClassVar[Mapping[str, Any]] = {"learning_rate": (0.05, 0.5)}
+    can: ClassVar[Capabilities] = Capabilities(models=(LinearModel,), rounds_parameter="n_rounds")
+    n_rounds: int = parameter(default=10, low=0, also="n_estimators", text="Maximum number of rounds.")
+    learning_rate: float = parameter(
+        default=0.2, above=0, tune=(0.05, 0.5), text="Size of each step, in standard deviations of the feature."
+    )
+    first_ = found(str)
+    """The feature whose weight changed first."""
 
-    def __init__(
-        self,
-        metric: str | Metric = "ndcg@10",
-        *,
-        n_rounds: int = 10,
-        learning_rate: float = 0.2,
-        random_state: int = 0,
-        n_threads: int | None = None,
-    ) -> None:
-        self._set_parameters(locals())
-
-    def _fit(self, request: FitRequest) -> None:
+    def _fit(self, request: FitRequest) -> Trained:
         data, valid, metrics, _, callbacks, *_ = request
         bound, weights, kept = bind_metric(self.training_metric(), data), np.zeros(data.n_features), []
         steps = np.diag(self.learning_rate / data.features.std(axis=0))
@@ -64,11 +54,11 @@ class Greedy(Ranker):
         def keep() -> None:
             kept.append(weights.copy())
 
-        self.interrupted_ = run_rounds(self.n_rounds, one_round, measured, callbacks, None, keep)
-        self.model_ = LinearModel(kept[-1], data.features.mean(axis=0))
-        self.n_rounds_ = self.n_rounds
-        self.best_round_ = measured.best_round if measured.best_round is not None else self.n_rounds
-        self.history_ = measured.history
+        interrupted = run_rounds(self.n_rounds, one_round, measured, callbacks, None, keep)
+        best_round = measured.best_round if measured.best_round is not None else self.n_rounds
+        first = data.feature_names[int(np.abs(kept[0]).argmax())]
+        model = LinearModel(kept[-1], data.features.mean(axis=0))
+        return Trained(model, measured.history, self.n_rounds, best_round, interrupted, {"first": first})
 
 
 @pytest.fixture(autouse=True)
@@ -77,12 +67,21 @@ def greedy(monkeypatch: pytest.MonkeyPatch) -> Greedy:
     return Greedy(n_rounds=6).fit(TRAIN, valid=VALI)
 
 
+def test_its_parameters_are_checked_documented_and_known_by_other_names() -> None:
+    assert Greedy(n_estimators=3).n_rounds == 3  # type: ignore[call-arg]
+    assert "learning_rate: Size of each step" in str(Greedy.__doc__)
+    assert next(iter(signature(Greedy).parameters)) == "metric"
+    with pytest.raises(sr.errors.ParameterError, match="learning_rate must be a number above 0; found 0"):
+        Greedy(learning_rate=0).fit(TRAIN)
+
+
 def test_it_is_saved_and_loaded(greedy: Greedy, tmp_path: Path) -> None:
     greedy.save(tmp_path / "model.swaprank")
     again = sr.load(tmp_path / "model.swaprank")
     assert isinstance(again, Greedy)
     np.testing.assert_array_equal(again.predict(TEST), greedy.predict(TEST))
     assert (again.history_, again.best_round_) == (greedy.history_, greedy.best_round_)
+    assert again.first_ == greedy.first_ in TRAIN.feature_names
 
 
 def test_it_is_reported_certified_explained_and_combined(greedy: Greedy) -> None:

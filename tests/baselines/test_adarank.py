@@ -90,11 +90,11 @@ def test_the_weight_of_a_query_is_how_often_it_is_there() -> None:
 
 def test_a_base_ranker_is_where_it_begins_and_models_are_saved(tmp_path: Path) -> None:
     ranker = sr.baselines.AdaRank("map").fit(TRAIN)
-    again = sr.baselines.AdaRank("map").fit(TRAIN, base=ranker)
+    again = sr.baselines.AdaRank("map").fit(TRAIN, base_ranker=ranker)
     assert again.n_rounds_ == 0
     np.testing.assert_allclose(again.coef_, ranker.coef_)
     base = sr.baselines.RankSVM().fit(TRAIN)
-    better = sr.baselines.AdaRank("map").fit(TRAIN, base=base)
+    better = sr.baselines.AdaRank("map").fit(TRAIN, base_ranker=base)
     assert better.score(TRAIN) >= base.set_params(metric="map").score(TRAIN)
     ranker.save(tmp_path / "model.swaprank")
     np.testing.assert_array_equal(sr.load(tmp_path / "model.swaprank").predict(TEST), ranker.predict(TEST))

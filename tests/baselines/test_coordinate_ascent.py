@@ -59,7 +59,7 @@ def test_the_metric_rises_from_pass_to_pass_and_the_best_start_is_kept() -> None
     assert alone.score(TRAIN) == pytest.approx(max(values))
     assert ranker.score(VALI) == pytest.approx(max(ranker.history_["v"]["ndcg@5"]))
     linear = sr.LinearRegressionRanker(metric="ndcg@5", regularization=0.01).fit(TRAIN)
-    better = sr.baselines.CoordinateAscent("ndcg@5", n_restarts=1).fit(TRAIN, base=linear)
+    better = sr.baselines.CoordinateAscent("ndcg@5", n_restarts=1).fit(TRAIN, base_ranker=linear)
     assert better.score(TRAIN) > linear.score(TRAIN)
 
 

@@ -189,7 +189,9 @@ def test_only_the_order_of_labels_counts_and_the_start_is_the_base() -> None:
     fitted = sr.baselines.PRank(n_epochs=2).fit(TRAIN)
     np.testing.assert_array_equal(fitted.coef_, sr.baselines.PRank(n_epochs=2).fit(other).coef_)
     nothing = sr.Dataset(TRAIN.features, np.ones(300), qid=qid)
-    np.testing.assert_allclose(sr.baselines.PRank(n_epochs=2).fit(nothing, base=fitted).coef_, fitted.coef_, rtol=1e-12)
+    np.testing.assert_allclose(
+        sr.baselines.PRank(n_epochs=2).fit(nothing, base_ranker=fitted).coef_, fitted.coef_, rtol=1e-12
+    )
     np.testing.assert_array_equal(sr.baselines.PRank(n_epochs=2).fit(nothing).coef_, np.zeros(6))
 
 

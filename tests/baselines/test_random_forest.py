@@ -58,7 +58,7 @@ def test_with_base_scores_it_learns_the_rest() -> None:
     forest = sr.baselines.RandomForest(n_trees=5).fit(based)
     np.testing.assert_allclose(forest.predict(TEST), 1.0)
     base = sr.MART(n_trees=5).fit(TRAIN)
-    both = sr.baselines.RandomForest(n_trees=10).fit(TRAIN, base=base, valid=VALI)
+    both = sr.baselines.RandomForest(n_trees=10).fit(TRAIN, base_ranker=base, valid=VALI)
     assert both.n_trees_ == 5 + both.best_round_
     assert both.score(VALI) == pytest.approx(max([base.score(VALI), *both.history_["valid"]["ndcg@10"]]))
 

@@ -88,7 +88,7 @@ def test_it_is_a_ranker_like_the_others(tmp_path: Path) -> None:
     np.testing.assert_array_equal(sr.load(tmp_path / "model.swaprank").predict(TEST), ranker.predict(TEST))
     again = sr.baselines.RankProp(hidden=(5,), n_epochs=30, learning_rate=0.01, n_threads=3).fit(TRAIN, valid=VALI)
     np.testing.assert_array_equal(again.predict(TEST), ranker.predict(TEST))
-    more = sr.baselines.RankProp(hidden=(5,), n_epochs=2).fit(TRAIN, base=ranker.set_params(n_threads=None))
+    more = sr.baselines.RankProp(hidden=(5,), n_epochs=2).fit(TRAIN, base_ranker=ranker.set_params(n_threads=None))
     assert more.n_rounds_ == 2
     ranker.partial_fit(TRAIN)
     assert ranker.n_rounds_ == 31

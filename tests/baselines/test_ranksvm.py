@@ -186,10 +186,10 @@ def test_the_model_is_identical_for_any_number_of_threads_and_order_of_rows() ->
 
 def test_weights_are_regularized_towards_the_base_ranker() -> None:
     base = sr.LinearRegressionRanker(regularization=1.0).fit(TRAIN)
-    held = sr.baselines.RankSVM(regularization=1e6).fit(TRAIN, base=base)
+    held = sr.baselines.RankSVM(regularization=1e6).fit(TRAIN, base_ranker=base)
     np.testing.assert_allclose(held.coef_, base.coef_, atol=1e-4)
     best = sr.baselines.RankSVM(regularization=1e-9).fit(
-        VALI, base=sr.baselines.RankSVM(regularization=0.1).fit(TRAIN), valid=TRAIN
+        VALI, base_ranker=sr.baselines.RankSVM(regularization=0.1).fit(TRAIN), valid=TRAIN
     )
     assert (best.best_round_, best.regularization_, best.gap_) == (0, np.inf, 0.0)
 

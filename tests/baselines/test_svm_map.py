@@ -111,7 +111,7 @@ def test_weights_of_queries_and_base_rankers_count() -> None:
         sr.baselines.SVMMAP(rel=2, tolerance=1e-6, standardize=False).fit(TRAIN.subset(range(6))).coef_,
         atol=1e-3,
     )
-    held = sr.baselines.SVMMAP(rel=2, regularization=1e9).fit(TRAIN, base=first)
+    held = sr.baselines.SVMMAP(rel=2, regularization=1e9).fit(TRAIN, base_ranker=first)
     np.testing.assert_allclose(held.coef_, first.coef_, atol=1e-6)
 
 

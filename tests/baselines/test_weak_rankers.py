@@ -173,7 +173,7 @@ def test_ctrl_c_keeps_the_rounds_so_far(name: str, moment: int, monkeypatch: pyt
 @pytest.mark.parametrize("kind", [sr.baselines.RankBoost, sr.baselines.FRank])
 def test_training_continues_from_a_base_ranker(kind: Any) -> None:
     whole, half = kind(n_rounds=10).fit(DATA), kind(n_rounds=5).fit(DATA)
-    continued = kind(n_rounds=5).fit(DATA, base=half)
+    continued = kind(n_rounds=5).fit(DATA, base_ranker=half)
     np.testing.assert_allclose(continued.predict(TEST), whole.predict(TEST), rtol=1e-9)
     from_scores = kind(n_rounds=5).fit(
         DATA.features, DATA.labels, qid=qid_of(DATA), base_score=half.predict(DATA)

@@ -108,9 +108,13 @@ def test_data_frames_files_and_delayed_values_are_the_same_data(client: Client, 
 def test_a_base_ranker_and_other_metrics_are_as_on_one_machine(client: Client, tmp_path: Path) -> None:
     base = sr.MART(n_trees=2, n_leaves=5).fit(dataset(frame(10, 7)[["match", "brand", "qid", "label", "weight"]]))
     train, vali = dataset(TRAIN[["match", "brand", "qid", "label", "weight"]]), dataset(VALI)
-    expected = RANKERS["ndcg@10"]().fit(train, valid={"one": vali, "two": train}, metrics=["err", "map"], base=base)
+    expected = RANKERS["ndcg@10"]().fit(
+        train, valid={"one": vali, "two": train}, metrics=["err", "map"], base_ranker=base
+    )
     parts = sr.Parts([train.subset(slice(n, None, 2)) for n in range(2)])
-    fitted = RANKERS["ndcg@10"]().fit(parts, valid={"one": vali, "two": parts}, metrics=["err", "map"], base=base)
+    fitted = RANKERS["ndcg@10"]().fit(
+        parts, valid={"one": vali, "two": parts}, metrics=["err", "map"], base_ranker=base
+    )
     assert fitted.history_ == expected.history_
     assert saved(fitted, tmp_path) == saved(expected, tmp_path)
 

@@ -181,7 +181,9 @@ def test_blocks_that_do_not_fit_together_are_refused() -> None:
     with pytest.raises(sr.errors.DataError, match="other features than the blocks before"):
         sr.data.bin_blocks([one, sr.Dataset([[1.0, 2.0]], [1], qid=[2], feature_names=["b", "a"])])
     with pytest.raises(sr.errors.DataError, match="feature 'b' holds categories in one block and numbers in another"):
-        sr.data.bin_blocks([one, sr.Dataset([[1, 2]], [1], qid=[2], feature_names=["a", "b"], categorical_features=["b"])])
+        sr.data.bin_blocks(
+            [one, sr.Dataset([[1, 2]], [1], qid=[2], feature_names=["a", "b"], categorical_features=["b"])]
+        )
     with pytest.raises(sr.errors.DataError, match="some blocks have sample_weight, and some have none"):
         sr.data.bin_blocks([one, sr.Dataset([[1.0, 2.0]], [1], qid=[2], feature_names=["a", "b"], sample_weight=[1])])
     with pytest.raises(sr.errors.DataError, match="gone through twice"):

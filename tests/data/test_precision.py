@@ -135,7 +135,9 @@ def test_time_stamps_with_zeros_for_missing_warn(n: int, share: float) -> None:
 
 
 def test_one_warning_for_several_columns() -> None:
-    with pytest.warns(sr.errors.PrecisionWarning, match=r"X, column 0: 60 .* column 2: 60 .* become 1; and 3 more columns in"):
+    with pytest.warns(
+        sr.errors.PrecisionWarning, match=r"X, column 0: 60 .* column 2: 60 .* become 1; and 3 more columns in"
+    ):
         as_features(np.repeat(SECONDS[:, None].astype(float), 6, axis=1))
 
 

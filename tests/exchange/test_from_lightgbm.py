@@ -72,7 +72,9 @@ def test_the_ranker_of_lightgbm() -> None:
     ranker = lgb.LGBMRanker(n_estimators=5, num_leaves=7, verbosity=-1, n_jobs=1)
     with pytest.raises(sr.errors.ParameterError, match="the LGBMRanker is not fitted"):
         read_peer(ranker)
-    with pytest.raises(sr.errors.ParameterError, match="a model of LightGBM is a Booster or an LGBMRanker; found Dataset"):
+    with pytest.raises(
+        sr.errors.ParameterError, match="a model of LightGBM is a Booster or an LGBMRanker; found Dataset"
+    ):
         read_peer(lgb.Dataset(X))
     ranker.fit(X, y, group=[N_DOCUMENTS] * N_QUERIES)
     np.testing.assert_array_equal(read_peer(ranker).model.score(X), ranker.booster_.predict(X))
@@ -130,7 +132,9 @@ def test_categories_of_data_frames_are_found_by_their_names() -> None:
     mixed = frame.assign(brand=frame.brand.cat.set_categories(["puma", "zara", "nike"]))
     np.testing.assert_array_equal(ranker.predict(mixed), booster.predict(mixed))
     ordered = frame.assign(same=frame.shop.cat.as_ordered())
-    with pytest.raises(sr.errors.ModelFileError, match="3 columns of the training data had pandas categories, but the file"):
+    with pytest.raises(
+        sr.errors.ModelFileError, match="3 columns of the training data had pandas categories, but the file"
+    ):
         sr.import_model(train_lightgbm(data=ordered, y=y))
 
 

@@ -25,7 +25,9 @@ def test_names_of_categories_that_xgboost_has_cut_are_refused(tmp_path: Path) ->
     model["learner"]["gradient_booster"]["model"]["cats"] = {"enc": [column] * 6}
     model["version"] = [3, 2, 0]
     (tmp_path / "model.json").write_text(json.dumps(model))
-    with pytest.raises(sr.errors.ModelFileError, match=r"XGBoost before 3\.4 cuts names of categories that are not ASCII"):
+    with pytest.raises(
+        sr.errors.ModelFileError, match=r"XGBoost before 3\.4 cuts names of categories that are not ASCII"
+    ):
         read_peer(tmp_path / "model.json")
     model["version"] = [3, 4, 0]
     (tmp_path / "model.json").write_text(json.dumps(model))
@@ -101,7 +103,9 @@ def test_a_number_that_stands_for_missing_values_is_refused() -> None:
     filled = np.nan_to_num(X, nan=-999)
     ranker = xgb.XGBRanker(n_estimators=3, missing=-999.0, n_jobs=1).fit(filled, y, qid=qid)
     scores = ranker.predict(filled)
-    with pytest.raises(sr.errors.ParameterError, match=r"its predict reads -999\.0 as a missing value, but here only NaN"):
+    with pytest.raises(
+        sr.errors.ParameterError, match=r"its predict reads -999\.0 as a missing value, but here only NaN"
+    ):
         read_peer(ranker)
     assert_same(read_peer(ranker.set_params(missing=np.nan)).model.score(X), scores)
 
@@ -115,9 +119,13 @@ def test_what_cannot_be_read_is_refused() -> None:
         with pytest.raises(sr.errors.ModelFileError, match=message):
             read_peer(train_xgboost(2, data=X, **options))
     linear = xgb.train({"booster": "gblinear", "verbosity": 0}, xgb.DMatrix(X, peer_data().y, nthread=1), 1)
-    with pytest.raises(sr.errors.ModelFileError, match="its booster is gblinear; known are the trees of gbtree and dart"):
+    with pytest.raises(
+        sr.errors.ModelFileError, match="its booster is gblinear; known are the trees of gbtree and dart"
+    ):
         read_peer(linear)
-    with pytest.raises(sr.errors.ParameterError, match="a model of XGBoost is a Booster or an XGBRanker; found DMatrix"):
+    with pytest.raises(
+        sr.errors.ParameterError, match="a model of XGBoost is a Booster or an XGBRanker; found DMatrix"
+    ):
         read_peer(matrix(X))
 
 

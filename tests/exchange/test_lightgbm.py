@@ -180,7 +180,9 @@ def test_data_frames_with_categories_go_right_in(tmp_path: Path) -> None:
 def test_numbers_that_are_no_categories_of_lightgbm_are_refused(tmp_path: Path) -> None:
     forest = random_forest(np.random.default_rng(0), [5], n_features=2, set_share=1)
     for categories in (("-1", "0"), ("5", "1048576")):
-        with pytest.raises(sr.errors.ExportError, match="takes categories that are numbers from 0 to 1,048,575, but 'b' has"):
+        with pytest.raises(
+            sr.errors.ExportError, match="takes categories that are numbers from 0 to 1,048,575, but 'b' has"
+        ):
             export(forest, ["a", "b"], {"b": categories}, tmp_path / "model.txt", "lightgbm")
 
 

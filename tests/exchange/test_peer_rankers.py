@@ -118,7 +118,9 @@ def test_it_cannot_be_trained(peer: sr.rankers.ImportedRanker) -> None:
 
 def test_names_of_features(booster: Any) -> None:
     assert sr.import_model(booster).feature_names_in_.tolist() == [name.replace(" ", "_") for name in NAMES]
-    with pytest.raises(sr.errors.DataError, match="feature_names has 2 features, but the model of LightGBM is expecting 5"):
+    with pytest.raises(
+        sr.errors.DataError, match="feature_names has 2 features, but the model of LightGBM is expecting 5"
+    ):
         sr.import_model(booster, feature_names=["a", "b"])
     with pytest.raises(sr.errors.DataError, match="two features of the model have the same name"):
         sr.import_model(booster, feature_names=["a", "b", "c", "d", "a"])

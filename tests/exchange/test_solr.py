@@ -105,7 +105,9 @@ def test_the_slack_of_1e_6_moves_no_value(size: float, sign: int) -> None:
 
 def test_thresholds_that_cannot_be_written_are_counted() -> None:
     forest = build_forest([PeerTree([0], [t], [True], [~0], [~1], [1.0, 2.0]) for t in (0.0, 0.5, 1e-9, -2e-20)], 1)
-    with pytest.warns(sr.errors.ExportWarning, match=r"changes 2 of the 4 thresholds by up to 1e-13.*multiply it by 1,000"):
+    with pytest.warns(
+        sr.errors.ExportWarning, match=r"changes 2 of the 4 thresholds by up to 1e-13.*multiply it by 1,000"
+    ):
         content(Export("solr", Trees(forest), ("f0",), {}, "m", "zero", False, None))
     for exact in (0.0, 0.5, 1e-6, 16.000002, 31.999998, 32.0, -0.75, 3.4028235e38, -3.4028235e38):
         X = around(np.float32(exact))

@@ -242,7 +242,9 @@ def test_bad_arrays_get_a_clear_error(
 
 
 def test_err_refuses_labels_beyond_its_scale() -> None:
-    with pytest.raises(sr.errors.MetricError, match=r"err: labels must be at most 4, found 5; write err\(max_label=5\)"):
+    with pytest.raises(
+        sr.errors.MetricError, match=r"err: labels must be at most 4, found 5; write err\(max_label=5\)"
+    ):
         sr.metric("err").mean([5, 0], [1, 0], [0, 2])
 
 
@@ -294,12 +296,22 @@ def test_whole_numbers_are_kept_whole() -> None:
             [1023, 1023],
             r"ndcg: label 1023 has a gain of 8.98847e\+307, too large to sum over 2 documents",
         ),
-        (sr.metrics.NDCG(gain="linear"), [1e308, 1e308], r"label 1e\+308 has a gain of 1e\+308.*; choose smaller gains"),
-        (sr.metrics.CumulativeMetric(gain=lambda x: x * 1e308, normalize=False), [1, 1], r"label 1 has a gain of 1e\+308"),
+        (
+            sr.metrics.NDCG(gain="linear"),
+            [1e308, 1e308],
+            r"label 1e\+308 has a gain of 1e\+308.*; choose smaller gains",
+        ),
+        (
+            sr.metrics.CumulativeMetric(gain=lambda x: x * 1e308, normalize=False),
+            [1, 1],
+            r"label 1 has a gain of 1e\+308",
+        ),
         (sr.metrics.CumulativeMetric(discount=lambda r: 1e300), [100, 0], r"label 100 has a gain of 1.26765e\+30"),
     ],
 )
-def test_gains_that_cannot_be_added_up_are_refused(metric: sr.metrics.Metric, labels: list[float], message: str) -> None:
+def test_gains_that_cannot_be_added_up_are_refused(
+    metric: sr.metrics.Metric, labels: list[float], message: str
+) -> None:
     with pytest.raises(sr.errors.MetricError, match=message):
         metric.per_query(labels, [2, 1], [0, 2])
 

@@ -106,7 +106,10 @@ def test_a_function_that_fails_or_gives_no_number() -> None:
             sr.metrics.CumulativeMetric(discount=lambda r: float("inf")),
             r"discount\(1\) returned inf; it must return a finite number",
         ),
-        (sr.metrics.CascadeMetric(stop=lambda label: 2.0), r"stop\(1\) returned 2.0; a probability must be between 0 and 1"),
+        (
+            sr.metrics.CascadeMetric(stop=lambda label: 2.0),
+            r"stop\(1\) returned 2.0; a probability must be between 0 and 1",
+        ),
     ],
 )
 def test_a_function_that_gives_nonsense(metric: sr.metrics.Metric, message: str) -> None:
@@ -122,7 +125,9 @@ def test_an_unknown_named_discount() -> None:
 @pytest.mark.parametrize("function", [lambda x: x[4], lambda x: x[10**8], lambda x: x[-3], lambda x: 1 / x[5]])
 def test_a_function_that_reads_beyond_the_list(function: Callable[[Floats], float]) -> None:
     own = sr.metrics.CustomMetric(evaluate=function)
-    with pytest.raises(sr.errors.MetricError, match=r"evaluate failed or did not return .* for query 0 \(2 documents\)"):
+    with pytest.raises(
+        sr.errors.MetricError, match=r"evaluate failed or did not return .* for query 0 \(2 documents\)"
+    ):
         own.mean([0, 1], [1, 2], [0, 2])
     with pytest.raises(sr.errors.MetricError, match="evaluate failed or did not return a finite number, for the list"):
         own.swap_gains([0, 1])
@@ -134,7 +139,10 @@ def test_a_function_that_changes_its_argument_changes_nothing_else() -> None:
         labels.sort()
         return float(first + 0.1 * labels[0])
 
-    own, honest = sr.metrics.CustomMetric(evaluate=sorts), sr.metrics.CustomMetric(evaluate=lambda x: x[0] + 0.1 * x.min())
+    own, honest = (
+        sr.metrics.CustomMetric(evaluate=sorts),
+        sr.metrics.CustomMetric(evaluate=lambda x: x[0] + 0.1 * x.min()),
+    )
     for scores in ([3.0, 2.0, 1.0, 0.0], [1.0, 1.0, 1.0, 0.0]):
         assert own.mean([2, 3, 1, 1], scores, [0, 4]) == honest.mean([2, 3, 1, 1], scores, [0, 4])
     np.testing.assert_array_equal(own.swap_gains([2, 3, 1, 1]), honest.swap_gains([2, 3, 1, 1]))
@@ -173,7 +181,9 @@ def test_what_is_not_a_function_of_labels_gets_a_clear_error(function: Any, mess
     assert len(str(caught.value)) < 500
 
 
-@pytest.mark.parametrize("make", [lambda: sr.metrics.CustomMetric(evaluate=5), lambda: sr.metrics.CascadeMetric(stop="half")])  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    "make", [lambda: sr.metrics.CustomMetric(evaluate=5), lambda: sr.metrics.CascadeMetric(stop="half")]
+)  # type: ignore[arg-type]
 def test_what_cannot_be_called_is_refused_at_once(make: Callable[[], sr.metrics.Metric]) -> None:
     with pytest.raises(sr.errors.MetricError, match="must be a function, found "):
         make()
@@ -231,7 +241,9 @@ def test_different_metrics_of_one_name_are_refused() -> None:
 
 def test_losses_can_be_added_up_but_not_normalized() -> None:
     loses, falls = (lambda label: label - 1), (lambda rank: 2.0 - rank)
-    with pytest.raises(sr.errors.MetricError, match=r"gain\(0\) returned -1; a sum with losses .* or choose normalize=False"):
+    with pytest.raises(
+        sr.errors.MetricError, match=r"gain\(0\) returned -1; a sum with losses .* or choose normalize=False"
+    ):
         sr.metrics.CumulativeMetric(gain=loses).mean([2, 0], [2, 1], [0, 2])
     with pytest.raises(sr.errors.MetricError, match=r"discount\(3\) returned -1; a sum with losses"):
         sr.metrics.CumulativeMetric(discount=falls).mean([2, 0, 1], [3, 2, 1], [0, 3])

@@ -51,7 +51,9 @@ def rankings(draw: st.DrawFn) -> tuple[list[int], list[float], list[int], list[s
     st.sampled_from([1, 3]),
 )
 def test_together_as_alone(
-    ranking: tuple[list[int], list[float], list[int], list[str]], chosen: list[tuple[sr.metrics.Metric, str]], n_threads: int
+    ranking: tuple[list[int], list[float], list[int], list[str]],
+    chosen: list[tuple[sr.metrics.Metric, str]],
+    n_threads: int,
 ) -> None:
     labels, scores, indptr, docid = ranking
     bound = [replace(metric, ties=ties).bind(labels, indptr, docid=docid) for metric, ties in chosen]
@@ -80,7 +82,9 @@ def test_a_tie_that_only_the_deeper_metric_sees_is_its_error(n_between: int) -> 
     labels, indptr = np.arange(len(scores)) == 0, [0, len(scores)]
     shallow, deep = sr.metric("p@1(ties=docid)"), sr.metric("map(ties=docid)")
     assert shallow.mean(labels, scores, indptr) == 1
-    with pytest.raises(sr.errors.DataError, match=rf"map\(ties=docid\) breaks ties .* in query 0 document {n_between + 2}"):
+    with pytest.raises(
+        sr.errors.DataError, match=rf"map\(ties=docid\) breaks ties .* in query 0 document {n_between + 2}"
+    ):
         measure_each([metric.bind(labels, indptr) for metric in (shallow, deep)], scores)
     with pytest.raises(sr.errors.DataError, match=r"p@1\(ties=docid\) breaks ties .* document 1"):
         shallow.mean(labels, np.concatenate(([0.0, 0.0], scores[2:])), indptr)

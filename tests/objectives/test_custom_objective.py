@@ -153,7 +153,9 @@ def test_a_failure_is_named_with_its_query(kind: str, failure: int, words: str) 
     where = "" if failure == 10 and kind == "python" else f" in query {TRAIN.qids[7]}"
     with pytest.raises(sr.errors.ParameterError, match=f"the objective 'mine' failed{where}: {words}"):
         sr.LambdaMART(objective=FAILING[kind], n_trees=2).fit(marked(failure))
-    with pytest.raises(sr.errors.ParameterError, match=f"the objective 'mine' failed in query {TRAIN.qids[7]}: {words}"):
+    with pytest.raises(
+        sr.errors.ParameterError, match=f"the objective 'mine' failed in query {TRAIN.qids[7]}: {words}"
+    ):
         sr.LambdaRank(objective=FAILING[kind], n_epochs=1).fit(marked(failure))
 
 
@@ -225,7 +227,9 @@ def test_bad_arguments_are_refused(options: dict[str, Any], words: str) -> None:
 @pytest.mark.parametrize("make", [sr.LambdaMART, sr.MART, sr.LambdaRank, sr.RankNet])
 def test_saved_by_name_and_cloned(make: Any, tmp_path: Path) -> None:
     rounds = {"n_trees": 2} if make in (sr.LambdaMART, sr.MART) else {"n_epochs": 2}
-    ranker = make(objective=sr.objectives.CustomObjective(query_kernel=ranknet_kernel, name="mine"), **rounds).fit(TRAIN)
+    ranker = make(objective=sr.objectives.CustomObjective(query_kernel=ranknet_kernel, name="mine"), **rounds).fit(
+        TRAIN
+    )
     np.testing.assert_array_equal(clone(ranker).fit(TRAIN).predict(TEST), ranker.predict(TEST))
     ranker.save(tmp_path / "model.swaprank")
     loaded = sr.load(tmp_path / "model.swaprank")
@@ -238,15 +242,24 @@ def test_saved_by_name_and_cloned(make: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ranker", "words"),
     [
-        (sr.LambdaMART(objective=sr.objectives.RankNetObjective(), sigma=2.0), "sigma=2.0 has no effect on an objective given as"),
+        (
+            sr.LambdaMART(objective=sr.objectives.RankNetObjective(), sigma=2.0),
+            "sigma=2.0 has no effect on an objective given as",
+        ),
         (sr.LambdaMART(objective=sr.objectives.RankNetObjective(), horizon=5), "horizon=5 has no effect"),
         (sr.LambdaRank(objective=sr.objectives.RankNetObjective(), normalize=False), "normalize=False has no effect"),
-        (sr.LambdaRank(objective=sr.objectives.RankNetObjective(), construction="spring"), "construction='spring' has no effect"),
+        (
+            sr.LambdaRank(objective=sr.objectives.RankNetObjective(), construction="spring"),
+            "construction='spring' has no effect",
+        ),
         (sr.RankNet(objective=sr.objectives.RankNetObjective(), ties=True), "ties=True has no effect"),
         (sr.MART(objective=sr.objectives.RankNetObjective(), sigma=3.0), "sigma=3.0 has no effect"),
         (sr.RankNet(objective="ranknett"), "there is no objective 'ranknett'; did you mean 'ranknet'?"),  # type: ignore[arg-type]
         (sr.LambdaRank(objective=3), "there is no objective '3'; known are lambda"),  # type: ignore[arg-type]
-        (sr.RankNet(objective=sr.objectives.PointwiseObjective(), training="pairs"), "training='pairs' goes pair by pair"),
+        (
+            sr.RankNet(objective=sr.objectives.PointwiseObjective(), training="pairs"),
+            "training='pairs' goes pair by pair",
+        ),
         (sr.LambdaRank(objective=sr.objectives.SmoothBoostingObjective(sr.metric("ndcg"))), "trains trees only"),
     ],
 )

@@ -261,7 +261,9 @@ def test_indicators_are_shares() -> None:
 
 
 @pytest.mark.parametrize(
-    "metric", ["pairwise", "bpref", "rprec", sr.metrics.CustomMetric(evaluate=lambda labels: labels[0], name="mine")], ids=str
+    "metric",
+    ["pairwise", "bpref", "rprec", sr.metrics.CustomMetric(evaluate=lambda labels: labels[0], name="mine")],
+    ids=str,
 )
 def test_metrics_that_are_not_made_of_gains_at_ranks_are_refused(metric: str | sr.metrics.Metric) -> None:
     with pytest.raises(sr.errors.MetricError, match="cannot be smoothed: it is not made of gains at ranks"):
@@ -270,7 +272,9 @@ def test_metrics_that_are_not_made_of_gains_at_ranks_are_refused(metric: str | s
 
 def test_soft_ranks_are_for_average_precision() -> None:
     for name in ("ndcg", "map@5"):
-        with pytest.raises(sr.errors.MetricError, match=f"smoothing='ranks' is for map without a cut-off, found {name}"):
+        with pytest.raises(
+            sr.errors.MetricError, match=f"smoothing='ranks' is for map without a cut-off, found {name}"
+        ):
             bind(queries(), sr.metric(name), smoothing="ranks")
     with pytest.raises(sr.errors.ParameterError, match="there is no smoothing 'rank'; did you mean 'ranks'"):
         SmoothObjective(sr.metric("map"), smoothing="rank")  # type: ignore[arg-type]

@@ -69,7 +69,9 @@ def model_bytes(ranker: sr.Ranker, folder: Path) -> bytes:
 
 
 def own_metric() -> sr.metrics.Metric:
-    return sr.metrics.CumulativeMetric(gain=lambda label: label * label, discount=lambda rank: 1.0 / rank, k=5, name="gains")
+    return sr.metrics.CumulativeMetric(
+        gain=lambda label: label * label, discount=lambda rank: 1.0 / rank, k=5, name="gains"
+    )
 
 
 RANKERS: dict[str, Any] = {
@@ -126,12 +128,12 @@ def test_rows_of_queries_may_be_scattered_in_memory(tmp_path: Path) -> None:
 def test_training_goes_on_from_a_base_ranker(tmp_path: Path) -> None:
     binned = TRAIN.binned()
     base = sr.LambdaMART(n_trees=3, n_leaves=8).fit(TRAIN)
-    on = sr.LambdaMART(n_trees=3, n_leaves=8).fit(TRAIN, base=base, valid=VALI)
-    again = sr.LambdaMART(n_trees=3, n_leaves=8).fit(binned, base=base, valid=VALI.binned(like=binned))
+    on = sr.LambdaMART(n_trees=3, n_leaves=8).fit(TRAIN, base_ranker=base, valid=VALI)
+    again = sr.LambdaMART(n_trees=3, n_leaves=8).fit(binned, base_ranker=base, valid=VALI.binned(like=binned))
     assert model_bytes(on, tmp_path) == model_bytes(again, tmp_path)
     other = sr.LambdaMART(n_trees=3, n_leaves=8).fit(VALI)
     with pytest.raises(sr.errors.DataError, match="binned with other cuts"):
-        sr.LambdaMART(n_trees=3).fit(binned.with_features(binned.feature_names), base=other)
+        sr.LambdaMART(n_trees=3).fit(binned.with_features(binned.feature_names), base_ranker=other)
 
 
 def test_early_stopping_goes_by_binned_validation_data() -> None:

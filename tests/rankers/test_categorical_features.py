@@ -126,7 +126,7 @@ def test_categories_of_a_base_ranker_keep_their_codes(monkeypatch: pytest.Monkey
     seen = Seen(monkeypatch)
     base = sr.MART(n_trees=2).fit(DATA)
     data = sr.Dataset(OTHER, labels_of(OTHER), qid=QID)
-    ranker = sr.MART(n_trees=2).fit(data, base=base)
+    ranker = sr.MART(n_trees=2).fit(data, base_ranker=base)
     known = base.categories_["brand"]
     assert ranker.categories_["brand"] == (*known, "puma")
     assert ranker.categories_["shop"][: len(base.categories_["shop"])] == base.categories_["shop"]
@@ -134,7 +134,7 @@ def test_categories_of_a_base_ranker_keep_their_codes(monkeypatch: pytest.Monkey
     numbers = sr.Dataset(X.assign(brand=0.5), labels_of(X), qid=QID)
     base = sr.MART(n_trees=1).fit(numbers)
     with pytest.raises(DataError, match="'brand' holds categories such as 'adidas', but for the base ranker it is a"):
-        sr.MART().fit(data, base=base)
+        sr.MART().fit(data, base_ranker=base)
 
 
 def test_refit_and_permutation_importances() -> None:

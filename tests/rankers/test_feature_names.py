@@ -111,8 +111,8 @@ def test_validation_sets_are_matched_by_name() -> None:
 )
 def test_training_continues_with_the_features_of_the_base_ranker(ranker: Any) -> None:
     base = type(ranker)(**ranker.get_params()).fit(named(TRAIN))
-    expected = ranker.fit(named(TEST), base=base).predict(named(TRAIN))
-    other = ranker.fit(named(TEST, OTHER_ORDER), base=base)
+    expected = ranker.fit(named(TEST), base_ranker=base).predict(named(TRAIN))
+    other = ranker.fit(named(TEST, OTHER_ORDER), base_ranker=base)
     np.testing.assert_array_equal(other.predict(named(TRAIN)), expected)
     assert other.feature_names_in_.tolist() == NAMES
 
@@ -120,7 +120,7 @@ def test_training_continues_with_the_features_of_the_base_ranker(ranker: Any) ->
 def test_a_feature_that_the_base_ranker_does_not_know_is_ignored_with_a_warning() -> None:
     more = sr.Dataset(frame(TRAIN).assign(new=1.0), TRAIN.labels, qid=qids(TRAIN))
     with pytest.warns(UserWarning, match="the base ranker does not know 'new': training continues without"):
-        continued = mart(3).fit(more, base=fitted())
+        continued = mart(3).fit(more, base_ranker=fitted())
     np.testing.assert_array_equal(
         continued.predict(named(TEST)), mart(3, base_ranker=fitted()).fit(named(TRAIN)).predict(TEST)
     )
@@ -169,7 +169,7 @@ def test_columns_that_pandas_numbers_from_0() -> None:
 
 
 def test_names_are_kept_when_training_goes_on_with_an_array() -> None:
-    continued = mart(3).fit(TRAIN, base=fitted())
+    continued = mart(3).fit(TRAIN, base_ranker=fitted())
     both = sr.combine(fitted(), sr.MART(n_trees=3).fit(named(TRAIN)), TEST)
     for ranker in (continued, both):
         assert ranker.feature_names_in_.tolist() == NAMES
@@ -201,5 +201,7 @@ def test_a_column_without_values_is_missing() -> None:
     ],
 )
 def test_a_table_without_labels_is_no_data_set(call: Callable[[Any], Any]) -> None:
-    with pytest.raises(sr.errors.DataError, match=r"expected a Dataset, such as sr.Dataset\(X, y, qid=qid\); found DataFrame"):
+    with pytest.raises(
+        sr.errors.DataError, match=r"expected a Dataset, such as sr.Dataset\(X, y, qid=qid\); found DataFrame"
+    ):
         call(frame(TEST))

@@ -83,12 +83,16 @@ def test_diverging_trees_are_explained(parameters: Any) -> None:
 
 
 def test_a_base_score_beyond_the_largest_is_refused() -> None:
-    with pytest.raises(sr.errors.DataError, match=r"base_score, row 2: -1e\+200 is too large; the largest score is 1e\+100"):
+    with pytest.raises(
+        sr.errors.DataError, match=r"base_score, row 2: -1e\+200 is too large; the largest score is 1e\+100"
+    ):
         data(base_score=np.where(np.arange(len(DATA)) == 2, -1e200, 0))
 
 
 def test_a_score_that_is_not_finite_is_an_error_with_its_row() -> None:
     ranker = sr.LinearRegressionRanker(regularization=0.0).fit(data(base_score=1e99 * SIGNS))
     ranker.model_.weights[:] = 1e300
-    with pytest.raises(sr.errors.DataError, match=r"the score of row 1 is inf: its features or its base score are too large"):
+    with pytest.raises(
+        sr.errors.DataError, match=r"the score of row 1 is inf: its features or its base score are too large"
+    ):
         ranker.predict(np.array([[0, 0, 0], [LARGEST, LARGEST, 1]]))

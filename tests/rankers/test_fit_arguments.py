@@ -12,6 +12,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.data.grouping import query_of_row
+from swaprank.registry import RANKERS, ranker_class
 
 TRAIN, VALI = sr.datasets.random_net((30, 20), n_features=4, n_documents=8, random_state=0)
 X, Y, QID = TRAIN.features, TRAIN.labels, np.repeat(TRAIN.qids, np.diff(TRAIN.indptr))
@@ -99,21 +100,65 @@ def test_bad_arguments_are_explained(arguments: dict[str, Any], message: str) ->
 @pytest.mark.parametrize(
     ("keyword", "hint"),
     [
-        ("num_leaves", "in swaprank: n_leaves."),
-        ("n_estimators", "in swaprank: n_trees."),
-        ("colsample_bytree", "in swaprank: feature_fraction."),
         ("subsample", "in swaprank: query_fraction or document_fraction."),
-        ("monotonic_cst", "in swaprank: monotone_constraints."),
+        ("gamma", "in swaprank: min_gain, which is twice XGBoost's gamma."),
+        ("reg_alpha", "in swaprank: not available; l2 is."),
         ("eval_set", "in swaprank: fit"),
         ("label_gain", r"in swaprank: metric=sr.metrics.NDCG\(10, gain="),
         ("n_leafs", "did you mean 'n_leaves'"),
     ],
 )
-def test_parameters_of_others_are_explained(keyword: str, hint: str) -> None:
+def test_parameters_of_others_that_mean_something_else_are_explained(keyword: str, hint: str) -> None:
     with pytest.raises(sr.errors.ArgumentError, match=f"LambdaMART has no argument '{keyword}'; {hint}"):
         sr.LambdaMART(**dict[str, Any]({keyword: 1}))
     with pytest.raises(TypeError, match=hint):
         sr.LambdaMART().set_params(**{keyword: 1})
+
+
+def test_all_wrong_arguments_are_named_at_once() -> None:
+    with pytest.raises(sr.errors.ArgumentError) as caught:
+        sr.LambdaMART(subsample=0.5, n_leafs=3, num_leaves=7)  # type: ignore[call-arg]
+    assert str(caught.value) == (
+        "LambdaMART has no argument 'subsample'; in swaprank: query_fraction or document_fraction. It has no argument "
+        "'n_leafs'; did you mean 'n_leaves'?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("keyword", "ours"),
+    [
+        ("num_leaves", "n_leaves"),
+        ("n_estimators", "n_trees"),
+        ("num_iterations", "n_trees"),
+        ("eta", "learning_rate"),
+        ("min_child_samples", "min_docs_in_leaf"),
+        ("reg_lambda", "l2"),
+        ("colsample_bytree", "feature_fraction"),
+        ("seed", "random_state"),
+        ("n_jobs", "n_threads"),
+        ("lambdarank_norm", "normalize"),
+        ("early_stopping_round", "early_stopping_rounds"),
+    ],
+)
+def test_names_of_others_for_the_same_thing_are_accepted(keyword: str, ours: str) -> None:
+    ranker = sr.LambdaMART(**dict[str, Any]({keyword: 2}))
+    assert getattr(ranker, ours) == 2
+    assert getattr(sr.LambdaMART().set_params(**{keyword: 2}), ours) == 2
+    assert ranker.get_params()[ours] == 2
+    assert keyword not in ranker.get_params()
+    with pytest.raises(sr.errors.ParameterError, match=f"{keyword} is {ours}, which is given, too"):
+        sr.LambdaMART(**dict[str, Any]({keyword: 2, ours: 3}))
+
+
+def test_all_cores_by_the_number_of_scikit_learn() -> None:
+    assert sr.LambdaMART(n_jobs=-1).n_threads is None  # type: ignore[call-arg]
+
+
+def test_only_the_metric_is_given_by_position() -> None:
+    for kind in RANKERS:
+        assert ranker_class(kind)("map").metric == "map"
+        with pytest.raises(TypeError, match="takes only metric by position"):
+            ranker_class(kind)("map", 3)  # type: ignore[call-arg, misc]
 
 
 def test_arguments_of_fit_of_others_are_explained() -> None:

@@ -115,6 +115,6 @@ def test_wrong_choices_in_a_model_file_are_refused() -> None:
     from swaprank.registry import ranker_of
 
     content = content_of(small().fit(TRAIN))
-    content.meta["fitted"]["chosen"]["horizon"] = -1
+    content.meta["found"]["chosen"]["horizon"] = -1
     with pytest.raises(sr.errors.ModelFileError, match="horizon must be a whole number from 1"):
         ranker_of(content)

@@ -38,7 +38,7 @@ def test_regression_chooses_shrinks_and_saves(tmp_path: Path) -> None:
     assert ranker.candidates_[ranker.regularization_] == max(ranker.candidates_.values())
     assert ranker.history_["valid"]["ndcg@10"] == [max(ranker.candidates_.values())]
     assert sr.LinearRegressionRanker(n_folds=4).fit(TRAIN, valid=VALI).candidates_ != ranker.candidates_
-    held = sr.LinearRegressionRanker(regularization=1e9).fit(TRAIN, base=ranker)
+    held = sr.LinearRegressionRanker(regularization=1e9).fit(TRAIN, base_ranker=ranker)
     np.testing.assert_allclose(held.coef_, ranker.coef_, rtol=1e-4)
     ranker.save(tmp_path / "model.swaprank")
     again = sr.load(tmp_path / "model.swaprank")
@@ -53,17 +53,17 @@ def test_regression_chooses_shrinks_and_saves(tmp_path: Path) -> None:
 def test_the_center_does_not_matter_without_regularization(data: sr.Dataset, overweight: bool) -> None:
     base = sr.LinearRegressionRanker(regularization=1.0).fit(TRAIN)
     free = sr.LinearRegressionRanker(regularization=0, overweight=overweight)
-    np.testing.assert_allclose(free.fit(data, base=base).coef_, free.fit(data).coef_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(free.fit(data, base_ranker=base).coef_, free.fit(data).coef_, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", [sr.LambdaRank, sr.RankNet])
 @pytest.mark.parametrize("standardize", [False, True])
 def test_a_net_without_hidden_units_is_a_linear_base(kind: Any, standardize: bool) -> None:
     net = kind(hidden=(), n_epochs=3, standardize=standardize).fit(TRAIN)
-    held = sr.LinearRegressionRanker(regularization=1e9).fit(TRAIN, base=net)
+    held = sr.LinearRegressionRanker(regularization=1e9).fit(TRAIN, base_ranker=net)
     ours, theirs = held.predict(TEST), net.predict(TEST)
     np.testing.assert_allclose(ours - ours.mean(), theirs - theirs.mean(), atol=1e-4 * np.ptp(theirs))
-    smooth = small(regularization=1e9).fit(TRAIN, base=net)
+    smooth = small(regularization=1e9).fit(TRAIN, base_ranker=net)
     assert np.corrcoef(smooth.predict(TEST), theirs)[0, 1] == pytest.approx(1, abs=1e-5)
 
 
@@ -108,7 +108,7 @@ def test_only_linear_rankers_are_linear_bases(base: Callable[[], Any], found: st
     made = base()
     for ranker in (sr.LinearRegressionRanker(regularization=1.0), small()):
         with pytest.raises(sr.errors.ParameterError) as caught:
-            ranker.fit(TRAIN, base=made)
+            ranker.fit(TRAIN, base_ranker=made)
         assert str(caught.value) == f"base_ranker must be a fitted linear ranker{found}"
 
 
@@ -133,7 +133,9 @@ CHOOSERS = [
 
 @pytest.mark.parametrize("ranker", CHOOSERS)
 def test_nothing_is_chosen_by_a_metric_that_is_the_same_for_every_order(ranker: Any) -> None:
-    with pytest.raises(sr.errors.DataError, match=r"cannot choose by ndcg.* on 'valid', which is the same for every order"):
+    with pytest.raises(
+        sr.errors.DataError, match=r"cannot choose by ndcg.* on 'valid', which is the same for every order"
+    ):
         ranker.fit(TRAIN, valid=HOPELESS)
     with pytest.raises(sr.errors.DataError, match=r"ndcg.* is the same for every order: no query has"):
         ranker.fit(HOPELESS)

@@ -141,12 +141,14 @@ def test_bad_requests_get_a_clear_error() -> None:
     with pytest.raises(sr.errors.ParameterError, match="ties must be True or False; found 'yes'"):
         sr.RankNet(ties="yes").fit(TRAIN)  # type: ignore[arg-type]
     base = small(n_epochs=1).fit(TRAIN)
-    with pytest.raises(sr.errors.ParameterError, match="the base ranker has hidden=\\(5,\\) and activation='tanh', but the"):
-        small(hidden=(6,)).fit(TRAIN, base=base)
+    with pytest.raises(
+        sr.errors.ParameterError, match="the base ranker has hidden=\\(5,\\) and activation='tanh', but the"
+    ):
+        small(hidden=(6,)).fit(TRAIN, base_ranker=base)
     with pytest.raises(sr.errors.ParameterError, match="found LambdaRank that is not fitted"):
-        small().fit(TRAIN, base=small())
+        small().fit(TRAIN, base_ranker=small())
     with pytest.raises(sr.errors.DataError, match="the data has 2 features, but the base ranker is expecting 8"):
-        small().fit(TRAIN.features[:, :2], TRAIN.labels, qid=QID, base=base)
+        small().fit(TRAIN.features[:, :2], TRAIN.labels, qid=QID, base_ranker=base)
     with pytest.raises(sr.errors.ParameterError, match="the weights diverged in epoch"):
         small(hidden=(), optimizer="sgd", learning_rate=1e38).fit(TRAIN)
 

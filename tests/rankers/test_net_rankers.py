@@ -55,7 +55,9 @@ def test_every_optimizer_learns(optimizer: Any, rate: float, batch_queries: int)
 @pytest.mark.parametrize("training", ["factored", "pairs", "online"])
 @pytest.mark.parametrize("ties", [False, True])
 def test_every_training_of_ranknet_learns(training: Any, ties: bool) -> None:
-    ranker = sr.RankNet(hidden=(5,), training=training, ties=ties, optimizer="sgd", learning_rate=0.002, n_epochs=8).fit(TRAIN)
+    ranker = sr.RankNet(
+        hidden=(5,), training=training, ties=ties, optimizer="sgd", learning_rate=0.002, n_epochs=8
+    ).fit(TRAIN)
     assert measured(ranker, "pairwise") > 0.8
 
 
@@ -235,7 +237,7 @@ def test_partial_fit_with_another_shape_is_an_error() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_training_starts_from_a_base_net(kind: type[Any]) -> None:
     base = sr.RankNet(hidden=(5,), n_epochs=20, learning_rate=0.01).fit(TRAIN)
-    same = kind(hidden=(5,), n_epochs=0).fit(VALI, base=base)
+    same = kind(hidden=(5,), n_epochs=0).fit(VALI, base_ranker=base)
     np.testing.assert_array_equal(same.predict(TEST), base.predict(TEST))
     more = kind(hidden=(5,), n_epochs=5, base_ranker=base).fit(VALI)
     assert measured(more) > 0.85
@@ -248,7 +250,7 @@ def test_training_starts_from_a_base_net(kind: type[Any]) -> None:
 def test_the_base_ranker_is_kept_if_no_round_is_better() -> None:
     base = small(n_epochs=40).fit(TRAIN)
     upside_down = sr.Dataset(TRAIN.features, 4 - TRAIN.labels, qid=QID)
-    more = small(n_epochs=30, early_stopping_rounds=3).fit(upside_down, valid=TEST, base=base)
+    more = small(n_epochs=30, early_stopping_rounds=3).fit(upside_down, valid=TEST, base_ranker=base)
     assert more.best_round_ == 0
     np.testing.assert_array_equal(more.predict(TEST), base.predict(TEST))
 

@@ -166,7 +166,9 @@ def test_random_states(ranker: Any, tmp_path: Any) -> None:
     unseeded.save(tmp_path / "model.swaprank")
     loaded = sr.load(tmp_path / "model.swaprank")
     np.testing.assert_array_equal(scores(loaded.get_params()["random_state"]), unseeded.predict(TEST))
-    with pytest.raises(sr.errors.ParameterError, match="random_state must be a whole number from 0, or None; found 'seed'"):
+    with pytest.raises(
+        sr.errors.ParameterError, match="random_state must be a whole number from 0, or None; found 'seed'"
+    ):
         scores("seed")
 
 

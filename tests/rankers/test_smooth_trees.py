@@ -13,7 +13,9 @@ from tests.command_line import here
 TRAIN, TEST = sr.datasets.random_polynomial((120, 120), n_features=6, n_documents=20, levels=5, random_state=0)
 
 
-def smooth(metric: str | sr.metrics.Metric = "ndcg@10", smoothing_factor: float | None = None, **more: Any) -> sr.LambdaMART:
+def smooth(
+    metric: str | sr.metrics.Metric = "ndcg@10", smoothing_factor: float | None = None, **more: Any
+) -> sr.LambdaMART:
     objective: Any = "smooth"
     if smoothing_factor is not None:
         objective = sr.objectives.SmoothBoostingObjective(sr.metric(metric), smoothing_factor)

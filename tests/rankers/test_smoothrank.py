@@ -47,10 +47,10 @@ def test_every_start_and_optimizer(start: Any, optimizer: Any) -> None:
 
 def test_a_strong_regularization_stays_at_the_start_whatever_its_size() -> None:
     regression = LinearRegression().fit(TRAIN.features, TRAIN.labels)
-    held = small(regularization=1e9).fit(TRAIN, base=regression)
+    held = small(regularization=1e9).fit(TRAIN, base_ranker=regression)
     assert np.corrcoef(held.coef_, regression.coef_)[0, 1] == pytest.approx(1)
     regression.coef_ *= 1e-6
-    same = small(regularization=1e9).fit(TRAIN, base=regression)
+    same = small(regularization=1e9).fit(TRAIN, base_ranker=regression)
     np.testing.assert_allclose(same.coef_, held.coef_, rtol=1e-5)
 
 
@@ -124,17 +124,17 @@ def test_a_kernel_machine_learns_a_nonlinear_target() -> None:
 
 def test_a_net_starts_from_a_base_net() -> None:
     first = sr.RankNet(hidden=(4,), n_epochs=5).fit(TRAIN)
-    ranker = small(hidden=(4,), regularization=1e9).fit(TRAIN, base=first)
+    ranker = small(hidden=(4,), regularization=1e9).fit(TRAIN, base_ranker=first)
     np.testing.assert_allclose(ranker.predict(TEST), first.predict(TEST), atol=1e-4)
     with pytest.raises(sr.errors.ParameterError, match=r"base_ranker must be a fitted net for hidden=\(4,\)"):
-        small(hidden=(4,)).fit(TRAIN, base=small().fit(TRAIN))
+        small(hidden=(4,)).fit(TRAIN, base_ranker=small().fit(TRAIN))
     found = r"the base ranker has hidden=\(4,\) and activation='tanh', but the parameters are hidden="
     with pytest.raises(sr.errors.ParameterError, match=found + r"\(5,\) and activation='tanh'"):
-        small(hidden=(5,)).fit(TRAIN, base=first)
+        small(hidden=(5,)).fit(TRAIN, base_ranker=first)
     with pytest.raises(sr.errors.ParameterError, match=found + r"\(4,\) and activation='relu'"):
-        small(hidden=(4,), activation="relu").fit(TRAIN, base=first)
+        small(hidden=(4,), activation="relu").fit(TRAIN, base_ranker=first)
     with pytest.raises(sr.errors.DataError, match="the data has 2 features, but the base ranker is expecting 6"):
-        small(hidden=(4,)).fit(TRAIN.features[:, :2], TRAIN.labels, qid=qid_of(TRAIN), base=first)
+        small(hidden=(4,)).fit(TRAIN.features[:, :2], TRAIN.labels, qid=qid_of(TRAIN), base_ranker=first)
     with pytest.raises(AttributeError, match="a net has no coef_"):
         _ = ranker.coef_
 

@@ -75,13 +75,15 @@ def test_more_trees_may_follow(tmp_path: Path) -> None:
 def test_training_continues_from_a_base_ranker_and_a_checkpoint(tmp_path: Path) -> None:
     base = sr.MART(n_trees=3, n_leaves=5).fit(TRAIN)
     path = tmp_path / "run.checkpoint"
-    whole = saved(RANKERS["ndcg@10"]().fit(TRAIN, valid=VALI, base=base), tmp_path)
+    whole = saved(RANKERS["ndcg@10"]().fit(TRAIN, valid=VALI, base_ranker=base), tmp_path)
     with pytest.raises(CrashError):
         RANKERS["ndcg@10"]().fit(
-            TRAIN, valid=VALI, base=base, checkpoint=path, checkpoint_every=2, callbacks=[crash_at(4)]
+            TRAIN, valid=VALI, base_ranker=base, checkpoint=path, checkpoint_every=2, callbacks=[crash_at(4)]
         )
-    assert saved(RANKERS["ndcg@10"]().fit(TRAIN, valid=VALI, base=base, checkpoint=path), tmp_path) == whole
-    with pytest.raises(sr.errors.DataError, match=r"run\.checkpoint was saved with another configuration: base_ranker was"):
+    assert saved(RANKERS["ndcg@10"]().fit(TRAIN, valid=VALI, base_ranker=base, checkpoint=path), tmp_path) == whole
+    with pytest.raises(
+        sr.errors.DataError, match=r"run\.checkpoint was saved with another configuration: base_ranker was"
+    ):
         fit("ndcg@10", path)
 
 

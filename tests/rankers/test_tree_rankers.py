@@ -86,7 +86,7 @@ def test_staged_scores_are_the_same_however_many_stages_are_computed_at_once(mon
     ranker = small().fit(TRAIN)
     expected = {count: scores.tolist() for count, scores in ranker.staged_predict(TEST, every=2)}
     assert list(expected) == list(range(2, ranker.n_trees_ + 1, 2))
-    monkeypatch.setattr("swaprank.rankers.forest_ranker._STAGED_SCORES", 3 * len(TEST))
+    monkeypatch.setattr("swaprank.rankers.forest_methods._STAGED_SCORES", 3 * len(TEST))
     assert {count: scores.tolist() for count, scores in ranker.staged_predict(TEST, every=2)} == expected
     assert expected == {count: ranker.predict(TEST, n_trees=count).tolist() for count in expected}
     with pytest.raises(sr.errors.ParameterError, match="every must be a whole number from 1; found 0"):
@@ -110,7 +110,7 @@ def test_continued_training_equals_one_long_training() -> None:
     sampled = {"metric": "ndcg", "random_state": 3, "query_fraction": 0.8, "feature_fraction": 0.7}
     long = small(n_trees=12, **sampled).fit(TRAIN)
     first = small(n_trees=8, **sampled).fit(TRAIN)
-    more = small(n_trees=4, **sampled).fit(TRAIN, base=first)
+    more = small(n_trees=4, **sampled).fit(TRAIN, base_ranker=first)
     for name, array in long.model_.to_parts().arrays.items():
         np.testing.assert_array_equal(more.model_.to_parts().arrays[name], array)
     np.testing.assert_array_equal(more.predict(TEST, n_trees=8), first.predict(TEST))
@@ -265,7 +265,7 @@ def test_the_base_ranker_is_kept_if_no_round_is_better() -> None:
     perfect = sr.Dataset(VALI.labels[:, None], VALI.labels, qid=np.repeat(VALI.qids, np.diff(VALI.indptr)))
     base = small(n_trees=30, min_docs_in_leaf=1).fit(perfect)
     upside_down = sr.Dataset(perfect.features, 4 - perfect.labels, qid=np.repeat(VALI.qids, np.diff(VALI.indptr)))
-    more = small(n_trees=30, early_stopping_rounds=3).fit(upside_down, valid=perfect, base=base)
+    more = small(n_trees=30, early_stopping_rounds=3).fit(upside_down, valid=perfect, base_ranker=base)
     assert (more.n_trees_, more.best_round_) == (30, 0)
 
 
@@ -305,7 +305,9 @@ def test_an_own_metric_is_not_read_back_as_another(own: sr.metrics.Metric, tmp_p
     small(n_trees=2, metric=own).fit(TRAIN).save(tmp_path / "own.swaprank")
     again = sr.load(tmp_path / "own.swaprank")
     assert np.isfinite(again.predict(TEST)).all()
-    with pytest.raises(sr.errors.MetricError, match=r"a metric of your own, 'ndcg.*', which a model file does not hold"):
+    with pytest.raises(
+        sr.errors.MetricError, match=r"a metric of your own, 'ndcg.*', which a model file does not hold"
+    ):
         again.fit(TRAIN)
     assert 0 < again.set_params(metric=own).score(TEST) <= 1
 
@@ -330,12 +332,12 @@ def test_permutation_importances_start_from_the_base_scores() -> None:
 def test_learning_rates_by_round_equal_a_training_for_each_rate(tmp_path: Path) -> None:
     by_round = small(n_trees=5, learning_rate=[0.4, 0.2, 0.05]).fit(TRAIN)
     one = small(n_trees=1, learning_rate=0.4).fit(TRAIN)
-    two = small(n_trees=1, learning_rate=0.2).fit(TRAIN, base=one)
-    all_five = small(n_trees=3, learning_rate=0.05).fit(TRAIN, base=two)
+    two = small(n_trees=1, learning_rate=0.2).fit(TRAIN, base_ranker=one)
+    all_five = small(n_trees=3, learning_rate=0.05).fit(TRAIN, base_ranker=two)
     np.testing.assert_array_equal(by_round.predict(TEST), all_five.predict(TEST))
     assert not np.array_equal(by_round.predict(TEST), small(n_trees=5, learning_rate=0.4).fit(TRAIN).predict(TEST))
     # A training that continues another one counts its own rounds.
-    continued = small(n_trees=2, learning_rate=np.array([0.2, 0.05])).fit(TRAIN, base=one)
+    continued = small(n_trees=2, learning_rate=np.array([0.2, 0.05])).fit(TRAIN, base_ranker=one)
     np.testing.assert_array_equal(continued.predict(TEST), by_round.predict(TEST, n_trees=3))
 
     by_round.save(tmp_path / "by_round.swaprank")

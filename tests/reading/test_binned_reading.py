@@ -201,7 +201,9 @@ def test_queries_that_come_back_are_refused(tmp_path: Path) -> None:
     lines = [f"0 qid:{row // 10} 1:{row}\n" for row in range(300)]
     a, b = tmp_path / "a.txt", tmp_path / "b.txt"
     a.write_text("".join(lines) + "0 qid:3 1:1\n")
-    with pytest.raises(sr.errors.DataError, match=r"query '3' is in .*a\.txt at document 31, and again.*document 301: .*sort"):
+    with pytest.raises(
+        sr.errors.DataError, match=r"query '3' is in .*a\.txt at document 31, and again.*document 301: .*sort"
+    ):
         sr.read(a, binned=True)
     a.write_text("".join(lines))
     b.write_text("0 qid:700 1:1\n0 qid:29 1:1\n")

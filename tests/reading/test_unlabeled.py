@@ -36,7 +36,9 @@ def test_lines_may_start_with_the_query_id(tmp_path: Path, mark: str) -> None:
         read = sr.read(tmp_path / name, unlabeled=True)
         same(read, labeled)
         assert read.labels.tolist() == [0, 0, 0]
-    with pytest.raises(sr.errors.DataError, match=r"new\.txt, line 2: expected a finite number as the label, found 'qid:7'"):
+    with pytest.raises(
+        sr.errors.DataError, match=r"new\.txt, line 2: expected a finite number as the label, found 'qid:7'"
+    ):
         sr.read(tmp_path / "new.txt")
 
 

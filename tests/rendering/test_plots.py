@@ -262,7 +262,9 @@ def test_without_axes_a_new_figure_is_shown_by_pyplot(pyplot: Any) -> None:
     assert pyplot.fignum_exists(axes.figure.number)
     given = pyplot.subplots()[1]
     assert evaluation.plot(given) is given
-    with pytest.raises(sr.errors.ParameterError, match=r"ax must be Matplotlib axes, such as pyplot.gca\(\); found ndarray"):
+    with pytest.raises(
+        sr.errors.ParameterError, match=r"ax must be Matplotlib axes, such as pyplot.gca\(\); found ndarray"
+    ):
         evaluation.plot(pyplot.subplots(1, 2)[1])
 
 
@@ -278,5 +280,7 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.M
     monkeypatch.setattr("swaprank.rendering.figures.find_spec", lambda name: None)
     _, vali = parts()
     for plot in (sr.evaluate(vali, vali.column(0), "map").plot, mart().plot_importances, mart().plot_learning_curve):
-        with pytest.raises(sr.errors.MissingExtraError, match=r'drawing needs Matplotlib: pip install "swaprank\[plots\]"'):
+        with pytest.raises(
+            sr.errors.MissingExtraError, match=r'drawing needs Matplotlib: pip install "swaprank\[plots\]"'
+        ):
             plot()

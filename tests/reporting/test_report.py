@@ -1,5 +1,6 @@
 """The page shows the right numbers for every kind of ranker, and stays well formed for any data."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -307,7 +308,8 @@ def test_any_names_leave_the_page_well_formed(names: list[str], title: str) -> N
 def test_large_data_makes_no_large_page() -> None:
     (data,) = sr.datasets.random_net((4000,), n_features=300, n_documents=10, random_state=1)
     ranker = sr.LambdaMART(n_trees=3).fit(data.subset(slice(0, 50)))
-    ranker.history_ = {f"set{at}": {"ndcg@10": np.linspace(0, 1, 5000).tolist()} for at in range(5)}
+    history = {f"set{at}": {"ndcg@10": np.linspace(0, 1, 5000).tolist()} for at in range(5)}
+    ranker.learned_ = replace(ranker.learned_, history=history)
     made = sr.report(ranker, data)
     check(made.html)
     assert len(made.html.encode()) < 1_500_000
@@ -356,7 +358,9 @@ def test_progress_tells_every_step(forest: sr.LambdaMART) -> None:
 
 def test_bad_input_is_named(forest: sr.LambdaMART) -> None:
     (narrow,) = sr.datasets.random_net((5,), n_features=2, random_state=0)
-    with pytest.raises(sr.errors.DataError, match="the data has 2 features, but LambdaMART is expecting 6 features as input"):
+    with pytest.raises(
+        sr.errors.DataError, match="the data has 2 features, but LambdaMART is expecting 6 features as input"
+    ):
         sr.report(forest, narrow)
     with pytest.raises(sr.errors.DataError, match="expected a Dataset or a file, found list"):
         sr.report(forest, [[1.0]])  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,8 @@ def test_scores_are_those_of_predict(name: str) -> None:
 def test_random_forests(seed: int, n_leaves: list[int], n_documents: int, set_share: float) -> None:
     rng = np.random.default_rng(seed)
     ranker = sr.MART()
-    ranker.model_ = forest = random_forest(rng, n_leaves, set_share=set_share)
+    forest = random_forest(rng, n_leaves, set_share=set_share)
+    ranker.learned_ = replace(ranker.learned_, model=forest)
     ranker.n_features_in_, ranker.feature_names_in_ = 5, np.array(NAMES, dtype=object)
     X = random_documents(rng, n_documents)
     X[np.isinf(X)] = np.nan

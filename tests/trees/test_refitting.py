@@ -92,7 +92,7 @@ def test_new_values_equal_a_loop_over_documents(decay: float, rows: slice) -> No
 def test_trees_with_sets_of_categories() -> None:
     rng = np.random.default_rng(6)
     ranker = sr.MART(**SMALL, l2=0.5).fit(OLD)
-    ranker.model_ = replace(random_forest(rng, [8] * 6), base_score=0.0)
+    ranker.learned_ = replace(ranker.learned_, model=replace(random_forest(rng, [8] * 6), base_score=0.0))
     X = random_documents(rng, len(NEW))
     X[np.isinf(X)] = np.nan
     data = sr.Dataset(X, NEW.labels, qid=np.repeat(NEW.qids, np.diff(NEW.indptr)))

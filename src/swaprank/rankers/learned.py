@@ -154,6 +154,10 @@ class learned_value(Generic[T]):  # noqa: N801
         """The field; NotFittedError, which is an AttributeError, before training."""
         return self if ranker is None else getattr(ranker.learned_, self.name)
 
+    def __set__(self, ranker: object, value: T) -> None:
+        """Refuse it: what was learned changes as a whole."""
+        raise AttributeError(f"set learned_ = dataclasses.replace(learned_, {self.name}=…) instead.")
+
 
 def not_fitted(ranker: object) -> NotFittedError:
     """The error for a ranker that has learned nothing yet."""

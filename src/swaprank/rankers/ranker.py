@@ -324,6 +324,9 @@ class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
 
         return plot_learning_curve(self, ax, metric)
 
+    def _check_learned(self) -> None:
+        """Check what a model file says of this kind of ranker, beyond single values; ModelFileError if it is wrong."""
+
     def training_metric(self) -> Metric:
         """What is measured while training, unless the caller names metrics."""
         if is_own(self.metric):

@@ -68,6 +68,7 @@ def restored(kind: type[AnyRanker], content: ModelContent) -> AnyRanker:
     if learned.categories and not kind.can.categories:
         raise ModelFileError(f"its categories are not those of the features of a {kind.kind}.")
     ranker.learned_ = learned
+    ranker._check_learned()
     return ranker
 
 

@@ -262,7 +262,7 @@ class TrainableRanker(Ranker):
             missing_features=missing_features(data, known, collective),
             seed=seed if "random_state" in self.declared else None,
             sigma=float(getattr(objective, "sigma", getattr(self, "sigma", 1.0))),
-            **trained._asdict(),
+            **{**trained._asdict(), "found": dict(trained.found)},
         )
 
 

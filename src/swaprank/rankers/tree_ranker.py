@@ -141,6 +141,10 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         given = {name: getattr(self, name) for name in TreeRules.declared if name in self.declared}
         return TreeRules(**{**given, **{name: value for name, value in chosen.items() if name in given}})
 
+    def _check_learned(self) -> None:
+        for name, value in self.chosen_.items():
+            self.declared[name].check(name, value)
+
     def _constraints(self, names: Sequence[str], categories: Mapping[str, Any]) -> Constraints:
         return tree_constraints(self.monotone_constraints, self.interaction_constraints, names, categories)
 
