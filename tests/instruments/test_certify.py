@@ -9,8 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import swaprank as sr
-from swaprank.instruments.certify import count_directions
-from swaprank.instruments.directions import random_direction
+from swaprank.instruments.certify import count_directions, random_direction
 from swaprank.models.perturbation import Perturbation
 from swaprank.rankers.ranker import Ranker
 

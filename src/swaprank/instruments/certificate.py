@@ -8,7 +8,7 @@ import numpy as np
 
 from swaprank.arrays import Bools, Floats, Ints
 from swaprank.rankers.ranker import Ranker
-from swaprank.rendering.figures import new_axes, save_figure
+from swaprank.rendering.figures import axes_for, finish_chart, new_axes, save_figure
 from swaprank.rendering.result import Result
 from swaprank.rendering.text_tables import Parts
 
@@ -19,7 +19,7 @@ RISE = 1e-12
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate(Result):
-    """How a metric changes when a ranker's parameters are moved; `str()` summarizes it.
+    """The changes of a metric when a ranker's parameters are moved; `str()` summarizes them.
 
     >>> import swaprank as sr
     >>> (train,) = sr.datasets.random_net((50,), n_features=5, random_state=0)
@@ -31,7 +31,7 @@ class Certificate(Result):
     """The certified ranker. With polish=True this is the improved ranker, not the given one."""
     metric: str
     parameters: str
-    """Which parameters were moved."""
+    """The parameters that were moved, in words."""
     n_queries: int
     epsilon: float
     delta: float
@@ -41,7 +41,7 @@ class Certificate(Result):
     curves: Floats
     """The metric, directions x steps."""
     weights: Ints
-    """Which parameters were varied one at a time."""
+    """The numbers of the parameters that were varied one at a time."""
     weight_curves: Floats
     """The metric, parameters x (up, down) x steps."""
     direction: Floats
@@ -51,27 +51,27 @@ class Certificate(Result):
 
     @property
     def n_directions(self) -> int:
-        """Number of tested directions."""
+        """The number of tested directions."""
         return len(self.curves)
 
     @property
     def rises(self) -> Bools:
-        """Whether each direction raises the metric at any step."""
+        """True for each direction that raises the metric at any step."""
         return np.asarray(self.curves.max(axis=1) > self.value + RISE)
 
     @property
     def n_rising(self) -> int:
-        """Number of directions that raise the metric at any step."""
+        """The number of directions that raise the metric at any step."""
         return int(self.rises.sum())
 
     @property
     def n_weights_rising(self) -> int:
-        """Number of parameters that raise the metric when varied alone; its gradient has not vanished there."""
+        """The number of parameters that raise the metric when varied alone; its gradient has not vanished there."""
         return int((self.weight_curves > self.value + RISE).any(axis=(1, 2)).sum())
 
     @property
     def passed(self) -> bool:
-        """Whether no direction raises the metric."""
+        """True if no direction raises the metric."""
         return self.n_rising == 0
 
     @property
@@ -158,9 +158,14 @@ class Certificate(Result):
         Returns:
             The axes.
         """
-        from swaprank.instruments.instrument_figures import plot_certificate
-
-        return plot_certificate(self, ax, n_directions)
+        axes, (steps, curves) = axes_for(ax), self.from_zero()
+        for at in sorted({*range(min(n_directions, self.n_directions)), self.highest}):
+            is_highest = at == self.highest
+            style = {"color": "black", "linestyle": "--"} if is_highest else {"marker": "o"}
+            label = f"direction {at}" + (", the highest" if is_highest else "")
+            axes.plot(steps, curves[at], label=label, **style)
+        verdict = f"{self.n_rising} of {self.n_directions} directions rise"
+        return finish_chart(axes, f"{self.metric}: {verdict}", "step", self.metric)
 
     def draw(self, path: str | Path, n_directions: int = 4) -> None:
         """Draw this picture into a file (.svg, .png, .pdf)."""

@@ -1,34 +1,41 @@
-"""Tests whether a ranker is at a local optimum of a metric: moves its parameters and measures the metric."""
-
-from __future__ import annotations
+"""Test a ranker for a local optimum of a metric: move its parameters along directions, and measure the metric."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from swaprank.arrays import Floats
+from swaprank.arrays import Floats, Ints, contiguous_floats
 from swaprank.data.dataset import Dataset
-from swaprank.errors import ParameterError, did_you_mean
+from swaprank.data.grouping import longest_list, query_of_row
+from swaprank.errors import MetricError, ParameterError, did_you_mean
 from swaprank.instruments.certificate import RISE, Certificate, highest_curve
-from swaprank.instruments.directions import MetricAlongDirections, ProgressCallback, axis, random_direction
 from swaprank.metrics.binding import bind_metric
-from swaprank.metrics.metric import Metric
+from swaprank.metrics.measuring import measure_queries, rank_queries, scores_to_rank, start_ranking
+from swaprank.metrics.metric import BoundMetric, Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.models.model import Model
+from swaprank.models.perturbation import Perturbation
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.ranker import Ranker
 from swaprank.seeds import random_generator
-from swaprank.threads import thread_count
+from swaprank.threads import run_in_threads, thread_count
 
 _WIDE, _FINE = (tuple(step / parts for step in range(1, 11)) for parts in (10, 1000))
 STEPS = {"wide": _WIDE, "fine": _FINE, "both": (*_FINE, *_WIDE)}
 """The two ranges of [Donmez2009, section 5]."""
 _MOST_ROUNDS = 50
 """Upper limit of polishing rounds."""
+_BLOCK_DOCUMENTS = 32_768
+"""Documents that are scored together. This bounds the memory that scores along all directions take."""
+_CHUNK_VALUES = 2_000_000
+"""Upper limit of direction components that are in memory at once."""
+
+ProgressCallback = Callable[[int, int], object]
+"""Called with the number of finished blocks of documents and the number of blocks."""
 
 
 def certify(
@@ -62,7 +69,7 @@ def certify(
         delta: The probability of missing such a share.
         steps: Step sizes along each direction, in units of the parameters: "wide" (0.1 to 1 as in the paper), "fine"
             (0.001 to 0.01 as in the paper), "both", or a sequence of numbers.
-        n_weights: How many randomly chosen parameters to vary alone. If None, all.
+        n_weights: The number of randomly chosen parameters to vary alone. If None, all.
         polish: Move the ranker along rising directions until none rises, and certify the improved ranker.
         random_state: Seed of the directions and of the parameters that are varied alone.
         n_threads: If None, all cores.
@@ -106,6 +113,107 @@ def count_directions(epsilon: float, delta: float) -> int:
     return math.ceil(math.log(delta) / math.log1p(-epsilon))
 
 
+@final
+class MetricAlongDirections:
+    """The metric of a ranker at every step along any number of directions; directions are drawn on demand."""
+
+    def __init__(
+        self,
+        parameters: Perturbation,
+        bound: BoundMetric,
+        steps: Floats,
+        n_threads: int,
+        progress: ProgressCallback | None,
+    ) -> None:
+        self.parameters, self.bound, self.steps = parameters, bound, steps
+        self.n_threads, self.progress = n_threads, progress
+        self.value = bound.mean(parameters.start, n_threads=n_threads)
+        self.counted = ~np.isnan(bound.terms.base)
+        self._blocks = _query_blocks(bound.indptr)
+        self._break_ties = bound.metric.ties != "expected"
+        # If the metric does not depend on the tie order, start from the current ranking: a small step changes it
+        # little, and sorting an almost sorted list takes half the time.
+        self._tie_order = bound.tie_order if self._break_ties else _ranked(parameters.start, bound.indptr)
+
+    def curves(self, n_directions: int, draw: Callable[[int], Floats]) -> Floats:
+        """The mean metric, directions x steps; `draw` returns a direction by its number."""
+        totals = np.zeros((len(self._blocks), n_directions, len(self.steps)))
+        numbers, done = iter(range(len(self._blocks))), iter(range(1, len(self._blocks) + 1))
+
+        def work() -> None:
+            values = np.empty(len(self.counted))
+            for number in numbers:
+                self._measure(self._blocks[number], self._chunks(n_directions, draw), values, totals[number])
+                if self.progress is not None:
+                    self.progress(next(done), len(self._blocks))
+
+        run_in_threads(work, [()] * min(self.n_threads, len(self._blocks)))
+        # Blocks are added in a fixed order, so that the sums do not depend on the number of threads.
+        curves: Floats = totals.sum(axis=0) / self.counted.sum()
+        if not np.isfinite(curves).all():
+            raise MetricError(
+                f"{self.bound.metric}: evaluate failed or gave no finite number for some order of a query."
+            )
+        return curves
+
+    def _measure(
+        self, block: tuple[int, int], chunks: Iterator[tuple[int, Floats]], values: Floats, out: Floats
+    ) -> None:
+        bound, (first, last) = self.bound, block
+        start, stop = int(bound.indptr[first]), int(bound.indptr[last])
+        longest = longest_list(bound.indptr[first : last + 1])
+        kept = np.flatnonzero(self.counted[first:last]) + first
+        for direction, step, moved in self.parameters.scores_along(start, stop, chunks, self.steps.tolist()):
+            scores = contiguous_floats(scores_to_rank(moved, bound.metric.ties))
+            ranking = start_ranking(self._tie_order[start:stop] - start, last - first)
+            rank_queries(ranking, scores, bound.terms.depth, self._break_ties, bound.indptr, longest, first, last)
+            measure_queries(bound.terms, ranking, bound.indptr, longest, first, last, values)
+            out[direction, step] = values[kept].sum()
+
+    def _chunks(self, n_directions: int, draw: Callable[[int], Floats]) -> Iterator[tuple[int, Floats]]:
+        size = max(1, min(64, _CHUNK_VALUES // self.parameters.n_parameters))
+        for start in range(0, n_directions, size):
+            yield start, np.array([draw(at) for at in range(start, min(start + size, n_directions))])
+
+
+def random_direction(n: int, seed: Sequence[int]) -> Floats:
+    """A direction drawn uniformly from the unit sphere; a seed always gives the same one.
+
+    >>> import numpy as np
+    >>> from swaprank.instruments.certify import random_direction
+    >>> round(float(np.linalg.norm(random_direction(3, (0, 0, 7)))), 12)
+    1.0
+    """
+    drawn = np.random.default_rng(list(seed)).standard_normal(n)
+    direction: Floats = drawn / np.linalg.norm(drawn)
+    return direction
+
+
+def axis(n: int, at: int, side: int) -> Floats:
+    """The direction of one parameter: up if `side` is even, down if it is odd.
+
+    >>> from swaprank.instruments.certify import axis
+    >>> axis(3, at=1, side=1).tolist()
+    [0.0, -1.0, 0.0]
+    """
+    direction = np.zeros(n)
+    direction[at] = -1.0 if side % 2 else 1.0
+    return direction
+
+
+def _ranked(scores: Floats, indptr: Ints) -> Ints:
+    """Positions sorted by query, then by descending score."""
+    return np.lexsort((-scores, query_of_row(indptr))).astype(np.int64)
+
+
+def _query_blocks(indptr: Ints) -> list[tuple[int, int]]:
+    """Ranges of queries with similar numbers of documents; they do not depend on the number of threads."""
+    n_blocks = max(1, min(len(indptr) - 1, max(8, int(indptr[-1]) // _BLOCK_DOCUMENTS), int(indptr[-1]) // 1024))
+    cuts = np.unique(np.searchsorted(indptr, np.linspace(0, indptr[-1], n_blocks + 1)))
+    cuts[-1] = len(indptr) - 1
+    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+
+
 class _Settings(NamedTuple):
     """The settings of one test."""
 
@@ -114,9 +222,6 @@ class _Settings(NamedTuple):
     n_weights: int | None
     seed: tuple[int, int]
     """random_state and the number of the polishing round."""
-
-    def next_round(self) -> _Settings:
-        return self._replace(seed=(self.seed[0], self.seed[1] + 1))
 
 
 def _test(ranker: Ranker, probe: MetricAlongDirections, settings: _Settings) -> Certificate:
@@ -160,7 +265,7 @@ def _polish(
         # A tiny rise may get lost when weights are rounded to single precision.
         if probe.value <= certificate.value + RISE:
             break
-        settings = settings.next_round()
+        settings = settings._replace(seed=(settings.seed[0], settings.seed[1] + 1))
         better_ranker = copy(certificate.ranker)
         better_ranker.learned_ = replace(better_ranker.learned_, model=better)
         certificate = _test(better_ranker, probe, settings)

@@ -18,14 +18,16 @@ from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.terms import PAIRWISE
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.ranker import Ranker
-from swaprank.rendering.figures import new_axes, save_figure
+from swaprank.rendering.figures import as_written, axes_for, new_axes, save_figure
 from swaprank.rendering.json_values import plain
 from swaprank.rendering.result import Result
-from swaprank.rendering.result_frames import Backend, rows_as_columns
+from swaprank.rendering.result_frames import rows_as_columns
 from swaprank.rendering.text_tables import Parts, Table, parts_text
 
 _ARROW = 10
-"""Length of the longest arrow, in characters."""
+"""The length of the longest arrow, in characters."""
+_LONGEST_ARROW = 3.0
+"""The length of the longest arrow of a figure, in ranks."""
 
 
 @final
@@ -33,10 +35,17 @@ _ARROW = 10
 class QueryExplanation(Result):
     """The documents of one query in rank order with the forces on them; `print` shows the forces as arrows.
 
+    Its data frame has one row per document.
+
     >>> import swaprank as sr
-    >>> (data,) = sr.datasets.random_net((5,), n_features=3, random_state=0)
-    >>> isinstance(sr.explain_query(sr.MART(n_trees=1).fit(data), data, qid=2), sr.instruments.QueryExplanation)
+    >>> data = sr.Dataset([[3.0], [2.0]], [0, 1], qid=[7, 7])
+    >>> explanation = sr.explain_query(sr.LinearRegressionRanker(regularization=0.0).fit(data), data)
+    >>> isinstance(explanation, sr.instruments.QueryExplanation)
     True
+    >>> explanation.to_frame()[["rank", "row", "label"]]
+       rank  row  label
+    0     1    1    1.0
+    1     2    0    0.0
     """
 
     qid: Any
@@ -119,19 +128,6 @@ class QueryExplanation(Result):
             "best_swaps": [{"rank": i, "with": j, "gain": gain} for i, j, gain in self.best_swaps(n_pairs)],
         }
 
-    def to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """A data frame with one row per document, in rank order.
-
-        >>> import swaprank as sr
-        >>> data = sr.Dataset([[3.0], [2.0]], [0, 1], qid=[7, 7])
-        >>> explanation = sr.explain_query(sr.LinearRegressionRanker(regularization=0.0).fit(data), data)
-        >>> explanation.to_frame()[["rank", "row", "label"]]
-           rank  row  label
-        0     1    1    1.0
-        1     2    0    0.0
-        """
-        return super().to_frame(backend=backend)
-
     def _columns(self) -> dict[str, list[Any]]:
         return rows_as_columns(self._documents())
 
@@ -159,15 +155,31 @@ class QueryExplanation(Result):
         Returns:
             The axes.
         """
-        from swaprank.instruments.instrument_figures import plot_explanation
-
-        return plot_explanation(self, ax, n_documents)
+        shown, (width, height) = min(n_documents, len(self.rows)), self._figure_size(n_documents)
+        axes = axes_for(ax, width, height)
+        largest, best = (max(float(values.max()), 1e-300) for values in (np.abs(self.forces), self.labels))
+        for x, header in ((-0.4, "rank"), (-0.15, "label")):
+            axes.text(x, -1.0, header, ha="center", va="center")
+        for rank, force in enumerate(self.forces[:shown]):
+            # Relevant documents are darker.
+            shade = 0.9 - 0.7 * max(float(self.labels[rank]), 0.0) / best
+            axes.barh(rank, 1.0, height=0.8, color=str(shade), edgecolor="black", linewidth=0.5)
+            axes.text(-0.4, rank, f"{rank + 1}", ha="center", va="center")
+            axes.text(-0.15, rank, f"{self.labels[rank]:g}", ha="center", va="center")
+            if abs(force) > 0.02 * largest:
+                _draw_arrow(axes, rank, force / largest)
+        axes.set(xlim=(-0.6, 2.3), ylim=(shown + 0.6, -1.8))
+        axes.set_title(as_written(f"query {self.qid}: {self.metric} {self.value:.4f}"))
+        axes.set_axis_off()
+        return axes
 
     def draw(self, path: str | Path, n_documents: int = 30) -> None:
         """Draw this picture into a file (.svg, .png, .pdf)."""
-        from swaprank.instruments.instrument_figures import explanation_size
+        save_figure(self.plot(new_axes(*self._figure_size(n_documents)), n_documents=n_documents), Path(path))
 
-        save_figure(self.plot(new_axes(*explanation_size(self, n_documents)), n_documents=n_documents), Path(path))
+    def _figure_size(self, n_documents: int) -> tuple[float, float]:
+        """The width and the height of the figure, in inches."""
+        return 5.0, max(2.0, 0.8 + 0.28 * min(n_documents, len(self.rows)))
 
 
 def explain_query(
@@ -267,3 +279,13 @@ def _arrow(share: float) -> str:
     length = round(abs(share) * _ARROW)
     arrow = "=" * (length - 1) + ("> up" if share > 0 else "> down") if length else ""
     return arrow.ljust(_ARROW + len(" down"))
+
+
+def _draw_arrow(axes: Any, rank: int, share: float) -> None:
+    """Draw an arrow. It may be longer than a row is high: neighbours are side by side, up and down are apart."""
+    x = (1.2 if share > 0 else 1.75) + 0.12 * (rank % 4)
+    style = {"shrinkA": 0, "shrinkB": 0, "color": "C2" if share > 0 else "C3", "linewidth": 1.5}
+    # The y axis points down.
+    axes.annotate(
+        "", xy=(x, rank - _LONGEST_ARROW * share), xytext=(x, rank), arrowprops={"arrowstyle": "-|>", **style}
+    )

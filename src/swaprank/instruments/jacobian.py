@@ -1,4 +1,4 @@
-"""Whether lambdas are the gradient of a cost, by their Jacobian [Burges2006, section 4; Burges2010, section 4.3]."""
+"""The Jacobian of lambdas, and if they are the gradient of a cost [Burges2006, section 4; Burges2010, section 4.3]."""
 
 from dataclasses import dataclass
 from typing import Any, final
@@ -29,7 +29,7 @@ _STEP = 1e-5
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class LambdaJacobian(Result):
-    """J_ij = d grad_i / d s_j at the scores of one query; `str()` describes whether it is that of a cost.
+    """J_ij = d grad_i / d s_j at the scores of one query; `str()` tells if it is that of a cost.
 
     >>> import swaprank as sr
     >>> isinstance(sr.instruments.lambda_jacobian("ranknet", [0, 1], [0.0, 0.0]), sr.instruments.LambdaJacobian)
@@ -39,9 +39,9 @@ class LambdaJacobian(Result):
     objective: PairwiseObjective
     matrix: Floats
     eigenvalues: Floats
-    """Of the symmetric part, ascending."""
+    """The eigenvalues of the symmetric part, ascending."""
     order_held: bool
-    """Whether the swap gains are those of this order of the documents; they jump where two documents swap ranks."""
+    """True if the swap gains are those of this order of the documents; they jump where two documents swap ranks."""
 
     @property
     def asymmetry(self) -> float:
@@ -51,22 +51,21 @@ class LambdaJacobian(Result):
 
     @property
     def symmetric(self) -> bool:
-        """Whether the lambdas are, near these scores, the gradient of some cost (Poincaré's lemma)."""
+        """True if the lambdas are, near these scores, the gradient of some cost (Poincaré's lemma)."""
         return self.asymmetry <= _TOLERANCE
 
     @property
     def positive_semidefinite(self) -> bool:
-        """Whether that cost is convex near these scores."""
+        """True if that cost is convex near these scores."""
         return bool(self.eigenvalues[0] >= -_TOLERANCE * np.abs(self.eigenvalues).max())
 
     def _parts(self) -> Parts:
         lowest, highest = (f"{0.0 if abs(value) < 1e-12 else value:.3g}" for value in self.eigenvalues[[0, -1]])
         about = f"symmetric (to {self.asymmetry:.1g})" if self.symmetric else f"not symmetric ({self.asymmetry:.2g})"
         definite = "" if self.positive_semidefinite else "not "
-        if not self.symmetric:
-            verdict = "no cost has these lambdas as its gradient"
-        else:
-            verdict = f"the lambdas are the gradient of a cost that is {'' if definite == '' else 'not '}convex"
+        verdict = "no cost has these lambdas as its gradient"
+        if self.symmetric:
+            verdict = f"the lambdas are the gradient of a cost that is {definite}convex"
         where = "as long as no two documents change places" if self.order_held else "at all scores"
         if self.order_held and not (self.symmetric and self.positive_semidefinite):
             where = "at these scores"

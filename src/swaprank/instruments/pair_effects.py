@@ -32,7 +32,6 @@ from swaprank.objectives.objective_names import PairwiseObjective, pairwise_obje
 from swaprank.objectives.query_gradients import longest_of
 from swaprank.objectives.ranknet_queries import GivenPairsArrays
 from swaprank.rendering.result import Result
-from swaprank.rendering.result_frames import Backend
 from swaprank.rendering.text_tables import Parts, Table
 from swaprank.threads import run_in_threads
 
@@ -40,12 +39,16 @@ from swaprank.threads import run_in_threads
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class EffectivePairs(Result):
-    """The number of pairs of each query; printable.
+    """The numbers of pairs of each query; prints as a table of their sums. Its data frame has one row per query.
 
     >>> import swaprank as sr
-    >>> data = sr.Dataset([[1], [2], [3]], [0, 0, 1], qid=[1, 1, 1])
-    >>> isinstance(sr.instruments.effective_pairs("map", data, [3, 2, 1]), sr.instruments.EffectivePairs)
+    >>> data = sr.Dataset([[1], [2], [3]], [0, 0, 1], qid=[7, 7, 7])
+    >>> pairs = sr.instruments.effective_pairs("map", data, [3, 2, 1])
+    >>> isinstance(pairs, sr.instruments.EffectivePairs)
     True
+    >>> pairs.to_frame()
+       qid  pairs  distinguished  effective
+    0    7      2              2          2
     """
 
     name: str
@@ -60,12 +63,12 @@ class EffectivePairs(Result):
 
     @property
     def n_pairs(self) -> int:
-        """Pairs of all queries."""
+        """The number of pairs of all queries."""
         return int(self.pairs.sum())
 
     @property
     def n_effective(self) -> int:
-        """Effective pairs of all queries."""
+        """The number of effective pairs of all queries."""
         return int(self.effective.sum())
 
     def _parts(self) -> Parts:
@@ -87,17 +90,6 @@ class EffectivePairs(Result):
             "n_distinguished": int(self.distinguished.sum()),
             "n_effective": self.n_effective,
         }
-
-    def to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """A data frame with one row per query.
-
-        >>> import swaprank as sr
-        >>> data = sr.Dataset([[1], [2], [3]], [0, 0, 1], qid=[7, 7, 7])
-        >>> sr.instruments.effective_pairs("map", data, [3, 2, 1]).to_frame()
-           qid  pairs  distinguished  effective
-        0    7      2              2          2
-        """
-        return super().to_frame(backend=backend)
 
     def _columns(self) -> dict[str, list[Any]]:
         counts = {"pairs": self.pairs, "distinguished": self.distinguished, "effective": self.effective}
