@@ -29,7 +29,7 @@ from swaprank.baselines.pair_shares import label_pairs
 from swaprank.baselines.primal_svm import SQUARED_HINGE, PairLoss, fit_svm
 from swaprank.linear import score_functions
 from swaprank.linear.score_functions import LinearScoreFunction
-from swaprank.models.projection import pull_back
+from swaprank.models.products import pull_back
 from swaprank.models.scaling import units_of
 from swaprank.rankers.linear_rounds import LinearProblem
 

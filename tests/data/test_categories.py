@@ -17,8 +17,8 @@ from numpy.testing import assert_array_equal
 
 import swaprank as sr
 from swaprank import Dataset
-from swaprank.errors import DataError, ParameterError
 from swaprank.data.categories import encoded, extended, recoded
+from swaprank.errors import DataError, ParameterError
 
 VALUES = ["nike", None, "adidas", "nike", "ångström", "10", "9"]
 CODES = [3.0, np.nan, 2.0, 3.0, 4.0, 0.0, 1.0]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from swaprank.arrays import AnyArray, Features, Floats
-from swaprank.exchange.served_models import FeedForward, KernelSum, Mixture, ServedModel, Trees, WeightedSum
+from swaprank.models.served import FeedForward, KernelSum, Mixture, ServedModel, Trees, WeightedSum
 from tests.models.random_forests import naive_scores
 
 ACTIVATIONS: dict[str, Callable[[AnyArray], AnyArray]] = {

@@ -9,11 +9,11 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from swaprank.exchange.export import Export
-from swaprank.exchange.other_columns import set_members
-from swaprank.exchange.served_models import Trees
+from swaprank.exchange.exported import Export
 from swaprank.exchange.to_onnx import content
+from swaprank.models.category_sets import set_members
 from swaprank.models.forest import Forest
+from swaprank.models.served import Trees
 from tests.models.random_forests import random_forest
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT")

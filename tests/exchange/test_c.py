@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 import swaprank as sr
 from swaprank.arrays import Features, Floats
 from swaprank.data.categories import Categories
-from swaprank.exchange.export import Export, export
-from swaprank.exchange.served_models import Trees
+from swaprank.exchange.export import export
+from swaprank.exchange.exported import Export
 from swaprank.exchange.to_c import content
 from swaprank.exchange.tree_building import PeerTree, build_forest
 from swaprank.models.forest import Forest, single_leaf
+from swaprank.models.served import Trees
 from tests.exchange.fitted_models import NAMES, RANKERS, documents, fitted
 from tests.exchange.orders import assert_same
 from tests.models.random_forests import naive_scores, random_documents, random_forest

@@ -14,7 +14,8 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import AnyArray, Features
-from swaprank.exchange.peer_files import PeerModel, read_peer
+from swaprank.exchange.peer_files import read_peer
+from swaprank.exchange.tree_building import PeerModel
 from swaprank.models.forest import Forest
 from tests.exchange.damaged_files import outcomes
 from tests.exchange.fitted_models import NAMES, at_thresholds, data, data_with_missing

@@ -87,9 +87,9 @@ def stump_text(threshold: float, missing: int, default_left: bool) -> bytes:
 
 
 def lightgbm_stump() -> bytes:
-    from swaprank.exchange.export import Export
-    from swaprank.exchange.served_models import Trees
+    from swaprank.exchange.exported import Export
     from swaprank.exchange.to_lightgbm import content
+    from swaprank.models.served import Trees
 
     forest = build_forest([PeerTree([0], [0.5], [False], [~0], [~1], [1.0, 2.0])], 1)
     return content(Export("lightgbm", Trees(forest), ("a",), {}, "m", "refuse", False, None))

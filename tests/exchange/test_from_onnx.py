@@ -12,8 +12,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import swaprank as sr
-from swaprank.exchange.peer_files import PeerModel, read_peer
-from swaprank.exchange.tree_building import PeerTree, build_forest
+from swaprank.exchange.peer_files import read_peer
+from swaprank.exchange.tree_building import PeerModel, PeerTree, build_forest
 from tests.exchange.damaged_files import outcomes
 from tests.exchange.fitted_models import TREE_RANKERS, documents, fitted
 from tests.exchange.portable_seeds import MODES, ensemble, graph_of, load, onnx_seeds, regressor

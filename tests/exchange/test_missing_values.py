@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import swaprank as sr
-from swaprank.exchange.export import Export
-from swaprank.exchange.missing_values import check_missing_as_zero
-from swaprank.exchange.served_models import FeedForward, Mixture, ServedModel, Trees, WeightedSum
+from swaprank.exchange.exported import Export, check_missing_as_zero
 from swaprank.exchange.tree_building import PeerTree, build_forest
+from swaprank.models.served import FeedForward, Mixture, ServedModel, Trees, WeightedSum
 from tests.exchange.fitted_models import NAMES, data, fitted
 
 

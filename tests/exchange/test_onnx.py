@@ -17,12 +17,12 @@ from onnx.reference import ReferenceEvaluator
 
 import swaprank as sr
 from swaprank.arrays import Features, Floats
-from swaprank.exchange.export import Export
+from swaprank.exchange.exported import Export
 from swaprank.exchange.peer_files import read_peer
-from swaprank.exchange.served_models import Mixture, ServedModel, Trees, WeightedSum
 from swaprank.exchange.to_onnx import content
 from swaprank.exchange.tree_building import PeerTree, build_forest
 from swaprank.models.forest import single_leaf
+from swaprank.models.served import Mixture, ServedModel, Trees, WeightedSum
 from tests.exchange.fitted_models import NAMES, RANKERS, TREE_RANKERS, documents, fitted
 from tests.exchange.orders import assert_same
 from tests.exchange.portable_seeds import exported, load, onnx_seeds

@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import swaprank as sr
-from swaprank.exchange.export import Export, export
+from swaprank.exchange.export import export
+from swaprank.exchange.exported import Export
 from swaprank.exchange.peer_files import read_peer
-from swaprank.exchange.served_models import Trees
 from swaprank.exchange.to_ranklib import content
 from swaprank.exchange.tree_building import PeerTree, build_forest
 from swaprank.models.forest import Forest
+from swaprank.models.served import Trees
 from tests.exchange import ltr_rules, ranklib_rules
 from tests.exchange.damaged_files import outcomes
 from tests.exchange.fitted_models import NAMES, documents, fitted, without_missing

@@ -4,17 +4,16 @@ import numpy as np
 import pytest
 
 import swaprank as sr
-from swaprank.exchange.other_columns import set_members, set_words
-from swaprank.exchange.served_models import (
+from swaprank.models.category_sets import set_members, set_words
+from swaprank.models.ensemble import Selection
+from swaprank.models.served import (
     FeedForward,
     KernelSum,
     Mixture,
     Trees,
     WeightedSum,
     on_columns,
-    served_model,
 )
-from swaprank.models.selection import Selection
 from tests.exchange.fitted_models import RANKERS, data, documents, fitted
 from tests.exchange.naive_served import difference, scores
 from tests.models.random_forests import naive_scores, random_documents, random_forest
@@ -30,7 +29,7 @@ KINDS = {
 
 @pytest.mark.parametrize("name", RANKERS)
 def test_scores_are_those_of_the_ranker(name: str) -> None:
-    served, X = served_model(fitted(name).model_), documents(name)
+    served, X = fitted(name).model_.for_export(), documents(name)
     assert isinstance(served, KINDS[name])
     exact = isinstance(served, Trees) and name != "sum of trees"
     assert difference(scores(served, X), fitted(name).model_.score(X)) <= (0 if exact else 1e-6)
@@ -38,7 +37,7 @@ def test_scores_are_those_of_the_ranker(name: str) -> None:
 
 @pytest.mark.parametrize("name", RANKERS)
 def test_a_model_on_other_columns_has_the_same_scores(name: str) -> None:
-    served, X = served_model(fitted(name).model_), documents(name)
+    served, X = fitted(name).model_.for_export(), documents(name)
     columns = np.array([6, 2, 0, 5, 3])
     wide = np.full((len(X), 8), np.nan, np.float32)
     wide[:, columns] = X
@@ -55,7 +54,7 @@ def test_sets_of_categories_are_those_of_the_outer_codes() -> None:
     X = random_documents(rng, 400)
     X[:, [1, 3]] = rng.integers(70, size=(400, 2))
     X[rng.random(X.shape) < 0.1] = np.nan
-    served = served_model(selection)
+    served = selection.for_export()
     assert isinstance(served, Trees)
     assert (naive_scores(served.forest, X) == selection.score(X)).all()
     assert (naive_scores(forest, X) != selection.score(X)).any()
@@ -75,6 +74,6 @@ def test_linear_models_that_replace_missing_values_differently_stay_apart() -> N
         sr.Dataset(features, train.labels, qid=qid, feature_names=train.feature_names)
     )
     both = sr.combine(sr.LinearRegressionRanker().fit(train), other, vali)
-    served = served_model(both.model_)
+    served = both.model_.for_export()
     assert isinstance(served, Mixture)
     assert difference(scores(served, test.features), both.predict(test)) < 1e-12

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import swaprank as sr
-from swaprank.exchange.export import Export
-from swaprank.exchange.served_models import FeedForward, ServedModel, Trees, WeightedSum
+from swaprank.exchange.exported import Export
 from swaprank.exchange.to_solr import content
 from swaprank.exchange.tree_building import PeerTree, build_forest
+from swaprank.models.served import FeedForward, ServedModel, Trees, WeightedSum
 from tests.exchange import solr_rules
 from tests.exchange.fitted_models import LINEAR_RANKERS, NAMES, documents, fitted, without_missing
 from tests.exchange.orders import assert_same, largest_sum

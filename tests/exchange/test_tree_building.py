@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import swaprank as sr
+from swaprank.exchange.plain_trees import fold_tree, tree_depth
 from swaprank.exchange.tree_building import PeerTree, at_most, below, build_forest
-from swaprank.exchange.tree_folding import fold_tree, tree_depth
 
 LARGEST = float(np.finfo(np.float32).max)
 SINGLE = st.floats(width=32, allow_nan=False, allow_infinity=False)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import swaprank as sr
 from swaprank.arrays import Features
-from swaprank.exchange.export import Export
-from swaprank.exchange.served_models import Trees
+from swaprank.exchange.exported import Export
 from swaprank.exchange.to_vespa import content
 from swaprank.models.forest import Forest
+from swaprank.models.served import Trees
 from tests.exchange import vespa_rules
 from tests.exchange.fitted_models import NAMES, TREE_RANKERS, documents, fitted
 from tests.exchange.orders import assert_same, largest_sum

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import swaprank as sr
-from swaprank.exchange.export import Export
-from swaprank.exchange.served_models import Trees
+from swaprank.exchange.exported import Export
 from swaprank.exchange.to_xgboost_dump import content
 from swaprank.exchange.tree_building import PeerTree, build_forest
 from swaprank.models.forest import Forest
+from swaprank.models.served import Trees
 from tests.exchange import ltr_rules
 from tests.exchange.fitted_models import NAMES, documents, fitted
 from tests.exchange.orders import assert_same, largest_sum

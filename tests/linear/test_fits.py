@@ -17,10 +17,10 @@ from swaprank.linear.pairwise_hinge import fit_pairwise_hinge, squared_hinge_que
 from swaprank.linear.ridge import moments_of, overweighted, ridge
 from swaprank.linear.score_functions import LinearScoreFunction, NetScoreFunction
 from swaprank.linear.start import FitProblem, calibrated, ridge_fit
-from swaprank.models.kernel_map import fit_kernel_map, kernel_map_from_arrays
+from swaprank.models.kernel_machine import fit_kernel_map, kernel_map_from_arrays
 from swaprank.models.layers import make_layers, random_weights
 from swaprank.models.linear import LinearModel
-from swaprank.models.projection import project, pull_back
+from swaprank.models.products import project, pull_back
 from swaprank.models.scaling import fill_missing, fit_scaling, units_of
 from swaprank.objectives.ranknet_objective import by_descending_label
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from swaprank.arrays import read_only
 from swaprank.models import forest_scoring
-from swaprank.models.few_documents import pack, walk_trees
 from swaprank.models.forest import Forest
+from swaprank.models.tree_walk import pack, walk_trees
 from tests.models.random_forests import naive_scores, random_documents, random_forest
 
 

@@ -16,11 +16,11 @@ from swaprank.errors import DataError, SwaprankError
 from swaprank.models import forest_scoring
 from swaprank.models.category_sets import MAX_WORDS
 from swaprank.models.forest import check_forest, single_leaf
-from swaprank.models.forest_layout import Layout
+from swaprank.models.forest_layout import ForestLayout
 from swaprank.models.forest_scoring import score, score_documents, scores_by_stage, staged_scores
 from tests.models.random_forests import naive_scores, random_documents, random_forest
 
-_TREE_LEAVES = Layout._fields.index("tree_leaves")
+_TREE_LEAVES = ForestLayout._fields.index("tree_leaves")
 """Where `score_documents` takes the leaves of its trees."""
 
 

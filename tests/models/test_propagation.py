@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 
 from swaprank.arrays import Floats
-from swaprank.models.activations import ACTIVATIONS, activate
-from swaprank.models.layers import Layers, count_units, count_weights, layer_weights, make_layers, random_weights
+from swaprank.models.layers import (
+    ACTIVATIONS,
+    Layers,
+    activate,
+    count_units,
+    count_weights,
+    layer_weights,
+    make_layers,
+    random_weights,
+)
 from swaprank.models.propagation import backward, forward
 from tests.models.naive_net import FUNCTIONS, naive_cost, naive_scores
 

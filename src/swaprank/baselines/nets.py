@@ -7,8 +7,7 @@ import numpy as np
 
 from swaprank.data.dataset import Dataset
 from swaprank.metrics.metric import Metric
-from swaprank.models.activations import Activation
-from swaprank.models.layers import layer_weights
+from swaprank.models.layers import Activation, layer_weights
 from swaprank.models.net import Net
 from swaprank.nets.optimizers import Optimizer
 from swaprank.objectives.listnet_objective import ListNetObjective

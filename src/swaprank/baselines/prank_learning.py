@@ -23,8 +23,7 @@ from swaprank.arrays import Features, Floats, Ints, read_only
 from swaprank.errors import DataError
 from swaprank.kernels import kernel
 from swaprank.lanes import dot
-from swaprank.models.kernel_machine import KernelMachine
-from swaprank.models.kernel_map import KernelMap
+from swaprank.models.kernel_machine import KernelMachine, KernelMap
 from swaprank.models.scaling import Units
 from swaprank.rankers.linear_rounds import LinearProblem
 from swaprank.threads import run_strided, thread_count

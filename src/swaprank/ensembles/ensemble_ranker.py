@@ -11,9 +11,8 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import deviation_within_lists
 from swaprank.data.matching import matching_columns, numbered_names
 from swaprank.errors import DataError, ParameterError
-from swaprank.models.ensemble import Ensemble, ScoreScale
+from swaprank.models.ensemble import Ensemble, ScoreScale, Selection
 from swaprank.models.model import Model
-from swaprank.models.selection import Selection
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.saving import saved_parameters
 

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swaprank.errors import MissingExtraError, ModelFileError, ParameterError
-from swaprank.exchange.peer_files import PeerModel
-from swaprank.exchange.tree_building import MOST_FEATURES, PeerTree, build_forest
+from swaprank.exchange.tree_building import MOST_FEATURES, PeerModel, PeerTree, build_forest
 
 _ADVICE = "train on numbers alone: encode such columns before training, in the same way as in serving."
 _OTHER_FEATURES = ("categorical_features", "ctrs", "text_features", "embedding_features")
@@ -27,8 +26,8 @@ class _Column(NamedTuple):
     missing_left: bool
 
 
-def content_of(model: Any) -> bytes:
-    """The JSON of a fitted model."""
+def content_of(model: Any) -> Any:
+    """The parsed JSON of a fitted model."""
     if not hasattr(model, "save_model") or not model.is_fitted():
         raise ParameterError(f"a model of CatBoost must be fitted before it is read; found {type(model).__name__}.")
     if model.get_cat_feature_indices() or model.get_text_feature_indices() or model.get_embedding_feature_indices():
@@ -36,14 +35,12 @@ def content_of(model: Any) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.json"
         model.save_model(str(file), format="json")
-        return file.read_bytes()
+        return json.loads(file.read_bytes())
 
 
-def read(content: bytes) -> PeerModel:
-    """The model in a file."""
-    if content.startswith(b"CBM1"):
-        content = _json_of_binary(content)
-    found = json.loads(content)
+def read(content: bytes | Mapping[str, Any]) -> PeerModel:
+    """The model in a binary file, or in JSON that was parsed."""
+    found = _json_of_binary(content) if isinstance(content, bytes) else content
     features, names, n_features = _features(found["features_info"])
     scale, bias = found.get("scale_and_bias", [1.0, [0.0]])
     if len(bias) > 1:
@@ -61,7 +58,7 @@ def read(content: bytes) -> PeerModel:
     return PeerModel("CatBoost", forest, names, {}, _objective(found.get("model_info")))
 
 
-def _json_of_binary(content: bytes) -> bytes:
+def _json_of_binary(content: bytes) -> Any:
     try:
         import catboost
     except ImportError:

@@ -13,11 +13,9 @@ import numpy as np
 from swaprank.arrays import AnyArray, Bools
 from swaprank.data.categories import Categories
 from swaprank.errors import ModelFileError, ParameterError
-from swaprank.exchange.other_columns import set_members
 from swaprank.exchange.peer_categories import named_categories, numbered_categories
-from swaprank.exchange.peer_files import PeerModel
-from swaprank.exchange.tree_building import PeerTree, at_most, build_forest
-from swaprank.models.category_sets import MAX_WORDS
+from swaprank.exchange.tree_building import PeerModel, PeerTree, at_most, build_forest
+from swaprank.models.category_sets import MAX_WORDS, set_members
 
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2
 _NO_MISSING, _ZERO_IS_MISSING, _NAN_IS_MISSING = 0, 1, 2

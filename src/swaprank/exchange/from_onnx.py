@@ -2,7 +2,7 @@
 
     input ─► Cast, Identity, Flatten ─► TreeEnsembleRegressor or TreeEnsemble ─► Cast, Identity, Reshape, … ─► output
 
-Between the input and the trees there may also be our own lookup of sets of categories (`onnx_trees.py`). The score is
+Between the input and the trees there may also be our own lookup of sets of categories (`to_onnx.py`). The score is
 the sum before a post_transform such as LOGISTIC: the order of documents is the same.
 """
 
@@ -17,8 +17,7 @@ from swaprank.data.categories import Categories
 from swaprank.errors import MissingExtraError, ModelFileError, ParameterError
 from swaprank.exchange.onnx_ensembles import SetColumn, peer_trees
 from swaprank.exchange.peer_categories import named_categories, numbered_categories
-from swaprank.exchange.peer_files import PeerModel
-from swaprank.exchange.tree_building import MOST_FEATURES, PeerTree, build_forest
+from swaprank.exchange.tree_building import MOST_FEATURES, PeerModel, PeerTree, build_forest
 
 _TREE_OPERATORS = ("TreeEnsembleRegressor", "TreeEnsemble")
 _BEFORE = ("Cast", "Identity", "Flatten")

@@ -25,8 +25,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray
 from swaprank.errors import ModelFileError
-from swaprank.exchange.peer_files import PeerModel
-from swaprank.exchange.tree_building import MOST_FEATURES, PeerTree, build_forest
+from swaprank.exchange.tree_building import MOST_FEATURES, PeerModel, PeerTree, build_forest
 from swaprank.models.forest import Forest
 
 _KINDS = ("LambdaMART", "MART", "Random Forests")

@@ -4,22 +4,20 @@ Its test is x < threshold in single precision. The categories of a set go right,
 Nodes and leaves are numbered together; a node without a left child is a leaf.
 """
 
-import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import Bools, Features, Ints
+from swaprank.arrays import AnyArray, Bools, Features, Ints
 from swaprank.data.categories import Categories
 from swaprank.errors import ModelFileError, ParameterError
-from swaprank.exchange.peer_files import PeerModel
-from swaprank.exchange.tree_building import MOST_WORDS, PeerTree, below, build_forest
+from swaprank.exchange.peer_categories import named_categories, numbered_categories
+from swaprank.exchange.tree_building import MOST_WORDS, PeerModel, PeerTree, below, build_forest
 from swaprank.exchange.ubjson import loads
-from swaprank.exchange.xgboost_categories import known_categories, left_words, node_sets, whole_numbers
-from swaprank.models.category_sets import WORD_CATEGORIES
+from swaprank.models.category_sets import MAX_WORDS, WORD_CATEGORIES, set_words
 
 
 class _Nodes(NamedTuple):
@@ -41,6 +39,8 @@ class _Nodes(NamedTuple):
 _LOGIT = ("binary:logistic", "reg:logistic")
 _LOG = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft")
 """Objectives whose base_score is a probability, or a count: it is transformed before it is added."""
+_FEWEST_NUMBERS = 1024
+"""Where missing values go right, a number that is in no set must be known, because it goes left."""
 
 
 def content_of(model: Any) -> bytes:
@@ -65,9 +65,9 @@ def content_of(model: Any) -> bytes:
     return bytes(booster.save_raw("ubj"))
 
 
-def read(content: bytes) -> PeerModel:
-    """The model in JSON or UBJ."""
-    whole = loads(content) if content.startswith(b"{L") else json.loads(content)
+def read(content: bytes | Mapping[str, Any]) -> PeerModel:
+    """The model in UBJ, or in JSON that was parsed."""
+    whole = loads(content) if isinstance(content, bytes) else content
     learner = whole["learner"]
     state, objective = learner["learner_model_param"], str(learner["objective"]["name"])
     for key in ("num_class", "num_target"):
@@ -83,7 +83,7 @@ def read(content: bytes) -> PeerModel:
     names, types = (_texts(learner, key, n_features) for key in ("feature_names", "feature_types"))
     declared = [at for at, kind in enumerate(types) if kind == "c"]
     sets = ((int(tree.feature[node]), right) for tree in nodes for node, right in tree.sets.items())
-    categories = known_categories(model.get("cats"), n_features, whole.get("version", ()), declared, sets)
+    categories = _known_categories(model.get("cats"), n_features, whole.get("version", ()), declared, sets)
     trees = (_tree(number, tree, weights[number], categories) for number, tree in enumerate(nodes))
     forest = build_forest(trees, n_features, _base_margin(state["base_score"], objective))
     return PeerModel("XGBoost", forest, tuple(names) or None, categories, objective)
@@ -100,7 +100,7 @@ def _model_and_weights(booster: Mapping[str, Any]) -> tuple[Mapping[str, Any], F
     given = np.asarray(booster["weight_drop"] if kind == "dart" else model.get("weight_drop", []), np.float32)
     if given.ndim != 1 or len(given) > n_trees or (kind == "dart" and len(given) < n_trees):
         raise ModelFileError(f"it has {n_trees:,} trees, but {given.size:,} weights of them.")
-    if whole_numbers(model["tree_info"], n_trees, "tree_info").any():
+    if _whole_numbers(model["tree_info"], n_trees, "tree_info").any():
         raise ModelFileError("it has trees of several classes: a ranker has one score.")
     return model, np.append(given, np.ones(n_trees - len(given), np.float32))
 
@@ -122,7 +122,7 @@ def _nodes(number: int, tree: Mapping[str, Any]) -> _Nodes:
             raise ModelFileError("its leaves have several values: a ranker has one score per document.")
 
         def whole(key: str) -> Ints:
-            return whole_numbers(tree[key], n_nodes, key)
+            return _whole_numbers(tree[key], n_nodes, key)
 
         def single(key: str) -> Features:
             found = np.asarray(tree[key], np.float32)
@@ -134,7 +134,7 @@ def _nodes(number: int, tree: Mapping[str, Any]) -> _Nodes:
             gain, hessian, condition = (single(key) for key in ("loss_changes", "sum_hessian", "split_conditions"))
         left, right, feature = (whole(key) for key in ("left_children", "right_children", "split_indices"))
         missing_left = whole("default_left") != 0
-        return _Nodes(left, right, feature, condition, missing_left, gain, hessian, node_sets(tree, n_nodes))
+        return _Nodes(left, right, feature, condition, missing_left, gain, hessian, _node_sets(tree, n_nodes))
     except (ModelFileError, LookupError, TypeError, ValueError, AttributeError) as error:
         found = f"there is no {error}" if isinstance(error, KeyError) else str(error).rstrip(".")
         raise ModelFileError(f"tree {number}: {found}.") from None
@@ -157,7 +157,7 @@ def _tree(number: int, nodes: _Nodes, weight: np.float32, categories: Mapping[in
         leaf_value=(nodes.condition[leaves].astype(np.float64) * weight).tolist(),
         leaf_weight=nodes.hessian[leaves],
         gain=np.nan_to_num(nodes.gain[inner], posinf=0, neginf=0),
-        sets={at: left_words(right, missing_left[at], n_categories[at]) for at, right in rights.items()},
+        sets={at: _left_words(right, missing_left[at], n_categories[at]) for at, right in rights.items()},
     )
 
 
@@ -199,3 +199,80 @@ def _texts(learner: Mapping[str, Any], key: str, n_features: int) -> Sequence[st
     if len(found) not in (0, n_features) or not all(isinstance(each, str) for each in found):
         raise ModelFileError(f"it has {n_features:,} features, but {len(found):,} {key}, or they are not text.")
     return found
+
+
+def _whole_numbers(values: Any, n_values: int | None, what: str) -> Ints:
+    """A list or array as whole numbers; ModelFileError if it is something else."""
+    found = np.asarray(values)
+    if found.ndim != 1 or found.dtype.kind not in "biuf" or n_values not in (None, len(found)):
+        raise ModelFileError(f"{what} is not a list of numbers, or not one for each node.")
+    if not (np.abs(found) < 2**53).all() or (found != np.round(found)).any():
+        raise ModelFileError(f"{what} has a number that is not whole.")
+    return found.astype(np.int64)
+
+
+def _node_sets(tree: Mapping[str, Any], n_nodes: int) -> dict[int, Ints]:
+    """The categories that go right, by node."""
+    if "split_type" not in tree:
+        return {}
+    is_set = _whole_numbers(tree["split_type"], n_nodes, "split_type") == 1
+    nodes = _whole_numbers(tree["categories_nodes"], None, "categories_nodes")
+    starts, sizes = (_whole_numbers(tree[f"categories_{each}"], len(nodes), each) for each in ("segments", "sizes"))
+    numbers = _whole_numbers(tree["categories"], None, "categories")
+    # Sets that share their categories could be many more than the file has.
+    if (sizes < 0).any() or sizes.sum() > len(numbers) or (starts < 0).any() or (starts + sizes > len(numbers)).any():
+        raise ModelFileError("the sets of categories are not within its categories.")
+    if len(numbers) and not (numbers.min() >= 0 and numbers.max() < MAX_WORDS * WORD_CATEGORIES):
+        raise ModelFileError("the numbers of categories must be from 0 to 16,777,215.")
+    given = zip(nodes.tolist(), starts.tolist(), sizes.tolist(), strict=True)
+    found = {node: numbers[start : start + size] for node, start, size in given}
+    return {node: found.get(node, numbers[:0]) for node in np.flatnonzero(is_set).tolist()}
+
+
+def _left_words(right: Ints, missing_left: bool, n_categories: int) -> AnyArray:
+    """The words of the categories that go left, which are those that do not go right.
+
+    Unknown categories go left. Where missing values go there as well, the words need not be longer than the set.
+    """
+    members = np.ones(max(int(right.max(initial=0)) + 1, 0 if missing_left else n_categories), np.bool_)
+    members[right] = False
+    return set_words(members, others=True)
+
+
+def _known_categories(
+    saved: Any, n_features: int, version: Any, declared: Iterable[int], sets: Iterable[tuple[int, Ints]]
+) -> dict[int, Categories]:
+    """The categories of each categorical feature: their names, or the numbers as far as the sets go.
+
+    Args:
+        saved: The "cats" of the model, if it has them.
+        n_features: The number of features.
+        version: The version of XGBoost that wrote the model.
+        declared: Features whose type is categorical.
+        sets: The feature and the categories of each node that has a set.
+    """
+    largest = dict.fromkeys(declared, 0)
+    for feature, numbers in sets:
+        largest[feature] = max(largest.get(feature, 0), int(numbers.max(initial=0)))
+    found = {feature: numbered_categories(max(last + 1, _FEWEST_NUMBERS)) for feature, last in largest.items()}
+    columns = (saved or {}).get("enc") or []
+    if len(columns) not in (0, n_features):
+        raise ModelFileError(f"it has the categories of {len(columns):,} features, not of {n_features:,}.")
+    named = {feature: _names(column, version) for feature, column in enumerate(columns)}
+    return found | {feature: names for feature, names in named.items() if names}
+
+
+def _names(column: Mapping[str, Any], version: Any) -> Categories:
+    values = _whole_numbers(column["values"], None, "the categories of a feature")
+    if "offsets" not in column:
+        return named_categories(values.tolist())
+    offsets = _whole_numbers(column["offsets"], None, "offsets")
+    text = values.astype(np.uint8).tobytes()
+    if len(offsets) and (offsets[0] != 0 or offsets[-1] != len(text) or (np.diff(offsets) < 0).any()):
+        raise ModelFileError("the names of categories are not within their text.")
+    if not text.isascii() and list(version) < [3, 4]:
+        raise ModelFileError(
+            "XGBoost before 3.4 cuts names of categories that are not ASCII, and this model has such names. Train with "
+            "XGBoost 3.4, or with other names."
+        )
+    return named_categories([text[start:stop].decode() for start, stop in zip(offsets, offsets[1:], strict=False)])

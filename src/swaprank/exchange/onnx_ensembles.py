@@ -11,9 +11,8 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Floats, Ints
 from swaprank.errors import ModelFileError
-from swaprank.exchange.other_columns import set_words
 from swaprank.exchange.tree_building import MOST_WORDS, PeerTree, at_most, below
-from swaprank.models.category_sets import MAX_WORDS, WORD_CATEGORIES
+from swaprank.models.category_sets import MAX_WORDS, WORD_CATEGORIES, set_words
 
 _MODES = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ", "MEMBER", "LEAF")
 """The first seven have their numbers in ai.onnx.ml 5."""
@@ -246,8 +245,7 @@ def _splits(nodes: _Nodes, sets: dict[int, AnyArray], n_features: int, columns: 
             raise ModelFileError("a node does not split a set of categories, as it should, or the set does not exist.")
         feature[node], goes_left = columns[at]
         known, missing_left[node] = goes_left[:-1], goes_left[-1]
-        n_padded = -len(known) % WORD_CATEGORIES if len(known) else WORD_CATEGORIES
-        sets[node] = set_words(np.append(known, np.full(n_padded, missing_left[node])))
+        sets[node] = set_words(known if len(known) else goes_left, others=bool(missing_left[node]))
         _check_size(n_words := n_words + len(sets[node]))
     left = np.where(is_swapped, nodes.if_false, nodes.if_true)
     right = np.where(is_swapped, nodes.if_true, nodes.if_false)

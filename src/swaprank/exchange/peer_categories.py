@@ -1,12 +1,82 @@
-"""The categories in models of other libraries: names from a data frame, or numbers."""
+"""The categories of other systems: names as a data frame has them, or numbers.
 
-from typing import Any
+Of an exported model, the target takes these numbers for the categories of a feature:
 
+categories     numbers     a document has
+"3" "7" "90"   3  7  90    the number itself
+"nike" "puma"  0  1        the place among the categories, which the target finds in a data frame by their names
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from swaprank.arrays import Ints
 from swaprank.data.categories import Categories, category_text
-from swaprank.errors import DataError, ModelFileError
+from swaprank.errors import DataError, ExportError, ModelFileError
+from swaprank.exchange.exported import Export
+from swaprank.models.category_sets import node_sets, set_members
+from swaprank.models.forest import Forest
 
 _MOST_NUMBERS = 2**20
-"""A few bytes in a file can have a large number, and each category has a name."""
+"""Sets are written with a bit for each number up to the largest, and each number that is read gets a name."""
+
+
+class CategoryNumbers(NamedTuple):
+    """The categorical features of a model, by their positions."""
+
+    numbers: Mapping[int, Ints]
+    """The number that the target takes for each category."""
+    texts: Mapping[int, Categories]
+    """The names of the categories, for features whose categories are not numbers."""
+
+
+def category_numbers(export: Export) -> CategoryNumbers:
+    """What the target takes for the categories of each feature; ExportError for numbers that it cannot take.
+
+    >>> import numpy as np
+    >>> from swaprank.exchange.peer_categories import category_numbers
+    >>> from swaprank.exchange.exported import Export
+    >>> from swaprank.models.served import Trees
+    >>> from swaprank.models.forest import single_leaf
+    >>> categories = {"shop": ("3", "7"), "brand": ("nike", "puma")}
+    >>> model = Trees(single_leaf(0.5, n_features=2, n_documents=10))
+    >>> found = category_numbers(Export("lightgbm", model, ("shop", "brand"), categories, "m", "refuse", False, None))
+    >>> {feature: numbers.tolist() for feature, numbers in found.numbers.items()}, found.texts
+    ({0: [3, 7], 1: [0, 1]}, {1: ('nike', 'puma')})
+    """
+    numbers, texts = {}, {}
+    for feature, name in enumerate(export.feature_names):
+        if name not in export.categories:
+            continue
+        categories = export.categories[name]
+        if all(_is_whole(text) for text in categories):
+            numbers[feature] = np.array([min(int(text), _MOST_NUMBERS) for text in categories], np.int64)
+            if ((numbers[feature] < 0) | (numbers[feature] == _MOST_NUMBERS)).any():
+                raise ExportError(
+                    f"{export.to} takes categories that are numbers from 0 to {_MOST_NUMBERS - 1:,}, but '{name}' has "
+                    f"{min(categories, key=int)} to {max(categories, key=int)}. Train with text, such as 'shop 7'."
+                )
+        else:
+            numbers[feature], texts[feature] = np.arange(len(categories)), categories
+    return CategoryNumbers(numbers, texts)
+
+
+def _is_whole(text: str) -> bool:
+    digits = text.removeprefix("-")
+    return digits.isascii() and digits.isdigit() and len(digits) < 20 and text == str(int(text))
+
+
+def sets_apart(forest: Forest, numbers: Mapping[int, Ints]) -> Iterator[tuple[int, Ints]]:
+    """Each node with a set, and the numbers of the categories that do not go where missing values go.
+
+    Categories that were not known in training go where missing values go, and so are not among them.
+    """
+    for node, words in node_sets(forest):
+        apart = np.flatnonzero(set_members(words) != forest.missing_left[node])
+        own = numbers.get(int(forest.feature[node]))
+        yield node, apart if own is None else own[apart[apart < len(own)]]
 
 
 def named_categories(values: Any) -> Categories:

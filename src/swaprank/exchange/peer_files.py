@@ -2,29 +2,12 @@
 
 import json
 import os
-from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
-from swaprank.data.categories import Categories
 from swaprank.errors import ModelFileError, ParameterError
+from swaprank.exchange.tree_building import PeerModel
 from swaprank.files import existing_file
-from swaprank.models.forest import Forest
-
-
-class PeerModel(NamedTuple):
-    """A model of another library in our terms."""
-
-    library: str
-    """As it is written: "LightGBM"."""
-    model: Forest
-    feature_names: tuple[str, ...] | None
-    """None if the features have no names."""
-    categories: Mapping[int, Categories]
-    """The categories of each categorical feature, by its position; their positions are the codes in the model."""
-    objective: str | None
-    """What it was trained for, in the words of the library; None if the file does not say."""
-
 
 _READERS = {
     "lightgbm": "swaprank.exchange.from_lightgbm",
@@ -33,7 +16,7 @@ _READERS = {
     "onnx": "swaprank.exchange.from_onnx",
     "ranklib": "swaprank.exchange.from_ranklib",
 }
-"""A reader has `read(content: bytes) -> PeerModel`; one of a library also `content_of(model: Any) -> bytes`."""
+"""A reader has `read(content) -> PeerModel`, of bytes or of parsed JSON; one of a library also `content_of(model)`."""
 
 _COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"BZh")
 """How files of gzip, xz, zstd, zip and bzip2 begin."""
@@ -52,8 +35,8 @@ def read_peer(source: Any) -> PeerModel:
     """
     if isinstance(source, str | os.PathLike):
         file = existing_file(source)
-        content, where = file.read_bytes(), f"{file}: "
-        reader = _named_format(content, where)
+        where = f"{file}: "
+        reader, content = _recognized(file.read_bytes(), where)
     else:
         reader, where = type(source).__module__.partition(".")[0], ""
         if reader not in _READERS or reader == "ranklib":
@@ -73,21 +56,21 @@ def read_peer(source: Any) -> PeerModel:
     return found
 
 
-def _named_format(content: bytes, where: str) -> str:
-    """The reader of a file's format, by how the file begins."""
+def _recognized(content: bytes, where: str) -> tuple[str, Any]:
+    """The reader of a file's format, by how the file begins, and what it reads: JSON is parsed here, and only here."""
     start = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if start.startswith((b"tree\n", b"tree\r\n")):
-        return "lightgbm"
+        return "lightgbm", content
     if start.startswith((b"##", b"<")):
-        return "ranklib"
+        return "ranklib", content
     if content.startswith(b"CBM1"):
-        return "catboost"
+        return "catboost", content
     if content.startswith(b"{L"):
-        return "xgboost"
+        return "xgboost", content
     if content.startswith(b"\x08"):
-        return "onnx"
+        return "onnx", content
     if start.startswith(b"{"):
-        return _json_format(content, where)
+        return _recognized_json(content, where)
     advice = f"known are {_KNOWN}."
     if content.startswith(b"swaprank model"):
         advice = "it is a model of swaprank: read it with swaprank.load."
@@ -100,15 +83,15 @@ def _named_format(content: bytes, where: str) -> str:
     raise ModelFileError(f"{where}the format is not known; {advice}")
 
 
-def _json_format(content: bytes, where: str) -> str:
+def _recognized_json(content: bytes, where: str) -> tuple[str, Any]:
     try:
         found = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{where}this is not JSON: {error}.") from None
     if "learner" in found:
-        return "xgboost"
+        return "xgboost", found
     if "features_info" in found:
-        return "catboost"
+        return "catboost", found
     if "tree_info" in found:
         raise ModelFileError(f"{where}this is a JSON dump of LightGBM: save the model as text, with save_model.")
     raise ModelFileError(f"{where}the format is not known; known are {_KNOWN}.")

@@ -1,16 +1,18 @@
 """Trees for formats that know thresholds only, nest their nodes, and read numbers in single precision."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
 from swaprank.errors import ExportError
-from swaprank.exchange.export import Export
-from swaprank.exchange.tree_folding import tree_depth
+from swaprank.exchange.exported import Export
 from swaprank.models.forest import Forest, single_leaf
 
 _LARGEST = float(np.finfo(np.float32).max)
+
+Part = TypeVar("Part")
 
 
 def plain_trees(export: Export, forest: Forest, deepest: int, instead: str) -> Forest:
@@ -23,9 +25,9 @@ def plain_trees(export: Export, forest: Forest, deepest: int, instead: str) -> F
         instead: The formats that hold sets of categories.
 
     >>> from dataclasses import replace
-    >>> from swaprank.exchange.export import Export
+    >>> from swaprank.exchange.exported import Export
     >>> from swaprank.exchange.plain_trees import plain_trees
-    >>> from swaprank.exchange.served_models import Trees
+    >>> from swaprank.models.served import Trees
     >>> from swaprank.models.forest import single_leaf
     >>> forest = replace(single_leaf(0.5, n_features=1, n_documents=10), base_score=2.0)
     >>> export = Export("ranklib", Trees(forest), ("bm25",), {}, "m", "refuse", False, None)
@@ -92,7 +94,7 @@ def strict(threshold: float) -> float:
 
 
 def node_depths(forest: Forest, tree: int) -> Iterator[int]:
-    """How many nodes are above each node of a tree, in the order of the nodes.
+    """The number of nodes above each node of a tree, in the order of the nodes.
 
     >>> from swaprank.exchange.plain_trees import node_depths
     >>> from swaprank.exchange.tree_building import PeerTree, build_forest
@@ -107,3 +109,38 @@ def node_depths(forest: Forest, tree: int) -> Iterator[int]:
         for child in (int(forest.left[first + at]), int(forest.right[first + at])):
             depth[child] = depth[at] + 1
         yield depth[at]
+
+
+def tree_depth(forest: Forest, tree: int) -> int:
+    """The number of nodes on the longest way from the root to a leaf.
+
+    >>> from swaprank.exchange.plain_trees import tree_depth
+    >>> from swaprank.models.forest import single_leaf
+    >>> tree_depth(single_leaf(0.5, 3, 10), 0)
+    0
+    """
+    return 1 + max(node_depths(forest, tree), default=-1)
+
+
+def fold_tree(forest: Forest, tree: int, leaf: Callable[[int], Part], node: Callable[[int, Part, Part], Part]) -> Part:
+    """The result of `leaf` and `node` on a tree, from the leaves up, without recursion.
+
+    Both are called with an index into the arrays of the forest, and `node` also with the results of its left and right
+    subtree. A tree may be as deep as its number of nodes: a format that nests deeply needs `refuse_deep`.
+
+    >>> from swaprank.exchange.plain_trees import fold_tree
+    >>> from swaprank.models.forest import single_leaf
+    >>> fold_tree(single_leaf(0.5, 3, 10), 0, leaf=lambda leaf: "leaf", node=lambda node, left, right: (left, right))
+    'leaf'
+    """
+    first_node, first_leaf = int(forest.tree_nodes[tree]), int(forest.tree_leaves[tree])
+    n_nodes = int(forest.tree_nodes[tree + 1]) - first_node
+    if n_nodes == 0:
+        return leaf(first_leaf)
+    made: dict[int, Part] = {}
+    # Children come after their parents.
+    for at in range(n_nodes - 1, -1, -1):
+        children = (int(forest.left[first_node + at]), int(forest.right[first_node + at]))
+        left, right = (made.pop(child) if child >= 0 else leaf(first_leaf + ~child) for child in children)
+        made[at] = node(first_node + at, left, right)
+    return made[0]

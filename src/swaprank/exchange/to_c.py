@@ -9,11 +9,10 @@ from string import Template
 
 import numpy as np
 
-from swaprank.exchange.c_literals import c_array, c_number, c_rows, c_text
-from swaprank.exchange.c_trees import trees_function
-from swaprank.exchange.export import Export, describe
-from swaprank.exchange.served_models import FeedForward, KernelSum, Mixture, ServedModel, Trees, WeightedSum
+from swaprank.exchange.c_tables import c_array, c_number, c_rows, c_text, trees_function
+from swaprank.exchange.exported import Export, describe
 from swaprank.models.scaling import MAX_SCALED
+from swaprank.models.served import FeedForward, KernelSum, Mixture, ServedModel, Trees, WeightedSum
 from swaprank.version import __version__
 
 _FRAME = Template("""\

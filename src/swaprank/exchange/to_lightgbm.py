@@ -15,12 +15,12 @@ from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.matching import numbered_names
 from swaprank.data.precision import frames_within
 from swaprank.errors import ExportError, ExportWarning
-from swaprank.exchange.category_numbers import CategoryNumbers, category_numbers, sets_apart
-from swaprank.exchange.export import Export, refuse_kind
-from swaprank.exchange.other_columns import set_words
+from swaprank.exchange.exported import Export, refuse_kind
+from swaprank.exchange.peer_categories import CategoryNumbers, category_numbers, sets_apart
 from swaprank.exchange.plain_trees import base_in_leaves
-from swaprank.exchange.served_models import Trees
+from swaprank.models.category_sets import set_words
 from swaprank.models.forest import Forest
+from swaprank.models.served import Trees
 
 _NAN_IS_MISSING, _DEFAULT_LEFT, _CATEGORICAL = 8, 2, 1
 """Bits of a node's decision_type; without the first, NaN is read as 0."""
@@ -64,8 +64,8 @@ def content(export: Export) -> bytes:
 def lightgbm_names(export: Export) -> tuple[str, ...]:
     """The names of the features as LightGBM can hold them: it replaces spaces by underscores, and so do we.
 
-    >>> from swaprank.exchange.export import Export
-    >>> from swaprank.exchange.served_models import Trees
+    >>> from swaprank.exchange.exported import Export
+    >>> from swaprank.models.served import Trees
     >>> from swaprank.exchange.to_lightgbm import lightgbm_names
     >>> from swaprank.models.forest import single_leaf
     >>> model = Trees(single_leaf(0.5, n_features=2, n_documents=10))

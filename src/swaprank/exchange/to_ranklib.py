@@ -8,13 +8,10 @@ sum of the trees to single precision after each tree, and reads missing values a
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.exchange.export import Export, refuse_kind
-from swaprank.exchange.ltr_requests import ltr_content
-from swaprank.exchange.missing_values import check_missing_as_zero
-from swaprank.exchange.plain_trees import plain_trees
-from swaprank.exchange.served_models import Trees, WeightedSum
-from swaprank.exchange.tree_folding import fold_tree
+from swaprank.exchange.exported import Export, check_missing_as_zero, ltr_content, refuse_kind
+from swaprank.exchange.plain_trees import fold_tree, plain_trees
 from swaprank.models.forest import Forest
+from swaprank.models.served import Trees, WeightedSum
 
 _DEEPEST = 190
 """From version 24 on, Java reads XML of at most 200 levels."""

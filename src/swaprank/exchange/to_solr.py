@@ -16,12 +16,10 @@ import numpy as np
 from swaprank.arrays import AnyArray, Features
 from swaprank.data.precision import frames_within
 from swaprank.errors import ExportError, ExportWarning
-from swaprank.exchange.export import Export, refuse_kind
-from swaprank.exchange.missing_values import check_missing_as_zero, features_unlike_zero, named
-from swaprank.exchange.plain_trees import plain_trees
-from swaprank.exchange.served_models import FeedForward, Trees, WeightedSum
-from swaprank.exchange.tree_folding import fold_tree
+from swaprank.exchange.exported import Export, check_missing_as_zero, features_unlike_zero, named, refuse_kind
+from swaprank.exchange.plain_trees import fold_tree, plain_trees
 from swaprank.models.forest import Forest
+from swaprank.models.served import FeedForward, Trees, WeightedSum
 
 _PACKAGE = "org.apache.solr.ltr"
 _SLACK = np.float32(1e-6)

@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from swaprank.errors import ExportError
-from swaprank.exchange.category_numbers import category_numbers, sets_apart
-from swaprank.exchange.export import Export, refuse_kind
-from swaprank.exchange.plain_trees import base_in_leaves, refuse_deep, strict
-from swaprank.exchange.served_models import Trees
-from swaprank.exchange.tree_folding import fold_tree
+from swaprank.exchange.exported import Export, refuse_kind
+from swaprank.exchange.peer_categories import category_numbers, sets_apart
+from swaprank.exchange.plain_trees import base_in_leaves, fold_tree, refuse_deep, strict
 from swaprank.models.forest import Forest
+from swaprank.models.served import Trees
 
 _DEEPEST = 200
 """Vespa parses nested expressions by recursion."""

@@ -14,11 +14,11 @@ import numpy as np
 from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.matching import numbered_names
 from swaprank.errors import ExportError
-from swaprank.exchange.category_numbers import CategoryNumbers, category_numbers, sets_apart
-from swaprank.exchange.export import Export, refuse_kind
+from swaprank.exchange.exported import Export, refuse_kind
+from swaprank.exchange.peer_categories import CategoryNumbers, category_numbers, sets_apart
 from swaprank.exchange.plain_trees import base_in_leaves, single_precision
-from swaprank.exchange.served_models import Trees
 from swaprank.models.forest import Forest
+from swaprank.models.served import Trees
 
 _NO_PARENT = 2**31 - 1
 _LARGEST = np.finfo(np.float32).max

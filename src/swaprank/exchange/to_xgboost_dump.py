@@ -13,13 +13,10 @@ import numpy as np
 
 from swaprank.data.precision import frames_within
 from swaprank.errors import ExportWarning
-from swaprank.exchange.export import Export, refuse_kind
-from swaprank.exchange.ltr_requests import ltr_content
-from swaprank.exchange.missing_values import features_unlike_zero, named
-from swaprank.exchange.plain_trees import node_depths, plain_trees, strict
-from swaprank.exchange.served_models import Trees
-from swaprank.exchange.tree_folding import fold_tree
+from swaprank.exchange.exported import Export, features_unlike_zero, ltr_content, named, refuse_kind
+from swaprank.exchange.plain_trees import fold_tree, node_depths, plain_trees, strict
 from swaprank.models.forest import Forest
+from swaprank.models.served import Trees
 
 _DEEPEST = 490
 """The readers' JSON library stops at 1,000 levels, and a node takes two."""

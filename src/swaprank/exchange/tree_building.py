@@ -4,13 +4,14 @@ A reader gives each tree as a `PeerTree`, with the nodes in the file's order. He
 first, and the documents of a node are the sum of those of its leaves.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from swaprank.arrays import AnyArray, Floats
+from swaprank.data.categories import Categories
 from swaprank.errors import ModelFileError
 from swaprank.models.forest import ARRAYS, Forest, check_forest
 
@@ -38,6 +39,20 @@ class PeerTree:
     gain: Sequence[float] | AnyArray | None = None
     sets: dict[int, AnyArray] = field(default_factory=dict)
     """Words of the categories that go left (models/forest.py), by node; categories beyond go where missing ones go."""
+
+
+class PeerModel(NamedTuple):
+    """A model of another library in our terms."""
+
+    library: str
+    """As it is written: "LightGBM"."""
+    model: Forest
+    feature_names: tuple[str, ...] | None
+    """None if the features have no names."""
+    categories: Mapping[int, Categories]
+    """The categories of each categorical feature, by its position; their positions are the codes in the model."""
+    objective: str | None
+    """What it was trained for, in the words of the library; None if the file does not say."""
 
 
 def at_most(threshold: Any) -> AnyArray:

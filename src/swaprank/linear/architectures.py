@@ -9,8 +9,7 @@ import numpy as np
 from swaprank.arrays import Features, Floats
 from swaprank.data.dataset import Dataset
 from swaprank.linear.score_functions import LinearScoreFunction, NetScoreFunction, ScoreFunction
-from swaprank.models.kernel_machine import KernelMachine
-from swaprank.models.kernel_map import KernelMap
+from swaprank.models.kernel_machine import KernelMachine, KernelMap
 from swaprank.models.layers import Layers, count_weights, random_weights, weight_generator
 from swaprank.models.linear import LinearModel
 from swaprank.models.model import Model

@@ -12,7 +12,7 @@ from swaprank.arrays import Features, Floats, Ints, read_only
 from swaprank.kernels import kernel
 from swaprank.models.layers import Layers, Reals
 from swaprank.models.net import score_matrix
-from swaprank.models.projection import project, pull_back
+from swaprank.models.products import project, pull_back
 from swaprank.models.propagation import backward, forward, rows_in_block
 from swaprank.models.scaling import Scaling, scale_rows
 from swaprank.threads import row_chunks, run_in_threads, thread_count

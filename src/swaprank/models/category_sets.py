@@ -1,16 +1,17 @@
-"""The sets of categories at the nodes of a forest, and the way that a document takes at a node.
+"""The sets of categories at the nodes of a forest: their words, and the way that a document takes at a node.
 
 A category that is beyond a node's set was not known when the tree was grown: it goes where missing values go.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swaprank.arrays import Bools, Features
+from swaprank.arrays import AnyArray, Bools, Features
 from swaprank.kernels import inlined_kernel
 
 if TYPE_CHECKING:
@@ -19,6 +20,36 @@ if TYPE_CHECKING:
 WORD_CATEGORIES = 32
 MAX_WORDS = 2**24 // WORD_CATEGORIES
 """The numbers of categories are float32 values, which are exact up to 2^24."""
+
+
+def set_members(words: AnyArray) -> Bools:
+    """True for each category that is in a set.
+
+    >>> import numpy as np
+    >>> from swaprank.models.category_sets import set_members
+    >>> np.flatnonzero(set_members(np.array([0b101, 1], np.uint32))).tolist()
+    [0, 2, 32]
+    """
+    return np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little").astype(np.bool_)
+
+
+def set_words(members: Bools, others: bool = False) -> AnyArray:
+    """The words of a set; the inverse of `set_members`. Categories beyond, which fill the last word, are `others`.
+
+    >>> import numpy as np
+    >>> from swaprank.models.category_sets import set_words
+    >>> set_words(np.array([True, False, True])).tolist()
+    [5]
+    """
+    padded = np.pad(members, (0, -len(members) % WORD_CATEGORIES), constant_values=others)
+    return np.packbits(padded, bitorder="little").view("<u4").astype(np.uint32)
+
+
+def node_sets(forest: Forest) -> Iterator[tuple[int, AnyArray]]:
+    """Each node that has a set, and the words of the set."""
+    stops = np.cumsum(forest.n_words, dtype=np.int64)
+    for node in np.flatnonzero(forest.n_words).tolist():
+        yield node, forest.words[stops[node] - forest.n_words[node] : stops[node]]
 
 
 class CategorySets(NamedTuple):
@@ -52,7 +83,7 @@ def category_sets(forest: Forest) -> CategorySets | None:
 
 @inlined_kernel
 def goes_left(x: Any, node: Any, threshold: Features, missing_left: Bools, sets: CategorySets | None) -> Any:
-    """Whether a document with this value goes left at the node; without sets, their test is not compiled."""
+    """True if a document with this value goes left at the node; without sets, their test is not compiled."""
     if sets is not None:
         n_categories = sets.n_categories[node]
         if n_categories > 0:

@@ -1,21 +1,26 @@
-"""A model of other models' scores, which are scaled first.
+"""Models that are made of other models, and models of any kind from their parts.
 
     features ─► members ─► scores ─► (score - center) / spread ─► top ─► score
 
-The top is a linear model or a net.
+The top is a linear model or a net. A member may have other features than the ensemble, the same in another order, or
+other categories of the same feature: then it is a `Selection`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Features, Floats, read_only
+from swaprank.arrays import AnyArray, Features, Floats, Ints, read_only
+from swaprank.data.categories import looked_up
 from swaprank.errors import ModelFileError
+from swaprank.models.forest import Forest, join_forests
+from swaprank.models.kernel_machine import KernelMachine
 from swaprank.models.linear import LinearModel
 from swaprank.models.model import Model, ModelParts
 from swaprank.models.net import Net
+from swaprank.models.served import Mixture, ServedModel, Trees, WeightedSum, on_columns
 
 
 class ScoreScale(NamedTuple):
@@ -61,7 +66,7 @@ class Ensemble(Model):
     kind: ClassVar[str] = "ensemble"
     members: tuple[Model, ...]
     scale: ScoreScale
-    top: Model
+    top: LinearModel | Net
 
     @property
     def n_features(self) -> int:
@@ -80,6 +85,32 @@ class Ensemble(Model):
         """See `Model`."""
         return f"{self.top.describe()} over {' and '.join(member.describe() for member in self.members)}"
 
+    def for_export(self) -> ServedModel:
+        """See `Model`; weighted sums of forests become one forest, and of linear models one of these.
+
+        >>> import numpy as np
+        >>> from swaprank.models.ensemble import Ensemble, ScoreScale
+        >>> from swaprank.models.linear import LinearModel
+        >>> a, b = (LinearModel(np.array([w]), np.zeros(1, np.float32)) for w in (1.0, 4.0))
+        >>> top = LinearModel(np.array([0.5, 0.25]), np.zeros(2, np.float32))
+        >>> one = Ensemble((a, b), ScoreScale(np.array([0.0, 2.0]), np.array([1.0, 4.0])), top).for_export()
+        >>> one.weights.tolist(), one.bias
+        ([0.75], -0.125)
+        """
+        members, top = tuple(member.for_export() for member in self.members), self.top.for_export()
+        center, spread = self.scale
+        if isinstance(top, WeightedSum):
+            weights = top.weights / spread
+            bias = top.bias - float(np.sum(weights * center))
+            forests = [member.forest for member in members if isinstance(member, Trees)]
+            sums = [member for member in members if isinstance(member, WeightedSum)]
+            if len(forests) == len(members):
+                return _sum_of_trees(forests, weights, bias)
+            # One value cannot replace missing values as different ones do.
+            if len(sums) == len(members) and all((each.missing == sums[0].missing).all() for each in sums[1:]):
+                return _sum_of_sums(sums, weights, bias)
+        return Mixture(members, center, spread, top)
+
     def to_parts(self) -> ModelParts:
         """See `Model`; names of arrays start with the number of the model that they belong to; the top is last."""
         parts = [model.to_parts() for model in (*self.members, self.top)]
@@ -91,8 +122,6 @@ class Ensemble(Model):
     @classmethod
     def from_parts(cls, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
         """See `Model`."""
-        from swaprank.models.restoring import model_from_parts
-
         models = []
         for at, part in enumerate(meta["models"]):
             prefix = f"{at}/"
@@ -117,3 +146,106 @@ class Ensemble(Model):
             raise ModelFileError("the spread of its ensemble's scores must be above 0.")
         scale = ScoreScale(*(np.array(arrays[name], dtype=np.float64) for name in ScoreScale._fields))
         return cls(tuple(members), scale, top)
+
+
+def _sum_of_trees(forests: Sequence[Forest], weights: Floats, bias: float) -> Trees:
+    weighted = [replace(forest, leaf_value=forest.leaf_value * w) for forest, w in zip(forests, weights, strict=True)]
+    total = weighted[0]
+    for forest in weighted[1:]:
+        total = join_forests(total, forest)
+    bases = np.array([forest.base_score for forest in forests])
+    return Trees(replace(total, base_score=bias + float(np.sum(weights * bases))))
+
+
+def _sum_of_sums(members: Sequence[WeightedSum], weights: Floats, bias: float) -> WeightedSum:
+    total = np.sum(np.array([member.weights for member in members]) * weights[:, None], axis=0)
+    biases = np.array([member.bias for member in members])
+    return WeightedSum(total, members[0].missing, bias + float(np.sum(weights * biases)))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Selection(Model):
+    """A model whose features are some columns of a larger matrix.
+
+    >>> import numpy as np
+    >>> from swaprank.models.linear import LinearModel
+    >>> from swaprank.models.ensemble import Selection
+    >>> model = LinearModel(np.array([1.0]), np.zeros(1, np.float32))
+    >>> Selection(model, np.array([1]), n_features=2).score(np.array([[3.0, 5.0]], dtype=np.float32)).tolist()
+    [5.0]
+    """
+
+    kind: ClassVar[str] = "selection"
+    model: Model
+    columns: Ints
+    """The column of each feature of the model."""
+    n_features: int
+    codes: Mapping[int, Features] = field(default_factory=dict)
+    """For features of the model with other categories: the model's code of each code in the matrix; NaN for none."""
+
+    def score(self, features: Features, n_threads: int | None = None) -> Floats:
+        """See `Model`."""
+        selected = np.ascontiguousarray(features[:, self.columns])
+        for f, codes in self.codes.items():
+            selected[:, f] = looked_up(selected[:, f], codes)
+        return self.model.score(read_only(selected), n_threads)
+
+    def describe(self) -> str:
+        """See `Model`."""
+        return self.model.describe()
+
+    def for_export(self) -> ServedModel:
+        """See `Model`."""
+        return on_columns(self.model.for_export(), self.columns, self.n_features, self.codes)
+
+    def to_parts(self) -> ModelParts:
+        """See `Model`."""
+        meta, arrays = self.model.to_parts()
+        return ModelParts(
+            {"kind": self.kind, "n_features": self.n_features, "model": meta},
+            {
+                "columns": self.columns,
+                **{f"codes/{f}": codes for f, codes in self.codes.items()},
+                **{f"model/{name}": array for name, array in arrays.items()},
+            },
+        )
+
+    @classmethod
+    def from_parts(cls, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
+        """See `Model`."""
+        own = {name.removeprefix("model/"): each for name, each in arrays.items() if name.startswith("model/")}
+        model, columns, n_features = model_from_parts(meta["model"], own), arrays["columns"], int(meta["n_features"])
+        if columns.shape != (model.n_features,) or columns.dtype.kind not in "iu":
+            raise ModelFileError(f"its selection needs a column for each of the {model.n_features} features.")
+        if columns.min() < 0 or columns.max() >= n_features:
+            raise ModelFileError(f"its selection has a column that is not among its {n_features} features.")
+        if len(np.unique(columns)) < len(columns):
+            raise ModelFileError("its selection has a column twice.")
+        codes = {name.removeprefix("codes/"): each for name, each in arrays.items() if name.startswith("codes/")}
+        for f, numbers in codes.items():
+            if not (f.isdecimal() and int(f) < model.n_features):
+                raise ModelFileError(f"its selection has codes of a feature {f}, which it does not have.")
+            known = numbers[~np.isnan(numbers)] if numbers.dtype == np.float32 else None
+            if known is None or numbers.ndim != 1 or (known < 0).any() or (known != np.round(known)).any():
+                raise ModelFileError("its selection has codes of categories that are not whole numbers.")
+        return cls(model, columns.astype(np.int64), n_features, {int(f): numbers for f, numbers in codes.items()})
+
+
+MODELS: dict[str, type[Model]] = {
+    model.kind: model for model in (LinearModel, KernelMachine, Net, Forest, Ensemble, Selection)
+}
+
+
+def model_from_parts(meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Model:
+    """The inverse of `Model.to_parts`; all parts are checked.
+
+    >>> import numpy as np
+    >>> from swaprank.models.linear import LinearModel
+    >>> from swaprank.models.ensemble import model_from_parts
+    >>> model_from_parts(*LinearModel(np.array([2.0]), np.zeros(1, np.float32)).to_parts()).describe()
+    '1 weights'
+    """
+    if meta["kind"] not in MODELS:
+        raise ModelFileError(f"its model has the kind {meta['kind']!r}, which this version does not know.")
+    return MODELS[meta["kind"]].from_parts(meta, arrays)

@@ -34,6 +34,7 @@ from swaprank.models.contributions import contributions
 from swaprank.models.forest_scoring import score, score_into, staged_scores
 from swaprank.models.model import LARGEST_SCORE, Importances, Model, ModelParts
 from swaprank.models.perturbation import LinearPerturbation, Perturbation
+from swaprank.models.served import Trees
 from swaprank.models.tree_walk import find_leaves
 
 
@@ -132,6 +133,10 @@ class Forest(Model):
             moved=lambda change: replace(self, leaf_value=self.leaf_value + change),
             slopes=slopes,
         )
+
+    def for_export(self) -> Trees:
+        """See `Model`."""
+        return Trees(self)
 
     def to_parts(self) -> ModelParts:
         """See `Model`."""

@@ -5,7 +5,7 @@ right clears the bits of its left subtree. After all such nodes, the lowest bit 
 order of the nodes does not matter, so the nodes of a block of trees are sorted by feature and threshold: the nodes that
 send a document right are then a prefix of each feature's list, and the only branch on data is the end of that prefix.
 Thirty-two documents walk a list together, one per lane of the vector registers [Lucchese2016]. Nodes with a set of
-categories have no order: `set_scoring` clears their bits.
+categories have no order: their bits are cleared by a table of the categories (`forest_layout`).
 
 The bits of 32 leaves form a word, as wide as a float32 feature value. A tree has an even number of words, and a node
 has one step for every word in which it clears bits. For trees below about a hundred leaves this is nearly always one.
@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 from swaprank.arrays import Bools, Features, Floats, Ints, read_only
 from swaprank.errors import DataError, SwaprankError
 from swaprank.kernels import inlined_kernel, kernel
-from swaprank.models.few_documents import PackedForest, pack, walk_trees
-from swaprank.models.forest_layout import WORD_LEAVES, Layout, make_layout
+from swaprank.models.forest_layout import WORD_LEAVES, ForestLayout, SetLayout, make_layout
 from swaprank.models.leaf_bits import LANES, lowest_bit, mask_lanes
-from swaprank.models.set_scoring import SetLayout, clear_set_bits
+from swaprank.models.tree_walk import PackedForest, pack, walk_trees
 from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 if TYPE_CHECKING:
@@ -34,14 +33,14 @@ if TYPE_CHECKING:
 
 _ALL_LEAVES = np.uint32(2**32 - 1)
 _FEW_DOCUMENTS = 8
-"""Up to so many documents walk down the trees one by one: `few_documents`."""
+"""Up to so many documents walk down the trees one by one: `tree_walk`."""
 _CHUNK_DOCUMENTS = 256
 """Documents scored by a block of trees before the next block is loaded."""
 
 _MIN_VISITS_PER_THREAD = 200_000
 """A thread is started for at least this many documents x trees: about a millisecond."""
 
-_layouts: WeakKeyDictionary[Forest, tuple[Layout, SetLayout | None, PackedForest]] = WeakKeyDictionary()
+_layouts: WeakKeyDictionary[Forest, tuple[ForestLayout, SetLayout | None, PackedForest]] = WeakKeyDictionary()
 """Kept outside the forests, which stay plain data to pickle. Two threads may make the same layout twice."""
 
 
@@ -146,7 +145,7 @@ def _check_shape(forest: Forest, X: Features) -> None:
         raise DataError(f"the trees have {forest.n_features} features, but X has the shape {X.shape}.")
 
 
-def _layouts_of(forest: Forest) -> tuple[Layout, SetLayout | None, PackedForest]:
+def _layouts_of(forest: Forest) -> tuple[ForestLayout, SetLayout | None, PackedForest]:
     found = _layouts.get(forest)
     if found is None:
         found = _layouts[forest] = (*make_layout(forest), pack(forest))
@@ -185,7 +184,9 @@ def load_lanes(X: Features, start: int, n_lanes: int, feature: int, missing_righ
 
 
 @inlined_kernel
-def clear_bits(layout: Layout, block: int, X: Features, start: int, n_lanes: int, values: Features, bits: Any) -> None:
+def clear_bits(
+    layout: ForestLayout, block: int, X: Features, start: int, n_lanes: int, values: Features, bits: Any
+) -> None:
     """Clear the bits of the leaves that up to thirty-two documents cannot reach in a block of trees."""
     bits[:] = _ALL_LEAVES
     for number in range(layout.block_lists[block], layout.block_lists[block + 1]):
@@ -198,6 +199,20 @@ def clear_bits(layout: Layout, block: int, X: Features, start: int, n_lanes: int
 
 
 @inlined_kernel
+def clear_set_bits(sets: SetLayout, block: int, X: Features, start: int, n_lanes: int, right: Any, bits: Any) -> None:
+    """Clear the bits of the leaves that up to thirty-two documents cannot reach because of their categories."""
+    for group in range(sets.block_groups[block], sets.block_groups[block + 1]):
+        feature, first = sets.group_feature[group], sets.group_rows[group]
+        n_categories = np.float32(sets.group_rows[group + 1] - first - 1)
+        for lane in range(n_lanes):
+            x = X[start + lane, feature]
+            row = np.int64(x) + 1 if (x >= 0) & (x < n_categories) else 0
+            right[lane] = sets.goes_right[first + row]
+        first_step, last_step = sets.group_steps[group], sets.group_steps[group + 1]
+        mask_lanes(bits, right, sets.node_bit, sets.word, sets.mask, first_step, last_step)
+
+
+@inlined_kernel
 def pair_of_words(bits: Any, pair: Any, lane: Any) -> Any:
     """The bits of 64 leaves for one document."""
     low = pair * np.uint64(2 * LANES) + lane
@@ -205,7 +220,7 @@ def pair_of_words(bits: Any, pair: Any, lane: Any) -> Any:
 
 
 @inlined_kernel
-def add_leaves(layout: Layout, tree: int, first_pair: int, n_lanes: int, bits: Any, totals: Floats) -> None:
+def add_leaves(layout: ForestLayout, tree: int, first_pair: int, n_lanes: int, bits: Any, totals: Floats) -> None:
     """Add the leaf values of one tree to the totals."""
     start = np.uint64(layout.tree_pairs[tree] - first_pair)
     leaves = np.uint64(layout.tree_leaves[tree])
@@ -246,7 +261,7 @@ def score_documents(
     Without sets, which are None then, this is compiled without the step for them.
     """
     lists = (list_feature, list_missing_right, list_steps, threshold, word, mask)
-    layout = Layout(block_trees, block_lists, *lists, tree_pairs, tree_leaves, leaf_value)
+    layout = ForestLayout(block_trees, block_lists, *lists, tree_pairs, tree_leaves, leaf_value)
     max_pairs = 0
     for block in range(len(layout.block_trees) - 1):
         pairs = layout.tree_pairs[layout.block_trees[block + 1]] - layout.tree_pairs[layout.block_trees[block]]

@@ -1,18 +1,122 @@
-"""A kernel machine: a linear model of the outputs of a kernel map."""
+"""A kernel machine: a linear model of the outputs of kernel PCA, which maps the features to new ones.
+
+    Phi(x) = K(x, L) V / sqrt(lambda)      L: landmarks (some documents); V, lambda: eigenvectors and -values of K(L, L)
+
+If all documents are landmarks, inner products of the new features equal the kernel: this is the empirical kernel PCA
+map [Chapelle2010, section 6]. With fewer landmarks it is the Nyström approximation.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, Literal, Self, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Features, Floats, Ints
-from swaprank.errors import ModelFileError
-from swaprank.models.kernel_map import KernelMap, kernel_map_from_arrays
+from swaprank.arrays import AnyArray, Features, Floats, Ints, row_blocks
+from swaprank.elementary import exp, power
+from swaprank.errors import DataError, ModelFileError
+from swaprank.kernels import kernel as numba_kernel
+from swaprank.lanes import dot
+from swaprank.models.eigenvectors import eigenvectors
 from swaprank.models.linear import check_weights
 from swaprank.models.model import Model, ModelParts
 from swaprank.models.perturbation import LinearPerturbation, Perturbation, weight_slopes
-from swaprank.models.projection import project
+from swaprank.models.products import inner_products, project
+from swaprank.models.scaling import Units, fill_missing
+from swaprank.models.served import KernelSum
+from swaprank.seeds import random_generator
+
+Kernel = Literal["rbf", "polynomial"]
+KERNELS: tuple[Kernel, ...] = ("rbf", "polynomial")
+
+_BLOCK_ROWS = 4096
+_LARGEST_DEGREE = 100
+_ARRAYS = {"factor": np.float64, "missing": np.float32, "landmarks": np.float64, "projection": np.float64}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class KernelMap:
+    """A fitted kernel PCA map."""
+
+    kernel: Kernel
+    gamma: float
+    degree: int
+    units: Units
+    landmarks: Floats
+    """The standardized features of the landmarks."""
+    projection: Floats
+    """Landmarks x outputs."""
+
+    def __call__(self, features: Features) -> Features:
+        """The outputs for every row."""
+        mapped = np.empty((len(features), self.projection.shape[1]), np.float32)
+        for block in row_blocks(len(features), _BLOCK_ROWS):
+            scaled = _standardized(features[block], self.units)
+            similarities = _kernel(self.kernel, self.gamma, self.degree, scaled, self.landmarks)
+            values = _inner_products(similarities, np.ascontiguousarray(self.projection.T))
+            _check_size(values, float(np.finfo(np.float32).max), self.kernel)
+            mapped[block] = values
+        return mapped
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """The arrays by name."""
+        return dict(zip(_ARRAYS, (*self.units, self.landmarks, self.projection), strict=True))
+
+    def meta(self) -> dict[str, Any]:
+        """The values that are not arrays."""
+        return {"kernel": self.kernel, "gamma": self.gamma, "degree": self.degree}
+
+
+def fit_kernel_map(
+    features: Features,
+    units: Units,
+    *,
+    kernel: Kernel,
+    gamma: float | None,
+    degree: int,
+    n_landmarks: int,
+    random_state: int,
+) -> KernelMap:
+    """Fit a map with landmarks drawn from these rows. If gamma is None, it is 1 / number of non-constant features.
+
+    >>> import numpy as np
+    >>> from swaprank.models.scaling import units_of
+    >>> from swaprank.models.kernel_machine import fit_kernel_map
+    >>> X = np.array([[0.0], [1.0], [2.0]], dtype=np.float32)
+    >>> options = dict(kernel="rbf", gamma=1.0, degree=2, n_landmarks=3, random_state=0)
+    >>> mapped = fit_kernel_map(X, units_of(X, standardize=False), **options)(X)
+    >>> bool(np.allclose((mapped @ mapped.T)[0], np.exp([0.0, -1.0, -4.0]), atol=1e-5))
+    True
+    """
+    rows = np.sort(random_generator(random_state).permutation(len(features))[:n_landmarks])
+    landmarks = _standardized(features[rows], units)
+    if gamma is None:
+        gamma = 1.0 / max(1, int(np.count_nonzero(units.factor)))
+    gram = _kernel(kernel, gamma, degree, landmarks, landmarks)
+    _check_size(gram, float(np.finfo(np.float64).max), kernel)
+    eigenvalues, vectors = eigenvectors(gram)
+    used = eigenvalues > eigenvalues[0] * 1e-9  # the others are rounding errors
+    projection = (vectors[used] / np.sqrt(eigenvalues[used])[:, None]).T
+    return KernelMap(kernel, float(gamma), int(degree), units, landmarks, np.ascontiguousarray(projection))
+
+
+def kernel_map_from_arrays(arrays: Mapping[str, AnyArray], meta: Mapping[str, Any]) -> KernelMap:
+    """The inverse of `arrays` and `meta`; all values are checked."""
+    if meta["kernel"] not in KERNELS:
+        raise ModelFileError(f"its kernel {meta['kernel']!r} is not known to this version of swaprank.")
+    for name, dtype in _ARRAYS.items():
+        if name not in arrays or arrays[name].dtype != dtype or not np.isfinite(arrays[name]).all():
+            raise ModelFileError(f"the {name} of its kernel map is missing, not finite, or not {np.dtype(dtype).name}.")
+    factor, missing, landmarks, projection = (arrays[name] for name in _ARRAYS)
+    fits = landmarks.ndim == projection.ndim == 2 and len(landmarks) == len(projection)
+    if not fits or factor.shape != missing.shape or factor.shape != landmarks.shape[1:]:
+        raise ModelFileError("the arrays of its kernel map have shapes that do not match.")
+    gamma, degree = meta["gamma"], meta["degree"]
+    if not (type(gamma) is float and 0 < gamma < np.inf and type(degree) is int and 1 <= degree <= _LARGEST_DEGREE):
+        raise ModelFileError(f"its kernel is invalid: gamma={meta['gamma']!r}, degree={meta['degree']!r}.")
+    units = Units(factor.astype(np.float64), missing.astype(np.float32))
+    return KernelMap(meta["kernel"], gamma, degree, units, landmarks.astype(np.float64), projection.astype(np.float64))
 
 
 @final
@@ -47,6 +151,12 @@ class KernelMachine(Model):
             slopes=weight_slopes(lambda chosen: self.map(features[chosen]), rows),
         )
 
+    def for_export(self) -> KernelSum:
+        """See `Model`."""
+        kernel, gamma, degree, (factor, missing) = self.map.kernel, self.map.gamma, self.map.degree, self.map.units
+        coefficients = np.sum(self.map.projection * self.weights, axis=1)
+        return KernelSum(kernel, gamma, degree, factor, missing, self.map.landmarks, coefficients)
+
     def to_parts(self) -> ModelParts:
         """See `Model`."""
         return ModelParts({"kind": self.kind, **self.map.meta()}, {"weights": self.weights, **self.map.arrays()})
@@ -59,3 +169,51 @@ class KernelMachine(Model):
             raise ModelFileError(f"its kernel map needs {mapping.projection.shape[1]} weights.")
         check_weights(arrays["weights"])
         return cls(mapping, np.array(arrays["weights"], dtype=np.float64))
+
+
+def _check_size(values: Floats, largest: float, kernel: Kernel) -> None:
+    if not (np.abs(values) <= largest).all():
+        raise DataError(
+            f"the {kernel} kernel overflows for some documents; standardize the features, or choose a smaller gamma "
+            "or degree."
+        )
+
+
+def _standardized(features: Features, units: Units) -> Floats:
+    filled = fill_missing(features, units.missing).astype(np.float64)
+    return (filled - units.missing) * units.factor
+
+
+def _kernel(kernel: Kernel, gamma: float, degree: int, x: Floats, z: Floats) -> Floats:
+    products = _inner_products(x, z)
+    if kernel == "rbf":
+        rbf_of_products(gamma, x, z, products)
+    else:
+        polynomial_of_products(gamma, degree, products)
+    return products
+
+
+def _inner_products(x: Floats, z: Floats) -> Floats:
+    products = np.empty((len(x), len(z)))
+    inner_products(z, np.zeros(len(z)), x, products)
+    return products
+
+
+@numba_kernel
+def rbf_of_products(gamma: float, x: Floats, z: Floats, products: Floats) -> None:
+    """exp(-gamma |x_i - z_j|²) in place of the products x_i'z_j."""
+    sizes = np.empty(len(z))
+    for j in range(len(z)):
+        sizes[j] = dot(z[j], z[j])
+    for i in range(len(x)):
+        size = dot(x[i], x[i])
+        for j in range(len(z)):
+            products[i, j] = exp(-gamma * max(0.0, size + sizes[j] - 2.0 * products[i, j]))
+
+
+@numba_kernel
+def polynomial_of_products(gamma: float, degree: int, products: Floats) -> None:
+    """(gamma x_i'z_j + 1)^degree in place of the products x_i'z_j."""
+    for i in range(len(products)):
+        for j in range(products.shape[1]):
+            products[i, j] = power(gamma * products[i, j] + 1.0, degree)

@@ -11,8 +11,9 @@ from swaprank.errors import ModelFileError
 from swaprank.lanes import dot
 from swaprank.models.model import LARGEST_SCORE, Importances, Model, ModelParts
 from swaprank.models.perturbation import LinearPerturbation, Perturbation, weight_slopes
-from swaprank.models.projection import project
+from swaprank.models.products import project
 from swaprank.models.scaling import column_statistics, fill_missing, fit_scaling, scaled_rows
+from swaprank.models.served import WeightedSum
 
 
 def check_weights(weights: AnyArray) -> None:
@@ -85,6 +86,10 @@ class LinearModel(Model):
             moved=lambda change: replace(self, weights=self.weights + change * scaling.factor),
             slopes=weight_slopes(lambda chosen: scaled_rows(features, chosen, scaling), rows),
         )
+
+    def for_export(self) -> WeightedSum:
+        """See `Model`."""
+        return WeightedSum(self.weights, self.missing, 0.0)
 
     def to_parts(self) -> ModelParts:
         """See `Model`."""

@@ -3,7 +3,8 @@
     ranker.fit(data)  ─►  ranker.model_: one of the final classes of this package
                               score       features ─► one score per row
                               describe    how large it is, in words
-                              to_parts    plain values and arrays, for model files and other systems
+                              to_parts    plain values and arrays, for model files
+                              for_export  one of five kinds of models that other systems can serve
                               perturb     the scores when the parameters move along directions
                               importances, contributions, feature_weights, staged_scores     for some kinds of models
 
@@ -22,6 +23,7 @@ from swaprank.errors import ParameterError
 
 if TYPE_CHECKING:
     from swaprank.models.perturbation import Perturbation
+    from swaprank.models.served import ServedModel
 
 
 LARGEST_SCORE = 1e300
@@ -71,6 +73,10 @@ class Model(ABC):
     @abstractmethod
     def describe(self) -> str:
         """The size of the model in words, such as "300 trees"."""
+
+    @abstractmethod
+    def for_export(self) -> ServedModel:
+        """The model as other systems can serve it."""
 
     @abstractmethod
     def to_parts(self) -> ModelParts:

@@ -10,13 +10,22 @@ from numpy.typing import NDArray
 from swaprank.arrays import AnyArray, Features, Floats, Ints, read_only
 from swaprank.errors import ModelFileError, ParameterError
 from swaprank.kernels import kernel
-from swaprank.models.activations import ACTIVATIONS, activate
-from swaprank.models.layers import Layers, Reals, count_units, count_weights, layer_weights, make_layers
+from swaprank.models.layers import (
+    ACTIVATIONS,
+    Layers,
+    Reals,
+    activate,
+    count_units,
+    count_weights,
+    layer_weights,
+    make_layers,
+)
 from swaprank.models.model import Model, ModelParts
 from swaprank.models.perturbation import Chunks, LinearPerturbation, Perturbation, ScoresAlong, weight_slopes
 from swaprank.models.products import inner_products
 from swaprank.models.propagation import forward, outputs, rows_in_block
 from swaprank.models.scaling import MAX_SCALED, Scaling, scale_rows, scaled_rows
+from swaprank.models.served import FeedForward, WeightedSum
 from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 _MIN_ROWS_PER_THREAD = 8192
@@ -88,6 +97,18 @@ class Net(Model):
             moved=lambda change: replace(self, weights=(self.weights + change).astype(np.float32)),
             slopes=weight_slopes(lambda chosen: scaled_rows(features, chosen, self.scaling), rows),
         )
+
+    def for_export(self) -> WeightedSum | FeedForward:
+        """See `Model`; a net without hidden layers is a weighted sum."""
+        if self.hidden or self.scaling.logged.any():
+            matrices = layer_weights(self.layers, self.weights)
+            layers = tuple((matrix, biases if len(biases) else np.zeros(1, np.float32)) for matrix, biases in matrices)
+            return FeedForward(*self.scaling, layers, self.activation)
+        mean, factor, missing = (array.astype(np.float64) for array in self.scaling[1:])
+        weights = self.weights * factor
+        # A constant feature has factor 0, and its missing value does not count; the others are scaled back.
+        filled = np.divide(missing, factor, out=np.zeros_like(factor), where=factor != 0) + mean
+        return WeightedSum(weights, filled.astype(np.float32), -float(np.sum(weights * mean)))
 
     def to_parts(self) -> ModelParts:
         """See `Model`."""

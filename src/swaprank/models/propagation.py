@@ -10,8 +10,7 @@ A document's units do not depend on the other documents of its block, to the las
 
 from swaprank.kernels import kernel
 from swaprank.lanes import dot
-from swaprank.models.activations import activate, multiply_by_derivative
-from swaprank.models.layers import Layers, Reals
+from swaprank.models.layers import Layers, Reals, activate, multiply_by_derivative
 from swaprank.models.products import add_outer_products, inner_products
 
 _BLOCK_VALUES = 65_536

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swaprank.errors import SwaprankError
+from swaprank.models.category_sets import set_members
 
 if TYPE_CHECKING:
     from swaprank.models.forest import Forest
@@ -81,7 +82,7 @@ def tree_text(
 
 def _membership(words: NDArray[np.uint32], missing_left: bool, names: Sequence[str] | None) -> str:
     """The categories that go left, or the others if they are fewer, such as "in {acme, bolt}" and "not in {acme}"."""
-    in_set = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little").astype(np.bool_)
+    in_set = set_members(words)
     if names is None:
         return f"in {_listed(np.flatnonzero(in_set).tolist())}"
     left = np.full(max(len(names), len(in_set)), missing_left)

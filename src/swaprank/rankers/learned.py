@@ -10,8 +10,8 @@ from sklearn.exceptions import NotFittedError
 from swaprank.arrays import AnyArray
 from swaprank.data.categories import Categories
 from swaprank.errors import ModelFileError
+from swaprank.models.ensemble import model_from_parts
 from swaprank.models.model import Model
-from swaprank.models.restoring import model_from_parts
 from swaprank.parameters import Bounds, check_parameter
 
 T = TypeVar("T")

@@ -14,8 +14,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.matching import feature_position
 from swaprank.errors import DataError, ParameterError
 from swaprank.metrics.binding import bind_metric
-from swaprank.models.activations import ACTIVATIONS, Activation
-from swaprank.models.layers import make_layers, random_weights, weight_generator
+from swaprank.models.layers import ACTIVATIONS, Activation, make_layers, random_weights, weight_generator
 from swaprank.models.net import Net
 from swaprank.models.scaling import fit_scaling
 from swaprank.nets.net_training import Trainer, Training, TrainingRules

@@ -14,10 +14,8 @@ from swaprank.linear.cross_validation import Evaluator, query_folds
 from swaprank.linear.start import STARTS, FitProblem, Start, calibrated, start_fit
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
-from swaprank.models.activations import ACTIVATIONS, Activation
-from swaprank.models.kernel_machine import KernelMachine
-from swaprank.models.kernel_map import KERNELS, Kernel, fit_kernel_map
-from swaprank.models.layers import make_layers
+from swaprank.models.kernel_machine import KERNELS, Kernel, KernelMachine, fit_kernel_map
+from swaprank.models.layers import ACTIVATIONS, Activation, make_layers
 from swaprank.models.linear import LinearModel
 from swaprank.models.model import Model
 from swaprank.models.net import Net
