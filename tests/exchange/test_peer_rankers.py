@@ -66,7 +66,7 @@ def test_it_is_saved_loaded_and_described(peer: sr.rankers.ImportedRanker, tmp_p
     assert (tmp_path / "again.swaprank").read_bytes() == file.read_bytes()
     shown = here("info", file)
     assert shown.out.splitlines() == [
-        "ranker        peer",
+        "ranker        imported",
         "size          15 trees of LightGBM",
         "metric        ndcg@10",
         "features      5",
