@@ -29,7 +29,7 @@ def progress_bar(unit: str = "step") -> Iterator[UpdateBar]:
 @contextmanager
 def training_bar() -> Iterator[Callable[[str], list[Callback]]]:
     """Show the progress of trainings; yields a function that takes a title and returns callbacks for `fit`."""
-    from swaprank.rankers.shown_progress import show_rounds
+    from swaprank.rankers.rounds import show_rounds
 
     with progress_bar("round") as update:
         yield lambda title: [show_rounds(update, title)]

@@ -24,8 +24,7 @@ from swaprank.files import replacing, uninterrupted
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.ranker import Ranker
-from swaprank.rankers.rounds import Callback
-from swaprank.rankers.shown_progress import shown_trainings
+from swaprank.rankers.rounds import Callback, shown_trainings
 from swaprank.reading.read import read
 from swaprank.registry import ranker_class
 

@@ -22,8 +22,7 @@ from swaprank.metrics.metric import Metric
 from swaprank.model_files.configurations import format_parameters
 from swaprank.parameters import own_name
 from swaprank.rankers.ranker import Ranker
-from swaprank.rankers.rounds import Callback, Progress
-from swaprank.rankers.shown_progress import shown_trainings
+from swaprank.rankers.rounds import Callback, Progress, shown_trainings
 from swaprank.reading.read import read_matching
 from swaprank.registry import ranker_class
 from swaprank.seeds import RandomState, seed_of

@@ -13,9 +13,7 @@ from swaprank.cluster.parts import Parts, as_parts
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ArgumentError, DataError, Interrupted, ParameterError
 from swaprank.metrics.metric import Metric
-from swaprank.rankers.checkpoint import as_checkpoint
-from swaprank.rankers.rounds import Callback, Progress, checked_callbacks
-from swaprank.rankers.shown_progress import shown_trainings
+from swaprank.rankers.rounds import Callback, Progress, as_checkpoint, checked_callbacks, shown_trainings
 
 if TYPE_CHECKING:
     from swaprank.rankers.training import TrainableRanker

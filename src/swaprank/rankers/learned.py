@@ -1,13 +1,12 @@
 """What a ranker has learned: one value, which files, clusters, imports and exports pass on."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field
 from typing import Any, Generic, TypeVar, final, overload
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from swaprank.arrays import AnyArray
 from swaprank.data.categories import Categories
 from swaprank.errors import ModelFileError
 from swaprank.models.ensemble import model_from_parts
@@ -162,41 +161,3 @@ class learned_value(Generic[T]):  # noqa: N801
 def not_fitted(ranker: object) -> NotFittedError:
     """The error for a ranker that has learned nothing yet."""
     return NotFittedError(f"this {type(ranker).__name__} has not been fitted: call fit first, or load a model.")
-
-
-def to_content(learned: Learned, kind: type) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """What was learned as plain values and arrays, for a model file."""
-    model, arrays = learned.model.to_parts()
-    meta = {each.name: getattr(learned, each.name) for each in fields(Learned) if "read" in each.metadata}
-    kept = {name: learned.found[name] for name, each in found_by(kind).items() if each.read is not None}
-    return {**meta, "found": kept, "model": model}, arrays
-
-
-def from_content(meta: Mapping[str, Any], arrays: Mapping[str, AnyArray], kind: type) -> Learned:
-    """What a model file holds; ModelFileError if something in it is wrong.
-
-    >>> import swaprank as sr
-    >>> from swaprank.rankers.learned import from_content, to_content
-    >>> (train,) = sr.datasets.random_net((20,), n_features=3, random_state=0)
-    >>> ranker = sr.MART(n_trees=2).fit(train)
-    >>> meta, arrays = to_content(ranker.learned_, sr.MART)
-    >>> from_content({**meta, "feature_names": ["a", "b", "c"]}, arrays, sr.MART).feature_names
-    ('a', 'b', 'c')
-    """
-    read = {each.name: each.metadata["read"](meta[each.name]) for each in fields(Learned) if "read" in each.metadata}
-    values = {
-        name: each.default if each.read is None else each.read(meta["found"][name])
-        for name, each in found_by(kind).items()
-    }
-    learned = Learned(model_from_parts(meta["model"], dict(arrays)), found=values, **read)
-    _check_features(learned)
-    return learned
-
-
-def _check_features(learned: Learned) -> None:
-    names, n_features = learned.feature_names, learned.model.n_features
-    if len(names) != n_features:
-        raise ModelFileError(f"it has {len(names)} feature names, but the model has {n_features} features.")
-    unknown = [name for name in (*learned.categories, *(learned.missing_features or ())) if name not in names]
-    if unknown:
-        raise ModelFileError(f"it has categories or missing values of '{unknown[0]}', which is no feature of it.")

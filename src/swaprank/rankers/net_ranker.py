@@ -26,8 +26,7 @@ from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.given_data import as_dataset
 from swaprank.rankers.learned import learned_value
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
-from swaprank.rankers.shared_parameters import EarlyStopping, RandomChoices
-from swaprank.rankers.training import FitRequest, TrainableRanker, Trained
+from swaprank.rankers.training import EarlyStopping, FitRequest, RandomChoices, TrainableRanker, Trained
 
 
 class NetRanker(EarlyStopping, RandomChoices, TrainableRanker):

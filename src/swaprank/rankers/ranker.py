@@ -282,7 +282,7 @@ class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         self, data: Dataset, metric: str | Metric | None = None, *, n_repeats: int = 5, random_state: int = 0
     ) -> dict[str, float]:
         """How much a metric falls when a feature's values are shuffled over the rows: the mean of several shuffles."""
-        from swaprank.rankers.permutation import permutation_importances
+        from swaprank.rankers.ranker_figures import permutation_importances
 
         chosen = self.training_metric() if metric is None else parse_metric(metric)
         return permutation_importances(self, self.matched(data), chosen, n_repeats, random_state)

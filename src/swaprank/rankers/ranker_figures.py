@@ -1,18 +1,24 @@
-"""Pictures of rankers, drawn by Matplotlib: importances of features and learning curves."""
+"""Importances of features and learning curves, also as pictures, drawn by Matplotlib."""
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from swaprank.arrays import read_only
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, MetricError, ParameterError, did_you_mean
+from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import OWN_SUFFIX, Metric
 from swaprank.metrics.parse import metric as parse_metric
-from swaprank.rankers.ranker import Ranker
+from swaprank.parameters import Bounds, check_parameter
 from swaprank.rendering.charts import chart_height, name_rows, shortened, whole_numbers, write_right
 from swaprank.rendering.figures import axes_for, finish_chart
+from swaprank.seeds import random_generator
+
+if TYPE_CHECKING:
+    from swaprank.rankers.ranker import Ranker
 
 _KINDS = {"gain": "total gain of the splits", "splits": "number of splits"}
 
@@ -24,7 +30,7 @@ class FeatureValues(NamedTuple):
     unit: str
 
 
-def plot_importances(ranker: Ranker, ax: Any, kind: str | None, data: Dataset | None, n_features: int) -> Any:
+def plot_importances(ranker: "Ranker", ax: Any, kind: str | None, data: Dataset | None, n_features: int) -> Any:
     """A bar per feature, the most important at the top."""
     found = feature_values(ranker, kind, data)
     shown = dict(list(found.values.items())[:n_features])
@@ -39,7 +45,7 @@ def plot_importances(ranker: Ranker, ax: Any, kind: str | None, data: Dataset | 
     return axes
 
 
-def feature_values(ranker: Ranker, kind: str | None, data: Dataset | None) -> FeatureValues:
+def feature_values(ranker: "Ranker", kind: str | None, data: Dataset | None) -> FeatureValues:
     """The importances of this kind; by default those that the model itself has, or else permutation importances.
 
     >>> import swaprank as sr
@@ -67,7 +73,34 @@ def feature_values(ranker: Ranker, kind: str | None, data: Dataset | None) -> Fe
     return FeatureValues({str(ranker.feature_names_in_[f]): float(found.values[f]) for f in order}, found.unit)
 
 
-def plot_learning_curve(ranker: Ranker, ax: Any, metric: str | Metric | None) -> Any:
+def permutation_importances(
+    ranker: Any, data: Dataset, metric: Metric, n_repeats: int, random_state: int
+) -> dict[str, float]:
+    """The mean fall of the metric when one feature is shuffled over all rows, the most important feature first."""
+    check_parameter("n_repeats", n_repeats, Bounds(True, 1, 10**7))
+    bound = bind_metric(metric, data)
+    rng = random_generator(random_state)
+    X, base = np.array(ranker._features_of(data)), 0.0 if data.base_score is None else data.base_score
+
+    def measured() -> float:
+        # Not by predict, which would take the codes of categories for their values.
+        scores = ranker.model_.score(read_only(X), ranker.n_threads) + base
+        return bound.mean(data.by_query(scores), n_threads=ranker.n_threads)
+
+    unshuffled = measured()
+    falls = {}
+    for f, name in enumerate(ranker.feature_names_in_):
+        original = X[:, f].copy()
+        values = []
+        for _ in range(n_repeats):
+            X[:, f] = rng.permutation(original)
+            values.append(measured())
+        X[:, f] = original
+        falls[str(name)] = unshuffled - float(np.mean(values))
+    return dict(sorted(falls.items(), key=lambda item: -item[1]))
+
+
+def plot_learning_curve(ranker: "Ranker", ax: Any, metric: str | Metric | None) -> Any:
     """A line per data set, and the round whose model was kept."""
     ranker.check_fitted()
     name = _measured_metric(ranker, metric)
@@ -76,13 +109,13 @@ def plot_learning_curve(ranker: Ranker, ax: Any, metric: str | Metric | None) ->
         values = history.get(name, [])
         marker = "o" if len(values) == 1 else None
         axes.plot(range(1, len(values) + 1), values, marker=marker, color=f"C{at % 10}", label=shortened(set_name))
-    kept = f"kept: {ranker.round_name} {ranker.best_round_:,}"
+    kept = f"kept: {ranker.can.round_name} {ranker.best_round_:,}"
     axes.axvline(ranker.best_round_, color="0.5", linestyle="--", linewidth=1, label=kept)
     whole_numbers(axes)
-    return finish_chart(axes, "", ranker.round_name, name)
+    return finish_chart(axes, "", ranker.can.round_name, name)
 
 
-def _measured_metric(ranker: Ranker, metric: str | Metric | None) -> str:
+def _measured_metric(ranker: "Ranker", metric: str | Metric | None) -> str:
     """The name of a metric in the history: the given one; or the one trained for; or the first that was measured."""
     known = list(
         dict.fromkeys(name for history in ranker.history_.values() for name, values in history.items() if values)

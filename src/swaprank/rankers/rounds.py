@@ -1,4 +1,4 @@
-"""Round after round: measure, remember the best, and know when to stop.
+"""Round after round: measure, show, remember the best, know when to stop, and where to go on.
 
 One rule decides which round's model is kept, for trees and nets alike: the best round on the watched set. The watched
 set is the last one given to `fit(valid=…)`, and what is watched is the first metric. If nothing is watched, the last
@@ -7,7 +7,10 @@ training starts from, if there is one. SmoothRank keeps its last annealing step 
 steps approach the metric.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -18,7 +21,10 @@ from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import BoundMetric, Metric, mean_of_each
+from swaprank.model_files.container import check_target
+from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.learned import History
+from swaprank.rendering.bars import UpdateBar, best_bar, line_bar, print_to_stderr
 
 
 class Progress(NamedTuple):
@@ -200,3 +206,45 @@ def run_rounds(
 def _best(measured: Measured, number: int) -> int:
     """The best round so far; the last one if nothing is watched."""
     return number if measured.best_round is None else measured.best_round
+
+
+@contextmanager
+def shown_trainings(verbose: bool | int, unit: str = "round") -> Iterator[Callable[[str], list[Callback]]]:
+    """Show nothing if verbose is 0 or less, a bar for 1, a line after every n rounds for n.
+
+    Yields a function that takes the title of a training and returns callbacks for `fit`.
+    """
+    if not isinstance(verbose, int):
+        raise ParameterError(f"verbose must be True, False or a number of rounds; found {verbose!r}.")
+    if verbose <= 0:
+        yield lambda title: []
+        return
+    lines = nullcontext(line_bar(unit, print_to_stderr, every=int(verbose)))
+    with best_bar(unit) if verbose == 1 else lines as update:
+        yield lambda title: [show_rounds(update, title)]
+
+
+def show_rounds(update: UpdateBar, title: str) -> Callback:
+    """A callback that shows every round on a bar."""
+
+    def show(progress: Progress) -> None:
+        update(progress.round, progress.n_rounds, title, progress.measured_text())
+
+    return show
+
+
+class Checkpoint(NamedTuple):
+    """A file from which an interrupted training continues, and how often it is written."""
+
+    path: Path
+    every: int
+    """After so many rounds."""
+
+
+def as_checkpoint(path: str | os.PathLike[str] | None, every: int) -> Checkpoint | None:
+    """The checkpoint that `fit` was given, checked before training."""
+    check_parameter("checkpoint_every", every, Bounds(True, 1, 2**62))
+    if path is None:
+        return None
+    check_target(path)
+    return Checkpoint(Path(path), int(every))

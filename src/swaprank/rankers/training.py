@@ -8,6 +8,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 from warnings import warn
 
+import numpy as np
+
+from swaprank.arrays import Bools, row_blocks
 from swaprank.cluster.detect import is_distributed
 from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
@@ -15,16 +18,13 @@ from swaprank.errors import DataError, Interrupted, ParameterError
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.model import Model
-from swaprank.parameters import alias_names, parameter
+from swaprank.parameters import Parameters, alias_names, parameter
 from swaprank.peer_names import check_arguments
-from swaprank.rankers.checkpoint import Checkpoint, as_checkpoint
 from swaprank.rankers.given_data import as_dataset, validation_sets
 from swaprank.rankers.learned import History, Learned
-from swaprank.rankers.missing_features import missing_features
 from swaprank.rankers.ranker import Ranker
-from swaprank.rankers.rounds import Callback, checked_callbacks
-from swaprank.rankers.shown_progress import shown_trainings
-from swaprank.seeds import seed_of
+from swaprank.rankers.rounds import Callback, Checkpoint, as_checkpoint, checked_callbacks, shown_trainings
+from swaprank.seeds import LARGEST_SEED, RandomState, seed_of
 
 
 class FitRequest(NamedTuple):
@@ -55,6 +55,33 @@ class Trained(NamedTuple):
     interrupted: bool = False
     found: Mapping[str, Any] = MappingProxyType({})
     """Values beside the model, by the names that `found` declares."""
+
+
+class RandomChoices(Parameters):
+    """Rankers whose training is random."""
+
+    random_state: RandomState = parameter(
+        default=0,
+        low=0,
+        high=LARGEST_SEED,
+        optional=True,
+        instances=(np.random.RandomState, np.random.Generator),
+        also="seed random_seed",
+        text="Seed of all random choices. None: a random one; a NumPy generator: drawn from it.",
+    )
+
+
+class EarlyStopping(Parameters):
+    """Rankers that watch a validation set."""
+
+    early_stopping_rounds: int | None = parameter(
+        default=None,
+        low=1,
+        whole=True,
+        also="early_stopping_round od_wait",
+        text="Stop if the watched metric has not improved for this many rounds. Needs a validation set, whose best "
+        "round is kept in any case.",
+    )
 
 
 class TrainableRanker(Ranker):
@@ -269,3 +296,38 @@ class TrainableRanker(Ranker):
 def _names_of_arguments(function: Any) -> list[str]:
     """The arguments of fit, without those that it does not know."""
     return [name for name in signature(function).parameters if name != "unknown"]
+
+
+def missing_features(
+    data: Dataset, known_before: Sequence[Sequence[str] | None], collective: Collective = ALONE
+) -> tuple[str, ...] | None:
+    """The features with missing values in the data of all workers, or of rankers which are part of the model.
+
+    None if one of these rankers does not know its own.
+
+    >>> import swaprank as sr
+    >>> from swaprank.rankers.training import missing_features
+    >>> data = sr.Dataset([[1, None], [2, 5]], [0, 1], qid=[1, 1], feature_names=["age", "price"])
+    >>> missing_features(data, []), missing_features(data, [["age"]]), missing_features(data, [None])
+    (('price',), ('age', 'price'), None)
+    """
+    n_workers = _has_missing(data).astype(np.int64)
+    collective.add(n_workers)
+    known = {name for name, missing in zip(data.feature_names, n_workers, strict=True) if missing}
+    for others in known_before:
+        if others is None:
+            return None
+        known.update(others)
+    return tuple(name for name in data.feature_names if name in known)
+
+
+def _has_missing(data: Dataset) -> Bools:
+    if data.bins is not None:
+        found: Bools = data.bins.has_missing > 0
+        # Codes of other data's categories may have become missing values.
+        found[data.bins.categorical] |= np.isnan(data.bins.codes).any(axis=1)
+        return found
+    has_missing = np.zeros(data.n_features, np.bool_)
+    for block in row_blocks(len(data), 8192):
+        has_missing |= np.isnan(data.features[block]).any(axis=0)
+    return has_missing

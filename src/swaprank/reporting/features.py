@@ -10,8 +10,8 @@ import numpy as np
 from swaprank.arrays import Features, Floats, read_only
 from swaprank.data.dataset import Dataset
 from swaprank.metrics.metric import Metric
-from swaprank.rankers.permutation import permutation_importances
 from swaprank.rankers.ranker import Ranker
+from swaprank.rankers.ranker_figures import permutation_importances
 from swaprank.reporting.markup import Html, details, join, paragraph, shortened, table, tag
 from swaprank.reporting.plots import Axes, Line, chart, fill_bar, lines
 from swaprank.reporting.scales import Scale, scale_of, written
