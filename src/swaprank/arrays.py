@@ -1,7 +1,8 @@
 """Array types that the whole project uses, and helpers for them."""
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from dataclasses import fields
+from typing import Any, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,3 +51,33 @@ def frozen(value: Any) -> Any:
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(frozen, value))
     return value
+
+
+class ReadOnly:
+    """The base of frozen dataclasses whose arrays are read-only, also after they were pickled or copied."""
+
+    __slots__ = ()
+
+    def _fill(self, **values: Any) -> None:
+        """Set fields, which are not checked."""
+        for name, value in values.items():
+            object.__setattr__(self, name, frozen(value))
+
+    def _with(self, **changes: Any) -> Self:
+        """The same object with other values of fields, which are not checked."""
+        return _remade(type(self), self._fields() | changes)
+
+    def _fields(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remade, (type(self), self._fields())
+
+
+Kind = TypeVar("Kind", bound=ReadOnly)
+
+
+def _remade(kind: type[Kind], values: dict[str, Any]) -> Kind:
+    made = object.__new__(kind)
+    made._fill(**values)
+    return made

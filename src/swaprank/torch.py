@@ -12,7 +12,7 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import query_of_row
-from swaprank.data.scores import check_scores
+from swaprank.data.row_values import check_scores
 from swaprank.errors import DataError, MissingExtraError, ParameterError
 from swaprank.metrics.metric import BoundMetric, Metric
 from swaprank.metrics.pairwise_correct import PairwiseCorrect

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import swaprank as sr
+from swaprank.data.binned_features import BinnedFeatures
 from swaprank.data.bins_file import HEAD, MAGIC, read_bins
 
 
@@ -28,13 +29,13 @@ def check_equal(a: sr.Dataset, b: sr.Dataset) -> None:
     assert (a.pairs is None) == (b.pairs is None)
     for mine, other in zip(a.pairs or (), b.pairs or (), strict=True):
         np.testing.assert_array_equal(mine, other)
-    assert a.bins is not None
-    assert b.bins is not None
+    assert isinstance(a.stored, BinnedFeatures)
+    assert isinstance(b.stored, BinnedFeatures)
     for name in ("blocks", "has_missing", "categorical", "codes"):
-        np.testing.assert_array_equal(getattr(a.bins, name), getattr(b.bins, name), name)
-    np.testing.assert_array_equal(a.bins.cuts.values, b.bins.cuts.values)
-    np.testing.assert_array_equal(a.bins.cuts.n_bins, b.bins.cuts.n_bins)
-    assert a.bins.cuts.max_bins == b.bins.cuts.max_bins
+        np.testing.assert_array_equal(getattr(a.stored, name), getattr(b.stored, name), name)
+    np.testing.assert_array_equal(a.stored.cuts.values, b.stored.cuts.values)
+    np.testing.assert_array_equal(a.stored.cuts.n_bins, b.stored.cuts.n_bins)
+    assert a.stored.cuts.max_bins == b.stored.cuts.max_bins
 
 
 CASES: dict[str, dict[str, Any]] = {
@@ -65,13 +66,13 @@ def test_what_is_written_is_read(name: str, tmp_path: Path) -> None:
 
 def test_parts_of_binned_data_have_the_bins_of_their_rows() -> None:
     data = binned()
-    assert data.bins is not None
+    assert isinstance(data.stored, BinnedFeatures)
     for queries, rows in (([1, 4], np.r_[6:12, 24:30]), (slice(2, 4), np.r_[12:24])):
         part = data.subset(queries)
-        assert part.bins is not None
-        np.testing.assert_array_equal(part.bins.blocks, data.bins.blocks[:, rows])
-        np.testing.assert_array_equal(part.bins.codes, data.bins.codes[:, rows])
-        np.testing.assert_array_equal(part.bins.has_missing, (part.bins.blocks == 0).any(axis=1).reshape(-1)[:20])
+        assert isinstance(part.stored, BinnedFeatures)
+        np.testing.assert_array_equal(part.stored.blocks, data.stored.blocks[:, rows])
+        np.testing.assert_array_equal(part.stored.codes, data.stored.codes[:, rows])
+        np.testing.assert_array_equal(part.stored.has_missing, (part.stored.blocks == 0).any(axis=1).reshape(-1)[:20])
         np.testing.assert_array_equal(part.column(3), data.column(3)[rows])
     assert [each.is_binned for each in data.split((0.5, 0.5), random_state=0)] == [True, True]
 

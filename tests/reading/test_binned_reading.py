@@ -10,7 +10,8 @@ import pytest
 
 import swaprank as sr
 from swaprank.data import cuts
-from swaprank.reading import block_size, table_parts, text_files
+from swaprank.data.binned_features import BinnedFeatures
+from swaprank.reading import table_parts, text_files
 
 N_ROWS = 600
 QID = np.repeat(np.arange(100, 160), 10)
@@ -21,7 +22,7 @@ def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> A
     """Cuts from a sample, and blocks that end within queries."""
     monkeypatch.setattr(cuts, "CUT_SAMPLE", 150)
     if request.param == "small blocks":
-        monkeypatch.setattr(block_size, "BLOCK_BYTES", 6000)
+        monkeypatch.setattr("swaprank.data.blocks.BLOCK_BYTES", 6000)
         monkeypatch.setattr(text_files, "_BLOCK_BYTES", 3000)
         monkeypatch.setattr(table_parts, "_TEXT_BYTES", 3000)
     return request.param
@@ -50,13 +51,13 @@ def frame(*, text_ids: bool = False) -> polars.DataFrame:
 
 def check_same(binned: sr.Dataset, whole: sr.Dataset, max_bins: int = 255) -> None:
     expected = whole.binned(max_bins=max_bins)
-    assert binned.bins is not None
-    assert expected.bins is not None
-    np.testing.assert_array_equal(binned.bins.cuts.values, expected.bins.cuts.values)
-    np.testing.assert_array_equal(binned.bins.cuts.n_bins, expected.bins.cuts.n_bins)
-    np.testing.assert_array_equal(binned.bins.blocks, expected.bins.blocks)
-    np.testing.assert_array_equal(binned.bins.has_missing, expected.bins.has_missing)
-    np.testing.assert_array_equal(binned.bins.codes, expected.bins.codes)
+    assert isinstance(binned.stored, BinnedFeatures)
+    assert isinstance(expected.stored, BinnedFeatures)
+    np.testing.assert_array_equal(binned.stored.cuts.values, expected.stored.cuts.values)
+    np.testing.assert_array_equal(binned.stored.cuts.n_bins, expected.stored.cuts.n_bins)
+    np.testing.assert_array_equal(binned.stored.blocks, expected.stored.blocks)
+    np.testing.assert_array_equal(binned.stored.has_missing, expected.stored.has_missing)
+    np.testing.assert_array_equal(binned.stored.codes, expected.stored.codes)
     np.testing.assert_array_equal(binned.labels, whole.labels)
     np.testing.assert_array_equal(binned.indptr, whole.indptr)
     np.testing.assert_array_equal(binned.qids, whole.qids)
@@ -186,10 +187,10 @@ def test_validation_files_have_the_cuts_and_categories_of_the_training_data(tmp_
     assert "new at the end" not in vali.categories["brand"]
     whole = sr.read(tmp_path / "vali.parquet").with_features(train.feature_names, categories=train.categories)
     expected = whole.binned(like=train)
-    assert vali.bins is not None
-    assert expected.bins is not None
-    np.testing.assert_array_equal(vali.bins.blocks, expected.bins.blocks)
-    np.testing.assert_array_equal(vali.bins.codes, expected.bins.codes)
+    assert isinstance(vali.stored, BinnedFeatures)
+    assert isinstance(expected.stored, BinnedFeatures)
+    np.testing.assert_array_equal(vali.stored.blocks, expected.stored.blocks)
+    np.testing.assert_array_equal(vali.stored.codes, expected.stored.codes)
     sr.write_letor(numbers(30), tmp_path / "other.txt")
     with pytest.raises(sr.errors.DataError):
         sr.read(tmp_path / "other.txt", binned=train)

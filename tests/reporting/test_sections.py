@@ -10,7 +10,6 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
 import swaprank as sr
-from swaprank.data.categories import CodedFeatures
 from swaprank.reporting import calibration
 from swaprank.reporting.calibration import best_sigma, reliability, scored_pairs
 from swaprank.reporting.distributions import label_groups
@@ -232,7 +231,5 @@ def test_a_category_is_no_baseline() -> None:
 
 def test_samples_keep_categories() -> None:
     data = categorical_data()
-    one_list = sr.Dataset(
-        CodedFeatures(data.features, data.feature_names, {0: data.categories["brand"]}), data.labels, qid=[1] * 300
-    )
+    one_list = sr.Dataset(data.stored, data.labels, qid=[1] * 300)
     assert query_sample(one_list, 20).categories == data.categories

@@ -15,7 +15,7 @@ from swaprank.clicks.log_summary import LogSummary
 from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
 from swaprank.data.frames import role_columns
-from swaprank.data.query_selection import checked_fractions
+from swaprank.data.grouping import checked_fractions
 from swaprank.errors import DataError, ParameterError
 from swaprank.rendering.text_tables import counted
 from swaprank.seeds import random_generator

@@ -13,9 +13,9 @@ from typing import Any, Literal, NamedTuple, final
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.data.columns import number_column
 from swaprank.data.grouping import first_appearance_codes
 from swaprank.data.ids import document_ids
+from swaprank.data.row_values import number_column
 from swaprank.errors import DataError, did_you_mean
 from swaprank.evaluation.significance import mean_interval, p_in_words
 from swaprank.rendering.result import Result

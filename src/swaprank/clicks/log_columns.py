@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swaprank.arrays import AnyArray, Features, Floats, Ints, row_blocks
-from swaprank.data.columns import number_column
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import first_appearance_codes, query_of_row
 from swaprank.data.ids import document_ids
+from swaprank.data.row_values import number_column
 from swaprank.errors import DataError
 
 LAST_POSITION = 10_000

@@ -17,7 +17,7 @@ from swaprank.clicks.training_data import pair_data
 from swaprank.data.dataset import Dataset
 from swaprank.data.document_places import Places, query_keys
 from swaprank.data.grouping import query_of_row
-from swaprank.data.scores import check_scores
+from swaprank.data.row_values import check_scores
 from swaprank.errors import DataError, MetricError, did_you_mean
 from swaprank.evaluation.significance import mean_interval
 from swaprank.metrics.cascade import Cascade

@@ -11,7 +11,7 @@ from swaprank.clicks.click_log import ClickLog, new_log
 from swaprank.clicks.propensities import Propensities
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import deviation_within_lists, query_of_row
-from swaprank.data.scores import check_scores
+from swaprank.data.row_values import check_scores
 from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.seeds import random_generator
 

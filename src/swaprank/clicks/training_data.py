@@ -9,6 +9,7 @@ from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.propensities import Propensities
 from swaprank.clicks.relevance_estimates import Estimator, relevance_of_pairs, row_shares
 from swaprank.data.dataset import Dataset
+from swaprank.data.dense_features import DenseFeatures
 from swaprank.errors import DataError, ParameterError, did_you_mean
 
 Rule = Literal["skip_above", "last_click"]
@@ -138,18 +139,12 @@ def pair_data(log: ClickLog, chosen: AnyArray, labels: Floats, query_weight: Any
     """
     if log.features is None:
         raise DataError("this click log has no features: add them with log.join(data).")
-    data = Dataset(
-        log.features[chosen],
+    # The features hold the numbers of categories already.
+    return Dataset(
+        DenseFeatures(log.feature_names, log.categories, log.features[chosen]),
         labels,
         qid=log.qids[log.pair_query[chosen]],
         query_weight=query_weight,
         docid=log.pair_docid[chosen],
         pairs=pairs,
-        feature_names=log.feature_names,
     )
-    if not log.categories:
-        return data
-    # The features hold the numbers of categories already.
-    restore, (state,) = data.__reduce__()
-    categorized: Dataset = restore({**state, "categories": log.categories})
-    return categorized

@@ -10,8 +10,8 @@ from swaprank.cluster.parts import LoadedPart, Part
 from swaprank.cluster.schema import Schema, common_schema
 from swaprank.cluster.whole_queries import check_whole_queries
 from swaprank.collective import Collective, total
-from swaprank.data.categories import CodedFeatures
 from swaprank.data.dataset import Dataset
+from swaprank.data.dense_features import DenseFeatures
 from swaprank.data.grouping import query_of_row
 from swaprank.data.ids import id_text
 from swaprank.errors import DataError
@@ -122,10 +122,9 @@ def _concatenated(parts: Sequence[Dataset], schema: Schema) -> Dataset:
     if len(coded) == 1:
         return coded[0]
     matrix = np.concatenate([part.features for part in coded])
-    positions = {names.index(name): texts for name, texts in categories.items()}
     starts = np.cumsum([0, *(len(part) for part in coded)]).tolist()
     return Dataset(
-        CodedFeatures(matrix, names, positions),
+        DenseFeatures(tuple(names), categories, matrix),
         np.concatenate([part.labels for part in coded]),
         qid=_row_ids(coded),
         sample_weight=_column(coded, "sample_weight"),

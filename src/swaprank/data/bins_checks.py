@@ -6,21 +6,19 @@ from typing import Any
 import numpy as np
 
 from swaprank.arrays import AnyArray, Ints
-from swaprank.data.binned_features import BinnedFeatures
-from swaprank.data.columns import base_scores, number_column
+from swaprank.data.binned_features import BLOCK, BinnedFeatures, extreme_bins, n_blocks
+from swaprank.data.categories import Categories
 from swaprank.data.cuts import LARGEST_BIN, Cuts
-from swaprank.data.dataset import Dataset, Pairs, restored
-from swaprank.data.grouping import first_appearance_codes
+from swaprank.data.dataset import Dataset
+from swaprank.data.grouping import Grouping, first_appearance_codes
 from swaprank.data.matching import checked_names
-from swaprank.data.pairs import check_pairs
-from swaprank.data.weights import checked_weights
 from swaprank.errors import DataError
 
 
 def checked_dataset(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Dataset:
     """The data set; raises DataError for what cannot be one."""
     names, categories = _names(header), _categories(header)
-    labels = number_column("labels", _array(arrays, "labels", "float64"), _length(arrays, "labels"))
+    labels = _array(arrays, "labels", "float64")
     n_rows, n_features = len(labels), len(names)
     if n_rows == 0 or n_features == 0:
         raise DataError("it has no documents or no features.")
@@ -29,25 +27,18 @@ def checked_dataset(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -
     if int(first_appearance_codes(qids).max()) + 1 < len(qids):
         raise DataError("it is damaged: a query id occurs twice.")
     order = _order(_array(arrays, "order", "int64"), n_rows) if "order" in arrays else None
-    weight = arrays.get("sample_weight")
-    scores = arrays.get("base_score")
-    state = {
-        "_features": None,
-        "labels": labels,
-        "qids": qids,
-        "indptr": indptr,
-        "order": order,
-        "sample_weight": None if weight is None else checked_weights(weight, n_rows),
-        "base_score": None if scores is None else base_scores(scores, n_rows),
-        "docid": _ids(arrays, "docid", n_rows) if {"docid", "docid_text"} & {*arrays} else None,
-        "pairs": _pairs(arrays, indptr, order) if "pairs_above" in arrays else None,
-        "feature_names": names,
-        "categories": {name: categories[name] for name in names if name in categories},
-        "bins": _bins(header, arrays, n_rows, [at for at, name in enumerate(names) if name in categories], categories),
-    }
-    if len(state["categories"]) < len(categories):  # type: ignore[arg-type]
+    if set(categories) - set(names):
         raise DataError("its header has categories of features that it does not have.")
-    return restored(state)
+    bins = _bins(header, arrays, n_rows, names, {name: categories[name] for name in names if name in categories})
+    data = Dataset(
+        bins,
+        labels,
+        qid=Grouping(qids, indptr, order),
+        base_score=arrays.get("base_score"),
+        docid=_ids(arrays, "docid", n_rows) if {"docid", "docid_text"} & {*arrays} else None,
+        pairs=_pairs(arrays) if "pairs_above" in arrays else None,
+    )
+    return data.replace(sample_weight=arrays.get("sample_weight"))
 
 
 def _names(header: Mapping[str, Any]) -> tuple[str, ...]:
@@ -57,7 +48,7 @@ def _names(header: Mapping[str, Any]) -> tuple[str, ...]:
     return checked_names(names, len(names))
 
 
-def _categories(header: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+def _categories(header: Mapping[str, Any]) -> dict[str, Categories]:
     found = header.get("categories")
     if not isinstance(found, dict):
         raise DataError("its header has no categories.")
@@ -76,10 +67,6 @@ def _array(arrays: Mapping[str, AnyArray], name: str, dtype: str, shape: tuple[i
     if array.dtype.name != dtype or (array.shape != shape if shape is not None else array.ndim != 1):
         raise DataError(f"it is damaged: its array {name!r} is {array.dtype} of shape {array.shape}.")
     return array
-
-
-def _length(arrays: Mapping[str, AnyArray], name: str) -> int:
-    return len(_array(arrays, name, "float64"))
 
 
 def _indptr(indptr: Ints, n_rows: int) -> Ints:
@@ -111,22 +98,22 @@ def _ids(arrays: Mapping[str, AnyArray], name: str, n: int) -> AnyArray:
     return np.array(texts, np.str_)
 
 
-def _pairs(arrays: Mapping[str, AnyArray], indptr: Ints, order: Ints | None) -> Pairs:
+def _pairs(arrays: Mapping[str, AnyArray]) -> AnyArray:
     above, below = _array(arrays, "pairs_above", "int64"), _array(arrays, "pairs_below", "int64")
     probability = _array(arrays, "pairs_probability", "float64")
     if not len(above) == len(below) == len(probability):
         raise DataError("it is damaged: its pairs have different lengths.")
-    return check_pairs(np.column_stack((above, below, probability)), indptr, order)
+    return np.column_stack((above, below, probability))
 
 
 def _bins(
     header: Mapping[str, Any],
     arrays: Mapping[str, AnyArray],
     n_rows: int,
-    categorical: list[int],
-    categories: Mapping[str, tuple[str, ...]],
+    names: tuple[str, ...],
+    categories: Mapping[str, Categories],
 ) -> BinnedFeatures:
-    n_features, max_bins = len(header["feature_names"]), header.get("max_bins")
+    n_features, max_bins = len(names), header.get("max_bins")
     if type(max_bins) is not int or not 2 <= max_bins <= LARGEST_BIN:
         raise DataError("its header has no valid max_bins.")
     cuts = np.array(_array(arrays, "cuts", "float32", (n_features, LARGEST_BIN)))
@@ -140,14 +127,14 @@ def _bins(
     has_missing = np.array(_array(arrays, "has_missing", "int64", (n_features,)))
     if not np.isin(has_missing, (0, 1)).all():
         raise DataError("it is damaged: has_missing has other values than 0 and 1.")
-    if "blocks" not in arrays or arrays["blocks"].dtype != np.uint8:
-        raise DataError("it is damaged: its array 'blocks' is missing.")
-    codes = _array(arrays, "codes", "float32", (len(categorical), n_rows))
-    for row, at in enumerate(categorical):
-        known = codes[row][~np.isnan(codes[row])]
-        n_known = len(categories[header["feature_names"][at]])
-        if len(known) and not ((known >= 0) & (known < n_known) & (known == np.floor(known))).all():
-            raise DataError(f"it is damaged: feature '{header['feature_names'][at]}' has unknown categories.")
-    return BinnedFeatures(
-        arrays["blocks"], Cuts(cuts, n_bins, max_bins), has_missing, np.array(categorical, np.int64), codes
-    )
+    blocks = _array(arrays, "blocks", "uint8", (n_blocks(n_features), n_rows, BLOCK))
+    # Trees and histograms rely on it.
+    above = np.flatnonzero(extreme_bins(blocks, n_features, lowest=False) > n_bins)
+    if len(above):
+        raise DataError(f"it is damaged: feature '{names[above[0]]}' has bins beyond its last cut.")
+    codes = _array(arrays, "codes", "float32", (len(categories), n_rows))
+    for column, (name, texts) in zip(codes, categories.items(), strict=True):
+        known = column[~np.isnan(column)]
+        if len(known) and not ((known >= 0) & (known < len(texts)) & (known == np.floor(known))).all():
+            raise DataError(f"it is damaged: feature '{name}' has unknown categories.")
+    return BinnedFeatures(names, categories, blocks, Cuts(cuts, n_bins, max_bins), has_missing, codes)

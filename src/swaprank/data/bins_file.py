@@ -25,7 +25,7 @@ from typing import IO, Any, final
 import numpy as np
 
 from swaprank.arrays import AnyArray
-from swaprank.data.binned_features import BLOCK, BinnedFeatures, highest_bins, n_blocks
+from swaprank.data.binned_features import BinnedFeatures
 from swaprank.data.bins_checks import checked_dataset
 from swaprank.data.dataset import Dataset
 from swaprank.data.ids import id_text
@@ -129,16 +129,15 @@ def read_bins(path: str | os.PathLike[str], *, check: bool = False) -> Dataset:
         if check:
             _check_digests(header, arrays)
         data = checked_dataset(header, arrays)
-        _check_bins(data)
     except DataError as error:
         raise DataError(f"{file}: {error}") from None
     return data
 
 
 def _bins_of(data: Dataset) -> BinnedFeatures:
-    if data.bins is None:
+    if not isinstance(data.stored, BinnedFeatures):
         raise DataError("the data set is not binned: call binned() first, as in data.binned().save_bins(path).")
-    return data.bins
+    return data.stored
 
 
 def _reserve(stream: IO[bytes], size: int) -> None:
@@ -243,13 +242,3 @@ def _check_digests(header: Mapping[str, Any], arrays: Mapping[str, AnyArray]) ->
     for each in header["arrays"]:
         if hashlib.sha256(arrays[each["name"]].reshape(-1).data).hexdigest() != each["sha256"]:
             raise DataError(f"it is damaged: the checksum of its {each['name']} does not match.")
-
-
-def _check_bins(data: Dataset) -> None:
-    """Raise DataError if a byte is none of its feature's bins; trees and histograms rely on it."""
-    bins = _bins_of(data)
-    if bins.blocks.shape != (n_blocks(data.n_features), len(data), BLOCK):
-        raise DataError(f"it is damaged: its bins have the shape {bins.blocks.shape}.")
-    above = np.flatnonzero(highest_bins(bins.blocks, data.n_features) > bins.cuts.n_bins)
-    if len(above):
-        raise DataError(f"it is damaged: feature '{data.feature_names[above[0]]}' has bins beyond its last cut.")

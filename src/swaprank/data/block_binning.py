@@ -11,11 +11,9 @@ import numpy as np
 
 from swaprank.arrays import AnyArray
 from swaprank.data.binned_features import BLOCK, BinnedFeatures, bin_rows, n_blocks
-from swaprank.data.block_scan import Scanned, scan
-from swaprank.data.block_source import BlockSource, GivenBlocks
-from swaprank.data.cuts import Cuts, find_cuts
-from swaprank.data.dataset import Dataset, restored
-from swaprank.data.whole_binning import checked_bins, codes_of_rows, cuts_of
+from swaprank.data.blocks import BlockSource, GivenBlocks, Scanned, scan
+from swaprank.data.cuts import Cuts, checked_bins, cuts_of, cuts_of_sample
+from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
 from swaprank.threads import thread_count
 
@@ -92,22 +90,20 @@ def bin_source(
     if like is not None:
         found = found._replace(feature_names=like.feature_names, categories=dict(like.categories))
     categorical = np.flatnonzero([name in found.categories for name in found.feature_names])
-    cuts = find_cuts(found.sample, categorical, max_bins, thread_count(n_threads)) if given is None else given
+    cuts = cuts_of_sample(found.sample, categorical, max_bins, thread_count(n_threads)) if given is None else given
     found = found._replace(sample=np.empty((0, 0), np.float32))
-    bins = _binned(source, found, cuts, categorical, n_threads, room)
-    state = {**found._asdict(), "_features": None, "order": None, "docid": None, "pairs": None, "bins": bins}
-    del state["sample"]
-    return restored(state)
+    bins = _binned(source, found, cuts, len(categorical), n_threads, room)
+    data = Dataset(bins, found.labels, qid=found.grouping, base_score=found.base_score)
+    return data.replace(sample_weight=found.sample_weight)
 
 
 def _binned(
-    source: BlockSource, found: Scanned, cuts: Cuts, categorical: AnyArray, n_threads: int | None, room: Room
+    source: BlockSource, found: Scanned, cuts: Cuts, n_categorical: int, n_threads: int | None, room: Room
 ) -> BinnedFeatures:
     n_rows, n_features = len(found.labels), len(found.feature_names)
     blocks = room("blocks", (n_blocks(n_features), n_rows, BLOCK), np.uint8)
-    codes = room("codes", (len(categorical), n_rows), np.float32)
+    codes = room("codes", (n_categorical, n_rows), np.float32)
     missing, start = np.zeros(n_features, np.int64), 0
-    none = np.empty(0, np.int64)
     for block in source.blocks(is_first_pass=False):
         data = block.data.with_features(
             found.feature_names, categories=found.categories, whose="the binned data", where=block.source
@@ -115,12 +111,12 @@ def _binned(
         stop = start + len(data)
         if stop > n_rows or not np.array_equal(data.labels, found.labels[start:stop]):
             raise _changed(block.source)
-        missing |= bin_rows(data.features, none, cuts, start, blocks, n_threads)
-        codes[:, start:stop] = codes_of_rows(data)
+        missing |= bin_rows(data.features, cuts, blocks, n_threads, first=start)
+        codes[:, start:stop] = data.features[:, data.categorical].T
         start = stop
     if start < n_rows:
         raise _changed("the data")
-    return BinnedFeatures(blocks, cuts, missing, categorical, codes)
+    return BinnedFeatures(found.feature_names, found.categories, blocks, cuts, missing, codes)
 
 
 def _changed(source: str) -> DataError:

@@ -8,9 +8,9 @@ codes           1     0   0   NaN     1
 The values that occur are the categories, sorted: so the same data has the same categories, however it is stored.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Number
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,22 +24,6 @@ Categories = tuple[str, ...]
 
 _MOST_CATEGORIES = 2**24
 """Single precision has all whole numbers up to this one."""
-
-
-class CodedFeatures(NamedTuple):
-    """A feature matrix in which categorical features are the codes of their categories.
-
-    >>> import numpy as np
-    >>> from swaprank.data.categories import CodedFeatures
-    >>> CodedFeatures(np.array([[0.0], [1.0]], np.float32), ("brand",), {0: ("adidas", "nike")}).categories[0]
-    ('adidas', 'nike')
-    """
-
-    matrix: Features
-    names: tuple[str, ...] | None
-    """The column names of a table; None if it was an array."""
-    categories: Mapping[int, Categories]
-    """The categories of each categorical feature, by its position."""
 
 
 def categorical_positions(declared: Any, names: Sequence[str]) -> list[int]:

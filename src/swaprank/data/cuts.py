@@ -6,21 +6,17 @@ Cuts come from a sample of the rows: those whose places have the smallest hashes
 the rows nor on how they are divided into files, blocks and workers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from swaprank.arrays import AnyArray, Features, Ints, read_only
 from swaprank.collective import Collective, gathered, total
 from swaprank.data.document_places import Places, hash_places
+from swaprank.errors import DataError
 from swaprank.kernels import kernel
 from swaprank.threads import row_chunks, run_in_threads, run_strided
-
-if TYPE_CHECKING:
-    from swaprank.data.dataset import Dataset
 
 LARGEST_BIN = 255
 
@@ -41,11 +37,19 @@ class Cuts(NamedTuple):
     """The largest number of bins that was asked for."""
 
 
-def data_cuts(data: Dataset, max_bins: int, n_threads: int, collective: Collective) -> Cuts:
-    """The cuts of the data of all workers."""
-    sampled = sample_of_rows(data.places, n_threads, collective)
-    sample = gathered(collective, data.features[sampled if data.order is None else data.order[sampled]])
-    return find_cuts(sample, data.categorical, max_bins, n_threads)
+def cuts_of(like: Any) -> Cuts:
+    """The cuts of a binned data set."""
+    cuts = getattr(getattr(like, "stored", None), "cuts", None)
+    if not isinstance(cuts, Cuts):
+        raise DataError(f"cuts are taken from a binned data set, such as train.binned(); found {like!r:.80}.")
+    return cuts
+
+
+def checked_bins(max_bins: Any) -> int:
+    """A number of bins; DataError if it is none."""
+    if isinstance(max_bins, bool) or not isinstance(max_bins, int | np.integer) or not 2 <= max_bins <= LARGEST_BIN:
+        raise DataError(f"max_bins must be a whole number from 2 to {LARGEST_BIN}; found {max_bins!r}.")
+    return int(max_bins)
 
 
 def sample_of_rows(places: Places, n_threads: int, collective: Collective) -> Any:
@@ -69,7 +73,7 @@ def sample_hashes(places: Places, n_threads: int) -> AnyArray:
     return hashes
 
 
-def find_cuts(sample: Features, categorical: Sequence[int] | Ints, max_bins: int, n_threads: int) -> Cuts:
+def cuts_of_sample(sample: Features, categorical: Sequence[int] | Ints, max_bins: int, n_threads: int) -> Cuts:
     """Compute the cuts of every feature from a sample of its values, in any order."""
     columns = np.asfortranarray(sample)
     cuts = np.full((sample.shape[1], LARGEST_BIN), np.inf, np.float32)

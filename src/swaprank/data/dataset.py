@@ -4,36 +4,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from inspect import signature
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Features, Floats, Ints, read_only
+from swaprank.arrays import AnyArray, Features, Floats, Ints, ReadOnly
+from swaprank.collective import ALONE
 from swaprank.data.categories import Categories
-from swaprank.data.columns import base_scores, number_column
-from swaprank.data.features import given_features
+from swaprank.data.features import given_features, replaced_features
 from swaprank.data.frames import columns_of
-from swaprank.data.grouping import group_rows, ids_of_groups, query_of_row
+from swaprank.data.grouping import chosen_queries, group_rows, order_within, query_of_row, runs_of_groups, split_queries
 from swaprank.data.ids import document_ids
-from swaprank.data.matching import checked_names, position_among
+from swaprank.data.matching import position_among, position_of
 from swaprank.data.pairs import Pairs as Pairs
 from swaprank.data.pairs import check_pairs, pairs_within
-from swaprank.data.query_selection import checked_fractions, chosen_queries, order_within
-from swaprank.data.weights import row_weights
-from swaprank.errors import DataError, did_you_mean
+from swaprank.data.row_values import base_scores, checked_weights, number_column, row_weights
+from swaprank.data.stored_features import StoredFeatures
+from swaprank.errors import DataError
 from swaprank.peer_names import check_arguments
-from swaprank.seeds import random_generator
 
 if TYPE_CHECKING:
-    from swaprank.data.binned_features import BinnedFeatures
     from swaprank.data.document_places import Places
 
 
 @final
 @dataclass(frozen=True, init=False, eq=False, repr=False, slots=True)
-class Dataset:
+class Dataset(ReadOnly):
     """Documents with features and labels, grouped by query.
 
     Rows may be in any order. Every array with one value per row (features, labels, docid, …) keeps the order of the
@@ -74,7 +72,8 @@ class Dataset:
     ({'2': ('7', '12')}, [0.0, 1.0, 0.0])
     """
 
-    _features: Features | None
+    stored: StoredFeatures
+    """The features with their names and categories, as values or as bins."""
     labels: Floats
     qids: AnyArray
     """One id per query, in the order in which the queries first appear."""
@@ -86,11 +85,6 @@ class Dataset:
     base_score: Floats | None
     docid: AnyArray | None
     pairs: Pairs | None
-    feature_names: tuple[str, ...]
-    categories: Mapping[str, Categories]
-    """The values of each categorical feature as text; the feature matrix has their numbers, from 0."""
-    bins: BinnedFeatures | None
-    """The features of a binned data set; it has no feature matrix."""
 
     def __init__(
         self,
@@ -111,36 +105,23 @@ class Dataset:
         check_arguments(unknown, _ARGUMENTS, "Dataset")
         if y is None:
             raise DataError("y is missing: one label per row of X.")
-        features, names, categories = given_features(X, feature_names, categorical_features)
-        n_rows, n_features = features.shape
-        names = checked_names(names if feature_names is None else feature_names, n_features)
+        stored = given_features(X, feature_names, categorical_features)
+        n_rows = stored.n_rows
         labels = number_column("y", y, n_rows)
         if (qid is None) == (group is None):
             raise DataError("give qid, one query id per row, or group, the number of rows of each query.")
-        grouping = group_rows(ids_of_groups(group, n_rows) if qid is None else qid, n_rows)
-        weights = row_weights(sample_weight, query_weight, grouping, n_rows)
-        _fill(
-            self,
-            _features=features,
+        grouping = group_rows(runs_of_groups(group, n_rows) if qid is None else qid, n_rows)
+        self._fill(
+            stored=stored,
             labels=labels,
             qids=grouping.qids,
             indptr=grouping.indptr,
             order=grouping.order,
-            sample_weight=weights,
+            sample_weight=row_weights(sample_weight, query_weight, grouping, n_rows),
             base_score=None if base_score is None else base_scores(base_score, n_rows),
             docid=None if docid is None else document_ids(docid, n_rows),
             pairs=None if pairs is None else check_pairs(pairs, grouping.indptr, grouping.order),
-            feature_names=names,
-            categories={names[at]: of_feature for at, of_feature in categories.items()},
-            bins=None,
         )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A pickle or a deep copy makes arrays writeable; `restored` makes them read-only again.
-        return restored, (self._state(),)
-
-    def _state(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def from_frame(
@@ -167,9 +148,7 @@ class Dataset:
         (('bm25', 'brand'), {'brand': ('asics', 'nike')})
         """
         roles = {"sample_weight": sample_weight, "base_score": base_score, "docid": docid}
-        columns = columns_of(
-            frame, label=label, qid=qid, features=features, roles=roles, categorical=categorical_features
-        )
+        columns = columns_of(frame, label, qid, features, roles, categorical_features)
         return cls(columns.X, columns.label, qid=columns.qid, pairs=pairs, **columns.roles)
 
     def __len__(self) -> int:
@@ -183,14 +162,17 @@ class Dataset:
     @property
     def features(self) -> Features:
         """Documents x features; a binned data set has none, which is a DataError."""
-        if self._features is None:
-            raise DataError(_NO_VALUES)
-        return self._features
+        return self.stored.values
 
     @property
     def is_binned(self) -> bool:
-        """Whether it has the bins of features instead of their values."""
-        return self.bins is not None
+        """True if it has the bins of features instead of their values."""
+        return self.stored.is_binned
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the features."""
+        return self.stored.names
 
     @property
     def n_features(self) -> int:
@@ -198,13 +180,19 @@ class Dataset:
         return len(self.feature_names)
 
     @property
+    def categories(self) -> Mapping[str, Categories]:
+        """The values of each categorical feature as text; the feature matrix has their numbers, from 0."""
+        return self.stored.categories
+
+    @property
     def categorical(self) -> Ints:
         """The positions of the categorical features."""
-        return np.flatnonzero([name in self.categories for name in self.feature_names])
+        return self.stored.categorical
 
     @property
     def places(self) -> Places:
         """Where each document is, grouped by query: what its random choices depend on."""
+        # Imported here because importing Numba takes time.
         from swaprank.data.document_places import Places, query_keys
 
         return Places(np.array(self.indptr), query_keys(self.qids))
@@ -242,15 +230,49 @@ class Dataset:
         >>> sr.Dataset([[1, 9], [2, 8]], [0, 1], qid=[1, 1], feature_names=["age", "bm25"]).column("bm25")
         array([9., 8.], dtype=float32)
         """
-        if isinstance(feature, str):
-            if feature not in self.feature_names:
-                raise DataError(f"there is no feature '{feature}'; {did_you_mean(feature, self.feature_names)}")
-            feature = self.feature_names.index(feature)
-        at = position_among("feature", feature, self.n_features)
-        if self.bins is not None and at in self.bins.categorical:
-            codes: Features = self.bins.codes[np.searchsorted(self.bins.categorical, at)]
-            return codes
-        return self.features[:, at]
+        return self.stored.column(position_of(feature, self.feature_names))
+
+    def replace(
+        self,
+        *,
+        labels: Any = ...,
+        features: Any = ...,
+        sample_weight: Any = ...,
+        base_score: Any = ...,
+        docid: Any = ...,
+        pairs: Any = ...,
+    ) -> Dataset:
+        """The same documents and queries with other values of what is given; everything else is shared, not copied.
+
+        Args:
+            labels: One label per row.
+            features: One row of features per row, as X of a data set. An array of as many columns keeps the names and
+                categories of the columns; a table has its own.
+            sample_weight: One training weight per row, or None for none.
+            base_score: One initial score per row, or None.
+            docid: One document id per row, or None.
+            pairs: Preferences between rows, or None.
+
+        >>> import swaprank as sr
+        >>> data = sr.Dataset([[0.1], [0.7]], [0, 2], qid=["shoes", "shoes"], docid=["a", "b"])
+        >>> relabeled = data.replace(labels=data.labels > 0, docid=None)
+        >>> relabeled.labels.tolist(), relabeled.docid, relabeled.features is data.features
+        ([0.0, 1.0], None, True)
+        """
+        n_rows, changes = len(self), dict[str, Any]()
+        if labels is not ...:
+            changes["labels"] = number_column("labels", labels, n_rows)
+        if features is not ...:
+            changes["stored"] = replaced_features(self.stored, features)
+        if sample_weight is not ...:
+            changes["sample_weight"] = None if sample_weight is None else checked_weights(sample_weight, n_rows)
+        if base_score is not ...:
+            changes["base_score"] = None if base_score is None else base_scores(base_score, n_rows)
+        if docid is not ...:
+            changes["docid"] = None if docid is None else document_ids(docid, n_rows)
+        if pairs is not ...:
+            changes["pairs"] = None if pairs is None else check_pairs(pairs, self.indptr, self.order)
+        return self._with(**changes)
 
     def with_features(
         self,
@@ -282,10 +304,8 @@ class Dataset:
         >>> data.with_features(["age"], categories={"age": ("2", "3")}).features.tolist()
         [[nan], [0.0]]
         """
-        from swaprank.data.matched_features import matched_features
-
-        changes = matched_features(self, names, categories, new_categories, whose, where)
-        return restored({**self._state(), **changes}) if changes else self
+        matched = self.stored.matched(names, categories, new_categories, whose, where)
+        return self if matched is self.stored else self._with(stored=matched)
 
     def by_query(self, values: AnyArray) -> AnyArray:
         """Reorder one value per row so that they are grouped by query, as `indptr` expects."""
@@ -313,17 +333,15 @@ class Dataset:
         rows = np.flatnonzero(is_chosen[query_of_row(self.indptr, self.order)])
         contiguous = rows[-1] - rows[0] + 1 == len(rows)
         take: Any = slice(int(rows[0]), int(rows[-1]) + 1) if contiguous else rows
-        state = self._state()
-        by_row = {name: state[name] for name in ("_features", "labels", "sample_weight", "base_score", "docid")}
-        part = {
+        by_row = {name: getattr(self, name) for name in ("labels", "sample_weight", "base_score", "docid")}
+        return self._with(
             **{name: None if values is None else values[take] for name, values in by_row.items()},
-            "qids": self.qids[is_chosen],
-            "indptr": np.concatenate(([0], np.cumsum(np.diff(self.indptr)[is_chosen]))),
-            "order": None if self.order is None else order_within(self.order, rows),
-            "pairs": None if self.pairs is None else pairs_within(self.pairs, rows, len(self)),
-            "bins": None if self.bins is None else self.bins.of_rows(take),
-        }
-        return restored({**state, **part})
+            stored=self.stored.rows(take),
+            qids=self.qids[is_chosen],
+            indptr=np.concatenate(([0], np.cumsum(np.diff(self.indptr)[is_chosen]))),
+            order=None if self.order is None else order_within(self.order, rows),
+            pairs=None if self.pairs is None else pairs_within(self.pairs, rows, len(self)),
+        )
 
     def binned(self, like: Dataset | None = None, *, max_bins: int = 255, n_threads: int | None = None) -> Dataset:
         """The same documents with bins instead of values: a byte each instead of four.
@@ -342,9 +360,16 @@ class Dataset:
         >>> (ranker.predict(train) == ranker.predict(binned)).all()
         np.True_
         """
-        from swaprank.data.whole_binning import binned_whole
+        from swaprank.data.cuts import checked_bins, cuts_of
 
-        return self if self.is_binned and like is None else binned_whole(self, like, max_bins, n_threads)
+        if like is not None:
+            cuts, whose = cuts_of(like), "the data it is binned like"
+            stored = self.stored.matched(like.feature_names, like.categories, False, whose, "the data")
+            return self._with(stored=stored.binned(cuts, n_threads))
+        if self.is_binned:
+            return self
+        cuts = self.stored.find_cuts(self.places, self.order, checked_bins(max_bins), n_threads, ALONE)
+        return self._with(stored=self.stored.binned(cuts, n_threads))
 
     def save_bins(self, path: str | os.PathLike[str]) -> None:
         """Write a binned data set to a file, whose name ends in .bins; `swaprank.read` memory-maps it.
@@ -368,38 +393,7 @@ class Dataset:
         >>> [part.n_queries for part in data.split((0.6, 0.2, 0.2), random_state=0)]
         [3, 1, 1]
         """
-        shares = checked_fractions(fractions)
-        cuts = np.rint(np.cumsum(shares) * self.n_queries).astype(int)
-        sizes = np.diff(np.concatenate(([0], cuts)))
-        if (sizes == 0).any():
-            raise DataError(f"{self.n_queries} queries are too few to split into {tuple(fractions)}.")
-        shuffled = random_generator(random_state).permutation(self.n_queries)
-        return tuple(self.subset(np.sort(part)) for part in np.split(shuffled, cuts[:-1]))
+        return tuple(self.subset(part) for part in split_queries(self.n_queries, fractions, random_state))
 
 
-_NO_VALUES = (
-    "the data set has bins, not values: LambdaMART, MART and other rankers made of trees learn from bins, and score "
-    "those with the cuts of their training data. For everything else, read the data without binned."
-)
 _ARGUMENTS = [name for name in signature(Dataset).parameters if name != "unknown"]
-
-
-def restored(state: dict[str, Any]) -> Dataset:
-    """A data set with these fields, which are not checked."""
-    data = object.__new__(Dataset)
-    _fill(data, **state)
-    return data
-
-
-def _fill(data: Dataset, **fields: Any) -> None:
-    for name, value in fields.items():
-        object.__setattr__(data, name, _read_only(value))
-
-
-def _read_only(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return read_only(value)
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        # Pairs and bins are named tuples of arrays.
-        return type(value)(*map(_read_only, value))
-    return value

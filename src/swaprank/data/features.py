@@ -1,16 +1,21 @@
 """Convert arrays, sparse matrices and tables to a float32 feature matrix, and check it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from swaprank.arrays import AnyArray, Features, row_blocks
-from swaprank.data.categories import Categories, CodedFeatures, categorical_positions, encoded, listed, recoded
+from swaprank.data.categories import Categories, categorical_positions, encoded, listed, recoded
+from swaprank.data.dense_features import DenseFeatures, dense
 from swaprank.data.frames import feature_columns, is_frame
-from swaprank.data.matching import check_count, numbered_names
+from swaprank.data.matching import check_count, checked_names, numbered_names
 from swaprank.data.precision import check_precision, sampled_rows
+from swaprank.data.stored_features import StoredFeatures
 from swaprank.errors import DataError
+
+Coded: TypeAlias = tuple[Features, dict[int, Categories]]
+"""A feature matrix, and the categories of each categorical feature by its position."""
 
 
 def as_features(
@@ -24,29 +29,36 @@ def as_features(
     If the names of a model's features are given, these features, matched by name (data/matching.py), with the codes of
     the model's categories. Warns if a column loses most of its values in single precision (data/precision.py).
     """
-    return model_features(X, names or (), whose, categories or {}).matrix if names else given_features(X).matrix
+    return _of_model(X, names, whose, categories or {})[0] if names else _converted(X, None, [])[1]
 
 
-def given_features(X: Any, called: Any = None, categorical: Any = None) -> CodedFeatures:
+def given_features(X: Any, called: Any = None, categorical: Any = None) -> StoredFeatures:
     """X as in `as_features`, with its column names and categories.
 
     Args:
-        X: An array, a sparse matrix or a table, whose columns of text are categorical.
+        X: An array, a sparse matrix or a table, whose columns of text are categorical; or features of a data set.
         called: The names of the features if not those of the table, not checked yet.
         categorical: The features that are declared categorical, by name or position.
     """
-    if isinstance(X, CodedFeatures):
+    if isinstance(X, DenseFeatures):
         _check_finite(X.matrix, X.matrix)
+    if isinstance(X, StoredFeatures):
         return X
-    declared = listed(categorical)
-    if _is_table(X):
-        found = feature_columns(X, categorical=declared, called=called)
-        _check_finite(found.matrix, found.matrix)
-        return found
-    return _from_sparse(X, called, declared) if hasattr(X, "tocsr") else _from_array(X, called, declared)
+    names, matrix, coded = _converted(X, called, listed(categorical))
+    return dense(checked_names(names if called is None else called, matrix.shape[1]), matrix, coded)
 
 
-def model_features(X: Any, names: Sequence[str], whose: str, categories: Mapping[str, Categories]) -> CodedFeatures:
+def replaced_features(stored: StoredFeatures, X: Any) -> StoredFeatures:
+    """X as the features of the same rows; an array of as many columns has the names and categories of the columns."""
+    found = given_features(X)
+    if found.n_rows != stored.n_rows:
+        raise DataError(f"features has {found.n_rows:,} rows, but the data set has {stored.n_rows:,}.")
+    if found is not X and found.names == numbered_names(len(stored.names)):
+        return found._with(names=stored.names, categories=stored.categories)
+    return found
+
+
+def model_features(X: Any, names: Sequence[str], whose: str, categories: Mapping[str, Categories]) -> DenseFeatures:
     """The features of a model, matched by name if X is a table, with the codes of the model's categories.
 
     A category that the model does not know becomes a missing value.
@@ -54,19 +66,32 @@ def model_features(X: Any, names: Sequence[str], whose: str, categories: Mapping
     >>> import pandas as pd
     >>> from swaprank.data.features import model_features
     >>> X = pd.DataFrame({"age": [3, 5, 4], "brand": ["puma", "nike", "asics"]})
-    >>> model_features(X, ["brand"], "MART", {"brand": ("asics", "nike")}).matrix.tolist()
+    >>> model_features(X, ["brand"], "MART", {"brand": ("asics", "nike")}).values.tolist()
     [[nan], [1.0], [0.0]]
     """
+    return dense(names, *_of_model(X, names, whose, categories))
+
+
+def _of_model(X: Any, names: Sequence[str], whose: str, categories: Mapping[str, Categories]) -> Coded:
     wanted = {at: categories[name] for at, name in enumerate(names) if name in categories} if categories else {}
     if _is_table(X):
-        found = feature_columns(X, names, whose, list(wanted))
-        _check_finite(found.matrix, found.matrix)
+        _, matrix, found = feature_columns(X, names, whose, list(wanted))
+        _check_finite(matrix, matrix)
     else:
         convert = _from_sparse if hasattr(X, "tocsr") else _from_array
-        found = convert(X, names, list(wanted), whose)
+        matrix, found = convert(X, names, list(wanted), whose)
     for at, known in wanted.items():
-        found.matrix[:, at] = recoded(found.matrix[:, at], found.categories[at], known)
-    return CodedFeatures(found.matrix, found.names, wanted)
+        matrix[:, at] = recoded(matrix[:, at], found[at], known)
+    return matrix, wanted
+
+
+def _converted(X: Any, called: Any, declared: list[Any]) -> tuple[list[str] | None, Features, dict[int, Categories]]:
+    """The column names of a table, None for an array; the matrix, and the categories by position."""
+    if _is_table(X):
+        names, matrix, coded = feature_columns(X, categorical=declared, called=called)
+        _check_finite(matrix, matrix)
+        return names, matrix, coded
+    return None, *(_from_sparse if hasattr(X, "tocsr") else _from_array)(X, called, declared)
 
 
 def _is_table(X: Any) -> bool:
@@ -96,7 +121,7 @@ def _check_numeric(dtype: np.dtype[Any]) -> None:
         raise DataError(f"X must hold numbers (NaN where a value is missing): found {dtype}.")
 
 
-def _from_array(X: Any, names: Any, categorical: list[Any], whose: str | None = None) -> CodedFeatures:
+def _from_array(X: Any, names: Any, categorical: list[Any], whose: str | None = None) -> Coded:
     """A float32 matrix from an array; `whose` names are the expected features, None if they are not checked yet."""
     # NumPy makes text of a list of numbers and text.
     kind = object if categorical and isinstance(X, list | tuple) else None
@@ -130,10 +155,10 @@ def _from_array(X: Any, names: Any, categorical: list[Any], whose: str | None = 
     return _coded(features, coded)
 
 
-def _coded(features: Features, coded: Mapping[int, tuple[Features, Categories]]) -> CodedFeatures:
+def _coded(features: Features, coded: Mapping[int, tuple[Features, Categories]]) -> Coded:
     for at, (codes, _) in coded.items():
         features[:, at] = codes
-    return CodedFeatures(features, None, {at: categories for at, (_, categories) in coded.items()})
+    return features, {at: categories for at, (_, categories) in coded.items()}
 
 
 def _numbers(given: AnyArray) -> AnyArray:
@@ -150,7 +175,7 @@ def _as_float32(given: AnyArray) -> Features:
         raise DataError(f"X must hold numbers (NaN where a value is missing): {error}.") from None
 
 
-def _from_sparse(X: Any, names: Any, categorical: list[Any], whose: str | None = None) -> CodedFeatures:
+def _from_sparse(X: Any, names: Any, categorical: list[Any], whose: str | None = None) -> Coded:
     """A dense float32 matrix from a scipy.sparse matrix; values that are not stored are 0."""
     if len(X.shape) != 2:
         raise DataError(f"X must have two dimensions, documents x features; found shape {X.shape}.")
@@ -166,14 +191,13 @@ def _from_sparse(X: Any, names: Any, categorical: list[Any], whose: str | None =
 
     coded = {at: encoded(column(at), where) for at, where in _declared(categorical, names, X.shape[1]).items()}
     with np.errstate(over="ignore"):
-        found = _coded(rows.astype(np.float32).toarray(order="C"), coded)
-    features = found.matrix
+        features, categories = _coded(rows.astype(np.float32).toarray(order="C"), coded)
     _check_finite(features, features)
     if not np.can_cast(X.dtype, np.float32):
         sample = rows[sampled_rows(len(features))].toarray()
         sample[:, list(coded)] = 0
         check_precision(sample, features, names, column)
-    return found
+    return features, categories
 
 
 def _check_finite(features: Features, given: AnyArray) -> None:

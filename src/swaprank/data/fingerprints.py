@@ -22,9 +22,8 @@ def data_digest(data: Dataset) -> str:
     """
     digest = hashlib.sha256()
     pairs = [] if data.pairs is None else list(data.pairs)
-    bins = data.bins
-    features = [data.features] if bins is None else [bins.blocks, bins.cuts.values, bins.codes]
-    for array in (*features, data.labels, data.indptr, data.order, data.sample_weight, data.base_score, *pairs):
+    columns = data.labels, data.indptr, data.order, data.sample_weight, data.base_score
+    for array in (*data.stored.content(), *columns, *pairs):
         # Without this prefix, a missing array could be confused with the first bytes of the next one.
         digest.update(b"-" if array is None else str((array.dtype, array.shape)).encode())
         if array is not None:

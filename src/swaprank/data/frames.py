@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from swaprank.arrays import AnyArray, Features, Floats, row_blocks
-from swaprank.data.categories import Categories, CodedFeatures, categorical_positions, encoded
+from swaprank.data.categories import Categories, categorical_positions, encoded
+from swaprank.data.dense_features import DenseFeatures, dense
 from swaprank.data.matching import matching_columns
 from swaprank.data.precision import (
     Merged,
@@ -31,10 +32,10 @@ _MANY = 1000
 """Text with fewer different values may be categories, even if they do not repeat."""
 
 
-class Columns(NamedTuple):
-    """The arguments of `Dataset`, as arrays."""
+class TableArrays(NamedTuple):
+    """The columns of a table as the arguments of `Dataset`."""
 
-    X: CodedFeatures
+    X: DenseFeatures
     label: AnyArray
     qid: AnyArray
     roles: dict[str, Any]
@@ -42,14 +43,14 @@ class Columns(NamedTuple):
 
 def columns_of(
     frame: Any,
-    *,
     label: str,
     qid: str,
     features: Sequence[str] | None,
     roles: Mapping[str, str | None],
     categorical: Any = None,
+    *,
     huge_is_missing: bool = False,
-) -> Columns:
+) -> TableArrays:
     """Extract the arrays of a data set from a table. The default features are all columns without another role.
 
     Columns of text and of categories are categorical features, and so are those that are declared as `categorical`. A
@@ -58,9 +59,9 @@ def columns_of(
     >>> import pandas as pd
     >>> from swaprank.data.frames import columns_of
     >>> frame = pd.DataFrame({"qid": ["a", "a"], "label": [0, 1], "age": [3, None], "brand": ["nike", "asics"]})
-    >>> X = columns_of(frame, label="label", qid="qid", features=None, roles={"docid": None}).X
-    >>> X.names, X.matrix.tolist(), X.categories
-    (('age', 'brand'), [[3.0, 1.0], [nan, 0.0]], {1: ('asics', 'nike')})
+    >>> X = columns_of(frame, "label", "qid", None, {"docid": None}).X
+    >>> X.names, X.values.tolist(), X.categories
+    (('age', 'brand'), [[3.0, 1.0], [nan, 0.0]], {'brand': ('asics', 'nike')})
     """
     table = _table(frame)
     by_role = {"label": label, "qid": qid, **{role: name for role, name in roles.items() if name is not None}}
@@ -74,11 +75,8 @@ def columns_of(
     if not names:
         raise DataError(f"the table has no feature columns besides {', '.join(taken)}.")
     declared = categorical_positions(categorical, names)
-    matrix, categories = _features(
-        table, names, declared, of_model=False, every=features is None, huge_is_missing=huge_is_missing
-    )
-    return Columns(
-        X=CodedFeatures(matrix, tuple(names), categories),
+    return TableArrays(
+        X=dense(names, *_features(table, names, declared, every=features is None, huge_is_missing=huge_is_missing)),
         label=_numbers(table[by_role["label"]], by_role["label"]),
         qid=_ids(table[by_role["qid"]], by_role["qid"]),
         roles={role: _role(table[by_role[role]], by_role[role], role) if role in by_role else None for role in roles},
@@ -106,8 +104,7 @@ def role_columns(
     found: dict[str, Any] = {role: _ids(table[name], name) for role, name in ids.items()}
     found |= {role: _numbers(table[name], name) for role, name in numbers.items()}
     if names:
-        matrix, categories = _features(table, names, [], of_model=False, every=features is None, huge_is_missing=False)
-        found["X"] = CodedFeatures(matrix, tuple(names), categories)
+        found["X"] = dense(names, *_features(table, names, [], every=features is None))
     return found
 
 
@@ -117,8 +114,8 @@ def feature_columns(
     whose: str = "the model",
     categorical: Any = None,
     called: Sequence[str] | None = None,
-) -> CodedFeatures:
-    """The columns of a table as features: all of them, or those that a model has.
+) -> tuple[list[str], Features, dict[int, Categories]]:
+    """The columns of a table as features, with their names and categories: all of them, or those that a model has.
 
     `categorical` are the features that are declared categorical, or those that are categorical in the model, by name or
     position; `called` is what the columns are called there if not by their names.
@@ -130,10 +127,7 @@ def feature_columns(
     names = table.columns if chosen is None else [table.columns[at] for at in chosen]
     known_as = names if called is None or len(called) != len(names) else [str(name) for name in called]
     declared = categorical_positions(categorical, known_as)
-    matrix, categories = _features(
-        table, names, declared, of_model=wanted is not None, every=False, huge_is_missing=False
-    )
-    return CodedFeatures(matrix, tuple(names), categories)
+    return names, *_features(table, names, declared, of_model=wanted is not None)
 
 
 def split_column(frame: Any, name: Any) -> tuple[Any, AnyArray]:
@@ -208,9 +202,9 @@ def _features(
     names: list[str],
     declared: Sequence[int],
     *,
-    of_model: bool,
-    every: bool,
-    huge_is_missing: bool,
+    of_model: bool = False,
+    every: bool = False,
+    huge_is_missing: bool = False,
 ) -> tuple[Features, dict[int, Categories]]:
     """Copy columns into one float32 matrix, in blocks of rows, so that no float64 copy of a column is made.
 

@@ -107,3 +107,12 @@ def position_among(what: str, number: Any, n: int) -> int:
     if not 0 <= position < n:
         raise DataError(f"there is no {what} {position}: there are {n:,}, numbered from 0.")
     return position
+
+
+def position_of(feature: int | str, names: Sequence[str]) -> int:
+    """The position of a feature that is given by name or position; DataError if there is none."""
+    if not isinstance(feature, str):
+        return position_among("feature", feature, len(names))
+    if feature not in names:
+        raise DataError(f"there is no feature '{feature}'; {did_you_mean(feature, names)}")
+    return tuple(names).index(feature)

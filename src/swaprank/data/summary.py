@@ -1,18 +1,13 @@
 """Summary statistics of a data set: sizes, labels, missing values and useless features."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import final
 
 import numpy as np
 
-from swaprank.arrays import Floats, row_blocks
+from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
-
-if TYPE_CHECKING:
-    from swaprank.data.binned_features import BinnedFeatures
 
 _LABELS_SHOWN = 20
 _NAMES_SHOWN = 12
@@ -132,7 +127,8 @@ def summarize(data: Dataset) -> Summary:
     labels = data.by_query(data.labels)
     lowest = np.minimum.reduceat(labels, data.indptr[:-1])
     highest = np.maximum.reduceat(labels, data.indptr[:-1])
-    missing, constant, all_zero = _feature_findings(data)
+    features, names = data.stored.counts(), np.array(data.feature_names, dtype=object)
+    some_missing = features.n_missing > 0
     return Summary(
         n_documents=len(data),
         n_queries=data.n_queries,
@@ -148,9 +144,9 @@ def summarize(data: Dataset) -> Summary:
         n_one_label=int((lowest == highest).sum()),
         n_without_relevant=int((highest <= 0).sum()),
         categorical={name: len(categories) for name, categories in data.categories.items()},
-        missing=missing,
-        constant=constant,
-        all_zero=all_zero,
+        missing=dict(zip(names[some_missing].tolist(), features.n_missing[some_missing].tolist(), strict=True)),
+        constant=names[features.is_constant & ~features.is_zero].tolist(),
+        all_zero=names[features.is_zero].tolist(),
         has_docid=data.docid is not None,
         is_grouped=data.order is None,
         is_binned=data.is_binned,
@@ -162,39 +158,6 @@ def _label_counts(labels: Floats) -> dict[str, int]:
     if len(distinct) > _LABELS_SHOWN:
         return {}
     return {f"{label:g}": int(count) for label, count in zip(distinct, counts, strict=True)}
-
-
-def _feature_findings(data: Dataset) -> tuple[dict[str, int], list[str], list[str]]:
-    """Features with missing values, constant ones and all-zero ones."""
-    if data.bins is not None:
-        return _bin_findings(data, data.bins)
-    missing = np.zeros(data.n_features, np.int64)
-    low = np.full(data.n_features, np.inf, np.float32)
-    high = np.full(data.n_features, -np.inf, np.float32)
-    for rows in row_blocks(len(data), 16_384):
-        block = data.features[rows]
-        missing += np.isnan(block).sum(axis=0)
-        # fmin and fmax ignore NaN.
-        low = np.fmin(low, np.fmin.reduce(block, axis=0))
-        high = np.fmax(high, np.fmax.reduce(block, axis=0))
-    one_value = (low == high) & (missing == 0)
-    names = np.array(data.feature_names, dtype=object)
-    # The 0 of a categorical feature is its first category.
-    zero = one_value & (low == 0) & np.array([name not in data.categories for name in names])
-    counts: dict[str, Any] = dict(zip(names[missing > 0].tolist(), missing[missing > 0].tolist(), strict=True))
-    return counts, names[one_value & ~zero].tolist(), names[zero].tolist()
-
-
-def _bin_findings(data: Dataset, bins: BinnedFeatures) -> tuple[dict[str, int], list[str], list[str]]:
-    missing = np.zeros(bins.blocks.shape[::2], np.int64)
-    for rows in row_blocks(len(data), 16_384):
-        missing += (bins.blocks[:, rows] == 0).sum(axis=1)
-    n_missing = missing.reshape(-1)[: data.n_features]
-    n_values = bins.cuts.n_bins.copy()
-    n_values[bins.categorical] = [len(np.unique(codes[~np.isnan(codes)])) for codes in bins.codes]
-    names = np.array(data.feature_names, dtype=object)
-    counts: dict[str, Any] = dict(zip(names[n_missing > 0].tolist(), n_missing[n_missing > 0].tolist(), strict=True))
-    return counts, names[(n_values == 1) & (n_missing == 0)].tolist(), []
 
 
 def _named(names: list[str]) -> str:

@@ -11,7 +11,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.frames import split_column
 from swaprank.data.ids import id_text
 from swaprank.data.judgements import Qrels, Run
-from swaprank.data.scores import check_scores
+from swaprank.data.row_values import check_scores
 from swaprank.errors import DataError
 from swaprank.evaluation.results import Evaluation, MetricResult
 from swaprank.metrics.metric import Metric, measure_each

@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
-from swaprank.data.scores import check_scores
+from swaprank.data.row_values import check_scores
 from swaprank.errors import DataError
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.terms import PAIRWISE

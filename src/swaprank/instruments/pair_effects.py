@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import longest_list
-from swaprank.data.scores import check_scores
+from swaprank.data.row_values import check_scores
 from swaprank.errors import ParameterError
 from swaprank.kernels import kernel
 from swaprank.metrics.families import WORK_ROWS, prepare_swaps, rows_that_count, swap_gain_rows

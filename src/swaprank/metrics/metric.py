@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.collective import ALONE, Collective
-from swaprank.data.scores import check_scores
+from swaprank.data.row_values import check_scores
 from swaprank.errors import DataError, MetricError
 from swaprank.exact_sums import exact_limbs, rounded_sums
 from swaprank.metrics.measuring import by_descending_id, check_lists, measure, swap_gain_matrix

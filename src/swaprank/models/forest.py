@@ -27,12 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints, read_only
+from swaprank.data.row_values import LARGEST_SCORE
 from swaprank.errors import ModelFileError, ParameterError, SwaprankError
 from swaprank.kernels import kernel
 from swaprank.models.category_sets import MAX_WORDS
 from swaprank.models.contributions import contributions
 from swaprank.models.forest_scoring import score, score_into, staged_scores
-from swaprank.models.model import LARGEST_SCORE, Importances, Model, ModelParts
+from swaprank.models.model import Importances, Model, ModelParts
 from swaprank.models.perturbation import LinearPerturbation, Perturbation
 from swaprank.models.served import Trees
 from swaprank.models.tree_walk import find_leaves

@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from swaprank.arrays import AnyArray, Features, Floats, Ints
+from swaprank.data.row_values import LARGEST_SCORE
 from swaprank.errors import ModelFileError
 from swaprank.lanes import dot
-from swaprank.models.model import LARGEST_SCORE, Importances, Model, ModelParts
+from swaprank.models.model import Importances, Model, ModelParts
 from swaprank.models.perturbation import LinearPerturbation, Perturbation, weight_slopes
 from swaprank.models.products import project
 from swaprank.models.scaling import column_statistics, fill_missing, fit_scaling, scaled_rows

@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from swaprank.models.served import ServedModel
 
 
-LARGEST_SCORE = 1e300
-"""A model file whose scores might be larger is refused: sums and differences of scores stay finite."""
-
-
 class ModelParts(NamedTuple):
     """A model as it is saved: plain values, which include its kind, and arrays by name."""
 

@@ -7,7 +7,6 @@ from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
 from swaprank.data.features import model_features
 from swaprank.data.frames import split_column
-from swaprank.data.whole_binning import check_same_cuts
 from swaprank.errors import DataError
 
 
@@ -87,7 +86,7 @@ def _named_pairs(eval_set: Any, eval_group: Any, eval_qid: Any) -> dict[str, Any
 def _validation_set(name: str, given: Any, train: Dataset) -> Dataset:
     where, names, categories = f"the set '{name}'", train.feature_names, train.categories
     if isinstance(given, Dataset):
-        check_same_cuts(given, train, where)
+        given.stored.check_same_cuts(train.stored, where)
         return given.with_features(names, categories=categories, whose="the training data", where=where)
     if isinstance(given, tuple) and len(given) == len(("X", "y", "qid")):
         given = dict(zip(("X", "y", "qid"), given, strict=True))

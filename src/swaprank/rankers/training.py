@@ -10,7 +10,6 @@ from warnings import warn
 
 import numpy as np
 
-from swaprank.arrays import Bools, row_blocks
 from swaprank.cluster.detect import is_distributed
 from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
@@ -311,7 +310,7 @@ def missing_features(
     >>> missing_features(data, []), missing_features(data, [["age"]]), missing_features(data, [None])
     (('price',), ('age', 'price'), None)
     """
-    n_workers = _has_missing(data).astype(np.int64)
+    n_workers = data.stored.any_missing().astype(np.int64)
     collective.add(n_workers)
     known = {name for name, missing in zip(data.feature_names, n_workers, strict=True) if missing}
     for others in known_before:
@@ -319,15 +318,3 @@ def missing_features(
             return None
         known.update(others)
     return tuple(name for name in data.feature_names if name in known)
-
-
-def _has_missing(data: Dataset) -> Bools:
-    if data.bins is not None:
-        found: Bools = data.bins.has_missing > 0
-        # Codes of other data's categories may have become missing values.
-        found[data.bins.categorical] |= np.isnan(data.bins.codes).any(axis=1)
-        return found
-    has_missing = np.zeros(data.n_features, np.bool_)
-    for block in row_blocks(len(data), 8192):
-        has_missing |= np.isnan(data.features[block]).any(axis=0)
-    return has_missing

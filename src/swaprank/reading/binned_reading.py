@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any, final
 
 from swaprank.data.block_binning import bin_source, bin_to_file
-from swaprank.data.block_source import Block, BlockSource
+from swaprank.data.blocks import Block, BlockSource
+from swaprank.data.cuts import cuts_of
 from swaprank.data.dataset import Dataset
-from swaprank.data.whole_binning import cuts_of
 from swaprank.errors import DataError
 from swaprank.files import content_suffix, existing_file
 from swaprank.reading.group_sizes import SIDE_SUFFIXES, side_file

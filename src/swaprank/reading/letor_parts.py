@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from swaprank.arrays import AnyArray, Features, Ints
-from swaprank.data.block_source import Block, BlockSource
+from swaprank.data.blocks import Block, BlockSource, rows_at_once
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
-from swaprank.reading.block_size import rows_at_once
 from swaprank.reading.group_sizes import check_agreement, check_total, group_sizes, side_file
 from swaprank.reading.letor import checked_format, parsed_texts, query_ids_of
 from swaprank.reading.pieces import Text, TextInMemory

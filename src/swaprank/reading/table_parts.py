@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from swaprank.arrays import Features, Ints
-from swaprank.data.block_source import Block, BlockSource
-from swaprank.data.dataset import Dataset, restored
+from swaprank.data.blocks import Block, BlockSource, SampledFeatures, rows_at_once
+from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, MissingExtraError
 from swaprank.files import content_suffix
-from swaprank.reading.block_size import rows_at_once
 from swaprank.reading.tables import Roles, is_separated, parsed_text, readable, table_dataset
 from swaprank.reading.text_files import check_is_text, opened_unchanged, text_pieces
 
@@ -67,8 +66,8 @@ class _Part:
             return self.whole_block(table, where)
         only_judged = self._roles._replace(judgements_only=True, features=None, ignore=())
         judged = self._dataset(table, only_judged, where)
-        without = restored({**judged._state(), "_features": None, "feature_names": self._names})
-        return Block(without, str(self._file), lambda rows: self._sampled(table, rows, where))
+        sampled = SampledFeatures(self._names, lambda rows: self._sampled(table, rows, where))
+        return Block(judged, str(self._file), sampled)
 
     def _sampled(self, table: polars.DataFrame, rows: Ints, where: str) -> Features:
         if len(rows) == 0:

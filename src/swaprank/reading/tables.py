@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from swaprank.data.dataset import Dataset, restored
+from swaprank.data.dataset import Dataset
 from swaprank.data.frames import columns_of
 from swaprank.data.ids import integers_or_text
 from swaprank.data.matching import feature_position
-from swaprank.data.weights import checked_weights
 from swaprank.errors import DataError, MissingExtraError, did_you_mean
 from swaprank.files import compression, content_suffix
 from swaprank.reading.text_files import check_is_text, is_stream, opened_unchanged, text_blocks
@@ -104,9 +103,8 @@ def table_dataset(table: polars.DataFrame, roles: Roles, *, is_text: bool, is_pa
     qids = integers_or_text(columns.qid) if columns.qid.dtype.kind == "U" else columns.qid
     if not is_part:
         return Dataset(columns.X, columns.label, qid=qids, **columns.roles)
-    weights = columns.roles["sample_weight"]
-    state = {"sample_weight": None if weights is None else checked_weights(weights, len(table))}
-    return restored({**Dataset(columns.X, columns.label, qid=qids)._state(), **state})
+    # All weights of a part may be 0.
+    return Dataset(columns.X, columns.label, qid=qids).replace(sample_weight=columns.roles["sample_weight"])
 
 
 def _check_roles(table: polars.DataFrame, roles: Roles) -> None:

@@ -13,7 +13,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import query_of_row
 from swaprank.data.ids import id_text
 from swaprank.data.judgements import LARGEST_LABEL, Qrels, Run
-from swaprank.data.scores import check_scores
+from swaprank.data.row_values import check_scores
 from swaprank.errors import DataError
 from swaprank.files import existing_file, replacing
 from swaprank.reading.text_files import text_lines

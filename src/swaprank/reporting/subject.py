@@ -7,7 +7,6 @@ from typing import NamedTuple, final
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
-from swaprank.data.categories import CodedFeatures
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import query_of_row
 from swaprank.errors import DataError, did_you_mean
@@ -216,10 +215,8 @@ def row_sample(n_rows: int, most: int) -> Ints:
 def _thinned(data: Dataset, n_documents: int) -> Dataset:
     """A random sample of rows, for data whose single lists are longer than the sample."""
     rows = row_sample(len(data), n_documents)
-    names = data.feature_names
-    coded = {at: data.categories[name] for at, name in enumerate(names) if name in data.categories}
     return Dataset(
-        CodedFeatures(data.features[rows], names, coded),
+        data.stored.rows(rows),
         data.labels[rows],
         qid=query_of_row(data.indptr, data.order)[rows],
         docid=None if data.docid is None else data.docid[rows],

@@ -4,13 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import Bytes, Features, Ints, read_only
-from swaprank.collective import ALONE, Collective, gathered
-from swaprank.data.binned_features import BLOCK, BinnedFeatures, bin_rows, n_blocks
-from swaprank.data.cuts import data_cuts
+from swaprank.arrays import Bytes, Features, Ints
+from swaprank.collective import ALONE, Collective
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError
-from swaprank.threads import thread_count
 
 
 class Bins(NamedTuple):
@@ -28,26 +24,8 @@ class Bins(NamedTuple):
 
 def make_bins(data: Dataset, max_bins: int, n_threads: int | None, collective: Collective = ALONE) -> Bins:
     """Cut every feature into at most `max_bins` bins, and bin the documents, grouped by query."""
-    if data.bins is not None:
-        return _existing_bins(data, data.bins, max_bins, collective)
-    cuts = data_cuts(data, max_bins, thread_count(n_threads), collective)
-    order = np.empty(0, np.int64) if data.order is None else np.array(data.order)
-    blocks = np.zeros((n_blocks(data.n_features), len(data), BLOCK), np.uint8)
-    missing = bin_rows(data.features, order, cuts, 0, blocks, n_threads)
-    collective.add(missing)
-    return Bins(read_only(blocks), cuts.values, np.array(cuts.n_bins), np.minimum(missing, 1))
-
-
-def _existing_bins(data: Dataset, bins: BinnedFeatures, max_bins: int, collective: Collective) -> Bins:
-    if bins.cuts.max_bins != max_bins:
-        raise DataError(
-            f"the data was binned with max_bins={bins.cuts.max_bins}, but the ranker has max_bins={max_bins}: set "
-            f"max_bins={bins.cuts.max_bins}, or bin the data again."
-        )
-    everyones = gathered(collective, bins.cuts.values[None])
-    if not (everyones == bins.cuts.values).all():
-        raise DataError("the workers have bins of different cuts: bin all parts like one of them.")
+    cuts = data.stored.find_cuts(data.places, data.order, max_bins, n_threads, collective)
+    bins = data.stored.binned(cuts, n_threads, data.order)
     missing = np.array(bins.has_missing)
     collective.add(missing)
-    blocks = bins.blocks if data.order is None else read_only(bins.blocks[:, data.order])
-    return Bins(blocks, bins.cuts.values, np.array(bins.cuts.n_bins), np.minimum(missing, 1))
+    return Bins(bins.blocks, cuts.values, np.array(cuts.n_bins), np.minimum(missing, 1))

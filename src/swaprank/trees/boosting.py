@@ -11,7 +11,7 @@ from swaprank.arrays import AnyArray, Bools, Bytes, Floats, Ints, read_only
 from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
 from swaprank.data.document_places import random_fractions
-from swaprank.data.scores import LARGEST_SCORE
+from swaprank.data.row_values import LARGEST_TERM
 from swaprank.errors import DataError
 from swaprank.models.forest import ARRAYS, Forest
 from swaprank.objectives.objective import BoundObjective
@@ -142,7 +142,7 @@ class Booster:
                 nodes = slice(0, n_leaves - 1)
                 direction = self.constraints.monotone[tree.feature[nodes]]
                 values = bounded_values(tree.left[nodes], tree.right[nodes], direction, values, sums.hessian)
-        if not (np.abs(values) <= LARGEST_SCORE).all():
+        if not (np.abs(values) <= LARGEST_TERM).all():
             raise DataError(DIVERGED)
         return values, sums.n_documents
 

@@ -7,7 +7,7 @@ import numpy as np
 from swaprank.arrays import Floats, Ints
 from swaprank.collective import ALONE
 from swaprank.data.dataset import Dataset
-from swaprank.data.scores import LARGEST_SCORE
+from swaprank.data.row_values import LARGEST_TERM
 from swaprank.errors import DataError
 from swaprank.models.binned_scoring import tree_leaves
 from swaprank.models.forest import Forest
@@ -53,7 +53,7 @@ def refitted_values(
         )
         if len(monotone):
             values = bounded_values(one.left, one.right, monotone[one.feature], values, sums.hessian)
-        if not (np.abs(values) <= LARGEST_SCORE).all():
+        if not (np.abs(values) <= LARGEST_TERM).all():
             raise DataError(DIVERGED)
         add_leaf_values(leaf_of, values, threads, scores)
         fitted.append(values)

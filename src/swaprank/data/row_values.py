@@ -1,14 +1,62 @@
-"""Training weights: of rows, of queries, or both."""
+"""One number per row: labels, weights, base scores and scores."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Floats
-from swaprank.data.columns import number_column
+from swaprank.arrays import AnyArray, Floats, contiguous_floats
 from swaprank.data.grouping import Grouping, query_of_row
 from swaprank.errors import DataError
+
+LARGEST_TERM = 1e100
+"""No base score and no leaf value may be larger: sums and squares of scores then stay finite."""
+LARGEST_SCORE = 1e300
+"""A model whose scores might be larger is refused: sums and differences of scores stay finite."""
+
+
+def number_column(name: str, values: Any, n_rows: int) -> Floats:
+    """One finite number per row, as float64."""
+    try:
+        masked = isinstance(values, np.ma.MaskedArray)
+        given: AnyArray = np.ma.filled(values.astype(np.float64), np.nan) if masked else np.asarray(values)
+        if given.dtype.kind in "mMc":
+            # NumPy would convert dates to numbers and drop imaginary parts.
+            raise TypeError(f"found {given.dtype}")
+        column = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} must hold numbers: {error}.") from None
+    if column.ndim != 1:
+        raise DataError(f"{name} must have one value per row, found an array of shape {column.shape}.")
+    if len(column) != n_rows:
+        raise DataError(f"{name} has {len(column):,} values, but X has {n_rows:,} rows.")
+    bad = np.flatnonzero(~np.isfinite(column))
+    if len(bad):
+        raise DataError(f"{name}, row {bad[0]}: {column[bad[0]]} is not a finite number.")
+    return column
+
+
+def base_scores(values: Any, n_rows: int) -> Floats:
+    """Scores that training starts from, one per row."""
+    scores = number_column("base_score", values, n_rows)
+    row = int(np.abs(scores).argmax())
+    if abs(scores[row]) > LARGEST_TERM:
+        raise DataError(f"base_score, row {row}: {scores[row]} is too large; the largest score is {LARGEST_TERM:g}.")
+    return scores
+
+
+def check_scores(scores: Any, n_documents: int) -> Floats:
+    """Scores as float64, one per document; raises DataError for NaN."""
+    try:
+        checked = contiguous_floats(scores)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"scores must be numbers, one per document: {error}.") from None
+    if checked.shape != (n_documents,):
+        raise DataError(f"scores must be one number per document, {n_documents:,} in all; found shape {checked.shape}.")
+    bad = np.flatnonzero(np.isnan(checked))
+    if len(bad):
+        raise DataError(f"scores: document {bad[0]} has NaN ({len(bad):,} of {n_documents:,} documents have).")
+    return checked
 
 
 def row_weights(sample_weight: Any, query_weight: Any, grouping: Grouping, n_rows: int) -> Floats | None:

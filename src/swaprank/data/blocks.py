@@ -1,33 +1,113 @@
-"""The first of two passes over blocks: everything but the features, and a sample of the rows to compute cuts from."""
+"""Documents in blocks of rows, as data larger than memory comes, and the first of two passes over them.
 
+The first pass finds everything but the features, and a sample of the rows to compute cuts from.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from swaprank.arrays import AnyArray, Features, Floats, Ints
 from swaprank.data import cuts
-from swaprank.data.block_source import Block, BlockSource
 from swaprank.data.categories import Categories, check_number, in_order
-from swaprank.data.cuts import sample_hashes
 from swaprank.data.dataset import Dataset
 from swaprank.data.document_places import Places, query_keys
-from swaprank.data.grouping import first_appearance_codes
+from swaprank.data.grouping import Grouping, first_appearance_codes
 from swaprank.data.ids import id_text
 from swaprank.errors import DataError
 from swaprank.threads import thread_count
 
+BLOCK_BYTES = 64 << 20
+"""The values of a block in single precision take about this much memory."""
 _HOW_TO_SORT = (
     "the rows of a query must be adjacent, and in one file, to be read in blocks: sort the data by query id, or read "
     "it without binned if it fits into memory"
 )
 
 
+def rows_at_once(n_features: int) -> int:
+    """The number of rows of a block.
+
+    >>> from swaprank.data.blocks import rows_at_once
+    >>> rows_at_once(136)
+    123361
+    """
+    return max(1, BLOCK_BYTES // (4 * max(1, n_features)))
+
+
+class SampledFeatures(NamedTuple):
+    """Numeric features that are computed for some rows only."""
+
+    names: tuple[str, ...]
+    of_rows: Callable[[Ints], Features]
+
+
+class Block(NamedTuple):
+    """Consecutive rows of a file; the first query may continue that of the block before, if it is of the same file."""
+
+    data: Dataset
+    source: str
+    """Where the rows are, for error messages: the name of the file."""
+    sampled: SampledFeatures | None = None
+    """The features, if the data set has none: in the first pass, few rows are needed."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the features."""
+        return self.data.feature_names if self.sampled is None else self.sampled.names
+
+    @property
+    def categories(self) -> Mapping[str, Categories]:
+        """The categories of categorical features."""
+        return self.data.categories if self.sampled is None else {}
+
+    def features_of(self, rows: Ints) -> Features:
+        """The features of some rows."""
+        return self.data.features[rows] if self.sampled is None else self.sampled.of_rows(rows)
+
+
+class BlockSource(ABC):
+    """Blocks that can be gone through more than once: for a sample of their rows, then to bin them."""
+
+    fill: float = 0.0
+    """The value of features that earlier blocks of LETOR text do not know of."""
+
+    @abstractmethod
+    def blocks(self, *, is_first_pass: bool) -> Iterator[Block]:
+        """All blocks, from the first."""
+
+    def settled(self) -> bool:
+        """True if the blocks that were gone through are right; if not, they will be the next time."""
+        return True
+
+
+@final
+class GivenBlocks(BlockSource):
+    """Data sets that somebody gives."""
+
+    def __init__(self, given: Iterable[Any]) -> None:
+        if isinstance(given, Iterator) or not isinstance(given, Iterable):
+            raise DataError(
+                "blocks are gone through twice: give a list, or an object whose __iter__ starts from the first block "
+                f"each time; found {type(given).__name__}."
+            )
+        self._given = given
+
+    def blocks(self, *, is_first_pass: bool) -> Iterator[Block]:
+        """See `BlockSource`."""
+        for number, data in enumerate(self._given):
+            if not isinstance(data, Dataset):
+                raise DataError(f"block {number} must be a Dataset, found {type(data).__name__}.")
+            yield Block(data, "the blocks")
+
+
 class Scanned(NamedTuple):
     """What the first pass found."""
 
     labels: Floats
-    qids: AnyArray
-    indptr: Ints
+    grouping: Grouping
     sample_weight: Floats | None
     base_score: Floats | None
     feature_names: tuple[str, ...]
@@ -54,7 +134,7 @@ def scan(source: BlockSource, *, with_sample: bool, n_threads: int | None) -> Sc
     labels = rows.joined("labels")
     assert labels is not None  # noqa: S101
     values = sample.joined(len(rows.names), source.fill)
-    return Scanned(labels, *queries.joined(), weights, scores, rows.names, rows.all_categories(), values)
+    return Scanned(labels, queries.joined(), weights, scores, rows.names, rows.all_categories(), values)
 
 
 @final
@@ -71,19 +151,19 @@ class _Rows:
         if data.pairs is not None:
             raise DataError(f"{block.source}: data in blocks cannot have pairs.")
         # The features of sparse LETOR text become more while it is read.
-        if self.names != data.feature_names[: len(self.names)]:
+        if self.names != block.feature_names[: len(self.names)]:
             raise DataError(
-                f"{block.source} has other features than the blocks before it: found {_some(data.feature_names)}, "
+                f"{block.source} has other features than the blocks before it: found {_some(block.feature_names)}, "
                 f"expected {_some(self.names)}."
             )
-        for name in {*data.categories} ^ {*self.texts}:
+        for name in {*block.categories} ^ {*self.texts}:
             if self.names and name in self.names:
                 raise DataError(
                     f"{block.source}: feature '{name}' holds categories in one block and numbers in another: declare "
                     "it in categorical_features."
                 )
-        self.names = data.feature_names
-        for name, categories in data.categories.items():
+        self.names = block.feature_names
+        for name, categories in block.categories.items():
             self.texts.setdefault(name, set()).update(categories)
         for name, found in self.columns.items():
             found.append(getattr(data, name))
@@ -135,8 +215,8 @@ class _Queries:
         self.n_rows += len(data)
         return offset
 
-    def joined(self) -> tuple[AnyArray, Ints]:
-        """The ids, and the bounds of the queries."""
+    def joined(self) -> Grouping:
+        """The queries of all blocks; DataError if one is in two places."""
         indptr = np.append(np.concatenate(self.starts), self.n_rows).astype(np.int64)
         ids = _joined_ids([found for found in self.ids if len(found)])
         codes = first_appearance_codes(ids)
@@ -145,7 +225,7 @@ class _Queries:
             second = int(repeated[0]) + 1
             first = int(np.flatnonzero(codes == codes[second])[0])
             raise self._scattered(ids[first], int(indptr[first]), int(indptr[second]))
-        return ids, indptr
+        return Grouping(ids, indptr, None)
 
     def _check_adjacent(self, data: Dataset) -> None:
         if data.order is None:
@@ -192,7 +272,7 @@ class _Sample:
         data = block.data
         keys = query_keys(data.qids)
         keys[0] += np.uint64(offset)
-        hashes = sample_hashes(Places(np.array(data.indptr), keys), self.n_threads)
+        hashes = cuts.sample_hashes(Places(np.array(data.indptr), keys), self.n_threads)
         chosen = np.flatnonzero(hashes <= self.last)
         self.hashes.append(hashes[chosen])
         self.values.append(block.features_of(chosen))
