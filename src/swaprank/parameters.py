@@ -195,7 +195,7 @@ class Parameters:
         """Check what one declaration cannot say."""
 
     @classmethod
-    def own_names(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _own_names(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments under the names of this class; ArgumentError, naming all wrong ones, if one is not known."""
         names = alias_names(cls.declared)
         here = {name: names.get(name, name) for name in given}
@@ -215,7 +215,7 @@ def _init(cls: type[Parameters]) -> Any:
         if len(positional) > len(by_position):
             first = f"only {by_position[0]}" if by_position else "nothing"
             raise TypeError(f"{type(self).__name__} takes {first} by position: name the other parameters.")
-        values = type(self).own_names({**dict(zip(by_position, positional, strict=False)), **given})
+        values = type(self)._own_names({**dict(zip(by_position, positional, strict=False)), **given})
         for name, each in type(self).declared.items():
             setattr(self, name, values.get(name, each.default))
 

@@ -56,15 +56,25 @@ class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
     )
 
     model_ = learned_value[Model]("model")
+    """The model."""
     categories_ = learned_value[Mapping[str, Categories]]("categories")
+    """The categories of each categorical feature in the training data."""
     missing_features_ = learned_value[tuple[str, ...] | None]("missing_features")
+    """The features with missing values in the training data; None if that is not known."""
     history_ = learned_value[History]("history")
+    """What was measured after every round: `history_[set][metric]` is a list."""
     n_rounds_ = learned_value[int]("n_rounds")
+    """Rounds that were trained."""
     best_round_ = learned_value[int]("best_round")
+    """The round whose model was kept; 0 is the start of training."""
     interrupted_ = learned_value[bool]("interrupted")
+    """True if Ctrl-C ended training."""
     random_state_ = learned_value[int]("seed")
+    """The seed that was used: `random_state`, or one drawn from it."""
     sigma_ = learned_value[float]("sigma")
-    members_: Any = ()
+    """The steepness (sigma) of the objective that the scores were trained with; 1 if it has none."""
+    members_: ClassVar[Any] = ()
+    """Of an ensemble: the kind ("ranker") and the "parameters" of each member, and the "members" of nested ones."""
 
     # Pipelines and searches of scikit-learn pass qid on, if metadata routing is enabled.
     __metadata_request__fit: ClassVar[Mapping[str, bool]] = {"qid": True}
@@ -119,7 +129,7 @@ class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
 
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters, by any of their names, as scikit-learn does it."""
-        own = type(self).own_names({name: value for name, value in parameters.items() if "__" not in name})
+        own = type(self)._own_names({name: value for name, value in parameters.items() if "__" not in name})
         nested = {name: value for name, value in parameters.items() if "__" in name}
         return super().set_params(**own, **nested)  # type: ignore[no-any-return]
 

@@ -18,7 +18,7 @@ from swaprank.arrays import AnyArray
 from swaprank.errors import ModelFileError
 from swaprank.metrics.metric import OWN_SUFFIX, Metric, is_own
 from swaprank.model_files.container import ModelContent, write_model
-from swaprank.models.restoring import model_from_parts
+from swaprank.models.ensemble import model_from_parts
 from swaprank.objectives.objective import Objective
 from swaprank.rankers.learned import Learned, found_by
 from swaprank.version import __version__
