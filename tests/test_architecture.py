@@ -1,4 +1,4 @@
-"""Imports between packages point one way, lazy ones included."""
+"""Imports point one way, between packages and within them, lazy ones included."""
 
 import ast
 import re
@@ -93,22 +93,56 @@ def test_imports_between_packages_point_one_way() -> None:
     assert {name: after for name, after in wrong.items() if after} == {}
 
 
-def test_nobody_outside_asks_which_class_a_ranker_or_model_is() -> None:
-    classes = {
-        node.name
-        for path, tree in modules().items()
-        if path.parent.name in ("rankers", "ensembles", "models")
-        for node in tree.body
-        if isinstance(node, ast.ClassDef) and node.name != "Ranker"
+def module_graph(package: Path) -> dict[str, set[str]]:
+    """The modules of a package, and which others of it each names; modules of the root are a package, too."""
+    own = {path.stem: tree for path, tree in modules().items() if path.parent == package and path.stem != "__init__"}
+    prefix = ".".join(("swaprank", *package.relative_to(SOURCE).parts)) + "."
+    return {
+        name: {
+            other.removeprefix(prefix).split(".")[0]
+            for other in imported(package / f"{name}.py", tree)
+            if other.startswith(prefix)
+        }
+        & own.keys() - {name}
+        for name, tree in own.items()
     }
+
+
+@pytest.mark.parametrize("package", sorted({path.parent for path in modules()}), ids=lambda path: path.name)
+def test_imports_within_a_package_have_no_cycle(package: Path) -> None:
+    """Neither through imports inside of functions nor through names of modules in texts."""
+    TopologicalSorter(module_graph(package)).prepare()  # raises CycleError
+
+
+def derived_classes() -> set[str]:
+    """The classes of models and rankers, but not their two interfaces."""
+    bases = {
+        node.name: {ast.unparse(base) for base in node.bases}
+        for path, tree in modules().items()
+        if path.parent.name in ("models", "rankers", "baselines", "ensembles")
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+    }
+    known: set[str] = set()
+    found = {"Model", "Ranker"}
+    while found != known:
+        known = set(found)
+        found |= {name for name, above in bases.items() if above & known}
+    return found - {"Model", "Ranker"}
+
+
+def test_nobody_outside_asks_which_class_a_ranker_or_model_is() -> None:
+    """A model says itself what it can do. What is for others to tell apart are the values of `Model.for_export`."""
+    classes = derived_classes()
     for path, tree in modules().items():
         if path.parent.name in ("rankers", "baselines", "ensembles", "models", "linear"):
             continue
         for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Name)
-                and node.func.id in ("isinstance", "issubclass")
-            ):
-                asked = {each.id for each in ast.walk(node.args[1]) if isinstance(each, ast.Name)}
-                assert not asked & classes, f"{path.name}, line {node.lineno}: {ast.unparse(node)}"
+            question: ast.AST | None = None
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+                question = node.args[1]
+            elif isinstance(node, ast.MatchClass):
+                question = node.cls
+            if question is not None:
+                asked = {each.id for each in ast.walk(question) if isinstance(each, ast.Name)}
+                assert not asked & classes, f"{path.name}: {ast.unparse(node)}"
