@@ -9,7 +9,6 @@ from sklearn.exceptions import NotFittedError
 
 from swaprank.data.categories import Categories
 from swaprank.errors import ModelFileError
-from swaprank.models.ensemble import model_from_parts
 from swaprank.models.model import Model
 from swaprank.parameters import Bounds, check_parameter
 
