@@ -1,6 +1,7 @@
 """What the package promises before anything is computed."""
 
 import os
+import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -71,6 +72,7 @@ with ThreadPoolExecutor(8) as pool:
 def test_a_forked_child_evaluates_after_its_parent_did() -> None:
     code = """
 import os
+import re
 child = os.fork()
 if child == 0:
     os._exit(0 if measured() == expected else 1)
@@ -89,3 +91,14 @@ sr.metric("ndcg").mean([0, 1], [1.0, 2.0], [0, 2])
 assert before == (numba.config.THREADING_LAYER, numba.config.NUMBA_NUM_THREADS, dict(os.environ))
 """
     modules_after(code)
+
+
+def test_the_first_page_has_all_names_and_is_short() -> None:
+    stub = (files("swaprank") / "__init__.pyi").read_text("utf-8")
+    names = {line.rpartition(" as ")[2] for line in stub.splitlines()} - {"__version__"}
+    assert len(names) <= 45
+    assert names == set(dir(sr)) - {"__version__"}
+    assert names <= set(re.findall(r"\w+", str(sr.__doc__)))
+    code = "import pydoc, swaprank; print(pydoc.plain(pydoc.render_doc(swaprank)).count('\\n'))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(shown.stdout) < 120

@@ -1,8 +1,26 @@
 """Learning to rank for the metric you care about.
 
-The names live in `__init__.pyi`, for type checkers and for the loader below alike: each is imported when it is
-first used, so that `import swaprank` costs next to nothing.
+    import swaprank as sr
+
+    train, test = sr.read("train.txt"), sr.read("test.txt")
+    ranker = sr.LambdaMART(metric="ndcg@10").fit(train)
+    print(sr.evaluate(test, ranker.predict(test), ["ndcg@10", "map"]))
+    ranker.save("model.swaprank")
+
+Data       Dataset, read, read_letor, write_letor, read_scores, write_scores, Parts
+Rankers    LambdaMART, MART, LambdaRank, RankNet, SmoothRank, LinearRegressionRanker, Ranker
+Models     load, import_model, combine, stack, Scorer
+Judging    metric, evaluate, compare, report, certify, explain_query
+Searching  cross_validate, tune
+Bug report show_versions
+
+Everything else is in a namespace: baselines, clicks, data, datasets, ensembles, errors, evaluation, experiments,
+instruments, metrics, objectives, rankers, reporting, torch, trec. `help(sr.LambdaMART)`, `dir(sr.metrics)` and the
+documentation say more; `swaprank --help` is the command line.
 """
+
+# The names are in `__init__.pyi`, for type checkers and for the loader below alike: each is imported when it is first
+# used, so that `import swaprank` costs next to nothing. There is no `__all__`: it would make `help` print all of them.
 
 import sys
 
@@ -23,5 +41,5 @@ def _attach_names() -> None:
     """Replace the two functions above by those of the loader, which reads the names when the first is asked for."""
     import lazy_loader
 
-    names = ("__getattr__", "__dir__", "__all__")
-    globals().update(zip(names, lazy_loader.attach_stub(__name__, __file__), strict=True))
+    load, names, _ = lazy_loader.attach_stub(__name__, __file__)
+    globals().update({"__getattr__": load, "__dir__": names})
