@@ -20,12 +20,9 @@ minus this row's, over all test queries, with its 95% interval.
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +30,7 @@ import catboost
 import lightgbm
 import numpy as np
 import pandas as pd
+from measuring import machine
 
 import swaprank as sr
 from swaprank.arrays import AnyArray, Floats
@@ -237,8 +235,7 @@ def main() -> None:
     options = parser.parse_args()
     names = options.sets or [*SETS, *(["mq2008"] if options.folder else [])]
 
-    versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "lightgbm", "catboost"))
-    print(f"{os.cpu_count()} cores, Python {platform.python_version()}, {versions}; {options.seeds} seeds,")
+    print(f"{machine('lightgbm', 'catboost')}; {options.seeds} seeds,")
     print(f"{options.trees} trees of {options.leaves} leaves, learning rate {options.rate:g}.\n")
     print("| set | column | learner | test NDCG@10 | first minus this | 95% | seconds |")
     print("|---|---|---|---:|---:|---:|---:|")

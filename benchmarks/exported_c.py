@@ -13,13 +13,10 @@ from __future__ import annotations
 import argparse
 import ctypes
 import math
-import os
-import platform
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +25,14 @@ import numpy as np
 import onnxruntime
 import tl2cgen
 import treelite
+from measuring import machine
 from scoring import generated, trained
 
 import swaprank as sr
 from swaprank.arrays import Features, Floats
 
 N_BATCHES = 40
-PACKAGES = ("swaprank", "lightgbm", "onnxruntime", "tl2cgen")
+PACKAGES = ("lightgbm", "onnxruntime", "tl2cgen")
 Engine = Callable[[Features], Floats]
 
 
@@ -115,8 +113,7 @@ def main() -> None:
         best = best_times(engines, batches, options.runs)
     shape = f"{options.trees} trees of {options.leaves} leaves, {options.documents} documents"
     print(f"{shape}, one thread, best of {options.runs}.")
-    print(f"{os.cpu_count()} cores, Python {platform.python_version()}, ", end="")
-    print(", ".join(f"{package} {version(package)}" for package in PACKAGES) + ".\n")
+    print(f"{machine(*PACKAGES)}.\n")
     seconds = {"C, gcc -O2": plain_seconds, "C, gcc -O3": fast_seconds, "TL2cgen": peer_seconds}
     print("| | µs per document | seconds to compile |\n|---|---:|---:|")
     for name, time_of_one in best.items():

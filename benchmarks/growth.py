@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import time
-from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from measuring import machine
 
 import swaprank as sr
 from swaprank.arrays import Features
@@ -101,11 +100,7 @@ def main() -> None:
     parser.add_argument("--plot", type=Path, help="write a plot to this file; needs matplotlib")
     options = parser.parse_args()
 
-    versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "numba"))
-    print(
-        f"{options.leaves} leaves, {options.threads} threads; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, "
-    )
-    print(f"Python {platform.python_version()}, {versions}.")
+    print(f"{options.leaves} leaves, {options.threads} threads; {machine('numba')}.")
     measure(generated(2400, 16), 0, options)
     lines = {
         "rows": [measure(generated(n, FIXED_FEATURES), n, options) for n in options.rows],

@@ -11,13 +11,11 @@ before the clock starts.
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import resource
 import time
-from importlib.metadata import version
 
 import numpy as np
+from measuring import machine
 
 import swaprank as sr
 from swaprank.ensembles.step_function import sweep
@@ -73,8 +71,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=10_000, help="number of queries of the certification")
     parser.add_argument("--mixed", type=int, default=2_000, help="number of queries of the combination")
     options = parser.parse_args()
-    versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "numba"))
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; Python {platform.python_version()}, {versions}.")
+    print(f"{machine('numba')}.")
     combination(options.mixed)
     certification(options.queries)
 

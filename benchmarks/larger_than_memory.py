@@ -26,13 +26,13 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from measuring import memory, watched_memory
 
 import swaprank as sr
 from swaprank.arrays import AnyArray, Features
@@ -184,32 +184,14 @@ STEPS: dict[str, Callable[[Path, argparse.Namespace], dict[str, Any]]] = {
 
 def measured(step: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Run a step in this process, and watch its memory."""
-    largest, ended = 0, threading.Event()
-
-    def watch() -> None:
-        nonlocal largest
-        while not ended.wait(0.02):
-            largest = max(largest, memory("RssAnon"))
-
-    watching = threading.Thread(target=watch)
-    watching.start()
-    try:
+    with watched_memory(pause=0.02) as peak:
         found = STEPS[step](folder, options)
-    finally:
-        ended.set()
-        watching.join()
     return {
         **found,
         "CPU s": time.process_time(),
-        "anonymous GB": largest / 1e9,
+        "anonymous GB": peak.largest / 1e9,
         "with files GB": memory("VmHWM") / 1e9,
     }
-
-
-def memory(name: str) -> int:
-    """A line of /proc/self/status, in bytes."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
 
 
 def main() -> None:

@@ -12,15 +12,13 @@ for these measures.
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import time
 from collections.abc import Callable
 from functools import partial
-from importlib.metadata import version
 
 import numpy as np
 import pytrec_eval
+from measuring import machine
 
 import swaprank as sr
 from swaprank.metrics.metric import measure_each
@@ -58,8 +56,7 @@ def main() -> None:
         run[str(qid[d])][f"doc{d}"] = float(scores[d])
 
     print(f"{n:,} documents in {options.queries:,} queries, one thread, milliseconds, best of {options.runs}.")
-    versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "numba", "pytrec_eval-terrier"))
-    print(f"{os.cpu_count()} cores, Python {platform.python_version()}, {versions}.\n")
+    print(f"{machine('numba', 'pytrec_eval-terrier')}.\n")
     header = ["", "pytrec_eval", "swaprank", "times faster", "bound once", "times faster"]
     print(f"| {' | '.join(header)} |\n|---|{'---:|' * 5}")
     for names in (["ndcg@10"], ["map"], ["ndcg@10", "map"]):

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import time
 from collections.abc import Callable
 from importlib.metadata import version
@@ -28,6 +27,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from measuring import machine
 
 import swaprank as sr
 from swaprank.arrays import Features, Floats, Ints
@@ -66,7 +66,7 @@ def seconds(run: Callable[[], object]) -> float:
 
 def ranknet(data: sr.Dataset, hidden: tuple[int, ...], training: Training) -> Trainer:
     ranker = sr.RankNet(hidden=hidden, training=training, optimizer="sgd", learning_rate=1e-5, n_threads=1)
-    return ranker._trainer(data, ranker._new_net(data), None)
+    return ranker._trainer(data, ranker._new_net(data, seed=0), None, seed=0)
 
 
 def report_speedup(repeat: int) -> None:
@@ -203,11 +203,11 @@ class Epochs(NamedTuple):
 def make_epochs(data: Judged, torch: Any) -> Epochs:
     ranker = sr.LambdaRank("ndcg@10", optimizer="sgd", learning_rate=RATE, decay=1.0, normalize=False, n_threads=1)
     dataset, prepared = data.dataset(), torch_data(data, torch)
-    net = ranker._new_net(dataset)
+    net = ranker._new_net(dataset, seed=0)
     (W, bias), (v, _) = layer_weights(net.layers, net.weights)
     start = [torch.from_numpy(part.copy()) for part in (W, bias, v)]
     queries = np.random.default_rng([0, 1]).permutation(len(data.sizes)).tolist()  # The order of our first epoch.
-    trainer = ranker._trainer(dataset, net, None)
+    trainer = ranker._trainer(dataset, net, None, seed=0)
 
     def ours() -> Any:
         trainer.weights[:] = net.weights
@@ -248,8 +248,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder with train.npz for the comparison with PyTorch")
     parser.add_argument("--repeat", type=int, default=5)
     options = parser.parse_args()
-    versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "numba"))
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}, {versions}.")
+    print(f"{machine('numba')}.")
     if "speedup" in options.tables:
         report_speedup(options.repeat)
     if "growth" in options.tables:

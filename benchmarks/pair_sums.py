@@ -12,13 +12,11 @@ on. Last, a LambdaMART of ten trees with metric="pairwise" on one list of the la
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import time
-from collections.abc import Callable
-from importlib.metadata import version
+from functools import partial
 
 import numpy as np
+from measuring import fastest, machine
 from scipy.special import expit
 
 import swaprank as sr
@@ -41,15 +39,6 @@ def exact(labels: Floats, x: Floats) -> tuple[Floats, Floats]:
     g, h = np.zeros(len(x)), np.zeros(len(x))
     add_list(labels, x, False, np.empty(len(x)), g, h)
     return g, h
-
-
-def best(work: Callable[[Floats, Floats], object], labels: Floats, x: Floats, runs: int) -> float:
-    seconds = []
-    for _ in range(runs):
-        start = time.thread_time()
-        work(labels, x)
-        seconds.append(time.thread_time() - start)
-    return min(seconds)
 
 
 def errors(labels: Floats, x: Floats) -> tuple[float, float]:
@@ -75,11 +64,11 @@ def along_sizes(levels: int, options: argparse.Namespace) -> None:
     for n in options.sizes:
         labels = np.sort(rng.integers(0, levels or 2**62, n).astype(np.float64))[::-1].copy()
         x = options.spread * rng.normal(size=n)
-        seconds = best(fast, labels, x, options.runs)
+        seconds = fastest(partial(fast, labels, x), options.runs, time.thread_time)
         times.append((n, seconds))
         slow, ratio = "", ""
         if n <= EXACT_UP_TO:
-            pairs = best(exact, labels, x, options.runs if n <= 4000 else 1)
+            pairs = fastest(partial(exact, labels, x), options.runs if n <= 4000 else 1, time.thread_time)
             slow, ratio = f"{pairs:.5f}", f"{pairs / seconds:.1f}"
         grad_error, hess_error = errors(labels, x)
         print(f"| {n:,} | {slow} | {seconds:.5f} | {ratio} | {grad_error:.0e} | {hess_error:.0e} |", flush=True)
@@ -113,8 +102,7 @@ def main() -> None:
     parser.add_argument("--spread", type=float, default=2.0, help="standard deviation of sigma * score")
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
-    versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "numba"))
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; Python {platform.python_version()}, {versions}.")
+    print(f"{machine('numba')}.")
     fast(np.ones(2), np.zeros(2))
     exact(np.ones(2), np.zeros(2))
     for levels in options.levels:

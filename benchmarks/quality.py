@@ -25,11 +25,8 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import os
-import platform
 import time
 from collections.abc import Callable, Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,6 +34,7 @@ import catboost
 import lightgbm
 import numpy as np
 import xgboost
+from measuring import machine
 
 import swaprank as sr
 from swaprank.arrays import Floats
@@ -194,8 +192,7 @@ def main() -> None:
 
     learners = {"swaprank": ours("")} | {f"swaprank, {text}": ours(text) for text in options.ours}
     learners |= {name: PEERS[name] for name in options.peers}
-    versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "lightgbm", "xgboost", "catboost"))
-    print(f"{os.cpu_count()} cores, Python {platform.python_version()}, {versions}; {options.seeds} seeds.\n")
+    print(f"{machine('lightgbm', 'xgboost', 'catboost')}; {options.seeds} seeds.\n")
     print("| set | learner | 100 trees | 300 trees | chosen | swaprank minus this, 100 trees | chosen | seconds |")
     print("|---|---|---:|---:|---:|---:|---:|---:|")
     from_best: dict[int, list[float]] = {0: [], len(FIXED): []}

@@ -13,15 +13,12 @@ pass relative to that of X w and X'g alone, and the duality gap relative to the 
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import time
-from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
+from measuring import fastest, machine
 
 import swaprank as sr
 from swaprank.arrays import Features, Floats
@@ -48,16 +45,6 @@ def problem_of(data: sr.Dataset) -> LinearProblem:
     return LinearProblem(data, score_function, units, labels, indptr, np.ones(len(data)), np.zeros(d), 0, None)
 
 
-def best(work: Callable[[], object], repeat: int) -> float:
-    work()
-    seconds = []
-    for _ in range(repeat):
-        start = time.process_time()
-        work()
-        seconds.append(time.process_time() - start)
-    return min(seconds)
-
-
 def report_passes(problem: LinearProblem, pairs: PairLoss, repeat: int) -> float:
     weights = 0.05 * np.random.default_rng(0).normal(size=len(problem.start))
     score_function = problem.score_function
@@ -72,10 +59,10 @@ def report_passes(problem: LinearProblem, pairs: PairLoss, repeat: int) -> float
     def product() -> None:
         score_function.pull_back(weights, pairs.hessian_product(score_function(weights), SQUARED_HINGE))
 
-    alone = best(linear, repeat)
+    alone = fastest(linear, repeat, time.process_time)
     print(f"{'':32}   CPU time   relative\n{'X w and X´g':32}{alone:9.3f} s{1:11.2f}")
     for name, work in {"with the gradient of all pairs": gradient, "with the hessian": product}.items():
-        seconds = best(work, repeat)
+        seconds = fastest(work, repeat, time.process_time)
         print(f"{name:32}{seconds:9.3f} s{seconds / alone:11.2f}", flush=True)
     return alone
 
@@ -108,8 +95,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--strengths", type=float, nargs="+", default=[1.0, 0.1, 0.01, 1e-3, 1e-4])
     options = parser.parse_args()
-    versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "numba"))
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; Python {platform.python_version()}, {versions}.")
+    print(f"{machine('numba')}.")
     data = load(options.folder)
     problem = problem_of(data)
     pairs = PairLoss(problem, label_pairs(problem.labels, problem.indptr, problem.document_weights, "pairs"))

@@ -13,18 +13,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 import warnings
 from collections.abc import Callable
-from importlib.metadata import version
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from measuring import fastest, machine, package_version, watched_memory
 
 MEGABYTE = 1e6
 MIN_BYTES = 100 * MEGABYTE
@@ -81,37 +79,12 @@ def choose_file(given: Path | None, folder: Path) -> Path:
     return min(files, key=lambda file: file.stat().st_size)
 
 
-def best_seconds(name: str, file: Path, repeat: int) -> float:
-    seconds = []
-    for _ in range(min(repeat, 2) if name == "scikit-learn" else repeat):
-        start = time.perf_counter()
-        READERS[name](file)
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
-
-
-def anonymous_bytes() -> int:
-    status = Path("/proc/self/status").read_text()
-    return int(status.split("RssAnon:")[1].split()[0]) * 1024
-
-
 def print_peak(name: str, file: Path) -> None:
     """Print one reader's peak memory; runs in a process of its own."""
     READERS[name](file)
-    before = anonymous_bytes()
-    peak, done = before, threading.Event()
-
-    def sample() -> None:
-        nonlocal peak
-        while not done.wait(0.005):
-            peak = max(peak, anonymous_bytes())
-
-    sampler = threading.Thread(target=sample)
-    sampler.start()
-    result = READERS[name](file)
-    done.set()
-    sampler.join()
-    print(max(peak, anonymous_bytes()) - before)
+    with watched_memory() as peak:
+        result = READERS[name](file)
+    print(peak.largest - peak.start)
     del result
 
 
@@ -127,18 +100,19 @@ def report(file: Path, repeat: int) -> None:
     assert isinstance(data, Dataset)
     size, matrix = file.stat().st_size, data.features.nbytes
     print(f"{file.name}: {size / MEGABYTE:,.0f} MB, {data}")
-    print(
-        f"{os.cpu_count()} CPUs, {platform.machine()}, Python {platform.python_version()}, numba {version('numba')}\n"
-    )
+    print(f"{machine('numba')}\n")
     del data
-    seconds = {name: best_seconds(name, file, repeat) for name in READERS}
+    seconds = {
+        name: fastest(partial(read, file), min(repeat, 2) if name == "scikit-learn" else repeat)
+        for name, read in READERS.items()
+    }
     print("| reader | seconds | MB/s | times swaprank | peak memory, MB | relative to the matrix |")
     print("|---|---:|---:|---:|---:|---:|")
     for name, each in seconds.items():
         peak = peak_bytes(name, file)
         print(
-            f"| {name} {version(name)} | {each:.2f} | {size / each / MEGABYTE:,.0f} | {each / seconds['swaprank']:.1f} "
-            f"| {peak / MEGABYTE:,.0f} | {peak / matrix:.2f} |"
+            f"| {name} {package_version(name)} | {each:.2f} | {size / each / MEGABYTE:,.0f} "
+            f"| {each / seconds['swaprank']:.1f} | {peak / MEGABYTE:,.0f} | {peak / matrix:.2f} |"
         )
 
 

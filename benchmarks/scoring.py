@@ -13,17 +13,15 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
-import platform
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from typing import Any
 
 import lightgbm
 import numpy as np
 import onnx
 import onnxruntime
+from measuring import machine
 
 from swaprank.arrays import Features, Floats
 from swaprank.models.forest import ARRAYS, Forest, check_forest
@@ -200,8 +198,7 @@ def main() -> None:
     }
     shape = f"{options.leaves} leaves, {len(X):,} documents, {N_FEATURES} features"
     print(f"Trees of {shape}, one thread, best of {options.runs}.")
-    versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "numba", "onnxruntime", "lightgbm"))
-    print(f"{os.cpu_count()} cores, Python {platform.python_version()}, {versions}.\n")
+    print(f"{machine('numba', 'onnxruntime', 'lightgbm')}.\n")
     print("| µs per document | swaprank | onnxruntime | LightGBM | times onnxruntime | times LightGBM |")
     print("|---|---:|---:|---:|---:|---:|")
     for name, best in tables.items():

@@ -13,15 +13,12 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
-import os
-import platform
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,6 +26,7 @@ from threading import Thread
 from typing import Any
 
 import numpy as np
+from measuring import fastest, machine
 
 import swaprank as sr
 from swaprank.arrays import Features
@@ -136,37 +134,27 @@ def load(port: int, n_clients: int, seconds: float, kind: str, folder: Path) -> 
     return f"{p50:.1f} | {p99:.1f} | {rate:.0f} | {len(took):,} | {len(found['lost'])}"
 
 
-def best_ms(work: Any, runs: int = 30) -> float:
-    best = np.inf
-    for _ in range(runs):
-        start = time.perf_counter()
-        work()
-        best = min(best, time.perf_counter() - start)
-    return 1e3 * float(best)
-
-
 def print_parts(scorer: sr.Scorer, port: int, folder: Path) -> None:
-    """What a request is made of, one at a time."""
+    """Print the time of each part of a request."""
     text, binary = (folder / "body.json").read_bytes(), (folder / "body.bin").read_bytes()
     rows = np.frombuffer(binary, "<f4").reshape(-1, N_FEATURES)
     numbers, connection = json.loads(text)["documents"], http.client.HTTPConnection("127.0.0.1", port)
-    parts = {
-        f"JSON ({len(text) / 1e3:.0f} KB) to numbers": best_ms(lambda: json.loads(text)),
-        "numbers to an array": best_ms(lambda: np.array(numbers, np.float32)),
-        f"binary ({len(binary) / 1e3:.0f} KB) to an array": best_ms(lambda: np.frombuffer(binary, "<f4")),
-        "scores and top 10": best_ms(lambda: scorer.rank(rows, K)),
-        "HTTP without work (GET /health)": best_ms(lambda: ask(connection, "GET", "/health")),
+    parts: dict[str, Callable[[], object]] = {
+        f"JSON ({len(text) / 1e3:.0f} KB) to numbers": lambda: json.loads(text),
+        "numbers to an array": lambda: np.array(numbers, np.float32),
+        f"binary ({len(binary) / 1e3:.0f} KB) to an array": lambda: np.frombuffer(binary, "<f4"),
+        "scores and top 10": lambda: scorer.rank(rows, K),
+        "HTTP without work (GET /health)": lambda: ask(connection, "GET", "/health"),
     }
     print("\n| part | ms |\n|---|---:|")
-    for name, milliseconds in parts.items():
-        print(f"| {name} | {milliseconds:.2f} |")
+    for name, work in parts.items():
+        print(f"| {name} | {1e3 * fastest(work, 30):.2f} |")
 
 
 def print_head(options: argparse.Namespace, scorer: sr.Scorer) -> None:
-    versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "starlette", "uvicorn"))
     print(
         f"{options.candidates} candidates, {N_FEATURES} features, {scorer.ranker.size_}; loads of {options.seconds:g} "
-        f"s with two reloads. {os.cpu_count()} cores, Python {platform.python_version()}, {versions}.\n"
+        f"s with two reloads. {machine('starlette', 'uvicorn')}.\n"
     )
     print("| body | connections | p50 ms | p99 ms | requests/s | requests | lost |")
     print("|---|---:|---:|---:|---:|---:|---:|", flush=True)
@@ -198,7 +186,8 @@ def main() -> None:
         places = [first.rank(rows, K).tolist()]
         ranker.save(folder / "first")
         # The same trees with the opposite values: as much work, and another answer.
-        ranker.model_ = replace(ranker.model_, leaf_value=-ranker.model_.leaf_value)
+        model = replace(ranker.model_, leaf_value=-ranker.model_.leaf_value)
+        ranker.learned_ = replace(ranker.learned_, model=model)
         places.append(sr.Scorer(ranker).rank(rows, K).tolist())
         assert places[0] != places[1]
         ranker.save(folder / "second")

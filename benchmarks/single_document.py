@@ -15,12 +15,9 @@ from __future__ import annotations
 import argparse
 import ctypes
 import math
-import os
-import platform
 import tempfile
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -30,20 +27,21 @@ import numpy as np
 import tl2cgen
 import treelite
 import xgboost
+from measuring import machine
 from scoring import N_FEATURES, forest_of, generated, onnx_scorer, trained
 
 import swaprank as sr
 from swaprank.arrays import Features, Floats
 from swaprank.models.forest import Forest
+from swaprank.rankers.learned import Learned
 
 Engine = Callable[[Features], Any]
-PACKAGES = ("swaprank", "numba", "lightgbm", "onnxruntime", "xgboost", "catboost", "tl2cgen")
+PACKAGES = ("numba", "lightgbm", "onnxruntime", "xgboost", "catboost", "tl2cgen")
 
 
 def scorer_of(forest: Forest) -> sr.Scorer:
     ranker = sr.MART()
-    ranker.model_, ranker.n_features_in_ = forest, N_FEATURES
-    ranker.feature_names_in_ = np.array([str(f) for f in range(1, N_FEATURES + 1)], dtype=object)
+    ranker.learned_ = Learned(forest, feature_names=tuple(str(f) for f in range(1, N_FEATURES + 1)))
     return sr.Scorer(ranker)
 
 
@@ -122,10 +120,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--seconds", type=float, default=0.01, help="of each engine in each run")
     options = parser.parse_args()
-    versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
-    print(
-        f"One thread, best of {options.runs}. {os.cpu_count()} cores, Python {platform.python_version()}, {versions}."
-    )
+    print(f"One thread, best of {options.runs}. {machine(*PACKAGES)}.")
     for n_documents, n_trees, n_leaves in ((1, 100, 31), (200, 500, 64)):
         with tempfile.TemporaryDirectory() as folder:
             found = engines(n_trees, n_leaves, n_documents, Path(folder))

@@ -23,15 +23,14 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
 import lightgbm
 import numpy as np
+from measuring import machine
 
 import swaprank as sr
 from swaprank.arrays import Floats
@@ -126,9 +125,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5)
     options = parser.parse_args()
 
-    versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "numba", "lightgbm"))
-    print(f"{options.trees} trees, learning rate {RATE}; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f},")
-    print(f"Python {platform.python_version()}, {versions}.")
+    print(f"{options.trees} trees, learning rate {RATE}; {machine('numba', 'lightgbm')}.")
     print("\n| | leaves | threads | fit: swaprank | LightGBM | times | tree: swaprank | LightGBM | times |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
     for name, file in FILES.items():

@@ -17,15 +17,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import resource
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+from measuring import fastest, machine
 
 import swaprank as sr
 from swaprank.arrays import Floats
@@ -43,15 +41,6 @@ def exponentials(x: Floats, n: int, e: Floats) -> None:
     for _ in range(n // len(x)):
         for i in range(len(x)):
             e[i] = exp2(x[i])
-
-
-def best_time(run: Callable[[], object], repeat: int, clock: Callable[[], float]) -> float:
-    times = []
-    for _ in range(repeat + 1):  # The first run compiles.
-        start = clock()
-        run()
-        times.append(clock() - start)
-    return min(times[1:])
 
 
 def judged(n_queries: int, n_documents: int, n_features: int, seed: int = 0) -> sr.Dataset:
@@ -82,7 +71,7 @@ def report_evaluation(repeat: int) -> None:
         depth = min(n_documents, sr.metric(metric).k or n_documents)
         n = n_queries * n_documents * depth
         numpys, ours = (
-            best_time(run, repeat, time.thread_time)
+            fastest(run, repeat, time.thread_time)
             for run in (lambda n=n: by_numpy(n), lambda n=n: exponentials(x, n, e))
         )
         for sigma in (16.0, 1.0, 1 / 64):
@@ -91,7 +80,7 @@ def report_evaluation(repeat: int) -> None:
                 objective = SmoothObjective(sr.metric(metric), smoothing_factor=sigma)
                 smooth = objective.bind(data, random_state=0, n_threads=n_threads)
                 smooth = replace(smooth, order=smooth.tie_order.copy())
-                found.append(best_time(lambda: smooth.update(scores, grad, hess), repeat, clock))  # noqa: B023
+                found.append(fastest(lambda: smooth.update(scores, grad, hess), repeat, clock))  # noqa: B023
             one, one_by_clock, two = found
             milliseconds = " | ".join(f"{1e3 * took:.2f} ms" for took in (numpys, ours, one))
             shape = f"{n_queries} x {n_documents:,}"
@@ -140,8 +129,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder of OHSUMED; the experiment is skipped without it")
     parser.add_argument("--repeat", type=int, default=9)
     options = parser.parse_args()
-    versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "numba"))
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; Python {platform.python_version()}, {versions}.")
+    print(f"{machine('numba')}.")
     if "evaluation" in options.tables:
         report_evaluation(options.repeat)
     if "experiment" in options.tables and options.data:

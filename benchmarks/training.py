@@ -25,15 +25,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import subprocess
 import sys
-import threading
 import time
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+from measuring import machine, watched_memory
 from training_peers import (
     BINS,
     RATE,
@@ -73,7 +71,9 @@ PEERS: dict[str, Fit] = {
     "CatBoost, YetiRank": with_catboost("YetiRank"),
 }
 IN_MEMORY: dict[str, Fit] = {"swaprank": ours(), **PEERS}
-REVENUE = sr.metrics.CumulativeMetric(gain=lambda label: label, discount=lambda rank: 0.85 ** (rank - 1), k=10, name="custom")
+REVENUE = sr.metrics.CumulativeMetric(
+    gain=lambda label: label, discount=lambda rank: 0.85 ** (rank - 1), k=10, name="custom"
+)
 METRICS: dict[str, str | sr.metrics.Metric] = {
     "ndcg@10": "ndcg@10",
     "ndcg": "ndcg",
@@ -126,28 +126,12 @@ def head(data: Judged, n_queries: int) -> Judged:
     return Judged(data.X[:n], data.y[:n], data.sizes[:n_queries])
 
 
-def anonymous_bytes() -> int:
-    status = Path("/proc/self/status").read_text()
-    return int(status.split("RssAnon:")[1].split()[0]) * 1024
-
-
 def print_peak(name: str, data: Judged, setting: Setting) -> None:
     """Print one library's peak memory; runs in a process of its own, after a small fit that loads and compiles code."""
     IN_MEMORY[name](head(data, 20), setting._replace(n_trees=2), lambda: None)
-    before = anonymous_bytes()
-    peak, done = before, threading.Event()
-
-    def sample() -> None:
-        nonlocal peak
-        while not done.wait(0.005):
-            peak = max(peak, anonymous_bytes())
-
-    sampler = threading.Thread(target=sample)
-    sampler.start()
-    staged = IN_MEMORY[name](data, setting._replace(n_trees=10), lambda: None)
-    done.set()
-    sampler.join()
-    print(max(peak, anonymous_bytes()) - before)
+    with watched_memory() as peak:
+        staged = IN_MEMORY[name](data, setting._replace(n_trees=10), lambda: None)
+    print(peak.largest - peak.start)
     del staged
 
 
@@ -241,8 +225,7 @@ def main() -> None:
         return
     shape = f"{len(train.X):,} x {train.X.shape[1]} in {len(train.sizes):,} queries, {options.leaves} leaves"
     print(f"{shape}, learning rate {RATE}, {BINS} bins, {options.threads} threads.")
-    versions = ", ".join(f"{name} {version(name)}" for name in ("swaprank", "numba", "lightgbm", "xgboost", "catboost"))
-    print(f"{os.cpu_count()} cores, {load_average()}, Python {platform.python_version()}, {versions}.")
+    print(f"{machine('numba', 'lightgbm', 'xgboost', 'catboost')}.")
     # Compile and load everything before the measurements.
     for fit in OURS.values():
         fit(head(train, 20), setting._replace(n_trees=2), lambda: None)

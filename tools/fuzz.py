@@ -244,7 +244,8 @@ def with_sets(ranker: sr.LambdaMART) -> sr.LambdaMART:
     n_words = np.where(forest.feature < 2, rng.integers(1, 4, len(forest.feature)), 0).astype(np.int32)
     threshold = np.where(n_words > 0, np.float32(0), forest.threshold)
     words = rng.integers(2**32, size=n_words.sum(), dtype=np.uint32)
-    ranker.model_ = replace(forest, n_words=n_words, words=words, threshold=threshold)
+    model = replace(forest, n_words=n_words, words=words, threshold=threshold)
+    ranker.learned_ = replace(ranker.learned_, model=model)
     return ranker
 
 
