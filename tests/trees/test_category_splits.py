@@ -12,8 +12,9 @@ import swaprank as sr
 from swaprank.arrays import AnyArray, Features, Floats
 from swaprank.collective import ALONE
 from swaprank.data.document_places import random_fractions
+from swaprank.models.category_sets import set_words
 from swaprank.models.forest import ARRAYS, Forest
-from swaprank.trees.boosting import Booster, as_words
+from swaprank.trees.boosting import Booster
 from swaprank.trees.category_bins import category_columns, prior_documents, target_statistics
 from tests.trees.categorical_data import categorical, leaf_numbers, walked_scores
 from tests.trees.test_growing import Fixed, rules
@@ -100,8 +101,8 @@ def test_categories_that_a_leaf_has_not_seen_go_with_most_documents() -> None:
 
 def test_words() -> None:
     members = np.isin(np.arange(40), [0, 31, 33])
-    assert as_words(members, False).tolist() == [1 + 2**31, 2]
-    assert as_words(members, True).tolist() == [1 + 2**31, 2 + 2**32 - 2**8]
+    assert set_words(members, False).tolist() == [1 + 2**31, 2]
+    assert set_words(members, True).tolist() == [1 + 2**31, 2 + 2**32 - 2**8]
 
 
 def problem(seed: int, n_categories: int, n_queries: int = 300) -> tuple[Features, Floats, AnyArray]:

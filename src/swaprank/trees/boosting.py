@@ -13,6 +13,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.document_places import random_fractions
 from swaprank.data.row_values import LARGEST_TERM
 from swaprank.errors import DataError
+from swaprank.models.category_sets import set_words
 from swaprank.models.forest import ARRAYS, Forest
 from swaprank.objectives.objective import BoundObjective
 from swaprank.threads import run_together, thread_count
@@ -230,7 +231,9 @@ class Booster:
             numbers = self.layout.categories.get(int(column[node]))
             if numbers is not None and goes_left is not None:
                 *categories, missing_left[node] = goes_left[node, numbers]
-                words[node], threshold[node] = as_words(np.array(categories), missing_left[node]), 0.0
+                # Training that is continued may have new categories: they go where missing values go.
+                words[node] = set_words(np.array(categories, np.bool_), others=missing_left[node])
+                threshold[node] = 0.0
         return Forest(
             n_features=self.n_features,
             base_score=0.0,
@@ -248,18 +251,6 @@ class Booster:
             n_words=np.array([len(each) for each in words], np.int32),
             words=np.concatenate((np.empty(0, np.uint32), *words)),
         )
-
-
-def as_words(members: AnyArray, others: bool) -> AnyArray:
-    """A set of numbers as words of 32 bits, the number 0 in the lowest bit of the first word.
-
-    The bits of numbers beyond are `others`: training that is continued may have new categories, which are missing here.
-    """
-    n_words = -(-len(members) // 32)
-    bits = np.full(32 * n_words, others, np.uint32)
-    bits[: len(members)] = members
-    words: AnyArray = np.bitwise_or.reduce(bits.reshape(n_words, 32) << np.arange(32, dtype=np.uint32), axis=1)
-    return words
 
 
 def count_at_nodes(left: AnyArray, right: AnyArray, leaf_count: Ints) -> Ints:
