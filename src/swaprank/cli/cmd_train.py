@@ -1,18 +1,13 @@
 """`swaprank train`: train a ranker and save the model."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from swaprank.cli.common_options import AsJson, Columns, RankerName, Settings, Threads, TrainingMetric
 from swaprank.cli.exit_codes import BAD_INPUT, INTERRUPTED
 from swaprank.cli.output import print_detail, print_info, print_note, print_result
-
-if TYPE_CHECKING:
-    from swaprank.experiments.cluster_run import ClusterRun
 
 Output = Annotated[
     Path | None,
@@ -68,25 +63,19 @@ def train(
     """
     from swaprank.cli.progress_bars import training_bar
     from swaprank.errors import Interrupted
-    from swaprank.experiments.cluster_run import ClusterRun
+    from swaprank.experiments.training import run_on_dask, run_on_mpi, run_training
     from swaprank.experiments.training_config import differing_versions, read_training_config, recorded_digest
-    from swaprank.experiments.training_run import run_training
 
     if config is None:
         _require("TRAIN, the training data", data)
         _require("--output / -o, the model file to write", output)
     if any(setting.startswith("metric=") for setting in settings or []):
         raise typer.BadParameter("set the metric with --metric, not with --set.")
-    if data is not None and len(data) > 1 and dask is None and not mpi:
-        raise typer.BadParameter("give one file, or several parts of a data set with --dask or --mpi.")
     options = {
-        "train": data[0] if data else None, "output": output, "valid": valid, "base": base, "ranker": ranker,
-        "metric": metric, "seed": seed, "threads": threads, "columns": columns,
+        "train": data[0] if data and len(data) == 1 else data, "output": output, "valid": valid, "base": base,
+        "ranker": ranker, "metric": metric, "seed": seed, "threads": threads, "columns": columns,
     }  # fmt: skip
     run = read_training_config(config, options, settings or [])
-    if dask is not None or mpi:
-        _train_on_cluster(ClusterRun(run, data or [Path(run.train)], valid, checkpoint), dask, json)
-        return
     recorded = None if config is None else recorded_digest(config)
     if config is not None:
         for change in differing_versions(config):
@@ -94,9 +83,16 @@ def train(
     interrupted = False
     try:
         with training_bar() as callbacks:
-            trained = run_training(run, callbacks(""), print_detail, checkpoint)
+            if mpi and dask is None:
+                trained = run_on_mpi(run, lambda: callbacks(""), BAD_INPUT, checkpoint)
+            elif dask is not None:
+                trained = run_on_dask(run, dask, callbacks(""), print_detail, checkpoint)
+            else:
+                trained = run_training(run, callbacks(""), print_detail, checkpoint)
     except Interrupted as stopped:
         trained, interrupted = stopped.result, True
+    if trained is None:  # The first process of MPI has it.
+        return
     if json:
         print_result(trained.to_json())
     else:
@@ -105,27 +101,6 @@ def train(
             print_info(f"identical, byte for byte, to the model recorded in {config}")
         if run.record is not None:
             print_info(f"{run.record}: training record; repeat with: swaprank train --config {run.record}")
-    if interrupted:
-        raise typer.Exit(INTERRUPTED)
-
-
-def _train_on_cluster(given: ClusterRun, scheduler: str | None, json: bool) -> None:
-    """Train with Dask, or with MPI if there is no scheduler, and print the result."""
-    from swaprank.cli.progress_bars import training_bar
-    from swaprank.errors import Interrupted
-    from swaprank.experiments.cluster_run import run_on_dask, run_on_mpi
-
-    interrupted = False
-    try:
-        with training_bar() as callbacks:
-            if scheduler is None:
-                trained = run_on_mpi(given, lambda: callbacks(""), BAD_INPUT)
-            else:
-                trained = run_on_dask(given, scheduler, callbacks(""), print_detail)
-    except Interrupted as stopped:
-        trained, interrupted = stopped.result, True
-    if trained is not None:
-        (print_result if json else print_info)(trained.to_json() if json else trained.to_text())
     if interrupted:
         raise typer.Exit(INTERRUPTED)
 

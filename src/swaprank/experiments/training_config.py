@@ -31,8 +31,9 @@ def read_training_config(
     r"""Read the training run of a configuration file; options override the file.
 
     Args:
-        path: TOML or YAML with train, valid, base, output, ranker, metric, seed, threads, and tables of columns and
-            parameters. Paths are relative to the folder of the file. If None, the options alone define the run.
+        path: TOML or YAML with train (a path, or a list of parts), valid, base, output, ranker, metric, seed, threads,
+            and tables of columns and parameters. Paths are relative to the folder of the file. If None, the options
+            alone define the run.
         options: Values for the same names except parameters; None means not given.
         settings: Parameters, such as "n_leaves=7".
 
@@ -90,7 +91,8 @@ def _check_config(tables: dict[str, Any], path: str | os.PathLike[str]) -> dict[
             ranker = str(tables.get("ranker", "lambdamart"))
             raise DataError(f"{path} has an unknown entry '{name}'; {_suggestion(name, known, ranker)}")
         kind = dict if name in TABLES else str if name in PATHS else VALUES[name]
-        if not isinstance(value, kind) or isinstance(value, bool):
+        files = name == "train" and isinstance(value, list) and all(isinstance(file, str) for file in value)
+        if not (isinstance(value, kind) or files) or isinstance(value, bool):
             expected = {dict: "a table", str: "text", int: "a whole number"}[kind]
             raise DataError(f"{path}: {name} must be {expected}, found {value!r}.")
     for name, value in tables.get("columns", {}).items():
@@ -100,7 +102,11 @@ def _check_config(tables: dict[str, Any], path: str | os.PathLike[str]) -> dict[
             expected = "a list of names" if COLUMNS[name] is list else "a name"
             raise DataError(f"{path}: [columns] {name} must be {expected}, found {value!r}.")
     folder = Path(path).parent
-    checked = {**tables, **{name: folder / tables[name] for name in PATHS if name in tables}}
+    paths = {name: tables[name] for name in PATHS if name in tables}
+    checked = tables | {
+        name: [folder / each for each in path] if isinstance(path, list) else folder / path
+        for name, path in paths.items()
+    }
     checked["parameters"] = {name: from_config_value(value) for name, value in tables.get("parameters", {}).items()}
     return checked
 
