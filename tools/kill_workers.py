@@ -29,7 +29,6 @@ from distributed import Client, LocalCluster
 
 import swaprank as sr
 from swaprank.cluster.supervisor import heartbeats
-from swaprank.rankers.cluster_fit import fit_on_cluster
 from swaprank.rankers.ranker import Ranker
 
 N_WORKERS = 3
@@ -110,7 +109,7 @@ def disturbed(client: Client, folder: Path, vali: sr.Dataset, checkpoint: Path, 
     return Outcome(ended - killed[0], error)
 
 
-def new_ranker() -> Ranker:
+def new_ranker() -> sr.LambdaMART:
     return sr.LambdaMART(n_trees=N_TREES, n_leaves=5)
 
 
@@ -122,7 +121,7 @@ def train_on(client: Client, folder: Path, vali: sr.Dataset, **options: Any) -> 
     def slowly(progress: sr.rankers.Progress) -> None:
         time.sleep(SECONDS_A_TREE)
 
-    return fit_on_cluster(new_ranker(), parts, valid=vali, callbacks=[slowly], **options)
+    return new_ranker().fit(parts, valid=vali, callbacks=[slowly], **options)
 
 
 def read_all(folder: Path) -> sr.Dataset:

@@ -1,9 +1,11 @@
 """`swaprank train --dask` and `--mpi`: the model file of one process, byte for byte."""
 
+import json
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 from distributed import LocalCluster
 
 import swaprank as sr
+from swaprank.collective import Alone
 from tests.command_line import here
 
 SETTINGS = ("--valid", "vali.txt", "--set", "n_trees=6", "--set", "n_leaves=5", "--threads", "1")
@@ -39,7 +42,7 @@ def scheduler() -> Iterator[str]:
 
 def test_dask_trains_on_a_folder_of_parts(folder: Path, scheduler: str) -> None:
     ended = here("train", "parts", "--dask", scheduler, *SETTINGS, "-o", "dask.swaprank", folder=folder)
-    assert re.match(r"dask.swaprank: \d trees, trained on 4 parts\n", ended.out)
+    assert re.match(r"dask.swaprank: \d trees, trained on 200 documents in 4 parts\n", ended.out)
     assert (folder / "dask.swaprank").read_bytes() == (folder / "one.swaprank").read_bytes()
     valid = "valid ndcg@10: "
     assert valid in ended.out
@@ -56,6 +59,35 @@ def test_a_checkpoint_goes_on(folder: Path, scheduler: str) -> None:
         )
     assert (folder / "kept").exists()
     assert (folder / "kept.swaprank").read_bytes() == (folder / "one.swaprank").read_bytes()
+
+
+def test_the_training_record_is_that_of_one_process(folder: Path, scheduler: str) -> None:
+    alone = here("train", "train.txt", *SETTINGS, "--json", "-o", "alone.swaprank", folder=folder)
+    files = [f"parts/part-{number}.txt" for number in range(4)]
+    ended = here("train", *files, "--dask", scheduler, *SETTINGS, "--json", "-o", "record.swaprank", folder=folder)
+    shown, expected = json.loads(ended.out), json.loads(alone.out)
+    assert shown["valid"].pop("value") == pytest.approx(expected["valid"].pop("value"))
+    assert shown | {"model": "", "config": ""} == expected | {"model": "", "config": ""}
+    record, of_one = (tomllib.loads((folder / f"{name}.toml").read_text()) for name in ("record", "alone"))
+    assert record.pop("train") == files
+    assert of_one.pop("train") == "train.txt"
+    assert (record.pop("output"), of_one.pop("output")) == ("record.swaprank", "alone.swaprank")
+    for name in ("train", "valid"):
+        # Nobody has all of the data: there is no digest.
+        del of_one["data"][name]["digest"]
+    assert record == of_one
+    again = here("train", "--config", "record.toml", "--dask", scheduler, folder=folder)
+    assert "identical, byte for byte, to the model recorded in record.toml" in again.out
+    refused = here("train", "--config", "record.toml", folder=folder)
+    assert "several parts of a data set with --dask or --mpi" in refused.err
+
+
+def test_a_run_with_mpi_is_that_of_one_process(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("swaprank.experiments.training.MPICollective", Alone)
+    ended = here("train", "parts", "--mpi", *SETTINGS, "-o", "world.swaprank", folder=folder)
+    assert "trees, trained on 200 documents in 1 processes" in ended.out
+    assert (folder / "world.swaprank").read_bytes() == (folder / "one.swaprank").read_bytes()
+    assert tomllib.loads((folder / "world.toml").read_text())["data"]["valid"]["queries"] == 8
 
 
 def test_several_files_are_for_clusters(folder: Path) -> None:

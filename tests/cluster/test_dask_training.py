@@ -105,6 +105,22 @@ def test_data_frames_files_and_delayed_values_are_the_same_data(client: Client, 
         assert saved(fitted, tmp_path) == expected
 
 
+def test_columns_are_named_as_for_a_table_in_memory(client: Client, tmp_path: Path) -> None:
+    names = {"label": "clicked", "qid": "query"}
+    train, vali = TRAIN.rename(columns=names), VALI.rename(columns=names)
+    by_name: dict[str, Any] = {"y": "clicked", "qid": "query", "sample_weight": "weight"}
+    expected = saved(RANKERS["MART"]().fit(train, **by_name, valid=vali), tmp_path)
+    assert expected == saved(RANKERS["MART"]().fit(dataset(TRAIN), valid=dataset(VALI)), tmp_path)
+    parts = dd.from_delayed([dask.delayed(each) for each in parts_of(TRAIN, 3)], meta=TRAIN[:0]).rename(columns=names)
+    unweighted = vali.drop(columns="weight")
+    for valid in (vali, dd.from_pandas(vali, npartitions=1), (unweighted, "clicked", "query")):
+        assert saved(RANKERS["MART"]().fit(parts, **by_name, valid=valid), tmp_path) == expected
+    X, y = unweighted.drop(columns=["clicked", "query"]), vali.clicked
+    pairs = RANKERS["MART"]().fit(parts, **by_name, eval_set=[(X, y)], eval_qid=[vali["query"]])
+    history = RANKERS["MART"]().fit(train, **by_name, valid=vali).history_["valid"]
+    assert pairs.history_ == {"valid_0": history}
+
+
 def test_a_base_ranker_and_other_metrics_are_as_on_one_machine(client: Client, tmp_path: Path) -> None:
     base = sr.MART(n_trees=2, n_leaves=5).fit(dataset(frame(10, 7)[["match", "brand", "qid", "label", "weight"]]))
     train, vali = dataset(TRAIN[["match", "brand", "qid", "label", "weight"]]), dataset(VALI)

@@ -6,6 +6,7 @@ Sums over workers are exact, so the fitted ranker is the one that training on al
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -16,7 +17,7 @@ from swaprank.cluster.parts import Parts
 from swaprank.cluster.placement import Placement, place
 from swaprank.cluster.shard import Shard
 from swaprank.cluster.supervisor import CHECK_SECONDS, Supervisor
-from swaprank.cluster.worker_task import Job, KeptCheckpoint, Trained, train_shard
+from swaprank.cluster.worker_task import Job, KeptCheckpoint, WorkerResult, train_shard
 from swaprank.cluster.xgboost_collective import check_collective
 from swaprank.errors import ClusterError, MissingExtraError
 from swaprank.seeds import seed_of
@@ -32,7 +33,7 @@ def fit_on_dask(
     callbacks: Callbacks,
     checkpoint: tuple[str, int] | None,
     **fit: Any,
-) -> Trained:
+) -> WorkerResult:
     """Train a copy of the ranker on the workers of the current Dask client.
 
     Args:
@@ -118,7 +119,7 @@ def _alone_on(client: Any) -> Iterator[None]:
             semaphore.release()
 
 
-def _trained(client: Any, placement: Placement, job: Job, callbacks: Callbacks) -> Trained:
+def _trained(client: Any, placement: Placement, job: Job, callbacks: Callbacks) -> WorkerResult:
     """Start the tasks, and wait until they end, one way or the other."""
     workers, shards = placement
     supervisor, futures = Supervisor(client, workers), list[Any]()
@@ -148,8 +149,7 @@ def _trained(client: Any, placement: Placement, job: Job, callbacks: Callbacks) 
             _wait(futures, events, supervisor)
             trained = _result(futures, supervisor)
             events.save_checkpoint(trained.checkpoint)
-            trained.ranker.interrupted_ = events.interrupted
-            return trained
+            return trained._replace(learned=replace(trained.learned, interrupted=events.interrupted))
         except ClusterError as error:
             raise ClusterError(f"{error} {_advice(events.n_rounds, job)}") from error
         finally:
@@ -177,7 +177,7 @@ def _wait(
             events.interrupt()
 
 
-def _result(futures: Sequence[Any], supervisor: Supervisor) -> Trained:
+def _result(futures: Sequence[Any], supervisor: Supervisor) -> WorkerResult:
     """The result of the first worker; raises the error that explains why there is none."""
     end = monotonic() + _EXPLANATION_SECONDS
     while _failed(futures):
@@ -190,7 +190,7 @@ def _result(futures: Sequence[Any], supervisor: Supervisor) -> Trained:
         if monotonic() > end:
             raise errors[0] if errors else ClusterError("Dask has cancelled a task: it lost data that the task needs.")
         sleep(_EXPLANATION_SECONDS / 30)
-    trained: list[Trained] = [future.result() for future in futures]
+    trained: list[WorkerResult] = [future.result() for future in futures]
     if len({each.digest for each in trained}) > 1:
         raise ClusterError("the workers have different models: they must have the same versions of swaprank and NumPy.")
     return trained[0]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, final
 
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError
+from swaprank.errors import ArgumentError, DataError
 from swaprank.files import content_suffix
 
 
@@ -68,8 +68,10 @@ class Parts:
                 )
         self._set(Part(f"part {number}", value) for number, value in enumerate(values))
 
-    def _set(self, parts: Iterable[Part]) -> None:
+    def _set(self, parts: Iterable[Part], frame: Any = None) -> None:
         self.parts = tuple(parts)
+        self.frame = frame
+        """The Dask data frame that the parts are partitions of, or None."""
         if not self.parts:
             raise DataError("there are no parts.")
 
@@ -110,17 +112,18 @@ class Parts:
         """
         from dask.delayed import delayed
 
-        if not is_dask_frame(frame):
+        if not _is_frame(frame):
             raise DataError(
                 f"expected a Dask data frame, found {type(frame).__name__}: a Dask array has no query ids. Make "
                 "delayed Datasets of its blocks: sr.Parts([dask.delayed(sr.Dataset)(X, y, qid=qid), …])."
             )
         make = delayed(_dataset_of, pure=True)
         parts = cls.__new__(cls)
-        parts._set(
+        made = [
             Part(f"partition {number}", make(partition, label, qid, features, **options))
             for number, partition in enumerate(frame.to_delayed())
-        )
+        ]
+        parts._set(made, frame)
         return parts
 
     def map(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
@@ -142,24 +145,53 @@ class Parts:
         return f"Parts({len(names):,} {'part' if len(names) == 1 else 'parts'}: {shown})"
 
 
-def is_dask_frame(data: Any) -> bool:
-    """True for a Dask data frame, without importing Dask."""
-    return hasattr(data, "to_delayed") and hasattr(data, "columns")
+_COLUMNS = {"y": "label", "qid": "qid", "sample_weight": "sample_weight", "base_score": "base_score"}
+"""Arguments of `fit` that name columns of a Dask data frame, and their names in `Parts.from_frame`."""
 
 
-def as_parts(data: Any, **columns: Any) -> Parts:
-    """Whatever `is_distributed` recognizes, as parts; `columns` are arguments of `from_frame` for a data frame."""
+def as_parts(data: Any, *, categorical_features: Any = None, **columns: Any) -> Any:
+    """Data on a cluster as Parts; everything else as it is. This is found out without importing Dask.
+
+    Args:
+        data: `Parts`, a Dask data frame, a delayed value or a future of Dask, or a list of such; or anything else.
+        categorical_features: As for `fit`, for a data frame.
+        columns: Other arguments of `fit`; those for a data frame are names of columns.
+
+    >>> from swaprank.cluster.parts import as_parts
+    >>> as_parts([[1.0, 2.0]])
+    [[1.0, 2.0]]
+    """
+    if not (isinstance(data, Parts) or _is_of_dask(data)):
+        return data
     given = {name: value for name, value in columns.items() if value is not None}
-    if is_dask_frame(data):
-        wrong = next((name for name, value in given.items() if hasattr(value, "__dask_graph__")), None)
-        if wrong is not None:
-            raise DataError(f"{wrong} must be the name of a column of the Dask data frame, not data of its own.")
-        return Parts.from_frame(data, **given)
+    if _is_frame(data):
+        for name, value in given.items():
+            if name not in _COLUMNS:
+                raise ArgumentError(f"{name} cannot be given for data on a cluster; use columns, or Datasets as parts.")
+            if not isinstance(value, str):
+                raise DataError(
+                    f"{name} must be the name of a column of the Dask data frame; found {type(value).__name__}."
+                )
+        names = {_COLUMNS[name]: value for name, value in given.items()}
+        return Parts.from_frame(data, **names, categorical_features=categorical_features)
     if given:
         raise DataError(f"parts have their own columns: give them without {', '.join(given)}.")
     if isinstance(data, Parts):
         return data
     return Parts(data if isinstance(data, list | tuple) else [data])
+
+
+def _is_of_dask(data: Any) -> bool:
+    if isinstance(data, list | tuple):
+        return len(data) > 0 and not isinstance(data[0], list | tuple) and _is_of_dask(data[0])
+    # Frames, arrays, bags and delayed values have a graph; a future is a class of distributed.
+    kind = type(data)
+    return hasattr(kind, "__dask_graph__") or (kind.__module__ == "distributed.client" and kind.__name__ == "Future")
+
+
+def _is_frame(data: Any) -> bool:
+    # A delayed value has any attribute, its class has not.
+    return hasattr(type(data), "to_delayed") and hasattr(type(data), "columns")
 
 
 def _read(file: str, options: Mapping[str, Any]) -> Dataset:

@@ -6,7 +6,7 @@ client                              first worker                          other 
   submit train_shard      ─────────────────────────────────────►            train_shard
   …                       ◄─          progress of each round
   answer, last_checkpoint ─►
-  the fitted ranker       ◄─          the model                             a digest of the same model
+  what was learned        ◄─          the model                             a digest of the same model
 """
 
 from __future__ import annotations
@@ -71,17 +71,17 @@ class Message(NamedTuple):
     round: Round | None = None
 
 
-class Trained(NamedTuple):
+class WorkerResult(NamedTuple):
     """The result of a worker."""
 
     digest: str
     """The same on all workers, or something is wrong."""
-    ranker: Any = None
-    """The fitted ranker, from the first worker."""
+    counts: Counts
+    """The sizes of the data of all workers."""
+    learned: Any = None
+    """What was learned, from the first worker."""
     checkpoint: bytes = b""
     """The last checkpoint, from the first worker."""
-    counts: Counts | None = None
-    """The sizes of the data, from the first worker."""
 
 
 class Session(NamedTuple):
@@ -107,7 +107,7 @@ def last_checkpoint(session: str) -> bytes:
     return file.read_bytes() if file is not None and file.exists() else b""
 
 
-def train_shard(job: Job, shard: Shard, tracker: Mapping[str, Any] | None) -> Trained:
+def train_shard(job: Job, shard: Shard, tracker: Mapping[str, Any] | None) -> WorkerResult:
     """Train on a shard. The first worker is given no tracker: it starts one, and sends its address to the client."""
     from distributed import get_worker
 
@@ -119,8 +119,8 @@ def train_shard(job: Job, shard: Shard, tracker: Mapping[str, Any] | None) -> Tr
         own = _arguments_of_first(job, worker) if shard.rank == 0 else {}
         counts = fit_on_shard(ranker, collective, shard, **job.fit, **own)
         if shard.rank > 0:
-            return Trained(_digest(ranker))
-        return Trained(_digest(ranker), ranker, last_checkpoint(job.session), counts)
+            return WorkerResult(_digest(ranker), counts)
+        return WorkerResult(_digest(ranker), counts, ranker.learned_, last_checkpoint(job.session))
 
 
 def _arguments_of_first(job: Job, worker: Any) -> dict[str, Any]:

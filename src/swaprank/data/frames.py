@@ -130,15 +130,36 @@ def feature_columns(
     return names, *_features(table, names, declared, of_model=wanted is not None)
 
 
-def split_column(frame: Any, name: Any) -> tuple[Any, AnyArray]:
-    """A table without one of its columns, and that column as ids."""
-    name = str(name)
+def split_columns(frame: Any, by_role: Mapping[str, str]) -> tuple[Any, dict[str, AnyArray]]:
+    """A table without the columns that have a role, and these columns by role: qid and docid as ids, others as numbers.
+
+    >>> import pandas as pd
+    >>> from swaprank.data.frames import split_columns
+    >>> frame = pd.DataFrame({"query": ["a", "a"], "clicked": [0, 1], "bm25": [3.2, 8.1]})
+    >>> X, columns = split_columns(frame, {"y": "clicked", "qid": "query"})
+    >>> list(X), columns["y"], columns["qid"]
+    (['bm25'], array([0., 1.]), array(['a', 'a'], dtype='<U1'))
+    """
     if not is_frame(frame):
-        raise DataError(f"qid='{name}' names a column of a table, but X is of type {type(frame).__name__}.")
+        role, name = next(iter(by_role.items()))
+        raise DataError(f"{role}='{name}' names a column of a table, but X is of type {type(frame).__name__}.")
     table = _table(frame)
-    if name not in table.columns:
-        raise DataError(f"there is no column '{name}'; {did_you_mean(name, table.columns)}")
-    return table.drop(name).to_native(), _ids(table[name], name)
+    for name in by_role.values():
+        if name not in table.columns:
+            raise DataError(f"there is no column '{name}'; {did_you_mean(name, table.columns)}")
+    _check_one_role(by_role, ())
+    columns = {role: _role(table[name], name, role) for role, name in by_role.items()}
+    return table.drop(*by_role.values()).to_native(), columns
+
+
+def column_names(X: Any) -> list[str]:
+    """The names of the columns of a table; none for anything else. It imports and computes nothing."""
+    kind = type(X)
+    if hasattr(kind, "column_names"):  # Arrow
+        return list(X.column_names)
+    if hasattr(kind, "collect_schema"):  # Polars
+        return list(X.collect_schema().names())
+    return [str(name) for name in X.columns] if hasattr(kind, "columns") else []
 
 
 def is_frame(X: Any) -> bool:
@@ -333,7 +354,7 @@ def _ids(column: nw.Series[Any], name: str) -> AnyArray:
 
 
 def _role(column: nw.Series[Any], name: str, role: str) -> AnyArray:
-    return _ids(column, name) if role == "docid" else _numbers(column, name)
+    return _ids(column, name) if role in ("qid", "docid") else _numbers(column, name)
 
 
 def _check_no_nulls(column: nw.Series[Any], name: str) -> None:

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from swaprank.arrays import AnyArray, Floats, Ints, contiguous_floats
-from swaprank.cluster.detect import is_distributed
+from swaprank.cluster.parts import Parts, as_parts
 from swaprank.data.dataset import Dataset
-from swaprank.data.frames import split_column
+from swaprank.data.frames import split_columns
 from swaprank.data.ids import id_text
 from swaprank.data.judgements import Qrels, Run
 from swaprank.data.row_values import check_scores
@@ -48,7 +48,8 @@ def evaluate(
     ndcg@10: normalized discounted cumulative gain to rank 10; ...
     map: average precision; ...
     """
-    if is_distributed(data):
+    data = as_parts(data)
+    if isinstance(data, Parts):
         return _evaluate_on_cluster(data, scores, parse_metrics(metrics, convention), convention, n_threads)
     lists = _ranked_lists(data, scores)
     bound = [
@@ -63,7 +64,7 @@ def evaluate(
 
 
 def _evaluate_on_cluster(
-    data: Any, ranker: Any, metrics: list[Metric], convention: str, n_threads: int | None
+    data: Parts, ranker: Any, metrics: list[Metric], convention: str, n_threads: int | None
 ) -> Evaluation:
     """Each worker measures its queries, and their values come here, in the order of the parts.
 
@@ -71,13 +72,12 @@ def _evaluate_on_cluster(
     """
     import dask
 
-    from swaprank.cluster.parts import as_parts
     from swaprank.rankers.ranker import Ranker
 
     if not isinstance(ranker, Ranker):
         raise DataError(f"data on a cluster is evaluated with a fitted ranker; found {type(ranker).__name__}.")
     ranker.check_fitted()
-    tasks = as_parts(data).map(_evaluate_part, ranker, metrics, n_threads)
+    tasks = data.map(_evaluate_part, ranker, metrics, n_threads)
     found = [each for each in dask.compute(*tasks) if each is not None]
     if not found:
         raise DataError("the data has no documents: all parts are empty.")
@@ -190,7 +190,7 @@ class RankingScorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         """The mean of the metric for the scores that an estimator predicts; larger is better."""
-        _, qid = split_column(X, self.qid)
+        qid = split_columns(X, {"qid": self.qid})[1]["qid"]
         labels = Dataset(np.zeros((len(qid), 1)), y, qid=qid)
         return evaluate(labels, estimator.predict(X), self.metric).results[0].mean
 

@@ -16,10 +16,9 @@ from swaprank.errors import DataError, Interrupted, SwaprankError
 from swaprank.experiments.model_summary import metric_text, metric_values
 from swaprank.experiments.training_run import AnyPath, TrainingRun, check_outputs, read_train, write_record
 from swaprank.files import file_digest, uninterrupted
-from swaprank.rankers.checkpoint import as_checkpoint
 from swaprank.rankers.on_cluster import learn_on_cluster
 from swaprank.rankers.ranker import Ranker
-from swaprank.rankers.rounds import Callback
+from swaprank.rankers.rounds import Callback, as_checkpoint
 from swaprank.reading.read import read_matching
 from swaprank.registry import load
 from swaprank.rendering.json_values import json_number, json_text

@@ -1,18 +1,28 @@
-"""What users hand to `fit` and `score`, as data sets: our own arguments, and those of LightGBM and XGBoost."""
+"""The data that `fit` and `score` are given, as a Dataset or Parts: our arguments, and those of other libraries."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from swaprank.cluster.parts import Parts, as_parts
 from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
 from swaprank.data.features import model_features
-from swaprank.data.frames import split_column
+from swaprank.data.frames import column_names, split_columns
 from swaprank.errors import DataError
+
+_COLUMNS = ("y", "qid", "sample_weight", "base_score")
+"""Arguments that may be names of columns of a table."""
+
+
+def as_data(X: Any, **columns: Any) -> Dataset | Parts:
+    """Judged documents: data on a cluster as Parts, everything else as a Dataset; `columns` are arguments of `fit`."""
+    data = as_parts(X, **columns)
+    return data if isinstance(data, Parts) else as_dataset(X, **columns)
 
 
 def as_dataset(
     X: Any,
-    y: Any,
+    y: Any = None,
     names: Sequence[str] | None = None,
     whose: str = "the model",
     categories: Mapping[str, Categories] | None = None,
@@ -20,37 +30,47 @@ def as_dataset(
 ) -> Dataset:
     """A Dataset as it is, or one made of X, y and the other arguments of `Dataset` that are not None.
 
-    qid may be the name of a column of X. If the names and categories of a model are given, only these features are
-    taken, see data/matching.py, with the codes of these categories.
+    y, qid, sample_weight and base_score may be names of columns of X; by default, these are label and qid. If the names
+    and categories of a model are given, only these features are taken, see data/matching.py, with the codes of these
+    categories.
+
+    >>> import pandas as pd
+    >>> from swaprank.rankers.given_data import as_dataset
+    >>> frame = pd.DataFrame({"query": [1, 1], "clicked": [0, 1], "bm25": [3.2, 8.1]})
+    >>> as_dataset(frame, "clicked", qid="query").feature_names
+    ('bm25',)
     """
-    given = {name: value for name, value in others.items() if value is not None}
+    given = {name: value for name, value in {"y": y, **others}.items() if value is not None}
     if isinstance(X, Dataset):
-        if y is not None or given:
-            found = ", ".join(["y"] * (y is not None) + list(given))
-            raise DataError(f"a Dataset has its own labels, query ids and weights: give it without {found}.")
+        if given:
+            raise DataError(f"a Dataset has its own labels, query ids and weights: give it without {', '.join(given)}.")
         return X if names is None else X.with_features(names, categories=categories or {}, whose=whose)
+    if y is None and "label" in column_names(X):
+        given["y"] = "label"
+    if isinstance(given.get("y"), str) and "group" not in given:
+        given.setdefault("qid", "qid")
     needed = "documents are given as a Dataset, or as X with y and qid: one label and one query id for every row."
-    if y is None:
+    if "y" not in given:
         # The words that people search for, and that scikit-learn's checks want.
         raise DataError(f"this requires y to be passed, but the target y is None: {needed}")
     if "qid" not in given and "group" not in given:
         raise DataError(f"query ids are missing: {needed}")
-    if isinstance(given.get("qid"), str):
-        X, given["qid"] = split_column(X, given["qid"])
+    if named := {name: given[name] for name in _COLUMNS if isinstance(given.get(name), str)}:
+        X, columns = split_columns(X, named)
+        given |= columns
     if names is not None:
         X = model_features(X, names, whose, categories or {})
-    return Dataset(X, y, **given)
+    return Dataset(X, **given)
 
 
-def validation_sets(valid: Any, eval_set: Any, eval_group: Any, eval_qid: Any, train: Dataset) -> dict[str, Dataset]:
-    """The validation sets by name, with the features of the training data and the codes of its categories.
+def named_sets(valid: Any, eval_set: Any, eval_group: Any, eval_qid: Any) -> dict[str, Any]:
+    """The validation sets by name, as they are given.
 
     Args:
-        valid: A Dataset, a tuple (X, y, qid), or a mapping of such.
+        valid: A data set, or a mapping of such.
         eval_set: Pairs (X, y), as LightGBM and XGBoost want them, with `eval_group` or `eval_qid`.
         eval_group: The group sizes of each pair.
         eval_qid: The query ids of each pair.
-        train: The training data.
     """
     if eval_set is None:
         if eval_group is not None or eval_qid is not None:
@@ -60,7 +80,7 @@ def validation_sets(valid: Any, eval_set: Any, eval_group: Any, eval_qid: Any, t
         raise DataError("give the validation data as valid or as eval_set, not as both.")
     else:
         named = _named_pairs(eval_set, eval_group, eval_qid)
-    return {str(name): _validation_set(str(name), each, train) for name, each in named.items()}
+    return {str(name): each for name, each in named.items()}
 
 
 def _named_pairs(eval_set: Any, eval_group: Any, eval_qid: Any) -> dict[str, Any]:
@@ -83,13 +103,43 @@ def _named_pairs(eval_set: Any, eval_group: Any, eval_qid: Any) -> dict[str, Any
     }
 
 
-def _validation_set(name: str, given: Any, train: Dataset) -> Dataset:
-    where, names, categories = f"the set '{name}'", train.feature_names, train.categories
-    if isinstance(given, Dataset):
-        given.stored.check_same_cuts(train.stored, where)
-        return given.with_features(names, categories=categories, whose="the training data", where=where)
+def validation_sets(
+    given: Mapping[str, Any], train: Dataset, columns: Mapping[str, Any] | None = None
+) -> dict[str, Dataset]:
+    """Validation sets with the features of the training data and the codes of its categories.
+
+    Args:
+        given: The sets by name: each a Dataset, a tuple (X, y, qid), arguments of `as_dataset`, or a table.
+        train: The training data.
+        columns: Arguments of `fit`, of which a table takes the names of columns.
+    """
+    sets = {}
+    for name, each in given.items():
+        where, names, categories = f"the set '{name}'", train.feature_names, train.categories
+        if isinstance(each, Dataset):
+            each.stored.check_same_cuts(train.stored, where)
+            sets[name] = each.with_features(names, categories=categories, whose="the training data", where=where)
+        else:
+            arguments = _set_arguments(where, each, columns or {})
+            sets[name] = as_dataset(**arguments, names=names, whose="the training data", categories=categories)
+    return sets
+
+
+def validation_data(name: str, given: Any, columns: Mapping[str, Any]) -> Dataset | Parts:
+    """A validation set for training data on a cluster: in parts, or a Dataset, which is divided among the workers."""
+    data = as_parts(given, **(columns if column_names(given) else {}))
+    if isinstance(data, Parts | Dataset):
+        return data
+    return as_dataset(**_set_arguments(f"the set '{name}'", given, columns))
+
+
+def _set_arguments(where: str, given: Any, columns: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments of `as_dataset` for a validation set that is no Dataset."""
     if isinstance(given, tuple) and len(given) == len(("X", "y", "qid")):
-        given = dict(zip(("X", "y", "qid"), given, strict=True))
-    if not isinstance(given, Mapping):
+        return dict(zip(("X", "y", "qid"), given, strict=True))
+    if isinstance(given, Mapping):
+        return given
+    named = {name: columns[name] for name in _COLUMNS if isinstance(columns.get(name), str)}
+    if named.get("y", "label") not in column_names(given):
         raise DataError(f"{where} must be a Dataset or a tuple (X, y, qid); found {type(given).__name__}.")
-    return as_dataset(**given, names=names, whose="the training data", categories=categories)
+    return {"X": given, **named}

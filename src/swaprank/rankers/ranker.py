@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from swaprank.arrays import Features, Floats, read_only
-from swaprank.cluster.detect import is_distributed
+from swaprank.cluster.parts import Parts, as_parts
 from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
 from swaprank.data.features import as_features
@@ -141,8 +141,9 @@ class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         says what to call instead.
         """
         check_arguments(unknown, ["X"], "predict")
-        if is_distributed(X):
-            from swaprank.rankers.cluster_predict import predict_on_cluster
+        X = as_parts(X)
+        if isinstance(X, Parts):
+            from swaprank.rankers.on_cluster import predict_on_cluster
 
             scores: Floats = predict_on_cluster(self, X)
             return scores

@@ -241,7 +241,7 @@ class Checkpoint(NamedTuple):
     """After so many rounds."""
 
 
-def as_checkpoint(path: str | os.PathLike[str] | None, every: int) -> Checkpoint | None:
+def as_checkpoint(path: str | os.PathLike[str] | None, every: int = 10) -> Checkpoint | None:
     """The checkpoint that `fit` was given, checked before training."""
     check_parameter("checkpoint_every", every, Bounds(True, 1, 2**62))
     if path is None:

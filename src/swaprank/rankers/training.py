@@ -10,7 +10,7 @@ from warnings import warn
 
 import numpy as np
 
-from swaprank.cluster.detect import is_distributed
+from swaprank.cluster.parts import Parts
 from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, Interrupted, ParameterError
@@ -19,7 +19,7 @@ from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.model import Model
 from swaprank.parameters import Parameters, alias_names, parameter
 from swaprank.peer_names import check_arguments
-from swaprank.rankers.given_data import as_dataset, validation_sets
+from swaprank.rankers.given_data import as_data, named_sets, validation_data, validation_sets
 from swaprank.rankers.learned import History, Learned
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback, Checkpoint, as_checkpoint, checked_callbacks, shown_trainings
@@ -125,17 +125,19 @@ class TrainableRanker(Ranker):
 
         Args:
             X: A Dataset, or a feature matrix or table together with y and qid. Trees also take data on a cluster:
-                `Parts`, or a Dask data frame, of which y and qid are columns.
-            y: Labels, one per row.
-            qid: Query ids, one per row; or the name of a column of X.
+                `Parts`, or a Dask data frame. In place of arrays, y, qid, sample_weight and base_score may be names of
+                columns of a table; those of a Dask data frame are.
+            y: Labels, one per row; or the name of a column of X. A table may have them in a column "label".
+            qid: Query ids, one per row; or the name of a column of X, by default "qid" if y is one.
             group: Instead of qid: the number of rows of each query.
             sample_weight: How much each row counts.
             query_weight: How much each query counts, in the order in which the queries first appear, or by query id.
             base_score: Scores to start from, one per row.
             categorical_features: Features whose values are categories, by name or by position from 0; columns of text
                 need not be declared. Only trees take them.
-            valid: A data set, as a Dataset or a tuple (X, y, qid), or several by name, measured after every round. The
-                last one is watched: its best round is kept, and early stopping goes by it.
+            valid: A data set, or several by name, measured after every round: a Dataset, a tuple (X, y, qid), or a
+                table with the columns that y and qid name. The last one is watched: its best round is kept, and early
+                stopping goes by it.
             eval_set: Instead of valid: a list of tuples (X, y), as for LightGBM and XGBoost. They are named "valid_0",
                 "valid_1", …
             eval_group: The group sizes of each set of eval_set.
@@ -153,6 +155,7 @@ class TrainableRanker(Ranker):
         names = {name: name for name in self.declared} | alias_names(self.declared)
         check_arguments(unknown, _names_of_arguments(self.fit), "fit", type(self).__name__, names)
         columns = {
+            "y": y,
             "qid": qid,
             "group": group,
             "sample_weight": sample_weight,
@@ -160,25 +163,32 @@ class TrainableRanker(Ranker):
             "base_score": base_score,
             "categorical_features": categorical_features,
         }
-        if is_distributed(X):
-            from swaprank.rankers.cluster_fit import fit_on_cluster
-
-            how: dict[str, Any] = {"metrics": metrics, "base_ranker": base_ranker, "callbacks": callbacks}
-            kept: dict[str, Any] = {"checkpoint": checkpoint, "checkpoint_every": checkpoint_every, "verbose": verbose}
-            peers = {"eval_set": eval_set, "eval_group": eval_group, "eval_qid": eval_qid}
-            fit_on_cluster(self, X, y=y, valid=valid, **columns, **how, **kept, **peers)
-            return self
         self.check_parameters()
         start = self.base_ranker if base_ranker is None else base_ranker
-        data = as_dataset(X, y, **columns)
-        data = self._with_known_features(data, start)
-        sets = validation_sets(valid, eval_set, eval_group, eval_qid, data)
-        if data.base_score is not None and any(other.base_score is None for other in sets.values()):
-            warn("the training data has base scores, but a validation set has none: 0 is taken.", stacklevel=2)
-        own_callbacks = checked_callbacks(callbacks)
+        data, given_sets = as_data(X, **columns), named_sets(valid, eval_set, eval_group, eval_qid)
+        sets: Mapping[str, Dataset] = {}
+        if isinstance(data, Dataset):
+            data = self._with_known_features(data, start)
+            sets = validation_sets(given_sets, data, columns)
+            if data.base_score is not None and any(other.base_score is None for other in sets.values()):
+                warn("the training data has base scores, but a validation set has none: 0 is taken.", stacklevel=2)
+        own_callbacks, file = checked_callbacks(callbacks), as_checkpoint(checkpoint, checkpoint_every)
         with shown_trainings(verbose if self.can.shows_rounds else 0, self.can.round_name) as shown:
-            file = as_checkpoint(checkpoint, checkpoint_every)
-            self.learned_ = self._learn(data, sets, metrics, start, [*shown(""), *own_callbacks], file, ALONE)
+            if isinstance(data, Parts):
+                from swaprank.rankers.on_cluster import learn_on_cluster
+
+                self.learned_ = learn_on_cluster(
+                    self,
+                    data,
+                    {name: validation_data(name, each, columns) for name, each in given_sets.items()},
+                    metrics=metrics,
+                    base_ranker=base_ranker,
+                    display=shown(""),
+                    callbacks=own_callbacks,
+                    checkpoint=file,
+                ).learned
+            else:
+                self.learned_ = self._learn(data, sets, metrics, start, [*shown(""), *own_callbacks], file, ALONE)
         if self.interrupted_:
             raise Interrupted(self)
         return self
@@ -203,7 +213,7 @@ class TrainableRanker(Ranker):
         self.check_parameters()
         start = self.base_ranker if base_ranker is None else base_ranker
         data = self._with_known_features(data, start)
-        sets, kept = validation_sets(valid, None, None, None, data), as_checkpoint(checkpoint, checkpoint_every)
+        sets, kept = validation_sets(valid, data), as_checkpoint(checkpoint, checkpoint_every)
         self.learned_ = self._learn(data, sets, metrics, start, checked_callbacks(callbacks), kept, collective)
         return self
 

@@ -1,4 +1,4 @@
-"""What is data on a cluster, and what is imported to find out."""
+"""Data on a cluster as parts, and what is imported to find out."""
 
 import subprocess
 import sys
@@ -11,21 +11,20 @@ import pandas as pd
 import pytest
 
 import swaprank as sr
-from swaprank.cluster.detect import is_distributed
 from swaprank.cluster.parts import as_parts
 
 
-def test_dask_collections_and_parts_are_distributed() -> None:
+def test_dask_collections_become_parts_and_all_else_stays() -> None:
     frame = pd.DataFrame({"qid": [1], "label": [0], "x": [1.0]})
     delayed = dask.delayed(sr.read)("part.txt")
     for data in (dd.from_pandas(frame, npartitions=1), delayed, [delayed], sr.Parts.read(["a.txt"])):
-        assert is_distributed(data)
+        assert isinstance(as_parts(data), sr.Parts)
     for data in (frame, np.zeros((2, 2)), [[1.0]], [], (frame, [0]), None, sr.Dataset([[1.0]], [0], qid=[1])):
-        assert not is_distributed(data)
+        assert as_parts(data) is data
 
 
 def test_finding_out_imports_nothing_heavy() -> None:
-    code = "import sys, swaprank.cluster.detect; print(*sys.modules)"
+    code = "import sys, swaprank.cluster.parts; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"dask", "distributed", "xgboost", "mpi4py", "numba", "pandas"} & set(loaded)
 

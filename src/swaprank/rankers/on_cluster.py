@@ -1,0 +1,81 @@
+"""Train and predict with data on a cluster: the same calls, the same results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from swaprank.arrays import Floats
+from swaprank.cluster.dask_training import fit_on_dask
+from swaprank.cluster.event_handler import Callbacks
+from swaprank.cluster.parts import Parts
+from swaprank.cluster.worker_task import WorkerResult
+from swaprank.data.dataset import Dataset
+from swaprank.errors import ParameterError
+from swaprank.metrics.metric import Metric
+from swaprank.rankers.rounds import Callback, Checkpoint, Progress
+
+if TYPE_CHECKING:
+    from swaprank.rankers.ranker import Ranker
+    from swaprank.rankers.training import TrainableRanker
+
+
+def learn_on_cluster(
+    ranker: TrainableRanker,
+    data: Parts,
+    valid: Mapping[str, Dataset | Parts],
+    *,
+    metrics: str | Metric | Sequence[str | Metric] | None = None,
+    base_ranker: Any = None,
+    display: Sequence[Callback] = (),
+    callbacks: Sequence[Callback] = (),
+    checkpoint: Checkpoint | None = None,
+) -> WorkerResult:
+    """Train on the workers of the current Dask client; the ranker takes what was learned from the result.
+
+    Args:
+        ranker: Not fitted, with checked parameters.
+        data: The training data.
+        valid: The validation sets by name.
+        metrics: As for `fit`.
+        base_ranker: As for `fit`.
+        display: Callbacks that training does not wait for.
+        callbacks: Callbacks whose answers may stop training.
+        checkpoint: A file of this machine.
+    """
+    if not ranker.can.workers:
+        raise ParameterError(
+            f"{type(ranker).__name__} has no training on a cluster: LambdaMART, MART and RandomForest have."
+        )
+    return fit_on_dask(
+        ranker,
+        data,
+        {name: Parts([each]) if isinstance(each, Dataset) else each for name, each in valid.items()},
+        Callbacks([_of_round(each) for each in display], [_of_round(each) for each in callbacks]),
+        None if checkpoint is None else (str(checkpoint.path), checkpoint.every),
+        metrics=metrics,
+        base_ranker=base_ranker,
+    )
+
+
+def _of_round(callback: Callback) -> Any:
+    return lambda finished: callback(Progress(*finished))
+
+
+def predict_on_cluster(ranker: Ranker, data: Parts) -> Any:
+    """A Dask series for a Dask data frame; for other parts, a list of delayed arrays, one per part."""
+    ranker.check_fitted()
+    if data.frame is not None:
+        return data.frame.map_partitions(_scores_of_rows, ranker, meta=("score", "float64"))
+    return data.map(_scores_of_part, ranker)
+
+
+def _scores_of_rows(rows: Any, ranker: Ranker) -> Any:
+    """A series with the index of the partition; columns that are no features, such as labels, are left out."""
+    import pandas
+
+    return pandas.Series(ranker.predict(rows) if len(rows) else [], index=rows.index, name="score", dtype=float)
+
+
+def _scores_of_part(data: Dataset | None, ranker: Ranker) -> Floats | None:
+    return None if data is None else ranker.predict(data)
