@@ -1,6 +1,7 @@
 """AdaRank: boosting of single features, for any metric."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -12,14 +13,17 @@ from swaprank.elementary import LOG2_E, exps2
 from swaprank.errors import ParameterError
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import BoundMetric, Metric
-from swaprank.rankers.linear_rounds import LinearProblem, LinearRanker
+from swaprank.parameters import parameter
+from swaprank.rankers.capabilities import Capabilities
+from swaprank.rankers.linear_rounds import LinearProblem, LinearRanker, LinearRound
+from swaprank.rankers.shared_parameters import EarlyStopping
 
 _LEAST_RISE = 1e-9
 """A smaller rise of the metric is rounding."""
 
 
 @final
-class AdaRank(LinearRanker):
+class AdaRank(EarlyStopping, LinearRanker):
     """Boosting of single features for a metric E, such as NDCG or average precision [Xu2007].
 
     A weak ranker is one feature, up or down. Queries have weights P, equal at first, then in proportion to exp(-E) of
@@ -30,14 +34,6 @@ class AdaRank(LinearRanker):
     Here a weak ranker is passed over if it does not raise the metric of the training data, and the next best is taken.
     Training ends when no weak ranker raises it.
 
-    Args:
-        metric: The metric to optimize, with values from 0 to 1. It also chooses the best round on the watched set.
-        n_rounds: Maximum number of rounds: of weak rankers.
-        standardize: Weak rankers are standardized features. False: the features as they are.
-        early_stopping_rounds: Stop after so many rounds without a better value on the watched set.
-        base_ranker: A fitted linear ranker, to whose weights those of the weak rankers are added.
-        n_threads: Number of threads. If None, all cores. It does not change the model.
-
     >>> import swaprank as sr
     >>> train, vali, test = sr.datasets.random_net((60, 30, 30), n_features=10, random_state=0)
     >>> ranker = sr.baselines.AdaRank("map").fit(train, valid=vali)
@@ -46,23 +42,21 @@ class AdaRank(LinearRanker):
     """
 
     kind: ClassVar[str] = "adarank"
-    rounds_parameter: ClassVar[str | None] = "n_rounds"
-    tuning_ranges: ClassVar[Mapping[str, Any]] = {"standardize": [True, False]}
-    n_rounds: int
+    can: ClassVar[Capabilities] = replace(LinearRanker.can, rounds_parameter="n_rounds")
+    metric: str | Metric = parameter(
+        default="ndcg@10",
+        kw_only=False,
+        text="The metric to optimize, with values from 0 to 1. It also chooses the best round on the watched set.",
+    )
+    n_rounds: int = parameter(default=300, low=0, high=10**7, text="Maximum number of rounds: of weak rankers.")
+    standardize: bool = parameter(
+        default=True, text="Weak rankers are standardized features. False: the features as they are."
+    )
+    base_ranker: Any = parameter(
+        default=None, text="A fitted linear ranker, to whose weights those of the weak rankers are added."
+    )
 
-    def __init__(
-        self,
-        metric: str | Metric = "ndcg@10",
-        *,
-        n_rounds: int = 300,
-        standardize: bool = True,
-        early_stopping_rounds: int | None = None,
-        base_ranker: Any = None,
-        n_threads: int | None = None,
-    ) -> None:
-        self._set_parameters(locals())
-
-    def _weights_by_round(self, problem: LinearProblem) -> Iterator[Floats]:
+    def _rounds(self, problem: LinearProblem) -> Iterator[LinearRound]:
         bound, weights = bind_metric(self.training_metric(), problem.data), problem.start
         counted = ~bound.terms.is_empty
         if not counted.any():
@@ -89,7 +83,7 @@ class AdaRank(LinearRanker):
                 mean = float(np.sum(shares * found))
                 if mean > best + _LEAST_RISE:
                     weights, values, best = moved, found, mean
-                    yield weights
+                    yield LinearRound(weights)
                     break
             else:
                 return

@@ -1,6 +1,7 @@
 """Coordinate ascent: one weight of a linear ranker at a time, straight for the metric [Metzler2007]."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -10,15 +11,17 @@ from swaprank.ensembles.step_function import measured_optimum, sweep
 from swaprank.errors import DataError
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import BoundMetric, Metric
-from swaprank.rankers.linear_rounds import LinearProblem, LinearRanker
-from swaprank.seeds import RandomState
+from swaprank.parameters import parameter
+from swaprank.rankers.capabilities import Capabilities
+from swaprank.rankers.linear_rounds import LinearProblem, LinearRanker, LinearRound
+from swaprank.rankers.shared_parameters import RandomChoices
 
 _LEAST_RISE = 1e-11
 """A smaller rise of the metric is rounding."""
 
 
 @final
-class CoordinateAscent(LinearRanker):
+class CoordinateAscent(RandomChoices, LinearRanker):
     """A linear ranker that maximizes any metric itself, one weight at a time [Metzler2007], as in RankLib.
 
     If one weight changes and the others stay, the scores are straight lines, the order of two documents changes at most
@@ -26,18 +29,6 @@ class CoordinateAscent(LinearRanker):
     and so does this: RankLib tries about fifty values of a weight. The weight moves to the middle of the widest of the
     best steps, if the metric rises. A round is one pass over all features in random order. When the metric on the
     training data rises by less than `tolerance` in a pass, all begins anew from other weights.
-
-    Args:
-        metric: The metric to maximize: the name of a metric, or a metric of your own.
-        n_restarts: How often to begin anew. The first start has all weights 0, or those of the base ranker; the others
-            have random ones.
-        n_passes: The maximum number of rounds of each start.
-        tolerance: The least rise of the metric in a round that is worth another one.
-        standardize: Scale every feature to standard deviation 1, which matters for the random weights only. False: use
-            the features as they are.
-        base_ranker: A fitted linear ranker, whose weights are the first start.
-        random_state: Seed of all random choices. None: a random one; a NumPy generator: drawn from it.
-        n_threads: Number of threads. If None, all cores.
 
     With a validation set, the weights of its best round are kept; without one, the best on the training data. A pass
     visits all pairs of documents of a query, for each feature. All queries count the same.
@@ -50,27 +41,39 @@ class CoordinateAscent(LinearRanker):
     """
 
     kind: ClassVar[str] = "coordinate_ascent"
-    round_name: ClassVar[str] = "pass"
-    tuning_ranges: ClassVar[Mapping[str, Any]] = {"tolerance": (1e-4, 0.01), "n_restarts": (1, 10)}
-
-    def __init__(
-        self,
-        metric: str | Metric = "ndcg@10",
-        *,
-        n_restarts: int = 5,
-        n_passes: int = 25,
-        tolerance: float = 0.001,
-        standardize: bool = True,
-        base_ranker: Any = None,
-        random_state: RandomState = 0,
-        n_threads: int | None = None,
-    ) -> None:
-        self._set_parameters(locals())
+    can: ClassVar[Capabilities] = replace(LinearRanker.can, round_name="pass")
+    metric: str | Metric = parameter(
+        default="ndcg@10",
+        kw_only=False,
+        text="The metric to maximize: the name of a metric, or a metric of your own.",
+    )
+    n_restarts: int = parameter(
+        default=5,
+        low=1,
+        high=10**6,
+        tune=(1, 10),
+        text="How often to begin anew. The first start has all weights 0, or those of the base ranker; the others have "
+        "random ones.",
+    )
+    n_passes: int = parameter(default=25, low=1, high=10**6, text="The maximum number of rounds of each start.")
+    tolerance: float = parameter(
+        default=0.001,
+        above=0,
+        tune=(1e-4, 0.01),
+        text="The least rise of the metric in a round that is worth another one.",
+    )
+    standardize: bool = parameter(
+        default=True,
+        tune=None,
+        text="Scale every feature to standard deviation 1, which matters for the random weights only. False: use the "
+        "features as they are.",
+    )
+    base_ranker: Any = parameter(default=None, text="A fitted linear ranker, whose weights are the first start.")
 
     def _n_rounds(self) -> int:
         return int(self.n_restarts * self.n_passes + 1)
 
-    def _weights_by_round(self, problem: LinearProblem) -> Iterator[Floats]:
+    def _rounds(self, problem: LinearProblem) -> Iterator[LinearRound]:
         if problem.data.sample_weight is not None:
             raise DataError("coordinate ascent maximizes a metric, and metrics have no weights: fit without weights.")
         rng = np.random.default_rng(problem.random_state)
@@ -86,11 +89,11 @@ class CoordinateAscent(LinearRanker):
                 is_best = value > highest
                 if is_best:
                     best, highest = weights, value
-                yield weights
+                yield LinearRound(weights)
                 if value - before < self.tolerance:
                     break
         if not (is_best or problem.is_watched):
-            yield best
+            yield LinearRound(best)
 
 
 def best_weight(

@@ -1,6 +1,6 @@
 """FRank: boosting of weak rankers with the fidelity loss of pairs."""
 
-from typing import Any, ClassVar, final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -10,8 +10,7 @@ from swaprank.baselines.weak_rankers import PairWeights, WeakRankerBoosting, Wei
 from swaprank.data.dataset import Dataset
 from swaprank.elementary import exp
 from swaprank.kernels import kernel
-from swaprank.metrics.metric import Metric
-from swaprank.seeds import RandomState
+from swaprank.parameters import parameter
 from swaprank.threads import query_chunks, run_in_threads, thread_count
 
 _PAIRS_WORTH_A_THREAD = 20_000.0
@@ -30,16 +29,6 @@ class FRank(WeakRankerBoosting):
 
     Weights are computed pair by pair. Missing values are 0 or 1, whichever makes the sum larger.
 
-    Args:
-        metric: Evaluated after every round, and chooses the best round on the watched set. It does not change training.
-        n_rounds: Maximum number of rounds: of weak rankers.
-        average: "queries": all queries have the same weight [Tsai2007]. "pairs": all pairs have.
-        max_bins: Maximum number of bins per feature: thresholds are between bins.
-        early_stopping_rounds: Stop after so many rounds without a better value on the watched set.
-        base_ranker: A fitted ranker of trees, to which weak rankers are added.
-        random_state: Seed of the sample of rows that thresholds are found from, if there are more than 200,000.
-        n_threads: Number of threads. If None, all cores. It does not change the model.
-
     >>> import swaprank as sr
     >>> train, vali, test = sr.datasets.random_net((60, 30, 30), n_features=10, random_state=0)
     >>> ranker = sr.baselines.FRank(n_rounds=100).fit(train, valid=vali)
@@ -48,20 +37,8 @@ class FRank(WeakRankerBoosting):
     """
 
     kind: ClassVar[str] = "frank"
-
-    def __init__(
-        self,
-        metric: str | Metric = "ndcg@10",
-        *,
-        n_rounds: int = 500,
-        average: Average = "queries",
-        max_bins: int = 255,
-        early_stopping_rounds: int | None = None,
-        base_ranker: Any = None,
-        random_state: RandomState = 0,
-        n_threads: int | None = None,
-    ) -> None:
-        self._set_parameters(locals())
+    n_rounds: int = parameter(default=500)
+    average: Average = parameter(default="queries")
 
     def _pair_weights(self, data: Dataset) -> PairWeights:
         return FidelityWeights(data, self.average, self.n_threads)

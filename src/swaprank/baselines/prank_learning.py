@@ -25,7 +25,7 @@ from swaprank.kernels import kernel
 from swaprank.lanes import dot
 from swaprank.models.kernel_machine import KernelMachine, KernelMap
 from swaprank.models.scaling import Units
-from swaprank.rankers.linear_rounds import LinearProblem
+from swaprank.rankers.linear_rounds import LinearProblem, LinearRound
 from swaprank.threads import run_strided, thread_count
 
 _MOST_GRADES = 1000
@@ -113,9 +113,9 @@ def graded_documents(problem: LinearProblem, degree: int) -> GradedDocuments:
     return GradedDocuments(read_only(features), units.missing, units.factor, base, grades.astype(np.int64), degree)
 
 
-def mean_weights_by_epoch(
+def learn_by_epoch(
     problem: LinearProblem, n_learners: int, probability: float, degree: int = 1
-) -> Iterator[Floats]:
+) -> Iterator[LinearRound]:
     """Yield the mean weights of the learners after each epoch. Each is shown every document with this probability.
 
     Documents come in one random order for all, drawn anew for every epoch.
@@ -138,7 +138,7 @@ def mean_weights_by_epoch(
         run_strided(partial(learn, epoch, order), n_learners, thread_count(problem.n_threads))
         if not np.isfinite(weights).all():
             raise DataError("the weights became infinite: the features are too large. Standardize or scale them.")
-        yield np.sum(weights, axis=0) / n_learners
+        yield LinearRound(np.sum(weights, axis=0) / n_learners)
 
 
 def model_of_products(units: Units, weights: Floats) -> KernelMachine:

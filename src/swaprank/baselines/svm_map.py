@@ -1,7 +1,7 @@
 """SVM-MAP: a linear ranker with a large margin in average precision [Yue2007]."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, final
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -13,19 +13,15 @@ from swaprank.kernels import kernel
 from swaprank.lanes import dot
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import rank_documents
-from swaprank.rankers.linear_fitting import strengths_in_rounds
-from swaprank.rankers.linear_rounds import LinearProblem, LinearRanker
-from swaprank.rankers.ranker import FitRequest
+from swaprank.parameters import parameter
+from swaprank.rankers.linear_rounds import LinearProblem, RegularizationPath
 from swaprank.threads import query_chunks, run_in_threads, thread_count
 
-STRENGTHS = (10.0, 1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5)
-ALONE = 0.01
-"""The strength if no set is watched."""
 _PAIRS_WORTH_A_THREAD = 100_000.0
 
 
 @final
-class SVMMAP(LinearRanker):
+class SVMMAP(RegularizationPath):
     """A structural SVM whose loss of a ranking is 1 - AP, its average precision [Yue2007].
 
         minimize   regularization |w|² + mean over queries of  max over rankings y of  (1 - AP(y)) - w·(F(best) - F(y))
@@ -38,18 +34,6 @@ class SVMMAP(LinearRanker):
     plane: a linear bound of the cost from below. Planes are added at the weights that are best for those so far, until
     the bound and the cost differ by `tolerance` at most [Joachims2009]. C of [Yue2007] is 1 / (2 regularization).
 
-    Args:
-        metric: Evaluated after every round, and chooses the regularization on the watched set. It does not change
-            training.
-        rel: Documents with labels from here on are relevant.
-        regularization: A number, a tuple of numbers to choose from on a watched set, or "auto": 10 to 10^-5 in decades,
-            or 0.01 if no set is watched. Every strength is one round, from the strongest; they share their planes.
-        tolerance: By how much the cost may be above its minimum. It is at most 1 at the start.
-        max_iterations: The maximum number of planes for one strength.
-        standardize: Scale every feature to standard deviation 1. False: train on the features as they are.
-        base_ranker: A fitted linear ranker. Weights are regularized towards its weights instead of 0.
-        n_threads: Number of threads. If None, all cores.
-
     A query counts by the mean weight of its documents. Missing values are the mean of their feature.
 
     >>> import swaprank as sr
@@ -60,35 +44,25 @@ class SVMMAP(LinearRanker):
     """
 
     kind: ClassVar[str] = "svmmap"
-    round_name: ClassVar[str] = "strength"
-    tuning_ranges: ClassVar[Mapping[str, Any]] = {"standardize": [True, False]}
-    regularization_: float
-    """The chosen regularization, or the given one."""
-    gap_: float
-    """By how much the cost may still be above its minimum."""
+    auto: ClassVar[Sequence[float]] = (10.0, 1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5)
+    alone: ClassVar[float] = 0.01
+    metric: str | Metric = parameter(default="map", kw_only=False)
+    rel: float = parameter(default=1, low=0, whole=False, text="Documents with labels from here on are relevant.")
+    regularization: float | str | Sequence[float] = parameter(
+        default="auto",
+        text='A number, a tuple of numbers to choose from on a watched set, or "auto": 10 to 10^-5 in decades, or 0.01 '
+        "if no set is watched. Every strength is one round, from the strongest; they share their planes.",
+    )
+    tolerance: float = parameter(
+        default=1e-3, above=0, text="By how much the cost may be above its minimum. It is at most 1 at the start."
+    )
+    max_iterations: int = parameter(
+        default=1000, low=1, high=10**7, text="The maximum number of planes for one strength."
+    )
 
-    def __init__(
-        self,
-        metric: str | Metric = "map",
-        *,
-        rel: float = 1,
-        regularization: float | str | Sequence[float] = "auto",
-        tolerance: float = 1e-3,
-        max_iterations: int = 1000,
-        standardize: bool = True,
-        base_ranker: Any = None,
-        n_threads: int | None = None,
-    ) -> None:
-        self._set_parameters(locals())
-
-    def _fit(self, request: FitRequest) -> None:
-        self._found = [(np.inf, 0.0)]
-        super()._fit(request)
-        self.regularization_, self.gap_ = self._found[self.best_round_]
-
-    def _weights_by_round(self, problem: LinearProblem) -> Iterator[Floats]:
+    def _fits(self, problem: LinearProblem, strengths: Sequence[float]) -> Iterator[tuple[Floats, float]]:
         loss, planes = _Loss(problem, float(self.rel)), CuttingPlanes(len(problem.start))
-        for strength in self._strengths(problem.is_watched):
+        for strength in strengths:
             for _ in range(self.max_iterations):
                 weights, least_cost = planes.lowest_point(strength, 0.1 * self.tolerance)
                 slope, offset = loss.plane(weights)
@@ -96,23 +70,7 @@ class SVMMAP(LinearRanker):
                 if gap <= self.tolerance:
                     break
                 planes.add(slope, offset)
-            self._found.append((strength, gap))
-            yield problem.start + weights
-
-    def _strengths(self, is_watched: bool) -> list[float]:
-        return strengths_in_rounds(self.regularization, STRENGTHS, ALONE, is_watched)
-
-    def _n_rounds(self) -> int:
-        return len(self._strengths(is_watched=True))
-
-    def _check_words(self) -> None:
-        self._strengths(is_watched=True)
-
-    def _fitted_values(self) -> dict[str, Any]:
-        return {"regularization": self.regularization_, "gap": self.gap_}
-
-    def _restore_values(self, values: Mapping[str, Any]) -> None:
-        self.regularization_, self.gap_ = float(values["regularization"]), float(values["gap"])
+            yield problem.start + weights, gap
 
 
 @final

@@ -10,7 +10,6 @@ thresholds. Potentials are summed as integers, which gives the same sums in any 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -20,11 +19,15 @@ from swaprank.baselines.pair_shares import AVERAGES, Average
 from swaprank.data.dataset import Dataset
 from swaprank.elementary import log
 from swaprank.models.forest import Forest, join_forests
+from swaprank.parameters import parameter
 from swaprank.rankers.base_model import base_model
-from swaprank.rankers.forest_ranker import ForestRanker
-from swaprank.rankers.parameter_checks import check_word
-from swaprank.rankers.ranker import FitRequest
+from swaprank.rankers.capabilities import Capabilities
+from swaprank.rankers.forest_methods import ForestMethods
+from swaprank.rankers.learned import found
 from swaprank.rankers.rounds import Measured, Progress, run_rounds
+from swaprank.rankers.shared_parameters import EarlyStopping, RandomChoices
+from swaprank.rankers.training import FitRequest, TrainableRanker, Trained
+from swaprank.seeds import RandomState
 from swaprank.threads import run_strided, thread_count
 from swaprank.trees.binning import Bins, make_bins
 from swaprank.trees.boosting import make_forest
@@ -109,31 +112,43 @@ class PairWeights(ABC):
         """Return the factor of a weak ranker."""
 
 
-class WeakRankerBoosting(ForestRanker):
+class WeakRankerBoosting(EarlyStopping, RandomChoices, ForestMethods, TrainableRanker):
     """A weighted sum of weak rankers, as a forest of trees with one split each."""
 
-    takes_categories: ClassVar[bool] = False
-    round_name: ClassVar[str] = "round"
-    rounds_parameter: ClassVar[str | None] = "n_rounds"
-    tuning_ranges: ClassVar[Mapping[str, Any]] = {"average": [*AVERAGES], "max_bins": (8, 255)}
-    tuning_fixed: ClassVar[Mapping[str, Any]] = {"n_rounds": 1000, "early_stopping_rounds": 100}
-    average: Average
-    n_rounds: int
-    max_bins: int
-    early_stopping_rounds: int | None
-    losses_: list[float]
-    """The training loss before the first round, and after every round."""
+    can: ClassVar[Capabilities] = Capabilities(models=(Forest,), rounds_parameter="n_rounds")
+    n_rounds: int = parameter(
+        default=300, low=0, high=10**7, tuned_at=1000, text="Maximum number of rounds: of weak rankers."
+    )
+    average: Average = parameter(
+        default="pairs",
+        words=AVERAGES,
+        tune=[*AVERAGES],
+        text='"pairs": all pairs have the same weight at first. "queries": all queries have.',
+    )
+    max_bins: int = parameter(
+        default=255,
+        low=2,
+        high=255,
+        tune=(8, 255),
+        also="max_bin border_count",
+        text="Maximum number of bins per feature: thresholds are between bins.",
+    )
+    early_stopping_rounds: int | None = parameter(default=None, tuned_at=100)
+    base_ranker: Any = parameter(default=None, text="A fitted ranker of trees, to which weak rankers are added.")
+    random_state: RandomState = parameter(
+        default=0,
+        text="Seed of the sample of rows that thresholds are found from, if there are more than 200,000.",
+    )
 
-    def _check_words(self) -> None:
-        check_word("average", self.average, AVERAGES)
+    losses_ = found(lambda losses: [float(loss) for loss in losses])
+    """The training loss before the first round, and after every round."""
 
     @abstractmethod
     def _pair_weights(self, data: Dataset) -> PairWeights:
         """Return the weights of the pairs of a data set."""
 
-    def _fit(self, request: FitRequest) -> None:
+    def _fit(self, request: FitRequest) -> Trained:
         data, valid, metrics, base, callbacks, *_ = request
-        self._check_words()
         start = None if base is None else base_model(base, Forest, "a fitted ranker of trees", data.n_features)
 
         def start_scores(other: Dataset) -> Floats:
@@ -143,15 +158,13 @@ class WeakRankerBoosting(ForestRanker):
         measured = Measured(valid, metrics, start_scores, self.n_threads)
         if start is not None or data.base_score is not None:
             measured.measure_start()
-        trees, losses, self.interrupted_ = self._boost(
-            data, np.array(data.by_query(start_scores(data))), measured, callbacks
-        )
+        trees, losses, interrupted = self._boost(data, np.array(data.by_query(start_scores(data))), measured, callbacks)
         measured.drop_partial_round()
-        best = measured.best_round
-        self.n_rounds_, self.best_round_ = len(trees), len(trees) if best is None else best
-        forest = make_forest(trees[: self.best_round_], data.n_features)
-        self.model_ = forest if start is None else join_forests(start, forest)
-        self.history_, self.losses_ = measured.history, losses[: len(trees) + 1]
+        kept = len(trees) if measured.best_round is None else measured.best_round
+        forest = make_forest(trees[:kept], data.n_features)
+        model = forest if start is None else join_forests(start, forest)
+        found = {"losses": losses[: len(trees) + 1]}
+        return Trained(model, measured.history, len(trees), kept, interrupted, found)
 
     def _boost(
         self, data: Dataset, scores: Floats, measured: Measured, callbacks: Any
@@ -185,12 +198,6 @@ class WeakRankerBoosting(ForestRanker):
             self.n_rounds, one_round, measured, [*callbacks, is_finished], self.early_stopping_rounds
         )
         return trees, losses, interrupted
-
-    def _fitted_values(self) -> dict[str, Any]:
-        return {"losses": self.losses_}
-
-    def _restore_values(self, values: Any) -> None:
-        self.losses_ = [float(loss) for loss in values["losses"]]
 
 
 def as_tree(weak: WeakRanker, bins: Bins, alpha: float, is_one: Bools, gain: float) -> Forest:

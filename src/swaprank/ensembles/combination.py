@@ -1,24 +1,41 @@
 """The optimal linear combination of two rankers for a metric."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, final
 
 import numpy as np
 
-from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.ensembles.ensemble_ranker import EnsembleRanker, fit_scale
 from swaprank.ensembles.step_function import Optimum, StepFunction, measured_optimum, sweep
 from swaprank.errors import DataError, ModelFileError, ParameterError
 from swaprank.metrics.binding import bind_metric
-from swaprank.metrics.metric import BoundMetric, Metric
+from swaprank.metrics.metric import Metric
 from swaprank.models.ensemble import Ensemble, member_scores
 from swaprank.models.linear import LinearModel
-from swaprank.rankers.ranker import FitRequest, Ranker
+from swaprank.models.model import Model
+from swaprank.parameters import parameter
+from swaprank.rankers.capabilities import Capabilities
+from swaprank.rankers.learned import found
+from swaprank.rankers.ranker import Ranker
+from swaprank.rankers.training import FitRequest, Trained
 from swaprank.rendering.figures import new_axes, save_figure
 
-_BETTER = 1e-11
+_LEAST_RISE = 1e-11
+"""A smaller rise of the metric is rounding."""
+
+
+def _finite_alpha(value: Any) -> float:
+    if not np.isfinite(value):
+        raise ModelFileError(f"its alpha is {value}, which is not finite.")
+    return float(value)
+
+
+def _two_numbers(values: Any) -> tuple[float, float]:
+    first, second = (float(value) for value in values)
+    return first, second
 
 
 @final
@@ -28,14 +45,6 @@ class Combination(EnsembleRanker):
     As alpha grows, the order of two documents changes at most once, and the metric changes only where an order changes.
     `fit` visits all these alphas. It finds the best metric of any alpha exactly, and keeps the middle of the interval
     that has it. Scores are scaled first: mean 0, and standard deviation 1 within queries.
-
-    Args:
-        metric: The metric to maximize: the name of a metric, or a metric of your own. Sums of discounted gains (NDCG,
-            precision, …) and the pairwise metric are updated where two documents change places. Any other metric is
-            computed anew there, which takes longer in proportion to the length of the lists.
-        whole_line: Let alpha be any number, so that one ranker's scores may be subtracted. False: from 0 to 1.
-        members: The two fitted rankers.
-        n_threads: Number of threads. If None, all cores.
 
     At alpha = 0 and 1, one ranker alone, documents may be tied, and the metric is measured with these ties. Other
     alphas at which documents are tied are skipped.
@@ -49,30 +58,34 @@ class Combination(EnsembleRanker):
     """
 
     kind: ClassVar[str] = "combination"
-    trains_in_rounds: ClassVar[bool] = False
-    alpha_: float
-    interval_: tuple[float, float]
+    can: ClassVar[Capabilities] = replace(EnsembleRanker.can, shows_rounds=False)
+    metric: str | Metric = parameter(
+        default="ndcg@10",
+        kw_only=False,
+        text="The metric to maximize: the name of a metric, or a metric of your own. Sums of discounted gains (NDCG, "
+        "precision, …) and the pairwise metric are updated where two documents change places. Any other metric is "
+        "computed anew there, which takes longer in proportion to the length of the lists.",
+    )
+    whole_line: bool = parameter(
+        default=False,
+        text="Let alpha be any number, so that one ranker's scores may be subtracted. False: from 0 to 1.",
+    )
+    members: Any = parameter(default=None, text="The two fitted rankers.")
+
+    alpha_ = found(_finite_alpha)
+    """The best alpha."""
+    interval_ = found(_two_numbers)
     """All alphas between these are equally good; may be infinite."""
-    value_: float
+    value_ = found(float)
     """The mean of the metric on the data that was fitted."""
-    alone_: tuple[float, float]
+    alone_ = found(_two_numbers)
     """The mean of the metric of each ranker alone."""
-    line_: Optimum
+    line_ = found(lambda values: Optimum(*(float(value) for value in values)))
     """The best alpha of the whole line, also if `whole_line` is False."""
-    steps_: StepFunction | None
+    steps_ = found[StepFunction | None](None, default=None)
     """The metric at every alpha; None after loading from a file."""
 
-    def __init__(
-        self,
-        metric: str | Metric = "ndcg@10",
-        *,
-        whole_line: bool = False,
-        members: Any = None,
-        n_threads: int | None = None,
-    ) -> None:
-        self._set_parameters(locals())
-
-    def _fit(self, request: FitRequest) -> None:
+    def _fit(self, request: FitRequest) -> Trained:
         data = request.data
         if request.valid or request.callbacks:
             raise DataError("a combination has no training rounds: it takes no valid or callbacks.")
@@ -83,25 +96,31 @@ class Combination(EnsembleRanker):
         scale = fit_scale(scores, data)
         bound = bind_metric(self.training_metric(), data, refuse_constant=True)
         a, b = (np.array(data.by_query(self._plus_base_score(row, data))) for row in scale.apply(scores))
-        self.alone_ = (bound.mean(a, n_threads=self.n_threads), bound.mean(b, n_threads=self.n_threads))
         steps = sweep(bound, a, b, self.n_threads)
-        self.line_ = self._optimum(steps, bound, a, b, -np.inf, np.inf)
-        best = self.line_ if self.whole_line else self._optimum(steps, bound, a, b, 0.0, 1.0)
-        self.alpha_, self.value_, self.interval_ = best.alpha, best.value, (best.low, best.high)
-        top = LinearModel(np.array([best.alpha, 1.0 - best.alpha]), np.zeros(2, np.float32))
-        self.model_, self.steps_ = Ensemble(members, scale, top), steps
-        self.history_, self.n_rounds_, self.best_round_, self.interrupted_ = {}, 0, 0, False
 
-    def _optimum(
-        self, steps: StepFunction, bound: BoundMetric, a: Floats, b: Floats, low: float, high: float
-    ) -> Optimum:
-        found = measured_optimum(
-            steps.best(low, high), lambda alpha: bound.mean(_mix(alpha, a, b), n_threads=self.n_threads)
-        )
-        for alpha, alone in ((1.0, self.alone_[0]), (0.0, self.alone_[1])):
-            if alone > found.value + _BETTER:
-                found = Optimum(alpha, alone, alpha, alpha)
-        return found
+        def measure(alpha: float) -> float:
+            return bound.mean(alpha * a + (1.0 - alpha) * b, n_threads=self.n_threads)
+
+        alone = bound.mean(a, n_threads=self.n_threads), bound.mean(b, n_threads=self.n_threads)
+        line = _optimum(steps, measure, alone, -np.inf, np.inf)
+        best = line if self.whole_line else _optimum(steps, measure, alone, 0.0, 1.0)
+        top = LinearModel(np.array([best.alpha, 1.0 - best.alpha]), np.zeros(2, np.float32))
+        found = {
+            "members": self._described_members(),
+            "alpha": best.alpha,
+            "interval": (best.low, best.high),
+            "value": best.value,
+            "alone": alone,
+            "line": line,
+            "steps": steps,
+        }
+        return Trained(Ensemble(members, scale, top), {}, 0, 0, found=found)
+
+    def check_model(self, model: Model) -> None:
+        """Raise ModelFileError for a model that is no ensemble of two."""
+        super().check_model(model)
+        if isinstance(model, Ensemble) and len(model.members) != 2:
+            raise ModelFileError(f"a combination has two members; found {len(model.members)}.")
 
     @property
     def size_(self) -> str:
@@ -118,7 +137,7 @@ class Combination(EnsembleRanker):
             f"{self.metric} {self.value_:.4f} at alpha {self.alpha_:.6g}, the best {where}; the same from {low:.6g} to "
             f"{high:.6g}. Alone: {self.alone_[0]:.4f} and {self.alone_[1]:.4f}."
         )
-        if not self.whole_line and self.line_.value > self.value_ + _BETTER:
+        if not self.whole_line and self.line_.value > self.value_ + _LEAST_RISE:
             text += f" Outside of 0 to 1, at alpha {self.line_.alpha:.6g}, it would be {self.line_.value:.4f}."
         return text
 
@@ -156,33 +175,16 @@ class Combination(EnsembleRanker):
         """Draw this picture into a file (.svg, .png, .pdf)."""
         save_figure(self.plot(new_axes()), Path(path))
 
-    def _fitted_values(self) -> dict[str, Any]:
-        return {
-            **super()._fitted_values(),
-            "alpha": self.alpha_,
-            "interval": self.interval_,
-            "value": self.value_,
-            "alone": self.alone_,
-            "line": self.line_,
-        }
 
-    def _restore_values(self, values: Mapping[str, Any]) -> None:
-        super()._restore_values(values)
-        if len(self.model_.members) != 2:
-            raise ModelFileError(f"a combination has two members; found {len(self.model_.members)}.")
-        self.alpha_, self.value_ = float(values["alpha"]), float(values["value"])
-        if not np.isfinite(self.alpha_):
-            raise ModelFileError(f"its alpha is {self.alpha_}, which is not finite.")
-        low, high = (float(value) for value in values["interval"])
-        first, second = (float(value) for value in values["alone"])
-        self.interval_, self.alone_ = (low, high), (first, second)
-        self.line_ = Optimum(*(float(value) for value in values["line"]))
-        self.steps_ = None
-
-
-def _mix(alpha: float, a: Floats, b: Floats) -> Floats:
-    mixed: Floats = alpha * a + (1.0 - alpha) * b
-    return mixed
+def _optimum(
+    steps: StepFunction, measure: Callable[[float], float], alone: tuple[float, float], low: float, high: float
+) -> Optimum:
+    """Return the best alpha between two, or one ranker alone if that is better."""
+    best = measured_optimum(steps.best(low, high), measure)
+    for alpha, value in ((1.0, alone[0]), (0.0, alone[1])):
+        if value > best.value + _LEAST_RISE:
+            best = Optimum(alpha, value, alpha, alpha)
+    return best
 
 
 def combine(

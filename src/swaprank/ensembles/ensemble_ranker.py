@@ -1,7 +1,7 @@
-"""What ensembles share: checks of their members, and the scaling of the members' scores."""
+"""The base class of ensembles: checks of their members, and the scaling of the members' scores."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,22 +13,34 @@ from swaprank.data.matching import matching_columns, numbered_names
 from swaprank.errors import DataError, ParameterError
 from swaprank.models.ensemble import Ensemble, ScoreScale, Selection
 from swaprank.models.model import Model
+from swaprank.parameters import parameter
+from swaprank.rankers.capabilities import Capabilities
+from swaprank.rankers.learned import found, learned_value
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.saving import saved_parameters
+from swaprank.rankers.training import TrainableRanker
 
 
-class EnsembleRanker(Ranker):
+def _read_members(value: Any) -> list[dict[str, Any]]:
+    return [
+        {"ranker": str(each["ranker"]), "parameters": dict(each["parameters"]), "members": list(each["members"])}
+        for each in value
+    ]
+
+
+class EnsembleRanker(TrainableRanker):
     """Combines the scores of fitted rankers, which are the parameter `members`."""
 
-    learns_from: ClassVar[Literal["data", "rankers", "nothing"]] = "rankers"
-    takes_categories: ClassVar[bool] = True
-    model_classes: ClassVar[tuple[type[Model], ...]] = (Ensemble,)
-    members: Any
-    model_: Ensemble
-    members_: Sequence[Mapping[str, Any]]
+    can: ClassVar[Capabilities] = Capabilities(models=(Ensemble,), learns_from="rankers", categories=True)
+    members: Any = parameter(default=None, is_ranker=True, text="Two or more fitted rankers.")
+    base_ranker = None
+
+    model_ = learned_value[Ensemble]("model")
+    members_ = found(_read_members)
+    """The kind and the parameters of each member, and its members if it is an ensemble."""
 
     def _with_known_features(self, data: Dataset, base: Any) -> Dataset:
-        """The data with the features of the members."""
+        """Return the data with the features of the members."""
         if base is not None:
             raise ParameterError("an ensemble takes no base ranker; give the rankers as members.")
         members = self._fitted_members()
@@ -36,7 +48,7 @@ class EnsembleRanker(Ranker):
         return data.with_features(names, categories=categories_of_members(members), whose="the ensemble")
 
     def _learned_before(self, base: Any) -> Sequence[Ranker]:
-        """See `Ranker`."""
+        """See `TrainableRanker`."""
         return self._fitted_members()
 
     def _fitted_members(self) -> Sequence[Ranker]:
@@ -50,26 +62,19 @@ class EnsembleRanker(Ranker):
         return given
 
     def _member_models(self, data: Dataset) -> tuple[Model, ...]:
-        """The models of the members, each on its own features of the data."""
-        given = self._fitted_members()
-        self.members_ = [
+        """Return the models of the members, each on its own features of the data."""
+        return tuple(_on_its_features(ranker, data) for ranker in self._fitted_members())
+
+    def _described_members(self) -> list[dict[str, Any]]:
+        """Return what `members_` says of the members."""
+        return [
             {"ranker": ranker.kind, "parameters": saved_parameters(ranker), "members": list(ranker.members_)}
-            for ranker in given
-        ]
-        return tuple(_on_its_features(ranker, data) for ranker in given)
-
-    def _fitted_values(self) -> dict[str, Any]:
-        return {"members": self.members_}
-
-    def _restore_values(self, values: Mapping[str, Any]) -> None:
-        self.members_ = [
-            {"ranker": str(each["ranker"]), "parameters": dict(each["parameters"]), "members": list(each["members"])}
-            for each in values["members"]
+            for ranker in self._fitted_members()
         ]
 
 
 def names_of_members(rankers: Sequence[Ranker]) -> list[str]:
-    """The names of the features of all rankers, each once; of those that have names, if any has.
+    """Return the names of the features of all rankers, each once; of those that have names, if any has.
 
     >>> import swaprank as sr
     >>> from swaprank.ensembles.ensemble_ranker import names_of_members
@@ -84,7 +89,7 @@ def names_of_members(rankers: Sequence[Ranker]) -> list[str]:
 
 
 def categories_of_members(rankers: Sequence[Ranker]) -> dict[str, Categories]:
-    """The categories of the features of `names_of_members`: those of the first ranker, and new ones of the others.
+    """Return the categories of the features of `names_of_members`: those of the first ranker, and new ones of others.
 
     >>> import swaprank as sr
     >>> from swaprank.ensembles.ensemble_ranker import categories_of_members
@@ -127,7 +132,7 @@ def _on_its_features(ranker: Ranker, data: Dataset) -> Model:
 
 
 def fit_scale(scores: Floats, data: Dataset) -> ScoreScale:
-    """The scale on which each member's scores have mean 0, and standard deviation 1 within queries.
+    """Return the scale on which each member's scores have mean 0, and standard deviation 1 within queries.
 
     Differences between queries do not count, because they change no order.
 

@@ -1,6 +1,7 @@
 """Stacking: LambdaRank on the scores of other rankers."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -12,28 +13,20 @@ from swaprank.ensembles.ensemble_ranker import EnsembleRanker, fit_scale
 from swaprank.metrics.metric import Metric
 from swaprank.models.ensemble import Ensemble, ScoreScale, member_scores
 from swaprank.models.model import Model
+from swaprank.parameters import parameter
+from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.lambdarank import LambdaRank
-from swaprank.rankers.parameter_checks import check_parameters
-from swaprank.rankers.ranker import FitRequest, Ranker
-from swaprank.seeds import RandomState
+from swaprank.rankers.ranker import Ranker
+from swaprank.rankers.shared_parameters import EarlyStopping, RandomChoices
+from swaprank.rankers.training import FitRequest, Trained
 
 
 @final
-class Stacked(EnsembleRanker):
+class Stacked(EarlyStopping, RandomChoices, EnsembleRanker):
     """A LambdaRank net whose features are the scores of other rankers [Burges2010, section 7.1].
 
     Scores are scaled first: mean 0, and standard deviation 1 within queries. Without hidden layers, the net is a
     weighted sum of any number of rankers. Unlike Combination, it does not guarantee the best weights.
-
-    Args:
-        metric: The metric to optimize: the name of a metric, or a metric of your own.
-        hidden: Number of units of each hidden layer of the net.
-        n_epochs: Maximum number of passes over the data.
-        learning_rate: Step size of the optimizer.
-        early_stopping_rounds: Stop if the watched metric has not improved for this many epochs. Needs a validation set.
-        members: Two or more fitted rankers.
-        random_state: Seed of all random choices. None: a random one; a NumPy generator: drawn from it.
-        n_threads: Number of threads for scoring and evaluation. If None, all cores.
 
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_net((60, 40), n_features=8, random_state=0)
@@ -43,26 +36,26 @@ class Stacked(EnsembleRanker):
     """
 
     kind: ClassVar[str] = "stacked"
-    round_name: ClassVar[str] = "epoch"
+    can: ClassVar[Capabilities] = replace(EnsembleRanker.can, round_name="epoch")
+    metric: str | Metric = parameter(
+        default="ndcg@10", kw_only=False, text="The metric to optimize: the name of a metric, or a metric of your own."
+    )
+    hidden: Sequence[int] = parameter(
+        default=(),
+        low=1,
+        high=10**6,
+        whole=True,
+        each=True,
+        text="Number of units of each hidden layer of the net.",
+    )
+    n_epochs: int = parameter(
+        default=50, low=0, high=10**7, also="max_iter epochs", text="Maximum number of passes over the data."
+    )
+    learning_rate: float = parameter(default=0.01, above=0, also="eta lr", text="Step size of the optimizer.")
 
-    def __init__(
-        self,
-        metric: str | Metric = "ndcg@10",
-        *,
-        hidden: Sequence[int] = (),
-        n_epochs: int = 50,
-        learning_rate: float = 0.01,
-        early_stopping_rounds: int | None = None,
-        members: Any = None,
-        random_state: RandomState = 0,
-        n_threads: int | None = None,
-    ) -> None:
-        self._set_parameters(locals())
-
-    def _fit(self, request: FitRequest) -> None:
-        data, valid, metrics, _, callbacks, *_ = request
-        members = self._member_models(data)
-        scale = fit_scale(member_scores(members, data.features, self.n_threads), data)
+    def _fit(self, request: FitRequest) -> Trained:
+        members = self._member_models(request.data)
+        scale = fit_scale(member_scores(members, request.data.features, self.n_threads), request.data)
         net = LambdaRank(
             self.metric,
             hidden=self.hidden,
@@ -70,19 +63,16 @@ class Stacked(EnsembleRanker):
             learning_rate=self.learning_rate,
             standardize=False,
             early_stopping_rounds=self.early_stopping_rounds,
-            random_state=self.random_state_,
             n_threads=self.n_threads,
         )
-        sets = {name: self._scored(members, scale, other) for name, other in valid.items()}
-        check_parameters(net)
-        net.random_state_ = self.random_state_
-        net._fit(FitRequest(self._scored(members, scale, data), sets, metrics, None, callbacks))
-        self.model_ = Ensemble(members, scale, net.model_)
-        self.history_, self.n_rounds_, self.best_round_ = net.history_, net.n_rounds_, net.best_round_
-        self.interrupted_ = net.interrupted_
+        sets = {name: self._scored(members, scale, other) for name, other in request.valid.items()}
+        trained = net._fit(request._replace(data=self._scored(members, scale, request.data), valid=sets))
+        return trained._replace(
+            model=Ensemble(members, scale, trained.model), found={"members": self._described_members()}
+        )
 
     def _scored(self, members: Sequence[Model], scale: ScoreScale, data: Dataset) -> Dataset:
-        """The same documents with the scaled scores of the members as features."""
+        """Return the same documents with the scaled scores of the members as features."""
         return Dataset(
             scale.apply(member_scores(members, data.features, self.n_threads)).T,
             data.labels,

@@ -17,7 +17,8 @@ from swaprank.linear.cross_validation import (
 )
 from swaprank.linear.score_functions import LinearScoreFunction, ScoreFunction
 from swaprank.objectives.smooth import BoundSmooth
-from swaprank.rankers.rounds import Callback, History, Measured, run_rounds
+from swaprank.rankers.learned import History
+from swaprank.rankers.rounds import Callback, Measured, run_rounds
 
 
 class AnnealingStep(NamedTuple):

@@ -114,11 +114,15 @@ class found(Generic[T]):  # noqa: N801
     Args:
         read: Checks and converts the value when it comes from a model file. None: it is not saved.
         default: The value if a model file does not have it.
+        save: Converts the value for a model file, which holds numbers, text, lists, and mappings of text.
     """
 
-    def __init__(self, read: Callable[[Any], T] | None, default: Any = MISSING) -> None:
+    def __init__(
+        self, read: Callable[[Any], T] | None, default: Any = MISSING, save: Callable[[Any], Any] = lambda value: value
+    ) -> None:
         self.read = read
         self.default = default
+        self.save = save
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name.removesuffix("_")

@@ -14,7 +14,16 @@ from swaprank.linear.score_functions import ScoreFunction
 from swaprank.linear.start import FitProblem
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.base_model import base_weights
+from swaprank.rankers.learned import found
 from swaprank.rankers.rounds import Measured
+
+
+def found_by_strength() -> found[dict[float, float]]:
+    """Declare a value for each regularization strength, which training finds."""
+    return found(
+        lambda pairs: {float(strength): float(value) for strength, value in pairs},
+        save=lambda values: list(values.items()),
+    )
 
 
 def regularizations(given: Any, auto: Sequence[float]) -> list[float]:
@@ -30,28 +39,6 @@ def regularizations(given: Any, auto: Sequence[float]) -> list[float]:
     for strength in strengths:
         check_parameter("regularization", strength, Bounds(False, 0, np.inf))
     return sorted({float(strength) for strength in strengths}, reverse=True)
-
-
-def strengths_in_rounds(given: Any, auto: Sequence[float], alone: float, is_watched: bool) -> list[float]:
-    """Return the strengths of a ranker that trains one in each round; `alone` is "auto" if no set is watched.
-
-    >>> from swaprank.rankers.linear_fitting import strengths_in_rounds
-    >>> strengths_in_rounds((1.0, 10.0), (), 0.01, is_watched=True)
-    [10.0, 1.0]
-    >>> strengths_in_rounds("auto", (10.0, 1.0), 0.01, is_watched=False)
-    [0.01]
-    """
-    strengths = regularizations(given, auto)
-    if 0.0 in strengths:
-        raise ParameterError("regularization must be above 0: without it, there are many minima, or none.")
-    if is_watched or len(strengths) == 1:
-        return strengths
-    if isinstance(given, str):
-        return [alone]
-    raise DataError(
-        "several values of regularization need a set to choose by, in which the documents of a query have different "
-        "labels: fit(train, valid=…). Or give one value."
-    )
 
 
 def center_weights(base: Any, architecture: LinearArchitecture, data: Dataset) -> Floats:

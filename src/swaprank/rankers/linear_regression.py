@@ -1,6 +1,6 @@
 """Linear regression: the first ranker to try."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
@@ -13,12 +13,21 @@ from swaprank.linear.start import ridge_fit
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.models.linear import LinearModel
-from swaprank.models.model import Model
 from swaprank.models.scaling import units_of
-from swaprank.rankers.linear_fitting import center_weights, fit_problem, needs_folds, regularizations, watched_evaluator
-from swaprank.rankers.parameter_checks import check_word
-from swaprank.rankers.ranker import FitRequest, Ranker
+from swaprank.parameters import parameter
+from swaprank.rankers.capabilities import Capabilities
+from swaprank.rankers.learned import found, learned_value
+from swaprank.rankers.linear_fitting import (
+    center_weights,
+    fit_problem,
+    found_by_strength,
+    needs_folds,
+    regularizations,
+    watched_evaluator,
+)
 from swaprank.rankers.rounds import Measured, run_rounds
+from swaprank.rankers.shared_parameters import RandomChoices
+from swaprank.rankers.training import FitRequest, TrainableRanker, Trained
 from swaprank.seeds import RandomState
 
 TARGETS = ("gains", "labels")
@@ -27,23 +36,8 @@ FOLDS = 10
 
 
 @final
-class LinearRegressionRanker(Ranker):
+class LinearRegressionRanker(RandomChoices, TrainableRanker):
     """Ridge regression of each document's gain or label: minimizes mean (w'x + b - y)² + regularization |w|².
-
-    Args:
-        target: The regression target: "gains" of the metric (2^label - 1 for NDCG), or "labels".
-        metric: Defines the gains. It also chooses the best regularization.
-        regularization: Strength of the L2 regularization: a number, a tuple of numbers to choose from, or "auto" for
-            10^3 to 10^-6 in half decades. The best one is chosen on the watched data set, or by cross-validation over
-            the queries if there is none.
-        overweight: Give the documents above the lowest target the same total weight as the others
-            [Chapelle2010, section 7].
-        standardize: Regularize the weights of standardized features. False: of the features as they are.
-        n_folds: Number of folds of cross-validation, which is then used in addition to a watched data set. If None: 10
-            folds if no set is watched, else only the watched set.
-        base_ranker: A fitted linear ranker. Weights are regularized towards its weights instead of 0.
-        random_state: Seed of the folds.
-        n_threads: Number of threads. If None, all cores.
 
     >>> import swaprank as sr
     >>> train, test = sr.datasets.random_polynomial((100, 50), n_features=10, random_state=0)
@@ -55,41 +49,60 @@ class LinearRegressionRanker(Ranker):
     """
 
     kind: ClassVar[str] = "linear_regression"
-    model_classes: ClassVar[tuple[type[Model], ...]] = (LinearModel,)
-    tuning_ranges: ClassVar[Mapping[str, Any]] = {
-        "target": [*TARGETS],
-        "overweight": [False, True],
-        "standardize": [True, False],
-    }
-    model_: LinearModel
-    regularization_: float
-    """The chosen regularization, or the given one."""
-    candidates_: dict[float, float]
-    """The metric of each regularization that could be chosen; empty if there was only one."""
+    can: ClassVar[Capabilities] = Capabilities(models=(LinearModel,))
+    metric: str | Metric = parameter(
+        default="ndcg@10", kw_only=False, text="Defines the gains. It also chooses the best regularization."
+    )
+    target: Literal["gains", "labels"] = parameter(
+        default="gains",
+        words=TARGETS,
+        tune=[*TARGETS],
+        text='The regression target: "gains" of the metric (2^label - 1 for NDCG), or "labels".',
+    )
+    regularization: float | str | Sequence[float] = parameter(
+        default="auto",
+        text='Strength of the L2 regularization: a number, a tuple of numbers to choose from, or "auto" for 10^3 to '
+        "10^-6 in half decades. The best one is chosen on the watched data set, or by cross-validation over the "
+        "queries if there is none.",
+    )
+    overweight: bool = parameter(
+        default=False,
+        tune=[False, True],
+        text="Give the documents above the lowest target the same total weight as the others "
+        "[Chapelle2010, section 7].",
+    )
+    standardize: bool = parameter(
+        default=True,
+        tune=[True, False],
+        text="Regularize the weights of standardized features. False: of the features as they are.",
+    )
+    n_folds: int | None = parameter(
+        default=None,
+        low=2,
+        high=10**7,
+        whole=True,
+        text="Number of folds of cross-validation, which is then used in addition to a watched data set. If None: 10 "
+        "folds if no set is watched, else only the watched set.",
+    )
+    base_ranker: Any = parameter(
+        default=None, text="A fitted linear ranker. Weights are regularized towards its weights instead of 0."
+    )
+    random_state: RandomState = parameter(default=0, text="Seed of the folds.")
 
-    def __init__(
-        self,
-        target: Literal["gains", "labels"] = "gains",
-        *,
-        metric: str | Metric = "ndcg@10",
-        regularization: float | str | Sequence[float] = "auto",
-        overweight: bool = False,
-        standardize: bool = True,
-        n_folds: int | None = None,
-        base_ranker: Any = None,
-        random_state: RandomState = 0,
-        n_threads: int | None = None,
-    ) -> None:
-        self._set_parameters(locals())
+    model_ = learned_value[LinearModel]("model")
+    regularization_ = found(float)
+    """The chosen regularization, or the given one."""
+    candidates_ = found_by_strength()
+    """The metric of each regularization that could be chosen; empty if there was only one."""
 
     @property
     def coef_(self) -> Floats:
         """The weight of every feature."""
         return self.model_.weights
 
-    def _fit(self, request: FitRequest) -> None:
-        data, valid, metrics, base, callbacks, *_ = request
-        strengths = self._check()
+    def _fit(self, request: FitRequest) -> Trained:
+        data, valid, metrics, base, callbacks, seed, *_ = request
+        strengths = regularizations(self.regularization, STRENGTHS)
         architecture = LinearArchitecture(units_of(data.features, self.standardize))
         center = center_weights(base, architecture, data)
         measured = Measured(valid, metrics, lambda other: np.zeros(len(other)), self.n_threads)
@@ -100,41 +113,31 @@ class LinearRegressionRanker(Ranker):
         fit = ridge_fit(problem, strengths, self.overweight, center)
         watched = watched_evaluator(measured, score_functions)
         by_folds = len(strengths) > 1 and needs_folds(data, measured, self.n_folds)
-        found: list[tuple[int, Floats, list[float]]] = []
+        results: list[tuple[int, Floats, list[float]]] = []
 
         def one_round(number: int) -> None:
             fits, values = fit(problem.all_queries), []
             if by_folds:
-                folds = query_folds(data.n_queries, self.n_folds or FOLDS, self.random_state_)
+                folds = query_folds(data.n_queries, self.n_folds or FOLDS, seed)
                 training = Evaluator(problem.score_function, bind_metric(metrics[0], data, refuse_constant=True))
                 by_query = cross_validate(fit, folds, training, watched, self.n_threads)
                 values = [mean_ignoring_nan(of_strength) for of_strength in by_query]
             elif watched and len(fits) > 1:
                 values = [mean_ignoring_nan(watched.per_query(weights, self.n_threads)) for weights in fits]
             best = int(np.argmax(values)) if values else 0
-            found.append((best, fits[best], values))
+            results.append((best, fits[best], values))
             for name, score_function in score_functions.items():
                 measured.scores[name] = valid[name].as_given(score_function(fits[best], self.n_threads))
 
-        self.interrupted_ = run_rounds(1, one_round, measured, callbacks, patience=None)
-        if not found:
+        interrupted = run_rounds(1, one_round, measured, callbacks, patience=None)
+        if not results:
             raise KeyboardInterrupt
-        best, weights, values = found[0]
-        self.model_ = architecture.model(weights)
-        self.regularization_ = strengths[best]
-        self.candidates_ = dict(zip(strengths, values, strict=True)) if values else {}
-        self.history_, self.n_rounds_, self.best_round_ = measured.history, 1, 1
+        best, weights, values = results[0]
+        chosen = {
+            "regularization": strengths[best],
+            "candidates": dict(zip(strengths, values, strict=True)) if values else {},
+        }
+        return Trained(architecture.model(weights), measured.history, 1, 1, interrupted, chosen)
 
-    def _check_words(self) -> None:
-        self._check()
-
-    def _check(self) -> list[float]:
-        check_word("target", self.target, TARGETS)
-        return regularizations(self.regularization, STRENGTHS)
-
-    def _fitted_values(self) -> dict[str, Any]:
-        return {"regularization": self.regularization_, "candidates": list(self.candidates_.items())}
-
-    def _restore_values(self, values: Mapping[str, Any]) -> None:
-        self.regularization_ = float(values["regularization"])
-        self.candidates_ = {float(key): float(value) for key, value in values["candidates"]}
+    def _check_together(self) -> None:
+        regularizations(self.regularization, STRENGTHS)

@@ -1,22 +1,29 @@
-"""The base class of rankers that learn the weights of a linear model round by round."""
+"""The base classes of rankers that learn the weights of a linear model round by round."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
 from swaprank.data.dataset import Dataset
+from swaprank.errors import DataError, ParameterError
 from swaprank.linear.architectures import LinearArchitecture
 from swaprank.linear.score_functions import LinearScoreFunction
+from swaprank.metrics.metric import Metric
 from swaprank.models.linear import LinearModel
 from swaprank.models.model import Model
 from swaprank.models.scaling import Units, units_of
-from swaprank.rankers.linear_fitting import center_weights
-from swaprank.rankers.ranker import FitRequest, Ranker
+from swaprank.parameters import parameter
+from swaprank.rankers.capabilities import Capabilities
+from swaprank.rankers.learned import found
+from swaprank.rankers.linear_fitting import center_weights, regularizations
 from swaprank.rankers.rounds import Measured, Progress, run_rounds
+from swaprank.rankers.training import FitRequest, TrainableRanker, Trained
 
 
 class LinearProblem(NamedTuple):
@@ -24,7 +31,7 @@ class LinearProblem(NamedTuple):
 
     data: Dataset
     score_function: LinearScoreFunction
-    """`scores(weights)` and `pull_back(weights, grad)`; `features` x `factor` are the standardized features."""
+    """The scores as a function of the weights; `features` x `factor` are the standardized features."""
     units: Units
     """The standard deviation and the mean of every feature."""
     labels: Floats
@@ -39,20 +46,32 @@ class LinearProblem(NamedTuple):
     """True if a validation set chooses the round that is kept."""
 
 
-class LinearRanker(Ranker):
+class LinearRound(NamedTuple):
+    """The weights after a round, and the values that it found beside them."""
+
+    weights: Floats
+    found: Mapping[str, Any] = MappingProxyType({})
+
+
+class LinearRanker(TrainableRanker):
     """A weighted sum of the features, whose weights change from round to round.
 
     Weights are those of standardized features while training: (x - mean) / standard deviation, without the mean, which
     changes no order. `model_` has the weights of the features as they are.
     """
 
-    model_classes: ClassVar[tuple[type[Model], ...]] = (LinearModel,)
-    standardize: bool
+    can: ClassVar[Capabilities] = Capabilities(models=(LinearModel,))
+    standardize: bool = parameter(
+        default=True,
+        tune=[True, False],
+        text="Divide every feature by its standard deviation. False: take the features as they are.",
+    )
+    base_ranker: Any = parameter(default=None, text="A fitted linear ranker, whose weights training starts from.")
     early_stopping_rounds: int | None = None
 
     @abstractmethod
-    def _weights_by_round(self, problem: LinearProblem) -> Iterator[Floats]:
-        """Yield the weights after each round, until there is nothing more to learn."""
+    def _rounds(self, problem: LinearProblem) -> Iterator[LinearRound]:
+        """Yield the result of each round, until there is nothing more to learn."""
 
     def _model(self, units: Units, weights: Floats) -> Model:
         """Return the model with these weights."""
@@ -60,8 +79,7 @@ class LinearRanker(Ranker):
 
     def _n_rounds(self) -> int:
         """Return the maximum number of rounds."""
-        assert self.rounds_parameter is not None  # noqa: S101
-        return int(getattr(self, self.rounds_parameter))
+        return int(getattr(self, str(self.can.rounds_parameter)))
 
     @property
     def coef_(self) -> Floats:
@@ -70,11 +88,10 @@ class LinearRanker(Ranker):
             raise AttributeError(f"{self.model_.describe()} has no coef_: it is not linear in the features.")
         return self.model_.weights
 
-    def _fit(self, request: FitRequest) -> None:
+    def _fit(self, request: FitRequest) -> Trained:
         data, valid, metrics, base, callbacks, *_ = request
-        self._check_words()
         units = units_of(data.features, self.standardize, self.n_threads)
-        problem = self._problem(data, units, base)
+        problem = self._problem(request, units)
 
         def scores(model: Model, other: Dataset) -> Floats:
             return self._plus_base_score(model.score(other.features, self.n_threads), other)
@@ -82,22 +99,23 @@ class LinearRanker(Ranker):
         measured = Measured(valid, metrics, partial(scores, self._model(units, problem.start)), self.n_threads)
         if base is not None or data.base_score is not None:
             measured.measure_start()
-        problem = problem._replace(is_watched=measured.watched is not None)
-        kept, now = (0, problem.start), problem.start
-        rounds = self._weights_by_round(problem)
-        pending = next(rounds, None)
+        rounds = self._rounds(problem._replace(is_watched=measured.watched is not None))
+        pending, n_rounds, interrupted = next(rounds, None), 0, False
+        now = LinearRound(problem.start)
+        best_round, kept = 0, now
 
         def one_round(number: int) -> None:
-            nonlocal now
-            now = np.array(pending, dtype=np.float64)
-            model = self._model(units, now)
+            nonlocal now, n_rounds
+            if pending is not None:
+                now = pending._replace(weights=np.array(pending.weights, dtype=np.float64))
+            model = self._model(units, now.weights)
             for name, other in valid.items():
                 measured.scores[name] = scores(model, other)
-            self.n_rounds_ = number
+            n_rounds = number
 
         def keep() -> None:
-            nonlocal kept
-            kept = (self.n_rounds_, now)
+            nonlocal best_round, kept
+            best_round, kept = n_rounds, now
 
         def is_finished(progress: Progress) -> bool:
             """Begin the next round; True if there is none."""
@@ -105,19 +123,16 @@ class LinearRanker(Ranker):
             pending = next(rounds, None) if progress.round < progress.n_rounds else None
             return pending is None
 
-        self.n_rounds_ = 0
-        self.interrupted_ = False
         if pending is not None:
-            self.interrupted_ = run_rounds(
+            interrupted = run_rounds(
                 self._n_rounds(), one_round, measured, [*callbacks, is_finished], self.early_stopping_rounds, keep
             )
         measured.drop_partial_round()
-        self.best_round_, weights = kept
-        self.model_ = self._model(units, weights)
-        self.history_ = measured.history
+        model = self._model(units, kept.weights)
+        return Trained(model, measured.history, n_rounds, best_round, interrupted, kept.found)
 
-    def _problem(self, data: Dataset, units: Units, base: Any) -> LinearProblem:
-        architecture = LinearArchitecture(units)
+    def _problem(self, request: FitRequest, units: Units) -> LinearProblem:
+        data, architecture = request.data, LinearArchitecture(units)
         weights = np.ones(len(data)) if data.sample_weight is None else np.array(data.by_query(data.sample_weight))
         return LinearProblem(
             data,
@@ -126,7 +141,76 @@ class LinearRanker(Ranker):
             np.array(data.by_query(data.labels), dtype=np.float64),
             np.array(data.indptr),
             weights,
-            center_weights(base, architecture, data),
-            getattr(self, "random_state_", 0),
+            center_weights(request.base, architecture, data),
+            request.seed,
             self.n_threads,
         )
+
+
+class RegularizationPath(LinearRanker):
+    """A linear ranker that is fitted with one regularization after another, from the strongest; each is a round."""
+
+    can: ClassVar[Capabilities] = replace(LinearRanker.can, round_name="strength")
+    auto: ClassVar[Sequence[float]]
+    """The strengths that "auto" chooses from."""
+    alone: ClassVar[float]
+    """The strength that "auto" means if no set is watched."""
+    metric: str | Metric = parameter(
+        default="ndcg@10",
+        kw_only=False,
+        text="Evaluated for every regularization, and chooses the best one on the watched set. It does not change "
+        "training.",
+    )
+    regularization: float | str | Sequence[float] = parameter(default="auto", text="The strength.")
+    standardize: bool = parameter(
+        default=True,
+        text="Regularize the weights of standardized features. False: of the features as they are.",
+    )
+    base_ranker: Any = parameter(
+        default=None, text="A fitted linear ranker. Weights are regularized towards its weights instead of 0."
+    )
+
+    regularization_ = found(float)
+    """The chosen regularization, or the given one; infinite if the base ranker was best."""
+    gap_ = found(float)
+    """A bound on the distance of the cost from its minimum."""
+
+    @abstractmethod
+    def _fits(self, problem: LinearProblem, strengths: Sequence[float]) -> Iterator[tuple[Floats, float]]:
+        """Yield the weights for each strength, and the gap of their cost."""
+
+    def _rounds(self, problem: LinearProblem) -> Iterator[LinearRound]:
+        strengths = self._strengths(problem.is_watched)
+        for strength, (weights, gap) in zip(strengths, self._fits(problem, strengths), strict=True):
+            yield LinearRound(weights, {"regularization": strength, "gap": gap})
+
+    def _fit(self, request: FitRequest) -> Trained:
+        trained = super()._fit(request)
+        return trained._replace(found=trained.found or {"regularization": np.inf, "gap": 0.0})
+
+    def _strengths(self, is_watched: bool) -> list[float]:
+        """Return the strengths of the rounds, in descending order.
+
+        >>> import swaprank as sr
+        >>> sr.baselines.RankSVM(regularization=(1.0, 10.0))._strengths(is_watched=True)
+        [10.0, 1.0]
+        >>> sr.baselines.RankSVM()._strengths(is_watched=False)
+        [0.1]
+        """
+        strengths = regularizations(self.regularization, self.auto)
+        if 0.0 in strengths:
+            raise ParameterError("regularization must be above 0: without it, there are many minima, or none.")
+        if is_watched or len(strengths) == 1:
+            return strengths
+        if isinstance(self.regularization, str):
+            return [self.alone]
+        raise DataError(
+            "several values of regularization need a set to choose by, in which the documents of a query have "
+            "different labels: fit(train, valid=…). Or give one value."
+        )
+
+    def _n_rounds(self) -> int:
+        return len(self._strengths(is_watched=True))
+
+    def _check_together(self) -> None:
+        self._strengths(is_watched=True)

@@ -67,8 +67,7 @@ def restored(kind: type[AnyRanker], content: ModelContent) -> AnyRanker:
         if not is_own(getattr(ranker, "objective", None)):
             getattr(ranker, "_objective", lambda: None)()
     learned = from_content(content.meta, content.arrays, kind)
-    if not isinstance(learned.model, kind.can.models):
-        raise ModelFileError(f"it holds {learned.model.describe()}, which is no model of a {kind.kind}.")
+    ranker.check_model(learned.model)
     if learned.categories and not kind.can.categories:
         raise ModelFileError(f"its categories are not those of the features of a {kind.kind}.")
     ranker.learned_ = learned
@@ -93,7 +92,7 @@ def to_content(learned: Learned, kind: type) -> tuple[dict[str, Any], dict[str, 
     """What was learned as plain values and arrays, for a model file."""
     model, arrays = learned.model.to_parts()
     meta = {each.name: getattr(learned, each.name) for each in fields(Learned) if "read" in each.metadata}
-    kept = {name: learned.found[name] for name, each in found_by(kind).items() if each.read is not None}
+    kept = {name: each.save(learned.found[name]) for name, each in found_by(kind).items() if each.read is not None}
     return {**meta, "found": kept, "model": model}, arrays
 
 

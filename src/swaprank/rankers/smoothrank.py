@@ -17,16 +17,25 @@ from swaprank.metrics.metric import Metric
 from swaprank.models.kernel_machine import KERNELS, Kernel, KernelMachine, fit_kernel_map
 from swaprank.models.layers import ACTIVATIONS, Activation, make_layers
 from swaprank.models.linear import LinearModel
-from swaprank.models.model import Model
 from swaprank.models.net import Net
 from swaprank.models.scaling import fit_scaling, units_of
 from swaprank.objectives.smooth import SMOOTHINGS, BoundSmooth, Smoothing, SmoothObjective
+from swaprank.parameters import parameter
 from swaprank.rankers.annealing_run import AnnealingRun
-from swaprank.rankers.base_model import base_model
-from swaprank.rankers.linear_fitting import center_weights, fit_problem, needs_folds, regularizations, watched_evaluator
-from swaprank.rankers.parameter_checks import check_net_shape, check_word
-from swaprank.rankers.ranker import FitRequest, Ranker
+from swaprank.rankers.base_model import base_model, check_net_shape
+from swaprank.rankers.capabilities import Capabilities
+from swaprank.rankers.learned import found
+from swaprank.rankers.linear_fitting import (
+    center_weights,
+    fit_problem,
+    found_by_strength,
+    needs_folds,
+    regularizations,
+    watched_evaluator,
+)
 from swaprank.rankers.rounds import Measured
+from swaprank.rankers.shared_parameters import RandomChoices
+from swaprank.rankers.training import FitRequest, TrainableRanker, Trained
 from swaprank.seeds import RandomState
 from swaprank.threads import thread_count
 
@@ -39,7 +48,7 @@ FOLDS, START_FOLDS = 10, 50
 
 
 @final
-class SmoothRank(Ranker):
+class SmoothRank(RandomChoices, TrainableRanker):
     """Gradient ascent on a smooth version of the metric, whose smoothing is reduced step by step [Chapelle2010].
 
     The indicator "document i is at rank j" is replaced by a number between 0 and 1. This makes every metric of gains at
@@ -53,34 +62,6 @@ class SmoothRank(Ranker):
     its share in the mean is the probability to be the best on a random sample of the held-out queries. So neither the
     seed nor the last bits decide between regularizations that nearly tie.
 
-    Args:
-        metric: The metric to optimize: NDCG, DCG, precision, recall, RBP, MAP, MRR, ERR, success, or a CumulativeMetric
-            or CascadeMetric of your own. A larger cut-off than the one you report usually generalizes better.
-        regularization: lambda, the strength of the regularization towards w0: a number for a single fit to all queries,
-            a tuple of numbers for the mean described above, or "auto" for 10^4 to 10^-4 in steps of 100.
-        start: How w0 is fitted. "overweighted": ridge regression on the gains, with the weights described above;
-            "regression": without these weights; "pairwise": ranking SVM. They are means over their strengths, too.
-            "zero": w0 = 0, and the first step starts at the regression without weights.
-        annealing: The smoothing factors (sigma in the paper), one per step.
-        smoothing: "indicators"; or "ranks", for average precision only [Chapelle2010, Eq. 9].
-        best_step: Keep the annealing step with the best metric on the held-out queries. False: keep the last step.
-        optimizer: "cg" (conjugate gradients) or "l-bfgs".
-        max_iterations: Maximum number of iterations of the optimizer per annealing step.
-        n_folds: Number of folds. The queries of a watched data set are held out in addition. If None: 10, but none for
-            a net with a watched set.
-        standardize: Divide each feature by its standard deviation. False: take the features as they are.
-        features: "linear", or "kernel_pca" for a kernel machine.
-        kernel: "rbf", exp(-gamma |x - z|²); or "polynomial", (gamma x'z + 1)^degree. For "kernel_pca" only.
-        gamma: Coefficient of the kernel. If None, 1 / number of features that are not constant.
-        degree: Degree of the polynomial kernel.
-        n_landmarks: Maximum number of training documents that the kernel machine compares a document with.
-        hidden: Number of units of each hidden layer, such as (10,) for a net. The default is a linear model. A net is
-            no mean: it is fitted to all queries with the best regularization.
-        activation: Activation of the hidden units: "tanh", "sigmoid" or "relu".
-        base_ranker: A fitted linear ranker whose weights are w0; for a net, a fitted net with the same layers.
-        random_state: Seed of folds, landmarks, tie order and initial weights of nets.
-        n_threads: Number of threads. If None, all cores.
-
     >>> import swaprank as sr
     >>> train, vali, test = sr.datasets.random_polynomial((60, 30, 30), n_features=8, random_state=0)
     >>> ranker = sr.SmoothRank(metric="ndcg", regularization=(1.0, 0.01)).fit(train, valid=vali)
@@ -91,47 +72,109 @@ class SmoothRank(Ranker):
     """
 
     kind: ClassVar[str] = "smoothrank"
-    model_classes: ClassVar[tuple[type[Model], ...]] = (LinearModel, KernelMachine, Net)
-    tuning_ranges: ClassVar[Mapping[str, Any]] = {
-        "start": [*STARTS],
-        "best_step": [False, True],
-        "max_iterations": (5, 60),
-    }
-    round_name: ClassVar[str] = "step"
-    regularization_: float
-    """The best regularization on the held-out queries, or the given one."""
-    smoothing_factor_: float
-    """The smoothing factor of the annealing step whose weights were kept; infinite for the start."""
-    candidates_: dict[float, float]
-    """The metric of each regularization on the held-out queries; empty if there was only one."""
-    shares_: dict[float, float]
-    """The share of each regularization in the weights."""
+    can: ClassVar[Capabilities] = Capabilities(models=(LinearModel, KernelMachine, Net), round_name="step")
+    metric: str | Metric = parameter(
+        default="ndcg@50",
+        kw_only=False,
+        text="The metric to optimize: NDCG, DCG, precision, recall, RBP, MAP, MRR, ERR, success, or a CumulativeMetric "
+        "or CascadeMetric of your own. A larger cut-off than the one you report usually generalizes better.",
+    )
+    regularization: float | str | Sequence[float] = parameter(
+        default="auto",
+        text="lambda, the strength of the regularization towards w0: a number for a single fit to all queries, a tuple "
+        'of numbers for the mean described above, or "auto" for 10^4 to 10^-4 in steps of 100.',
+    )
+    start: Start = parameter(
+        default="overweighted",
+        words=STARTS,
+        tune=[*STARTS],
+        text='The fit of w0. "overweighted": ridge regression on the gains, with the weights described above; '
+        '"regression": without these weights; "pairwise": ranking SVM. They are means over their strengths, too. '
+        '"zero": w0 = 0, and the first step starts at the regression without weights.',
+    )
+    annealing: Sequence[float] = parameter(
+        default=ANNEALING,
+        above=0,
+        whole=False,
+        each=True,
+        text="The smoothing factors (sigma in the paper), one per step.",
+    )
+    smoothing: Smoothing = parameter(
+        default="indicators",
+        words=SMOOTHINGS,
+        text='"indicators"; or "ranks", for average precision only [Chapelle2010, Eq. 9].',
+    )
+    best_step: bool = parameter(
+        default=False,
+        tune=[False, True],
+        text="Keep the annealing step with the best metric on the held-out queries. False: keep the last step.",
+    )
+    optimizer: Minimizer = parameter(default="cg", words=MINIMIZERS, text='"cg" (conjugate gradients) or "l-bfgs".')
+    max_iterations: int = parameter(
+        default=20,
+        low=1,
+        high=10**7,
+        tune=(5, 60),
+        text="Maximum number of iterations of the optimizer per annealing step.",
+    )
+    n_folds: int | None = parameter(
+        default=None,
+        low=2,
+        high=10**7,
+        whole=True,
+        text="Number of folds. The queries of a watched data set are held out in addition. If None: 10, but none for a "
+        "net with a watched set.",
+    )
+    standardize: bool = parameter(
+        default=True, text="Divide each feature by its standard deviation. False: take the features as they are."
+    )
+    features: str = parameter(default="linear", words=FEATURES, text='"linear", or "kernel_pca" for a kernel machine.')
+    kernel: Kernel = parameter(
+        default="rbf",
+        words=KERNELS,
+        text='"rbf", exp(-gamma |x - z|²); or "polynomial", (gamma x\'z + 1)^degree. For "kernel_pca" only.',
+    )
+    gamma: float | None = parameter(
+        default=None,
+        above=0,
+        whole=False,
+        text="Coefficient of the kernel. If None, 1 / number of features that are not constant.",
+    )
+    degree: int = parameter(default=2, low=1, high=100, text="Degree of the polynomial kernel.")
+    n_landmarks: int = parameter(
+        default=500,
+        low=1,
+        high=10**7,
+        text="Maximum number of training documents that the kernel machine compares a document with.",
+    )
+    hidden: Sequence[int] = parameter(
+        default=(),
+        low=1,
+        high=10**6,
+        whole=True,
+        each=True,
+        text="Number of units of each hidden layer, such as (10,) for a net. The default is a linear model. A net is "
+        "no mean: it is fitted to all queries with the best regularization.",
+    )
+    activation: Activation = parameter(
+        default="tanh", words=ACTIVATIONS, text='Activation of the hidden units: "tanh", "sigmoid" or "relu".'
+    )
+    base_ranker: Any = parameter(
+        default=None,
+        text="A fitted linear ranker whose weights are w0; for a net, a fitted net with the same layers.",
+    )
+    random_state: RandomState = parameter(
+        default=0, text="Seed of folds, landmarks, tie order and initial weights of nets."
+    )
 
-    def __init__(
-        self,
-        metric: str | Metric = "ndcg@50",
-        *,
-        regularization: float | str | Sequence[float] = "auto",
-        start: Start = "overweighted",
-        annealing: Sequence[float] = ANNEALING,
-        smoothing: Smoothing = "indicators",
-        best_step: bool = False,
-        optimizer: Minimizer = "cg",
-        max_iterations: int = 20,
-        n_folds: int | None = None,
-        standardize: bool = True,
-        features: str = "linear",
-        kernel: Kernel = "rbf",
-        gamma: float | None = None,
-        degree: int = 2,
-        n_landmarks: int = 500,
-        hidden: Sequence[int] = (),
-        activation: Activation = "tanh",
-        base_ranker: Any = None,
-        random_state: RandomState = 0,
-        n_threads: int | None = None,
-    ) -> None:
-        self._set_parameters(locals())
+    regularization_ = found(float)
+    """The best regularization on the held-out queries, or the given one."""
+    smoothing_factor_ = found(float)
+    """The smoothing factor of the annealing step whose weights were kept; infinite for the start."""
+    candidates_ = found_by_strength()
+    """The metric of each regularization on the held-out queries; empty if there was only one."""
+    shares_ = found_by_strength()
+    """The share of each regularization in the weights."""
 
     @property
     def coef_(self) -> Floats:
@@ -141,16 +184,16 @@ class SmoothRank(Ranker):
         weights: Floats = self.model_.weights  # type: ignore[attr-defined]
         return weights
 
-    def _fit(self, request: FitRequest) -> None:
-        data, valid, metrics, base, callbacks, *_ = request
-        strengths, sets = self._check(), self._sets(data, valid)
+    def _fit(self, request: FitRequest) -> Trained:
+        data, valid, metrics, base, callbacks, seed, *_ = request
+        strengths, sets = regularizations(self.regularization, REGULARIZATIONS), self._sets(data, valid)
         measured = Measured(sets, metrics, lambda other: np.zeros(len(other)), self.n_threads)
         if not valid:
             measured.watched = measured.unusable = None
         smooth = SmoothObjective(self.training_metric(), smoothing=self.smoothing).bind(
-            data, random_state=self.random_state_, n_threads=self.n_threads
+            data, random_state=seed, n_threads=self.n_threads
         )
-        architecture = self._architecture(data, base)
+        architecture = self._architecture(data, base, seed)
         # Gains in standard deviations. This is then also the unit of scores and smoothing factors.
         problem = fit_problem(
             data,
@@ -163,26 +206,28 @@ class SmoothRank(Ranker):
             for name, other in sets.items()
         }
         has_choice = len(strengths) > 1 or self.best_step
-        folds = self._folds(data, measured, architecture) if has_choice else [~problem.all_queries]
+        folds = self._folds(data, measured, architecture, seed) if has_choice else [~problem.all_queries]
         is_only_judge = has_choice and measured.watched is None
         run = AnnealingRun(
-            self._candidates(problem, smooth, strengths, folds, self._start(data, architecture, problem, base)),
+            self._candidates(problem, smooth, strengths, folds, self._start(data, architecture, problem, base, seed)),
             folds,
             smooth,
             Evaluator(problem.score_function, bind_metric(metrics[0], data, refuse_constant=is_only_judge)),
             watched_evaluator(measured, score_functions),
-            self.random_state_,
+            seed,
             thread_count(self.n_threads),
         )
-        self.interrupted_ = run.anneal(self._steps, measured, score_functions, callbacks)
-        kept = run.kept(measured, f"smooth {self.training_metric()}", self.best_step or self.interrupted_)
-        self.model_ = architecture.model(kept.step.parameters)
-        self.regularization_ = strengths[int(np.argmax(kept.step.values))]
-        self.shares_ = dict(zip(strengths, kept.step.shares.tolist(), strict=True))
-        self.candidates_ = dict(zip(strengths, kept.step.values, strict=True)) if len(strengths) > 1 else {}
-        self.smoothing_factor_ = self._steps[kept.n_steps - 1]
-        self.history_, self.best_round_ = kept.history, kept.n_steps
-        self.n_rounds_ = len(kept.history["train"][str(metrics[0])])
+        interrupted = run.anneal(self._steps, measured, score_functions, callbacks)
+        kept = run.kept(measured, f"smooth {self.training_metric()}", self.best_step or interrupted)
+        chosen = {
+            "regularization": strengths[int(np.argmax(kept.step.values))],
+            "smoothing_factor": self._steps[kept.n_steps - 1],
+            "candidates": dict(zip(strengths, kept.step.values, strict=True)) if len(strengths) > 1 else {},
+            "shares": dict(zip(strengths, kept.step.shares.tolist(), strict=True)),
+        }
+        n_rounds = len(kept.history["train"][str(metrics[0])])
+        model = architecture.model(kept.step.parameters)
+        return Trained(model, kept.history, n_rounds, kept.n_steps, interrupted, chosen)
 
     @property
     def _steps(self) -> tuple[float, ...]:
@@ -201,7 +246,7 @@ class SmoothRank(Ranker):
             raise DataError("'train' is the name of the training data; give the validation set another name.")
         return dict(valid) if "train" in valid else {"train": data, **valid}
 
-    def _folds(self, data: Dataset, measured: Measured, architecture: Architecture) -> list[Bools]:
+    def _folds(self, data: Dataset, measured: Measured, architecture: Architecture, seed: int) -> list[Bools]:
         """The queries that each of the fits holds out, which choose together with the watched set.
 
         A net has a last fit that holds out none and is the model: the weights of nets have no useful mean.
@@ -209,7 +254,7 @@ class SmoothRank(Ranker):
         is_net, none = isinstance(architecture, NetArchitecture), np.zeros(data.n_queries, np.bool_)
         if not needs_folds(data, measured, self.n_folds) and (is_net or data.n_queries < 2):
             return [none]
-        folds = query_folds(data.n_queries, self.n_folds or FOLDS, self.random_state_)
+        folds = query_folds(data.n_queries, self.n_folds or FOLDS, seed)
         return [*folds, none] if is_net else folds
 
     def _candidates(
@@ -235,7 +280,7 @@ class SmoothRank(Ranker):
             for strength in strengths
         ]
 
-    def _architecture(self, data: Dataset, base: Any) -> Architecture:
+    def _architecture(self, data: Dataset, base: Any, seed: int) -> Architecture:
         """The kind of model."""
         if self._units:
             if base is not None:
@@ -254,7 +299,7 @@ class SmoothRank(Ranker):
             gamma=self.gamma,
             degree=int(self.degree),
             n_landmarks=int(self.n_landmarks),
-            random_state=self.random_state_,
+            random_state=seed,
         )
         return KernelArchitecture(mapping)
 
@@ -265,7 +310,7 @@ class SmoothRank(Ranker):
         return net
 
     def _start(
-        self, data: Dataset, architecture: Architecture, problem: FitProblem, base: Any
+        self, data: Dataset, architecture: Architecture, problem: FitProblem, base: Any, seed: int
     ) -> Callable[[Bools], tuple[Floats, Floats]]:
         """A function of the training queries: w0, and the parameters at which the first step starts."""
         given: Floats | None = None
@@ -275,7 +320,6 @@ class SmoothRank(Ranker):
             given = center_weights(base, architecture, data)
         elif base is not None:
             raise ParameterError("features='kernel_pca' takes no base ranker.")
-        seed = self.random_state_
         fit = start_fit(
             self.start,
             problem,
@@ -293,32 +337,9 @@ class SmoothRank(Ranker):
 
         return start
 
-    def _check_words(self) -> None:
-        self._check()
-
-    def _check(self) -> list[float]:
-        for name, known in (
-            ("start", STARTS), ("smoothing", SMOOTHINGS), ("optimizer", MINIMIZERS), ("features", FEATURES),
-            ("kernel", KERNELS), ("activation", ACTIVATIONS),
-        ):  # fmt: skip
-            check_word(name, getattr(self, name), known)
+    def _check_together(self) -> None:
         if len(self.annealing) == 0:
             raise ParameterError("annealing has no steps: it is empty.")
         if self._units and self.features != "linear":
             raise ParameterError(f"hidden={self._units} and features='{self.features}' cannot be combined.")
-        return regularizations(self.regularization, REGULARIZATIONS)
-
-    def _fitted_values(self) -> dict[str, Any]:
-        return {
-            "regularization": self.regularization_,
-            "smoothing_factor": self.smoothing_factor_,
-            "candidates": list(self.candidates_.items()),
-            "shares": list(self.shares_.items()),
-        }
-
-    def _restore_values(self, values: Mapping[str, Any]) -> None:
-        self.regularization_ = float(values["regularization"])
-        self.smoothing_factor_ = float(values["smoothing_factor"])
-        self.candidates_ = {float(key): float(value) for key, value in values["candidates"]}
-        shares = values.get("shares", [(self.regularization_, 1.0)])
-        self.shares_ = {float(key): float(value) for key, value in shares}
+        regularizations(self.regularization, REGULARIZATIONS)
