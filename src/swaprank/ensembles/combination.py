@@ -15,7 +15,6 @@ from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import Metric
 from swaprank.models.ensemble import Ensemble, member_scores
 from swaprank.models.linear import LinearModel
-from swaprank.models.model import Model
 from swaprank.parameters import parameter
 from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.learned import found
@@ -116,11 +115,9 @@ class Combination(EnsembleRanker):
         }
         return Trained(Ensemble(members, scale, top), {}, 0, 0, found=found)
 
-    def check_model(self, model: Model) -> None:
-        """Raise ModelFileError for a model that is no ensemble of two."""
-        super().check_model(model)
-        if isinstance(model, Ensemble) and len(model.members) != 2:
-            raise ModelFileError(f"a combination has two members; found {len(model.members)}.")
+    def _check_learned(self) -> None:
+        if len(self.model_.members) != 2:
+            raise ModelFileError(f"a combination has two members; found {len(self.model_.members)}.")
 
     @property
     def size_(self) -> str:

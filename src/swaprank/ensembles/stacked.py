@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, cast, final
 
 import numpy as np
 
@@ -13,12 +13,12 @@ from swaprank.ensembles.ensemble_ranker import EnsembleRanker, fit_scale
 from swaprank.metrics.metric import Metric
 from swaprank.models.ensemble import Ensemble, ScoreScale, member_scores
 from swaprank.models.model import Model
+from swaprank.models.net import Net
 from swaprank.parameters import parameter
 from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.lambdarank import LambdaRank
 from swaprank.rankers.ranker import Ranker
-from swaprank.rankers.shared_parameters import EarlyStopping, RandomChoices
-from swaprank.rankers.training import FitRequest, Trained
+from swaprank.rankers.training import EarlyStopping, FitRequest, RandomChoices, Trained
 
 
 @final
@@ -68,7 +68,7 @@ class Stacked(EarlyStopping, RandomChoices, EnsembleRanker):
         sets = {name: self._scored(members, scale, other) for name, other in request.valid.items()}
         trained = net._fit(request._replace(data=self._scored(members, scale, request.data), valid=sets))
         return trained._replace(
-            model=Ensemble(members, scale, trained.model), found={"members": self._described_members()}
+            model=Ensemble(members, scale, cast(Net, trained.model)), found={"members": self._described_members()}
         )
 
     def _scored(self, members: Sequence[Model], scale: ScoreScale, data: Dataset) -> Dataset:

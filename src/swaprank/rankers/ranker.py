@@ -14,7 +14,7 @@ from swaprank.cluster.parts import Parts, as_parts
 from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
 from swaprank.data.features import as_features
-from swaprank.errors import DataError, MetricError, ModelFileError, ParameterError
+from swaprank.errors import DataError, MetricError, ParameterError
 from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.metric import OWN_SUFFIX, Metric, is_own
 from swaprank.metrics.parse import metric as parse_metric
@@ -347,11 +347,6 @@ class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
                 "model file does not hold: give it again with set_params(metric=…), or name another one."
             )
         return parse_metric(self.metric)
-
-    def check_model(self, model: Model) -> None:
-        """Raise ModelFileError for a model that this kind of ranker does not learn."""
-        if not isinstance(model, self.can.models):
-            raise ModelFileError(f"it holds {model.describe()}, which is no model of a {self.kind}.")
 
     def check_fitted(self) -> None:
         """Raise NotFittedError if there is no model yet."""

@@ -67,7 +67,8 @@ def restored(kind: type[AnyRanker], content: ModelContent) -> AnyRanker:
         if not is_own(getattr(ranker, "objective", None)):
             getattr(ranker, "_objective", lambda: None)()
     learned = from_content(content.meta, content.arrays, kind)
-    ranker.check_model(learned.model)
+    if not isinstance(learned.model, kind.can.models):
+        raise ModelFileError(f"it holds {learned.model.describe()}, which is no model of a {kind.kind}.")
     if learned.categories and not kind.can.categories:
         raise ModelFileError(f"its categories are not those of the features of a {kind.kind}.")
     ranker.learned_ = learned

@@ -34,8 +34,7 @@ from swaprank.rankers.linear_fitting import (
     watched_evaluator,
 )
 from swaprank.rankers.rounds import Measured
-from swaprank.rankers.shared_parameters import RandomChoices
-from swaprank.rankers.training import FitRequest, TrainableRanker, Trained
+from swaprank.rankers.training import FitRequest, RandomChoices, TrainableRanker, Trained
 from swaprank.seeds import RandomState
 from swaprank.threads import thread_count
 
