@@ -1,4 +1,4 @@
-"""How often do the 95% intervals of the position bias contain the truth? Simulated logs, whose truth is known.
+"""The share of 95% intervals of the position bias that contain the truth, on simulated logs, whose truth is known.
 
     python benchmarks/click_coverage.py [--logs 200] [--only TEXT]
 

@@ -53,7 +53,7 @@ DRAWN = ("mild", "strong", "trust")
 
 
 class Clicks(NamedTuple):
-    """What a learner is given."""
+    """The data of a learner."""
 
     train: sr.Dataset
     log: sr.clicks.ClickLog

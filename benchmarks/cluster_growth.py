@@ -49,7 +49,7 @@ class Setting(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """Of one worker, each per tree."""
+    """The times and messages of one worker, each per tree."""
 
     seconds: float
     cpu_seconds: float
@@ -62,7 +62,7 @@ class Measured(NamedTuple):
 
 
 class Network(NamedTuple):
-    """What connects workers."""
+    """The network that connects workers."""
 
     latency: float
     """Seconds."""
@@ -83,7 +83,7 @@ class Work(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """What a tree sends, whatever the rows."""
+    """The messages of a tree, which do not depend on the rows."""
 
     messages: float
     bytes: float

@@ -1,4 +1,4 @@
-"""What categorical and monotone columns are worth: NDCG@10 with and without them, here, in LightGBM and in CatBoost.
+"""The worth of categorical and monotone columns: NDCG@10 with and without them, here, in LightGBM and in CatBoost.
 
 The order of the libraries depends on the number of leaves: try more than one.
 
@@ -79,7 +79,7 @@ class Task:
 
 
 class Setting(NamedTuple):
-    """What all learners share."""
+    """The parameters of all learners."""
 
     n_trees: int
     n_leaves: int

@@ -55,7 +55,7 @@ class Fold(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What all libraries share."""
+    """The parameters of all libraries."""
 
     n_leaves: int
     learning_rate: float

@@ -1,4 +1,4 @@
-"""How fast LETOR text is read and how much memory that takes, compared with scikit-learn and XGBoost.
+"""The speed of reading LETOR text, and the memory that it takes, compared with scikit-learn and XGBoost.
 
     python benchmarks/reading.py [FILE or FOLDER] [--repeat 5]
 

@@ -1,4 +1,4 @@
-"""How each library trains, bins and scores: the functions that `training.py` compares."""
+"""The functions that `training.py` compares: each library trains, bins and scores."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def read_model(path: Path) -> Served:
 
 
 def documents_and_k(scorer: sr.Scorer, content_type: str, body: bytes, k: Any) -> tuple[Any, Any]:
-    """What a request asks: rows of features, and how many of them are wanted."""
+    """The rows of features of a request, and the number of results that it wants."""
     if content_type.startswith("application/octet-stream"):
         n_features = len(scorer.feature_names)
         if len(body) == 0 or len(body) % (4 * n_features):

@@ -18,7 +18,6 @@ import gzip
 import hashlib
 import json
 import lzma
-import re
 import selectors
 import struct
 import subprocess
@@ -32,6 +31,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from damage import ODD_ENTRIES, Rng, damaged, pick, replace_value
 from fuzz_bins import bins_case, make_bins_files
 from fuzz_peers import make_peers, peer_case
 
@@ -40,81 +40,9 @@ from swaprank.experiments.model_summary import summarize_model
 from swaprank.model_files.container import MAGIC
 from swaprank.reading.read import read_judged
 
-Rng = np.random.Generator
-
 SECONDS = 60
 MEMORY = 8 << 30
 HEAD = len(MAGIC) + 20
-ODD_NUMBERS = (
-    b"1e400 -1e308 1.7976931348623157e308 3.5e38 nan -inf 1e-400 0x1p3 1_0 00 - + . 1e 1e+ .5. -0 1e99999".split()
-)
-ODD_TEXTS = [
-    *ODD_NUMBERS, b"9" * 400, b"0." + b"3" * 3000, b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\xc3", "äß".encode(),
-    b"\xe2\x80\xa8", b"\xd9\xa3", b"\r", b"\r\n", b"\n\n", b"\t", b"\x0b", b"\x0c", b"\x1a", b'"', b'""', b'"a\nb"',
-    b"'", b",", b";", b":", b"#", b"#docid = ", b"qid:", b"qid:1 qid:2", b" 1:", b" 0:", b" 99999:1", b" 10000000:1",
-    b" 99999999999999999999:1", b"x" * 5000, b" 1:1" * 3000, b"NULL", b"NaN", b"None", b"true", b"\x1f\x8b", b"PAR1",
-    b"Q0", b"[" * 100_000,
-]  # fmt: skip
-ODD_VALUES: list[Any] = [
-    None, True, False, 0, -1, 1, 2, 10**400, -(10**30), 2**31, 2**63, 0.5, -0.0, 1e308, -1e308, 1e-320, "", "many",
-    {"$float": "nan"}, {"$float": "inf"}, {"$float": "x"}, "nan", "ndcg@10", "map(rel=2)", "lambda", "forest", "linear",
-    "net", "ensemble", "a (own)", "\ud800", "x" * 5000, [], [[]], [1, 2], ["a"], [None], {}, {"a": 1}, "tanh", "rbf",
-]  # fmt: skip
-ODD_ENTRIES = [
-    np.nan,
-    np.inf,
-    -np.inf,
-    1e308,
-    -1e308,
-    1e300,
-    3.4e38,
-    1e-320,
-    0,
-    -1,
-    1,
-    2,
-    127,
-    2**31 - 1,
-    -(2**31),
-    2**62,
-]
-
-
-def pick(rng: Rng, options: Any) -> Any:
-    return options[int(rng.integers(len(options)))]
-
-
-def damaged(content: bytes, rng: Rng) -> bytes:
-    """Some bytes are changed, removed, repeated or inserted."""
-    data = bytearray(content)
-    for _ in range(min(int(rng.geometric(0.6)), 4)):
-        at, length = int(rng.integers(len(data) + 1)), int(rng.geometric(0.05))
-        kind = rng.integers(12)
-        if kind == 0 and data:
-            data[min(at, len(data) - 1)] ^= 1 << int(rng.integers(8))
-        elif kind == 1:
-            del data[at : at + length]
-        elif kind == 2:
-            data[at:at] = data[at : at + length] * int(rng.integers(1, 20))
-        elif kind == 3:
-            data[at:at] = rng.bytes(length)
-        elif kind == 4:
-            del data[at:]
-        elif kind == 5:
-            words = bytes(data).split(b" ")
-            words[int(rng.integers(len(words)))] = pick(rng, ODD_TEXTS)
-            data = bytearray(b" ".join(words))
-        elif kind == 6:
-            lines = bytes(data).split(b"\n")
-            lines.insert(int(rng.integers(len(lines))), pick(rng, lines))
-            data = bytearray(b"\n".join(lines))
-        elif kind <= 8:
-            data[at:at] = pick(rng, ODD_TEXTS)
-        else:
-            numbers = list(re.finditer(rb"[0-9.]+", data)) or list(re.finditer(b"", data))[:1]
-            first, last = pick(rng, numbers).span()
-            data[first:last] = pick(rng, [*ODD_NUMBERS, b"%d" % rng.integers(10**6), b"%.17g" % rng.normal()])
-    return bytes(data)
 
 
 def letor(rng: Rng, with_qid: bool = True) -> bytes:
@@ -291,32 +219,6 @@ def rewritten(valid: bytes, rng: Rng) -> bytes:
     return sealed(text + bytes(data), len(text), int(pick(rng, [2] * 20 + [0, 1, 3])))
 
 
-def replace_value(header: Any, rng: Rng) -> None:
-    """Walk down from the header to a random value, and change or remove it."""
-    at = header
-    while True:
-        keys = list(at) if isinstance(at, dict) else list(range(len(at)))
-        key = pick(rng, keys) if at is not header else pick(rng, ["meta"] * 8 + ["arrays", "kind"])
-        if key not in keys:
-            return
-        inner = at[key]
-        if isinstance(inner, dict | list) and inner and rng.random() < 0.9:
-            at = inner
-            continue
-        change = rng.random()
-        if change < 0.1:
-            del at[key]
-        elif change < 0.2 and isinstance(at, dict):
-            at["extra"] = inner
-        elif change < 0.25:
-            for _ in range(int(pick(rng, [1, 5, 300]))):
-                inner = [inner]
-            at[key] = inner
-        else:
-            at[key] = pick(rng, ODD_VALUES)
-        return
-
-
 def replace_entry(header: Any, data: bytearray, rng: Rng) -> None:
     """Change an entry of an array, in its own type."""
     start, found = 0, []
@@ -372,14 +274,14 @@ def use(ranker: sr.Ranker, file: Path) -> None:
 CASES: dict[str, Callable[[Rng, Path], str]] = {
     "readers": reader_case,
     "models": model_case,
-    "bins": lambda rng, folder: bins_case(rng, folder, damaged, replace_value, ODD_ENTRIES),
-    "peers": lambda rng, folder: peer_case(rng, folder, damaged, ODD_VALUES, use),
+    "bins": bins_case,
+    "peers": lambda rng, folder: peer_case(rng, folder, use),
 }
 N_CASES = {"readers": 6000, "models": 5000, "bins": 5000, "peers": 20000}
 
 
 def run_case(kind: str, seed: int, case: int, folder: Path) -> str:
-    """What came back, or the failure."""
+    """Run a case; returns what came back, or the failure."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from damage import ODD_ENTRIES, Rng, damaged, pick, replace_value
 
 import swaprank as sr
 from swaprank.data.bins_file import HEAD, MAGIC, read_bins
@@ -35,18 +36,11 @@ def make_bins_files(folder: Path) -> None:
             )
 
 
-def bins_case(
-    rng: np.random.Generator,
-    folder: Path,
-    damaged: Callable[[bytes, np.random.Generator], bytes],
-    replace_value: Callable[[Any, np.random.Generator], None],
-    odd_entries: list[Any],
-) -> str:
+def bins_case(rng: Rng, folder: Path) -> str:
     """Write a damaged file of bins, read it, train on it and score it; returns what came back."""
-    files = sorted((folder / "bins").glob("*.bins"))
-    valid = files[int(rng.integers(len(files)))]
+    valid = pick(rng, sorted((folder / "bins").glob("*.bins")))
     content = valid.read_bytes()
-    content = damaged(content, rng) if rng.random() < 0.2 else rewritten(content, rng, replace_value, odd_entries)
+    content = damaged(content, rng) if rng.random() < 0.2 else rewritten(content, rng)
     file = folder / "damaged.bins"
     file.write_bytes(content)
     try:
@@ -57,12 +51,7 @@ def bins_case(
     return "read"
 
 
-def rewritten(
-    content: bytes,
-    rng: np.random.Generator,
-    replace_value: Callable[[Any, np.random.Generator], None],
-    odd_entries: list[Any],
-) -> bytes:
+def rewritten(content: bytes, rng: Rng) -> bytes:
     """Some values of the header or entries of the arrays are replaced; the checksum of the header is right."""
     _, version, _, start, _, _ = HEAD.unpack(content[: HEAD.size])
     header, data = json.loads(content[start:]), bytearray(content[:start])
@@ -73,19 +62,19 @@ def rewritten(
             meta = described.get("meta")
             header = {"arrays": described.get("arrays"), **(meta if isinstance(meta, dict) else {})}
         else:
-            replace_entry(header, data, rng, odd_entries)
+            replace_entry(header, data, rng)
     text = json.dumps(header).encode()
     head = HEAD.pack(MAGIC, version, start + len(text), start, len(text), hashlib.sha256(text).digest())
     return head + bytes(data[HEAD.size :]) + text
 
 
-def replace_entry(header: Any, data: bytearray, rng: np.random.Generator, odd_entries: list[Any]) -> None:
+def replace_entry(header: Any, data: bytearray, rng: Rng) -> None:
     arrays = [
         each for each in header.get("arrays") or [] if isinstance(each, dict) and isinstance(each.get("start"), int)
     ]
     if not arrays:
         return
-    each = arrays[int(rng.integers(len(arrays)))]
+    each = pick(rng, arrays)
     try:
         dtype, n = np.dtype(each["dtype"]), int(np.prod(each["shape"]))
     except (TypeError, KeyError, ValueError, OverflowError):
@@ -94,7 +83,7 @@ def replace_entry(header: Any, data: bytearray, rng: np.random.Generator, odd_en
     if not 128 <= at <= len(data) - dtype.itemsize:
         return
     with np.errstate(all="ignore"):
-        entry = np.array([odd_entries[int(rng.integers(len(odd_entries)))]]).astype(dtype).tobytes()
+        entry = np.array([pick(rng, ODD_ENTRIES)]).astype(dtype).tobytes()
     data[at : at + dtype.itemsize] = entry
 
 

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from damage import ODD_VALUES, Rng, damaged, pick
 
 import swaprank as sr
-
-Rng = np.random.Generator
 
 
 def make_peers(folder: Path) -> None:
@@ -42,14 +41,12 @@ def make_peers(folder: Path) -> None:
         model.save_model(str(folder / f"catboost_{policy}.json"), format="json")
 
 
-def peer_case(
-    rng: Rng, folder: Path, damaged: Callable[[bytes, Rng], bytes], odd_values: list[Any], use: Callable[..., None]
-) -> str:
+def peer_case(rng: Rng, folder: Path, use: Callable[..., None]) -> str:
     """Write a damaged model of another library, read it, and use the model; returns what came back."""
     valid = folder / "peers" / str(rng.choice(sorted(file.name for file in (folder / "peers").iterdir())))
     content = valid.read_bytes()
     if valid.suffix == ".json" and rng.random() < 0.7:
-        content = _json_changed(content, rng, odd_values)
+        content = _json_changed(content, rng)
     elif valid.suffix == ".onnx" and rng.random() < 0.7:
         content = _onnx_changed(content, rng)
     else:
@@ -70,7 +67,7 @@ def peer_case(
     return "loaded"
 
 
-def _json_changed(content: bytes, rng: Rng, odd_values: list[Any]) -> bytes:
+def _json_changed(content: bytes, rng: Rng) -> bytes:
     """One or two values deep in the file are replaced, removed, or given twice."""
     tree = json.loads(content)
     for _ in range(int(rng.integers(1, 3))):
@@ -79,7 +76,7 @@ def _json_changed(content: bytes, rng: Rng, odd_values: list[Any]) -> bytes:
             keys: list[Any] = list(at) if isinstance(at, dict) else list(range(len(at)))
             if not keys:
                 break
-            key = keys[int(rng.integers(len(keys)))]
+            key = pick(rng, keys)
             if isinstance(at[key], dict | list) and at[key] and rng.random() < 0.95:
                 at = at[key]
                 continue
@@ -89,10 +86,10 @@ def _json_changed(content: bytes, rng: Rng, odd_values: list[Any]) -> bytes:
             elif change < 0.2 and isinstance(at, list):
                 at.append(deepcopy(at[key]))
             elif change < 0.5 and isinstance(at[key], int | float):
-                at[key] = [-1, 0, 1, 2, 3, 7, 100, 2**31, 2**40, 0.5, 1e39, -1e39][int(rng.integers(12))]
+                at[key] = pick(rng, [-1, 0, 1, 2, 3, 7, 100, 2**31, 2**40, 0.5, 1e39, -1e39])
             else:
                 # A copy: the next change may go into it.
-                at[key] = deepcopy(odd_values[int(rng.integers(len(odd_values)))])
+                at[key] = deepcopy(pick(rng, ODD_VALUES))
             break
     return json.dumps(tree).encode("utf-8", "surrogatepass")
 
@@ -103,10 +100,10 @@ def _onnx_changed(content: bytes, rng: Rng) -> bytes:
 
     model = onnx.load_from_string(content)
     for _ in range(int(rng.integers(1, 3))):
-        node = model.graph.node[int(rng.integers(len(model.graph.node)))]
+        node = pick(rng, model.graph.node)
         if not node.attribute:
             continue
-        attribute = node.attribute[int(rng.integers(len(node.attribute)))]
+        attribute = pick(rng, node.attribute)
         change = rng.random()
         if change < 0.1:
             node.attribute.remove(attribute)
@@ -117,8 +114,8 @@ def _onnx_changed(content: bytes, rng: Rng) -> bytes:
             at = int(rng.integers(len(attribute.floats)))
             attribute.floats[at] = float(rng.choice([np.nan, np.inf, -np.inf, 3e38, 1e-45, 0, -1]))
         elif attribute.strings and change < 0.9:
-            words = [b"LEAF", b"BRANCH_LT", b"BRANCH_EQ", b"", b"\xff"]
-            attribute.strings[int(rng.integers(len(attribute.strings)))] = words[int(rng.integers(len(words)))]
+            at = int(rng.integers(len(attribute.strings)))
+            attribute.strings[at] = pick(rng, [b"LEAF", b"BRANCH_LT", b"BRANCH_EQ", b"", b"\xff"])
         elif attribute.ints:
             attribute.ints.append(int(attribute.ints[0]))
         elif attribute.HasField("t") and attribute.t.raw_data:

@@ -38,7 +38,7 @@ RESTART_SECONDS = 20
 
 
 class Outcome(NamedTuple):
-    """Of one training that was disturbed."""
+    """The end of a training that was disturbed."""
 
     seconds: float
     """From the kill to the error."""

@@ -39,7 +39,7 @@ class Case(NamedTuple):
     arguments: tuple[str, ...]
     output: str
     while_saving: bool = False
-    """Whether the signal is sent when a file is about to be written, else at any time."""
+    """True if the signal is sent when a file is about to be written, else at any time."""
 
 
 CASES = {
@@ -98,7 +98,7 @@ def _command(case: Case) -> list[str]:
 
 
 def _result(output: Path) -> object:
-    """What must not depend on an interruption."""
+    """The part of the output that must not depend on an interruption."""
     if output.is_dir():
         found = json.loads((output / "results.json").read_text())
         return found["results"], [{**each, "tried": len(each["tried"])} for each in found["chosen"]]

@@ -11,7 +11,7 @@ import pytest
 import swaprank as sr
 from swaprank.experiments.folds import find_folds, make_folds
 from swaprank.experiments.grid_search import candidates, parse_grid
-from swaprank.rankers.ranker import FitRequest
+from swaprank.rankers.training import FitRequest, Trained
 from swaprank.rankers.tree_ranker import TreeRanker
 
 
@@ -27,9 +27,9 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> list[sr.Dataset]:
     trained: list[sr.Dataset] = []
     real = TreeRanker._fit
 
-    def counted(self: TreeRanker, request: FitRequest) -> None:
+    def counted(self: TreeRanker, request: FitRequest) -> Trained:
         trained.append(request.data)
-        real(self, request)
+        return real(self, request)
 
     monkeypatch.setattr(TreeRanker, "_fit", counted)
     return trained
