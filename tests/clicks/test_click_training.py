@@ -10,6 +10,7 @@ import swaprank as sr
 from swaprank.arrays import Floats
 from swaprank.clicks.click_counts import count_clicks
 from swaprank.clicks.click_training import bias_given_scores
+from swaprank.data.dense_features import DenseFeatures
 from tests.clicks.click_worlds import judged
 
 METRIC = "dcg@10(gain=linear)"
@@ -83,6 +84,31 @@ def test_early_stopping_watches_held_out_sessions(train_data: sr.Dataset) -> Non
     # What is watched is the offline estimate of the same metric, but for the cut at 0 and 1, and weights of queries.
     estimate = sr.clicks.evaluate(hold, ranker, METRIC, propensities=truth.propensities)[METRIC]
     assert estimate.mean == pytest.approx(max(watched), rel=0.25)
+
+
+def test_rounds_share_bins_and_give_the_models_of_values(
+    train_data: sr.Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, _ = sr.datasets.clicks(train_data, train_data.column("match"), 5_000, random_state=0)
+    ranker = sr.LambdaMART(METRIC, n_trees=5, n_leaves=7, max_bins=31, n_threads=1)
+    first = sr.clicks.train(ranker, log, n_rounds=1).propensities
+    second = sr.clicks.train(ranker, log, sr.clicks.Propensities(first.examination)).ranker.predict(train_data)
+    times, find_cuts = [0], DenseFeatures.find_cuts
+
+    def counted(*arguments: Any) -> Any:
+        times[0] += 1
+        return find_cuts(*arguments)
+
+    monkeypatch.setattr(DenseFeatures, "find_cuts", counted)
+    np.testing.assert_array_equal(sr.clicks.train(ranker, log, n_rounds=2).ranker.predict(train_data), second)
+    assert times == [1]
+
+
+def test_rounds_may_start_from_trees_with_other_cuts(train_data: sr.Dataset) -> None:
+    log, _ = sr.datasets.clicks(train_data, train_data.column("match"), 2_000, random_state=0)
+    base = sr.MART(n_trees=3).fit(judged(20, seed=3))
+    trained = sr.clicks.train(sr.LambdaMART(METRIC, n_trees=2, base_ranker=base), log, n_rounds=2)
+    assert trained.ranker.model_.n_trees == 5
 
 
 @pytest.mark.parametrize("metric", ["ndcg@10", "map", "err@5", "p@5"])

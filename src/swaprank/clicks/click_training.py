@@ -9,11 +9,14 @@ from swaprank.arrays import Floats, Ints
 from swaprank.clicks.click_counts import ClickCounts, count_log, sums
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.propensities import Propensities
-from swaprank.clicks.training_data import unbiased
-from swaprank.errors import MetricError, ParameterError
+from swaprank.clicks.relevance_estimates import row_shares
+from swaprank.clicks.training_data import shown_relevance, unbiased
+from swaprank.data.dataset import Dataset
+from swaprank.errors import MetricError
 from swaprank.metrics.cumulative import DiscountedGain
-from swaprank.rankers.ranker import Ranker
+from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.rounds import Callback
+from swaprank.rankers.training import TrainableRanker
 
 _SETTLED = 0.01
 """Joint estimation ends when no examination changes by more than this share."""
@@ -36,12 +39,12 @@ class TrainedOnClicks(NamedTuple):
     (True, True)
     """
 
-    ranker: Ranker
+    ranker: TrainableRanker
     propensities: Propensities
 
 
 def train(
-    ranker: Ranker,
+    ranker: TrainableRanker,
     log: ClickLog,
     propensities: Propensities | None = None,
     *,
@@ -70,32 +73,45 @@ def train(
     ([1.0, 0.5, 0.33, 0.26], [1.0, 0.5, 0.33, 0.25])
     """
     _check_metric(ranker)
-    if isinstance(n_rounds, bool) or not isinstance(n_rounds, int | np.integer) or n_rounds < 1:
-        raise ParameterError(f"n_rounds must be a whole number from 1; found {n_rounds!r}.")
+    check_parameter("n_rounds", n_rounds, Bounds(True, 1, 2**62))
+    first = Propensities(np.ones(log.max_position)) if propensities is None else propensities
+    data, watched = unbiased(log, first), None if valid is None else unbiased(valid, first)
     if propensities is not None:
-        _fit(ranker, log, propensities, valid, callbacks)
+        ranker.fit(data, valid=watched, callbacks=callbacks)
         return TrainedOnClicks(ranker, propensities)
     counts, _ = count_log(log, log.max_position)
     squares = sums(log.document, log.click**2, log.n_pairs)[counts.unit]
-    found: Floats = np.ones(log.max_position)
+    values, data = data, _in_bins(data, ranker)
+    found = first.examination
     for number in range(int(n_rounds)):
-        scores = _fit(ranker, log, Propensities(found), valid, callbacks)
-        before, found = found, bias_given_scores(counts, squares, scores, found)
+        ranker.fit(data, valid=watched, callbacks=callbacks)
+        before, found = found, bias_given_scores(counts, squares, ranker.predict(values), found)
         if number > 0 and float(np.max(np.abs(found / before - 1.0))) < _SETTLED:
             break
+        # Only the labels change.
+        data = _relabeled(data, log, found)
+        watched = None if valid is None or watched is None else _relabeled(watched, valid, found)
     return TrainedOnClicks(ranker, Propensities(found, method=f"together with {type(ranker).__name__}"))
 
 
-def _fit(
-    ranker: Ranker, log: ClickLog, propensities: Propensities, valid: ClickLog | None, callbacks: Sequence[Callback]
-) -> Floats:
-    """Train on unbiased data; returns the scores of the documents that the log has shown."""
-    data = unbiased(log, propensities)
-    ranker.fit(data, valid=None if valid is None else unbiased(valid, propensities), callbacks=callbacks)
-    return ranker.predict(data)
+def _in_bins(data: Dataset, ranker: TrainableRanker) -> Dataset:
+    """The data with bins if the ranker makes bins of values, so that it need not in every round.
+
+    The trees of a base ranker have cuts of their own, which bins cannot be compared with.
+    """
+    ranker.check_parameters()
+    max_bins = ranker.get_params(deep=False).get("max_bins")
+    if max_bins is None or ranker.base_ranker is not None:
+        return data
+    return data.binned(max_bins=max_bins, n_threads=ranker.n_threads)
 
 
-def _check_metric(ranker: Ranker) -> None:
+def _relabeled(data: Dataset, log: ClickLog, examination: Floats) -> Dataset:
+    """The data of `unbiased` with the labels of another position bias."""
+    return data.replace(labels=shown_relevance(log, row_shares(log, Propensities(examination)))[1])
+
+
+def _check_metric(ranker: TrainableRanker) -> None:
     """Labels from clicks are gains that add up: raise MetricError for metrics that use labels in another way."""
     metric = ranker.training_metric()
     if isinstance(metric, DiscountedGain) and metric.gain != "exp2":

@@ -7,7 +7,7 @@ import numpy as np
 from swaprank.arrays import AnyArray, Bools, Floats, Ints
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.propensities import Propensities
-from swaprank.clicks.relevance_estimates import Estimator, relevance_of_pairs, row_shares
+from swaprank.clicks.relevance_estimates import Estimator, Shares, relevance_of_pairs, row_shares
 from swaprank.data.dataset import Dataset
 from swaprank.data.dense_features import DenseFeatures
 from swaprank.errors import DataError, ParameterError, did_you_mean
@@ -45,11 +45,17 @@ def unbiased(
     >>> data.docid.tolist(), data.labels.tolist()  # one click in 2 examinations of a, and in 1 of b
     (['a', 'b'], [0.5, 1.0])
     """
-    relevance, chance = relevance_of_pairs(log, row_shares(log, propensities, estimator, clip))
-    shown = np.flatnonzero(chance > 0)
+    shown, labels = shown_relevance(log, row_shares(log, propensities, estimator, clip))
     sessions = np.bincount(log.query, minlength=log.n_queries)
     weights = sessions[sessions > 0] / sessions[sessions > 0].mean()
-    return pair_data(log, shown, np.clip(relevance[shown], 0.0, 1.0), weights)
+    return pair_data(log, shown, labels, weights)
+
+
+def shown_relevance(log: ClickLog, shares: Shares) -> tuple[Ints, Floats]:
+    """The documents that the log has shown, and their relevance as labels from 0 to 1."""
+    relevance, chance = relevance_of_pairs(log, shares)
+    shown = np.flatnonzero(chance > 0)
+    return shown, np.clip(relevance[shown], 0.0, 1.0)
 
 
 def preferences(log: ClickLog, rule: Rule = "skip_above", *, prior: float = 1.0) -> Dataset:
