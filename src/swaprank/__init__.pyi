@@ -36,8 +36,8 @@ from .rankers.smoothrank import SmoothRank as SmoothRank
 from .reading.letor import read_letor as read_letor
 from .reading.letor_writing import write_letor as write_letor
 from .reading.read import read as read
-from .reading.score_files import read_scores as read_scores
-from .reading.score_files import write_scores as write_scores
+from .reading.trec import read_scores as read_scores
+from .reading.trec import write_scores as write_scores
 from .registry import load as load
 from .reporting.report import report as report
 from .serving.scorer import Scorer as Scorer

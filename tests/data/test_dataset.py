@@ -340,3 +340,31 @@ def test_a_subset_is_grouped_as_if_it_had_come_alone(qid: list[int], choices: st
     assert part.indptr.tolist() == alone.indptr.tolist()
     assert (part.order is None) == (alone.order is None)
     assert part.by_query(part.labels).tolist() == alone.by_query(alone.labels).tolist()
+
+
+def test_replace_checks_what_is_new_and_shares_the_rest() -> None:
+    data = sr.Dataset(
+        [["a", 1.0], ["b", 2.0], ["a", 3.0]], [0, 1, 2], qid=[5, 6, 5], docid=["x", "y", "z"], pairs=[(0, 2)],
+        categorical_features=[0], feature_names=["shop", "age"],
+    )  # fmt: skip
+    other = data.replace(labels=[2, 0, 1], base_score=[0.5, 1, 2], docid=None, pairs=[(2, 0)])
+    assert other.labels.tolist() == [2, 0, 1]
+    assert other.docid is None
+    assert other.pairs is not None
+    assert (other.pairs.above.tolist(), other.qids.tolist(), other.rows(0).tolist()) == ([2], [5, 6], [0, 2])
+    assert other.stored is data.stored
+    assert not other.labels.flags.writeable
+    doubled = data.replace(features=data.features * 2)
+    assert (doubled.feature_names, doubled.categories) == (data.feature_names, data.categories)
+    assert doubled.column("age").tolist() == [2, 4, 6]
+    assert data.replace(features=np.ones((3, 3))).feature_names == ("1", "2", "3")
+    assert data.binned().replace(labels=[1, 1, 0]).is_binned
+    for changes, words in (
+        ({"labels": [1, 2]}, "labels has 2 values, but X has 3 rows"),
+        ({"labels": None}, "labels must have one value per row"),
+        ({"features": np.ones((2, 2))}, "features has 2 rows, but the data set has 3"),
+        ({"sample_weight": [1, -1, 1]}, "sample_weight, row 1: -1.0 is negative"),
+        ({"pairs": [(0, 1)]}, "pairs rows of different queries"),
+    ):
+        with pytest.raises(sr.errors.DataError, match=words):
+            data.replace(**changes)

@@ -81,7 +81,7 @@ def test_first_bad_line_is_named_whatever_the_threads(tmp_path: Path, monkeypatc
 
 def test_bad_line_in_a_later_block_of_a_compressed_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("swaprank.reading.text_files._BLOCK_BYTES", 100)
-    monkeypatch.setattr("swaprank.reading.text_files._PIECE_BYTES", 20)
+    monkeypatch.setattr("swaprank.reading.text_files._PACKED_BYTES", 20)
     path = tmp_path / "train.txt.gz"
     lines = [f"1 qid:{k} 1:{k * 7919 % 1000} 2:3\n" for k in range(3000)]
     lines[2500] = "1 qid:1 1:?\n"
@@ -91,7 +91,7 @@ def test_bad_line_in_a_later_block_of_a_compressed_file(tmp_path: Path, monkeypa
 
 def test_feature_zero_in_a_later_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("swaprank.reading.text_files._BLOCK_BYTES", 50)
-    monkeypatch.setattr("swaprank.reading.text_files._PIECE_BYTES", 20)
+    monkeypatch.setattr("swaprank.reading.text_files._PACKED_BYTES", 20)
     path = tmp_path / "train.txt.gz"
     lines = [f"1 qid:{k} 1:{k * 7919 % 1000} #docid = {k}\n" for k in range(500)]
     lines[400] = "1 qid:400 0:5 2:1\n"

@@ -11,7 +11,7 @@ import pytest
 import swaprank as sr
 from swaprank.data import cuts
 from swaprank.data.binned_features import BinnedFeatures
-from swaprank.reading import table_parts, text_files
+from swaprank.reading import block_reading, text_files
 
 N_ROWS = 600
 QID = np.repeat(np.arange(100, 160), 10)
@@ -24,7 +24,7 @@ def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> A
     if request.param == "small blocks":
         monkeypatch.setattr("swaprank.data.blocks.BLOCK_BYTES", 6000)
         monkeypatch.setattr(text_files, "_BLOCK_BYTES", 3000)
-        monkeypatch.setattr(table_parts, "_TEXT_BYTES", 3000)
+        monkeypatch.setattr(block_reading, "_TEXT_BYTES", 3000)
     return request.param
 
 
@@ -236,3 +236,13 @@ def test_what_cannot_be_binned_is_said(tmp_path: Path) -> None:
     (tmp_path / "bad.parquet").write_bytes((tmp_path / "train.parquet").read_bytes()[:-50])
     with pytest.raises(sr.errors.DataError, match=r"bad\.parquet cannot be read"):
         sr.read(tmp_path / "bad.parquet", binned=True)
+
+
+def test_folders_with_other_files_are_refused_by_all(tmp_path: Path) -> None:
+    write(frame(), tmp_path / "part-0.parquet")
+    (tmp_path / "_SUCCESS").touch()
+    assert len(sr.Parts.read(tmp_path)) == 1
+    (tmp_path / "notes.doc").touch()
+    for reading in (sr.Parts.read, lambda folder: sr.read(folder, binned=True)):
+        with pytest.raises(sr.errors.DataError, match=r"notes\.doc: the ending '\.doc' is unknown; parts of a data set"):
+            reading(tmp_path)

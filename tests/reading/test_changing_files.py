@@ -20,10 +20,10 @@ AT_EVERY_READ = """
 import os, sys
 from pathlib import Path
 from swaprank.errors import DataError
-from swaprank.reading import letor_block, pieces
+from swaprank.reading import letor_block, text_files
 from swaprank.reading.letor import read_letor
 
-letor_block._LEAST_CHUNK, pieces._PIECE_BYTES, pieces._TAIL_BYTES = 2000, 700, 64
+letor_block._LEAST_CHUNK, text_files._PIECE_BYTES, text_files._TAIL_BYTES = 2000, 700, 64
 lines = [f"{k % 3} qid:{k // 9} 1:{k / 7:.6f} 2:{k} 5:-{k}.25 #docid = d{k}\\n" for k in range(200)]
 old = "".join(lines)
 n = len(old)
@@ -44,7 +44,7 @@ new = {
     "NUL": "\\0" * n,
 }
 file = Path(sys.argv[1])
-read_into, n_reads, at, content = pieces.TextFile._read_into, 0, -1, ""
+read_into, n_reads, at, content = text_files.TextFile._read_into, 0, -1, ""
 
 def changing(self, buffer, position):
     global n_reads
@@ -55,7 +55,7 @@ def changing(self, buffer, position):
     n_reads += 1
     return read_into(self, buffer, position)
 
-pieces.TextFile._read_into = changing
+text_files.TextFile._read_into = changing
 for n_threads in (1, 3):
     for name, content in new.items():
         at, total = -1, 1
@@ -141,7 +141,7 @@ def rewritten(file: Path) -> None:
 @pytest.mark.parametrize("ending", ["", ".gz"])
 def test_lines(change: Callable[[Path], None], ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_files, "_BLOCK_BYTES", 100)
-    monkeypatch.setattr(text_files, "_PIECE_BYTES", 50)
+    monkeypatch.setattr(text_files, "_PACKED_BYTES", 50)
     from swaprank.files import replacing
 
     file = tmp_path / f"judged.qrels{ending}"

@@ -10,7 +10,7 @@ from sklearn.datasets import load_svmlight_file
 
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
-from swaprank.reading import letor_block, pieces
+from swaprank.reading import letor_block, text_files
 from swaprank.reading.letor import read_letor
 from tests.reading.naive_letor import naive_letor
 
@@ -82,8 +82,8 @@ def test_threads_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_pieces_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_bytes: int) -> None:
     """Also if a line is longer than a piece, and if pieces have no document, other ids or other features."""
     monkeypatch.setattr(letor_block, "_LEAST_CHUNK", 500)
-    monkeypatch.setattr(pieces, "_PIECE_BYTES", n_bytes)
-    monkeypatch.setattr(pieces, "_TAIL_BYTES", max(1, n_bytes // 3))
+    monkeypatch.setattr(text_files, "_PIECE_BYTES", n_bytes)
+    monkeypatch.setattr(text_files, "_TAIL_BYTES", max(1, n_bytes // 3))
     documents = [
         f"{k % 3} qid:{'long' * (k % 7)}{k // 4} {k % 11}:{k / 7:.3f} 12:1e-{k}"
         f"{' #docid = d' if k % 2 else ' # '}{'x' * k}\n"

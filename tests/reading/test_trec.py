@@ -11,8 +11,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.judgements import Qrels, Run
 from swaprank.errors import DataError
 from swaprank.reading.read import read_judged
-from swaprank.reading.score_files import read_scores
-from swaprank.reading.trec import read_qrels, read_run, write_run
+from swaprank.reading.trec import read_qrels, read_run, read_scores, write_run
 
 
 def data() -> Dataset:

@@ -35,7 +35,8 @@ def bin_(
     from swaprank.cli.progress_bars import progress_bar
     from swaprank.data.bins_file import read_bins
     from swaprank.files import writable_target
-    from swaprank.reading.binned_reading import part_files, write_binned
+    from swaprank.reading.binned_reading import write_binned
+    from swaprank.reading.formats import part_files
 
     files = part_files(data)
     if output.suffix.lower() != ".bins":

@@ -29,7 +29,7 @@ def info(
         raise typer.BadParameter("give exactly one of FILE, --ranker NAME, --rankers and --environment.")
     if file is not None:
         from swaprank.cli.rankings import is_model
-        from swaprank.reading.read import is_bins
+        from swaprank.reading.formats import is_bins
 
         if check and not is_bins(file):
             raise typer.BadParameter(f"--check is for files of bins, whose names end in .bins; found {file}.")

@@ -33,8 +33,7 @@ def predict(
     from swaprank.cli.rankings import read_for
     from swaprank.errors import ParameterError
     from swaprank.files import writable_target
-    from swaprank.reading.score_files import write_scores
-    from swaprank.reading.trec import write_run
+    from swaprank.reading.trec import write_run, write_scores
     from swaprank.registry import load
 
     if output is not None:

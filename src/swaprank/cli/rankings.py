@@ -38,7 +38,7 @@ def read_ranking(file: Path, data: Path, judged: Dataset | Qrels, columns: Colum
     """Read scores or a TREC run, or score the documents with a model; `judged` is the content of `data`."""
     from swaprank.data.judgements import Qrels, Run
     from swaprank.errors import DataError
-    from swaprank.reading.score_files import read_scores
+    from swaprank.reading.trec import read_scores
     from swaprank.registry import load
 
     if not is_model(file):

@@ -11,7 +11,7 @@ from swaprank.data.frames import role_columns
 from swaprank.data.ids import integers_or_text
 from swaprank.errors import DataError, MissingExtraError
 from swaprank.files import content_suffix, existing_file, replacing
-from swaprank.reading.read import TABLE_SUFFIXES, is_table
+from swaprank.reading.formats import TABLE_SUFFIXES, is_table
 from swaprank.reading.tables import polars_table, with_numbers
 
 _IDS = ("session", "qid", "docid")

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, final
 
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ArgumentError, DataError
-from swaprank.files import content_suffix
 
 
 class LoadedPart(NamedTuple):
@@ -88,7 +87,13 @@ class Parts:
         >>> sr.Parts.read(["/data/a.parquet", "/data/b.parquet"], label="clicked")
         Parts(2 parts: /data/a.parquet, /data/b.parquet)
         """
-        files = _files_in(Path(paths)) if isinstance(paths, str | os.PathLike) else paths
+        from swaprank.reading.formats import parts_in
+
+        files: Iterable[str | os.PathLike[str]]
+        if isinstance(paths, str | os.PathLike):
+            files = parts_in(Path(paths)) if Path(paths).is_dir() else [paths]
+        else:
+            files = paths
         parts = cls.__new__(cls)
         # A worker has a working directory of its own.
         parts._set(Part(os.path.abspath(file), options=options) for file in files)  # noqa: PTH100
@@ -203,15 +208,3 @@ def _read(file: str, options: Mapping[str, Any]) -> Dataset:
 def _dataset_of(partition: Any, label: str, qid: str, features: Any, **options: Any) -> Dataset | None:
     """A partition of a frame as a Dataset; None if it is empty, as partitions may be after rows were dropped."""
     return Dataset.from_frame(partition, label, qid, features, **options) if len(partition) else None
-
-
-def _files_in(folder: Path) -> list[str]:
-    if not folder.is_dir():
-        return [str(folder)]
-    from swaprank.reading.read import TABLE_SUFFIXES, TEXT_SUFFIXES
-
-    known = (*TEXT_SUFFIXES, *TABLE_SUFFIXES)
-    found = sorted(str(file) for file in folder.iterdir() if file.name[0] not in "._" and content_suffix(file) in known)
-    if not found:
-        raise DataError(f"{folder} has no data files: expected names that end in {', '.join(known)}.")
-    return found

@@ -12,7 +12,8 @@ from swaprank.arrays import Ints
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
 from swaprank.files import content_suffix
-from swaprank.reading.read import BINS_SUFFIX, TABLE_SUFFIXES, TEXT_SUFFIXES, read, read_matching
+from swaprank.reading.formats import BINS_SUFFIX, TABLE_SUFFIXES, TEXT_SUFFIXES
+from swaprank.reading.read import read, read_matching
 from swaprank.seeds import random_generator
 
 PART_NAMES = {

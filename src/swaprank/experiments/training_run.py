@@ -15,7 +15,8 @@ from swaprank.experiments.ranker_parameters import check_parameter_names, traini
 from swaprank.files import file_digest, replacing, writable_target, written_directly
 from swaprank.model_files.container import check_target
 from swaprank.rankers.ranker import Ranker
-from swaprank.reading.read import is_bins, is_table, read
+from swaprank.reading.formats import is_bins, is_table
+from swaprank.reading.read import read
 from swaprank.registry import ranker_class
 
 AnyPath = str | os.PathLike[str]

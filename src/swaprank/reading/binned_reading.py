@@ -1,8 +1,7 @@
 """Read files block by block into bins: one file, several, or a folder of parts."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any, final
 
 from swaprank.data.block_binning import bin_source, bin_to_file
@@ -10,16 +9,10 @@ from swaprank.data.blocks import Block, BlockSource
 from swaprank.data.cuts import cuts_of
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
-from swaprank.files import content_suffix, existing_file
-from swaprank.reading.group_sizes import SIDE_SUFFIXES, side_file
-from swaprank.reading.letor_parts import LetorParts
-from swaprank.reading.read import TABLE_SUFFIXES, TEXT_SUFFIXES, is_table, matching_options
-from swaprank.reading.table_parts import TableParts
+from swaprank.reading.block_reading import LetorBlocks, TableBlocks
+from swaprank.reading.formats import Paths, is_table, matching_options, part_files
 from swaprank.reading.tables import Roles
-from swaprank.reading.text_files import is_stream
 from swaprank.rendering.bars import UpdateBar
-
-Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 _TEXT_OPTIONS = ("n_features", "absent", "zero_based", "n_threads")
 
@@ -82,43 +75,9 @@ def file_source(path: Paths, like: Dataset | None, given: Mapping[str, Any]) -> 
         unknown = [name for name in options if name not in (*_TEXT_OPTIONS, "unlabeled")]
         if unknown:
             raise DataError(f"{files[0]} is LETOR text, which has no columns: {', '.join(unknown)} cannot be given.")
-        return LetorParts(files, categorical_features=categorical, **options)
+        return LetorBlocks(files, categorical_features=categorical, **options)
     options.pop("n_threads", None)
     unknown = [name for name in options if name in _TEXT_OPTIONS]
     if unknown:
         raise DataError(f"{files[0]} is a table: {', '.join(unknown)} cannot be given, only for LETOR text.")
-    return TableParts(files, Roles(categorical=categorical, **options))
-
-
-def part_files(path: Paths) -> list[Path]:
-    """The files of a data set, given by name, or as a folder of parts, in the order of their names."""
-    given = [path] if isinstance(path, str | os.PathLike) else path
-    files = [
-        file for each in given for file in (_files_in(Path(each)) if Path(each).is_dir() else [existing_file(each)])
-    ]
-    if not files:
-        raise DataError("there are no files to read: the list is empty.")
-    for file in files:
-        if is_stream(file):
-            raise DataError(f"{file} can be read only once, but bins take two readings: save it to a file.")
-        if content_suffix(file) not in (*TEXT_SUFFIXES, *TABLE_SUFFIXES) and side_file(file) is None:
-            known = ", ".join((*TEXT_SUFFIXES, *TABLE_SUFFIXES))
-            raise DataError(
-                f"{file}: the ending '{''.join(file.suffixes)}' is unknown; what is binned ends in {known}."
-            )
-    if len(set(files)) < len(files):
-        raise DataError(f"{next(file for file in files if files.count(file) > 1)} is given twice.")
-    return files
-
-
-def _files_in(folder: Path) -> list[Path]:
-    # Spark and others write _SUCCESS, .part-0.crc and so on beside the parts.
-    hidden = (".", "_")
-    files = [
-        file
-        for file in sorted(folder.iterdir())
-        if file.is_file() and not file.name.startswith(hidden) and file.suffix not in SIDE_SUFFIXES
-    ]
-    if not files:
-        raise DataError(f"{folder} has no files to read.")
-    return files
+    return TableBlocks(files, Roles(categorical=categorical, **options))

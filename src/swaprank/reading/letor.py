@@ -10,22 +10,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Features
+from swaprank.arrays import AnyArray, Features, Floats
 from swaprank.data.dataset import Dataset
-from swaprank.data.ids import decoded, integers_or_text
+from swaprank.data.grouping import IdRuns
+from swaprank.data.ids import decoded
 from swaprank.errors import DataError
 from swaprank.files import compression, existing_file
-from swaprank.reading.bad_lines import BadLineError, bad_line_error
-from swaprank.reading.group_sizes import check_group_sizes, query_numbers, side_file
-from swaprank.reading.parsing_status import LARGEST_INDEX, Format
-from swaprank.reading.pieces import Text, TextFile, TextInMemory, count_lines, pieces
-from swaprank.reading.text_files import check_is_text, is_stream, text_blocks
+from swaprank.reading.group_sizes import FileQueries
+from swaprank.reading.parsing_status import LARGEST_INDEX, BadLineError, LetorFormat, bad_line_error
+from swaprank.reading.text_files import (
+    BYTE_ORDER_MARK,
+    Text,
+    TextFile,
+    TextInMemory,
+    check_is_text,
+    count_lines,
+    is_stream,
+    pieces,
+    text_blocks,
+)
 from swaprank.threads import thread_count
 
 if TYPE_CHECKING:
     from swaprank.reading.letor_block import ParsedBlock
-
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_letor(
@@ -67,8 +74,8 @@ def read_letor(
     ([0.0, nan, 0.0], ['a', 'b'])
     """
     file = existing_file(path)
-    sizes_file = side_file(file)
-    form = checked_format(sizes_file is None, absent, n_features, zero_based, unlabeled)
+    queries = FileQueries(file)
+    form = checked_format(queries.sizes is None, absent, n_features, zero_based, unlabeled)
     blocks = list(parsed_texts(file, form, _texts(file), n_threads))
     if not blocks:
         raise DataError(f"{file} has no documents: expected lines such as '2 qid:1 1:0.5 2:0'.")
@@ -76,31 +83,56 @@ def read_letor(
         # A later block of a compressed file contains feature 0, but earlier blocks were numbered from 1.
         form = form._replace(zero_based=True)
         blocks = list(parsed_texts(file, form, _texts(file), n_threads))
-    return _dataset(blocks, form, file, sizes_file, categorical_features)
+    labels = np.concatenate([block.labels for block in blocks])
+    queries.check_total(len(labels))
+    qid, docid, first = queries.of(blocks), _document_ids(blocks), blocks[0].first
+    features = _joined_features(blocks, len(labels), form.absent)
+    return letor_dataset(features, labels, qid, first, form, str(file), docid, categorical_features)
+
+
+def letor_dataset(
+    features: Features,
+    labels: Floats,
+    qid: IdRuns,
+    first: int,
+    form: LetorFormat,
+    where: str,
+    docid: AnyArray | None = None,
+    categorical: Any = None,
+) -> Dataset:
+    """The data set of documents that were parsed; `first` is the feature number of column 0."""
+    if features.shape[1] == 0:
+        raise DataError(f"{where} has no features: expected '<feature number>:<value>' after the query id.")
+    if form.unlabeled:
+        labels = np.zeros(len(labels))
+    names = None if first == 1 else [str(number) for number in range(features.shape[1])]
+    try:
+        return Dataset(features, labels, qid=qid, docid=docid, feature_names=names, categorical_features=categorical)
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from None
 
 
 def checked_format(
     with_qid: bool, absent: float, n_features: int | None, zero_based: bool | None, unlabeled: bool
-) -> Format:
+) -> LetorFormat:
     """The options of `read_letor`, checked."""
     if n_features is not None and not 1 <= n_features <= LARGEST_INDEX:
         raise DataError(f"n_features must be 1 to {LARGEST_INDEX:,}, found {n_features}.")
     if math.isinf(absent):
         raise DataError("absent must be finite, or NaN for missing.")
-    return Format(with_qid, float(absent), n_features, zero_based, unlabeled)
+    return LetorFormat(with_qid, float(absent), n_features, zero_based, unlabeled)
 
 
-def parsed_texts(file: Path, form: Format, texts: Iterable[Text], n_threads: int | None) -> Iterator[ParsedBlock]:
+def parsed_texts(file: Path, form: LetorFormat, texts: Iterable[Text], n_threads: int | None) -> Iterator[ParsedBlock]:
     """The documents of each of the texts that a file consists of, if it has any."""
     # Imported here because importing Numba takes time.
-    from swaprank.reading.letor_block import parse_block
-    from swaprank.reading.letor_precision import HEAD_BYTES, check_text_precision
+    from swaprank.reading.letor_block import HEAD_BYTES, check_text_precision, parse_block
 
     threads = thread_count(n_threads)
     lines_before, is_first = 0, True
     for number, text in enumerate(texts):
         read = text.reader()
-        start = 3 if number == 0 and read(0, min(3, text.size)).tobytes() == _BYTE_ORDER_MARK else 0
+        start = 3 if number == 0 and read(0, min(3, text.size)).tobytes() == BYTE_ORDER_MARK else 0
         line = _first_document(text, start)
         parsed = None
         if line is not None:
@@ -143,27 +175,6 @@ def _first_document(text: Text, start: int) -> bytes | None:
     return None
 
 
-def _dataset(blocks: list[ParsedBlock], form: Format, file: Path, sizes_file: Path | None, categorical: Any) -> Dataset:
-    labels = np.concatenate([block.labels for block in blocks])
-    if form.unlabeled:
-        labels[:] = 0
-    if sizes_file is None or any(len(ids.qid_rows) for ids in blocks[0].ids):
-        qid = query_ids_of(blocks)
-        if sizes_file is not None:
-            check_group_sizes(sizes_file, file, qid)
-    else:
-        qid = query_numbers(sizes_file, file, len(labels))
-    docid, first = _document_ids(blocks), blocks[0].first
-    features = _joined_features(blocks, len(labels), form.absent)
-    if features.shape[1] == 0:
-        raise DataError(f"{file} has no features: expected '<feature number>:<value>' after the query id.")
-    names = None if first == 1 else [str(number) for number in range(features.shape[1])]
-    try:
-        return Dataset(features, labels, qid=qid, docid=docid, feature_names=names, categorical_features=categorical)
-    except DataError as error:
-        raise DataError(f"{file}: {error}") from None
-
-
 def _joined_features(blocks: list[ParsedBlock], n_rows: int, absent: float) -> Features:
     """One matrix; each block is freed once it is copied, to save memory."""
     if len(blocks) == 1:
@@ -177,15 +188,6 @@ def _joined_features(blocks: list[ParsedBlock], n_rows: int, absent: float) -> F
         rows[:, part.shape[1] :] = absent
         stop -= len(part)
     return features
-
-
-def query_ids_of(blocks: list[ParsedBlock]) -> AnyArray:
-    """One id per row: integers if all of them are plain integers, else text."""
-    parts = [ids for block in blocks for ids in block.ids]
-    offsets = np.cumsum([0, *(ids.n_documents for ids in parts)])
-    starts = np.concatenate([ids.qid_rows + offset for ids, offset in zip(parts, offsets, strict=False)])
-    texts = np.concatenate([ids.qid_texts for ids in parts])
-    return np.repeat(integers_or_text(texts), np.diff(np.append(starts, offsets[-1])))
 
 
 def _document_ids(blocks: list[ParsedBlock]) -> AnyArray | None:

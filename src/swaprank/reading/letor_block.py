@@ -13,22 +13,25 @@ parsed again with the right width.
 
 import os
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Features, Floats, Ints
+from swaprank.data.precision import FIRST_INEXACT, count_merged, warn_of_merged
 from swaprank.errors import DataError
 from swaprank.reading import letor_kernel, parsing_status
-from swaprank.reading.bad_lines import BadLineError
-from swaprank.reading.parsing_status import CHANGED, DONE, FULL, LARGEST_INDEX, LONGEST_ID, Format
-from swaprank.reading.pieces import Text, line_start, pieces
+from swaprank.reading.parsing_status import CHANGED, DONE, FULL, LARGEST_INDEX, LONGEST_ID, BadLineError, LetorFormat
+from swaprank.reading.text_files import Text, line_start, pieces
 from swaprank.threads import run_in_threads
 
 _LEAST_CHUNK = 1 << 18
 _HARD_NUMBERS = 1024
 _EXPECTED_INDICES = 4096
 _BEYOND_ASCII = 128
+HEAD_BYTES = 1 << 20
+_HEAD_DOCUMENTS = 2000
 
 
 class Ids(NamedTuple):
@@ -76,7 +79,7 @@ class _Outcome(NamedTuple):
     ids: list[Ids]
 
 
-def parse_block(text: Text, start: int, form: Format, n_threads: int) -> ParsedBlock:
+def parse_block(text: Text, start: int, form: LetorFormat, n_threads: int) -> ParsedBlock:
     """Parse the text from `start`; raises BadLineError for the first bad line."""
     surveys = run_in_threads(_survey, [(text, *chunk) for chunk in _chunks(text, start, n_threads)])
     n_documents = [sum(piece.n_documents for piece in survey) for survey in surveys]
@@ -141,7 +144,7 @@ def _expected_indices(first: int, width: int) -> AnyArray:
 
 
 def _parse_chunk(
-    text: Text, survey: list[_Surveyed], row: int, first: int, form: Format, expected: AnyArray, rows: _Rows
+    text: Text, survey: list[_Surveyed], row: int, first: int, form: LetorFormat, expected: AnyArray, rows: _Rows
 ) -> _Outcome:
     width, read = rows.features.shape[1], text.reader()
     seen = np.full(width, -1, np.int64)
@@ -168,7 +171,14 @@ def _parse_chunk(
 
 
 def _parse_piece(
-    text: Bytes, last_row: int, first: int, form: Format, expected: AnyArray, seen: Ints, progress: Ints, rows: _Rows
+    text: Bytes,
+    last_row: int,
+    first: int,
+    form: LetorFormat,
+    expected: AnyArray,
+    seen: Ints,
+    progress: Ints,
+    rows: _Rows,
 ) -> int:
     """Parse the lines of a piece into the rows from progress[ROW] to `last_row`."""
     least = 1 if form.zero_based is False else 0
@@ -245,3 +255,33 @@ def _texts(text: Bytes, spans: Ints, rows: Ints) -> AnyArray:
         except UnicodeDecodeError:
             raise BadLineError(parsing_status.NOT_UTF8, int(spans[rows[k], 0])) from None
     return out.view(f"S{longest}").reshape(-1)
+
+
+def check_text_precision(parsed: ParsedBlock, file: Path, head: bytes) -> None:
+    """Warn about features of large numbers that lose values in the first documents of a file (data/precision.py).
+
+    The parser rounds numbers as it reads them. If it found large ones, Python reads these documents again, from `head`:
+    the first HEAD_BYTES of the text, or all if it has fewer.
+    """
+    large = np.flatnonzero((np.abs(parsed.features[:_HEAD_DOCUMENTS]) >= FIRST_INEXACT).any(axis=0)).tolist()
+    if not large:
+        return
+    lines = head[: head.rfind(b"\n") + 1 if len(head) == HEAD_BYTES else None].splitlines()
+    documents = [line for line in (line.partition(b"#")[0].split() for line in lines) if line][:_HEAD_DOCUMENTS]
+    pairs = [dict(word.split(b":", 1) for word in words if b":" in word) for words in documents]
+    found = []
+    for column in large:
+        name = str(parsed.first + column)
+        given = np.array([_number(values.get(name.encode(), b"nan")) for values in pairs])
+        with np.errstate(over="ignore"):
+            kept = given.astype(np.float32)
+        found.append(count_merged(f"'{name}'", given, kept))
+    warn_of_merged([each for each in found if each is not None], f"{file}, first {len(pairs):,} documents, ")
+
+
+def _number(text: bytes) -> float:
+    """A number, NaN for NULL and what else is not one."""
+    try:
+        return float(text)
+    except ValueError:
+        return np.nan

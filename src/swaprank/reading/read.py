@@ -8,22 +8,27 @@ from typing import Any
 from swaprank.data.dataset import Dataset
 from swaprank.data.judgements import Qrels
 from swaprank.errors import DataError
-from swaprank.files import COMPRESSED, compression, content_suffix, existing_file
+from swaprank.files import COMPRESSED, content_suffix, existing_file
+from swaprank.reading.formats import (
+    BINS_SUFFIX,
+    TABLE_SUFFIXES,
+    TEXT_SUFFIXES,
+    Paths,
+    is_bins,
+    is_table,
+    matching_options,
+)
 from swaprank.reading.group_sizes import side_file
 from swaprank.reading.letor import read_letor
 from swaprank.reading.tables import read_table
 from swaprank.reading.text_files import is_stream, text_lines
 from swaprank.reading.trec import read_qrels
 
-TEXT_SUFFIXES = (".txt", ".letor", ".svm", ".dat")
-TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".arrow")
-BINS_SUFFIX = ".bins"
-_NOT_COMPRESSED = (".parquet", ".arrow")
 _QRELS_COLUMNS = 4
 
 
 def read(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    path: Paths,
     *,
     label: str | None = None,
     qid: str | None = None,
@@ -143,26 +148,6 @@ def read_matching(
     return read(path, unlabeled=unlabeled, **matching_options(Path(path), feature_names, categorical, columns))
 
 
-def matching_options(
-    path: Path, feature_names: Sequence[str], categorical: Collection[str], given: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The options of `read` for files with these features; `given` are those of the user."""
-    columns = dict(given)
-    if is_bins(path):
-        # The names of columns are for the tables that are read with it.
-        return {}
-    if is_table(path):
-        chosen, ignored = columns.pop("features", None), columns.pop("ignore", None) or ()
-        for name in feature_names:
-            if name in ignored or (chosen is not None and name not in chosen):
-                raise DataError(f"{path}: the feature '{name}' is needed, but it is not among the chosen columns.")
-        declared = {*categorical, *(columns.pop("categorical_features", None) or ())}
-        columns["categorical_features"] = [name for name in feature_names if name in declared]
-        return {**columns, "features": list(feature_names)}
-    numbered = [str(number) for number in range(len(feature_names))] == list(feature_names)
-    return {**columns, "n_features": len(feature_names), "zero_based": numbered}
-
-
 def read_judged(path: str | os.PathLike[str], **columns: Any) -> Dataset | Qrels:
     """Read a data set or TREC judgements, which are recognized by their first line. A pipe must be a data set.
 
@@ -178,17 +163,6 @@ def read_judged(path: str | os.PathLike[str], **columns: Any) -> Dataset | Qrels
         # A model reads its own features; other columns may be text.
         return read_table(file, judgements_only=True, **columns)
     return read(file, **columns)
-
-
-def is_table(file: Path) -> bool:
-    """Whether a file is a table, judging by its suffix."""
-    suffix = content_suffix(file)
-    return suffix in TABLE_SUFFIXES and not (suffix in _NOT_COMPRESSED and compression(file))
-
-
-def is_bins(file: Path) -> bool:
-    """Whether a file is one of bins, judging by its suffix."""
-    return file.suffix.lower() == BINS_SUFFIX
 
 
 def _given(**options: Any) -> dict[str, Any]:

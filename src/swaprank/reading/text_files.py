@@ -1,23 +1,34 @@
-"""Read plain and compressed text files in blocks and lines."""
+"""Text files, plain and compressed: in blocks and lines, or in pieces that several threads read.
+
+Files are not memory-mapped: if a mapped file is truncated while it is read, the process dies, and if it is rewritten,
+the text changes between two looks at it. A piece that has been read does not change.
+"""
 
 import lzma
 import os
 import stat
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from threading import Lock
+from typing import Any, BinaryIO, NamedTuple, TypeAlias, final
 
+import numpy as np
+
+from swaprank.arrays import Bytes, read_only
 from swaprank.errors import DataError
 from swaprank.files import compression
-from swaprank.reading.pieces import check_unchanged
 
 _BLOCK_BYTES = 16 << 20
-_PIECE_BYTES = 16 << 10
+_PACKED_BYTES = 16 << 10
 """Compressed bytes per step: few enough that the decompressed bytes stay small."""
+_PIECE_BYTES = 1 << 20
+"""Few enough to stay in a core's cache between reading and parsing, and many enough that Python takes no time."""
+_TAIL_BYTES = 1 << 14
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 HOW_TO_RECODE = "if the file is Latin-1, convert it with iconv -f latin1 -t utf-8"
 
@@ -30,7 +41,7 @@ _MAGIC = (
 
 
 def is_stream(file: Path) -> bool:
-    """Whether this is a pipe or a device, which has no suffix and can be read only once."""
+    """True for a pipe or a device, which has no suffix and can be read only once."""
     return not file.is_file() or file.parent in (Path("/dev"), Path("/dev/fd"))
 
 
@@ -71,7 +82,7 @@ def text_lines(file: Path, errors: str = "strict") -> Iterator[tuple[int, str]]:
     """The lines of a text file with their numbers, from 1, read on demand."""
     number = 0
     for block in text_blocks(file):
-        start = len(_BYTE_ORDER_MARK) if number == 0 and block[:3] == _BYTE_ORDER_MARK else 0
+        start = len(BYTE_ORDER_MARK) if number == 0 and block[:3] == BYTE_ORDER_MARK else 0
         while start < len(block):
             stop = block.find(b"\n", start)
             stop = len(block) if stop < 0 else stop
@@ -113,7 +124,7 @@ def _decompressed_pieces(file: Path) -> Iterator[bytes]:
     new_stream = _decompressor(kind)
     stream, n_streams = None, 0
     with opened_unchanged(file) as packed:
-        while piece := packed.read(_PIECE_BYTES):
+        while piece := packed.read(_PACKED_BYTES):
             while piece:
                 if stream is None:
                     # Streams may be padded with zeros, as by tar.
@@ -161,3 +172,131 @@ def check_is_text(head: bytes, file: Path) -> None:
         raise DataError(f"{file} is UTF-16 text: save it as UTF-8, for instance with iconv -f utf-16 -t utf-8.")
     if b"\0" in head:
         raise DataError(f"{file} is binary, not text: it has a NUL byte at {head.index(0):,}.")
+
+
+Reader: TypeAlias = Callable[[int, int], Bytes]
+"""Returns the bytes of a text from one position to another; they are valid until the next call."""
+
+
+class Piece(NamedTuple):
+    """Whole lines of a text."""
+
+    start: int
+    stop: int
+    text: Bytes
+
+
+class Text(ABC):
+    """A text of known size."""
+
+    size: int
+
+    @abstractmethod
+    def reader(self) -> Reader:
+        """A reader for one thread."""
+
+    @abstractmethod
+    def check_unchanged(self) -> None:
+        """Raise DataError if the text has changed since it was opened."""
+
+
+@final
+class TextInMemory(Text):
+    """A text in memory."""
+
+    def __init__(self, content: bytes) -> None:
+        self.size, self._content = len(content), np.frombuffer(content, np.uint8)
+
+    def reader(self) -> Reader:
+        """See `Text`."""
+        return lambda start, stop: self._content[start:stop]
+
+    def check_unchanged(self) -> None:
+        """See `Text`: it cannot change."""
+
+
+@final
+class TextFile(Text):
+    """An open file."""
+
+    def __init__(self, file: Path, opened: BinaryIO) -> None:
+        self.file, self._opened, self._lock = file, opened, Lock()
+        self._status = os.fstat(opened.fileno())
+        self.size = self._status.st_size
+
+    def reader(self) -> Reader:
+        """See `Text`."""
+        buffer = np.empty(_PIECE_BYTES, np.uint8)
+
+        def read(start: int, stop: int) -> Bytes:
+            nonlocal buffer
+            if stop - start > len(buffer):
+                buffer = np.empty(stop - start, np.uint8)
+            filled = 0
+            while start + filled < stop:
+                n_bytes = self._read_into(buffer[filled : stop - start], start + filled)
+                if n_bytes == 0:
+                    raise DataError(f"{self.file} was truncated while it was read: it had {self.size:,} bytes.")
+                filled += n_bytes
+            return read_only(buffer[: stop - start])
+
+        return read
+
+    def check_unchanged(self) -> None:
+        """See `Text`."""
+        check_unchanged(self.file, self._opened, self._status)
+
+    def _read_into(self, buffer: Bytes, position: int) -> int:
+        if hasattr(os, "preadv"):
+            return os.preadv(self._opened.fileno(), [buffer.data], position)
+        with self._lock:
+            self._opened.seek(position)
+            return self._opened.readinto(buffer.data)  # type: ignore[attr-defined,no-any-return]
+
+
+def check_unchanged(file: Path, opened: BinaryIO, before: os.stat_result) -> None:
+    """Raise DataError if an open file has another size or time than before."""
+    now = os.fstat(opened.fileno())
+    if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+        raise changed(file)
+
+
+def changed(file: Path) -> DataError:
+    """The error that a file has changed."""
+    return DataError(f"{file} was changed while it was read: read it again when it is complete.")
+
+
+def pieces(read: Reader, start: int, stop: int) -> Iterator[Piece]:
+    """The lines from `start` to `stop`, both at the start of a line, in pieces of about equal size."""
+    wanted = _PIECE_BYTES
+    while start < stop:
+        text = read(start, min(start + wanted, stop))
+        length = len(text) if start + len(text) == stop else _after_last_newline(text)
+        if length == 0:
+            wanted *= 2
+            continue
+        yield Piece(start, start + length, text[:length])
+        start, wanted = start + length, _PIECE_BYTES
+
+
+def line_start(read: Reader, at: int, stop: int) -> int:
+    """The first start of a line after a position; `stop` if there is none."""
+    while at < stop:
+        text = read(at, min(at + _TAIL_BYTES, stop)).tobytes()
+        found = text.find(b"\n")
+        if found >= 0:
+            return at + found + 1
+        at += len(text)
+    return stop
+
+
+def count_lines(read: Reader, stop: int) -> int:
+    """The number of line ends before a position."""
+    starts = range(0, stop, _PIECE_BYTES)
+    return sum(read(start, min(start + _PIECE_BYTES, stop)).tobytes().count(b"\n") for start in starts)
+
+
+def _after_last_newline(text: Bytes) -> int:
+    first = max(0, len(text) - _TAIL_BYTES)
+    found = text[first:].tobytes().rfind(b"\n")
+    return first + found + 1 if found >= 0 else text[:first].tobytes().rfind(b"\n") + 1

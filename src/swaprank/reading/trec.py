@@ -1,14 +1,16 @@
-"""Read and write TREC judgements (qrels) and runs."""
+"""Read and write TREC judgements (qrels), runs, and files of scores."""
 
 import math
 import os
 import re
 from collections.abc import Callable, Iterable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import query_of_row
 from swaprank.data.ids import id_text
@@ -17,6 +19,8 @@ from swaprank.data.row_values import check_scores
 from swaprank.errors import DataError
 from swaprank.files import existing_file, replacing
 from swaprank.reading.text_files import text_lines
+
+_RUN_COLUMNS = 6
 
 
 def read_qrels(path: str | os.PathLike[str]) -> Qrels:
@@ -44,10 +48,10 @@ def read_run(path: str | os.PathLike[str]) -> Run:
     array([12.5, 11. ])
     """
     file = existing_file(path)
-    return parse_run(file, text_lines(file))
+    return _parse_run(file, text_lines(file))
 
 
-def parse_run(file: Path, lines: Iterable[tuple[int, str]]) -> Run:
+def _parse_run(file: Path, lines: Iterable[tuple[int, str]]) -> Run:
     """Parse numbered lines of a run; `file` is for error messages."""
     columns = "query Q0 document rank score tag"
     qids, docids, scores = _columns(file, lines, columns, 2, 4, _finite_number, "a finite number")
@@ -83,6 +87,51 @@ def write_run(data: Dataset, scores: Any, path: str | os.PathLike[str], tag: str
             rows.sort(key=lambda row: (values[row], docids[row]), reverse=True)
             lines = [f"{qid} Q0 {docids[r]} {k} {float(values[r])!r} {tag}\n" for k, r in enumerate(rows, 1)]
             stream.write("".join(lines).encode())
+
+
+def read_scores(path: str | os.PathLike[str]) -> Floats | Run:
+    r"""Read scores: one number per line, in the order of the data's rows, or a TREC run.
+
+    >>> import pathlib, tempfile, swaprank as sr
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.txt"
+    >>> _ = path.write_text("0.5\n-1\n")
+    >>> sr.read_scores(path)
+    array([ 0.5, -1. ])
+    """
+    file = existing_file(path)
+    lines = text_lines(file)
+    first = next(((number, line) for number, line in lines if line.strip()), None)
+    if first is None:
+        raise DataError(f"{file} has no scores: expected one number per line, or a TREC run.")
+    # A pipe can be read only once, so the first line is put back.
+    all_lines, n_columns = chain([first], lines), len(first[1].split())
+    if n_columns == _RUN_COLUMNS:
+        return _parse_run(file, all_lines)
+    if n_columns != 1:
+        raise DataError(f"{file}: expected one number per line, or a TREC run of 6 columns; found {n_columns} columns.")
+    scores: list[float] = []
+    for number, line in all_lines:
+        text = line.strip()
+        if not text:
+            continue
+        try:
+            scores.append(_number(text))
+        except ValueError:
+            raise DataError(f"{file}, line {number}: expected a number, found '{text}'.") from None
+    return np.array(scores)
+
+
+def write_scores(scores: Floats, path: str | os.PathLike[str]) -> None:
+    """Write scores, one per line, without loss of precision. On an error, nothing is written.
+
+    >>> import pathlib, tempfile, numpy as np, swaprank as sr
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "scores.txt"
+    >>> sr.write_scores(np.array([0.5, 1 / 3]), path)
+    >>> sr.read_scores(path)
+    array([0.5       , 0.33333333])
+    """
+    with replacing(path) as stream:
+        stream.write("".join(f"{score!r}\n" for score in scores.tolist()).encode())
 
 
 def _columns(
@@ -124,7 +173,7 @@ def _columns(
     return qids, docids, values
 
 
-def number_of(text: str) -> float:
+def _number(text: str) -> float:
     """Parse a number as other tools do: only Python accepts 1_0 for 10, and digits of other scripts."""
     if "_" in text or not text.isascii():
         raise ValueError(text)
@@ -132,7 +181,7 @@ def number_of(text: str) -> float:
 
 
 def _finite_number(text: str) -> float:
-    value = number_of(text)
+    value = _number(text)
     if not math.isfinite(value):
         raise ValueError(text)
     return value

@@ -1,4 +1,8 @@
-"""Tables in blocks of rows, from any number of files: CSV, TSV, Parquet and Arrow."""
+"""LETOR text and tables in blocks of rows, from any number of files.
+
+How features of LETOR text are numbered, and how many there are, is known only when all text has been read. Until then a
+block has the features that were seen so far; the next time, all blocks have all of them.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +18,109 @@ from swaprank.data.blocks import Block, BlockSource, SampledFeatures, rows_at_on
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, MissingExtraError
 from swaprank.files import content_suffix
+from swaprank.reading.group_sizes import FileQueries
+from swaprank.reading.letor import checked_format, letor_dataset, parsed_texts
 from swaprank.reading.tables import Roles, is_separated, parsed_text, readable, table_dataset
-from swaprank.reading.text_files import check_is_text, opened_unchanged, text_pieces
+from swaprank.reading.text_files import (
+    Text,
+    TextInMemory,
+    check_is_text,
+    opened_unchanged,
+    text_blocks,
+    text_pieces,
+)
 
 if TYPE_CHECKING:
     import polars
+
+    from swaprank.reading.letor_block import ParsedBlock
 
 _TEXT_BYTES = 16 << 20
 
 
 @final
-class TableParts(BlockSource):
+class LetorBlocks(BlockSource):
+    """Files of LETOR text."""
+
+    def __init__(
+        self,
+        files: Sequence[Path],
+        *,
+        n_features: int | None = None,
+        absent: float = 0.0,
+        zero_based: bool | None = None,
+        unlabeled: bool = False,
+        categorical_features: Sequence[str] = (),
+        n_threads: int | None = None,
+    ) -> None:
+        self._files, self._n_threads, self.fill = files, n_threads, float(absent)
+        self._form = checked_format(True, absent, n_features, zero_based, unlabeled)
+        self._categorical = list(categorical_features)
+        self._width, self._firsts = 0, set[int]()
+
+    def blocks(self, *, is_first_pass: bool) -> Iterator[Block]:
+        """See `BlockSource`."""
+        self._firsts.clear()
+        for file in self._files:
+            yield from self._blocks_of(file)
+            if len(self._firsts) > 1:
+                return
+
+    def settled(self) -> bool:
+        """See `BlockSource`: not if some blocks were numbered from 1, before there was a feature 0."""
+        if len(self._firsts) > 1:
+            self._form, self._width = self._form._replace(zero_based=True), 0
+            return False
+        self._form = self._form._replace(n_features=self._width, zero_based=self._firsts == {0})
+        return True
+
+    def _blocks_of(self, file: Path) -> Iterator[Block]:
+        queries = FileQueries(file)
+        n_documents = 0
+        form = self._form._replace(with_qid=queries.sizes is None)
+        for parsed in parsed_texts(file, form, _pieces_of_text(file), self._n_threads):
+            self._firsts.add(parsed.first)
+            if len(self._firsts) > 1:
+                return
+            where = f"{file}, from document {n_documents + 1:,} on"
+            qid, features = queries.of([parsed], n_documents), self._widened(parsed)
+            categorical = self._categorical or None
+            data = letor_dataset(features, parsed.labels, qid, parsed.first, form, where, categorical=categorical)
+            yield Block(data, str(file))
+            n_documents += len(parsed.labels)
+        if not n_documents:
+            raise DataError(f"{file} has no documents: expected lines such as '2 qid:1 1:0.5 2:0'.")
+        queries.check_total(n_documents)
+
+    def _widened(self, parsed: ParsedBlock) -> Features:
+        """The features with columns for all that were seen so far, or are declared categorical."""
+        found = parsed.features
+        numbers = [int(each) - parsed.first for each in self._categorical if str(each).isdecimal()]
+        self._width = max([self._width, found.shape[1], *(number + 1 for number in numbers)])
+        if found.shape[1] == self._width:
+            return found
+        features = np.full((len(found), self._width), self.fill, np.float32)
+        features[:, : found.shape[1]] = found
+        return features
+
+
+def _pieces_of_text(file: Path) -> Iterator[Text]:
+    """The text of a file, in pieces whose values take about the memory of one block."""
+    from swaprank.reading import letor_kernel
+
+    for block in text_blocks(file):
+        n_documents, width = letor_kernel.survey(np.frombuffer(block, np.uint8))
+        n_parts = -(-int(n_documents) // rows_at_once(int(width)))
+        start = 0
+        for part in range(1, n_parts + 1):
+            stop = len(block) if part == n_parts else block.find(b"\n", len(block) * part // n_parts) + 1
+            if stop > start:
+                yield TextInMemory(block[start:stop])
+                start = stop
+
+
+@final
+class TableBlocks(BlockSource):
     """Files of tables."""
 
     def __init__(self, files: Sequence[Path], roles: Roles) -> None:
@@ -37,7 +133,7 @@ class TableParts(BlockSource):
     def blocks(self, *, is_first_pass: bool) -> Iterator[Block]:
         """See `BlockSource`."""
         for file in self._files:
-            part, start = _Part(file, self._roles, may_warn=is_first_pass), 0
+            part, start = _TableFile(file, self._roles, may_warn=is_first_pass), 0
             for table in _tables(file, self._roles):
                 where = f"{file}, from row {start:,} on" if start else str(file)
                 yield part.sample_block(table, where) if is_first_pass else part.whole_block(table, where)
@@ -47,7 +143,7 @@ class TableParts(BlockSource):
 
 
 @final
-class _Part:
+class _TableFile:
     """How the tables of one file become blocks."""
 
     def __init__(self, file: Path, roles: Roles, *, may_warn: bool) -> None:
