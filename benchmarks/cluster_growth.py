@@ -27,7 +27,7 @@ from swaprank.arrays import Floats, Ints
 from swaprank.cluster.tracker import Tracker
 from swaprank.cluster.xgboost_collective import XGBoostCollective
 from swaprank.collective import ALONE, Collective
-from swaprank.trees.data_size import default_document_fraction
+from swaprank.trees.tree_rules import default_document_fraction
 
 N_FEATURES, QUERY_DOCUMENTS = 136, 120
 SMALL, LARGE = 8, 8_000_000

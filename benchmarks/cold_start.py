@@ -27,7 +27,7 @@ from typing import Any
 
 def train(name: str, model: str) -> dict[str, float]:
     import swaprank as sr
-    from swaprank.compilation.cache import STORAGE
+    from swaprank.compilation.storage import STORAGE
     from swaprank.registry import ranker_class
 
     parts = sr.datasets.random_search((60, 20), random_state=0)
@@ -49,7 +49,7 @@ def train(name: str, model: str) -> dict[str, float]:
 
 def predict(model: str) -> dict[str, float]:
     import swaprank as sr
-    from swaprank.compilation.cache import STORAGE
+    from swaprank.compilation.storage import STORAGE
 
     ranker = sr.load(model)
     rows = [[0.5] * ranker.n_features_in_]
@@ -78,9 +78,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.measured:
         if options.empty:
-            import swaprank.compilation.cache
+            import swaprank.compilation.storage
 
-            setattr(swaprank.compilation.cache, "PACKAGED", Path(os.devnull))  # noqa: B010
+            setattr(swaprank.compilation.storage, "PACKAGED", Path(os.devnull))  # noqa: B010
         print(json.dumps(predict(*options.arguments) if len(options.arguments) == 1 else train(*options.arguments)))
         return
     from swaprank.registry import RANKERS

@@ -12,7 +12,7 @@ import swaprank as sr
 from swaprank import registry
 from swaprank.arrays import Floats
 from swaprank.cli import app
-from swaprank.metrics.binding import bind_metric
+from swaprank.metrics.metric import bind_metric
 from swaprank.models.linear import LinearModel
 from swaprank.parameters import parameter
 from swaprank.rankers.capabilities import Capabilities

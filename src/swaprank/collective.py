@@ -1,4 +1,4 @@
-"""What workers that train one model together know of each other: sums of integers over all of them.
+"""Sums of integers over the workers that train one model together.
 
 Whatever is summed over documents goes through `Collective.add`: alone it is a plain sum, on a cluster the same call
 adds up all workers'. Only integers are added, so that the result does not depend on the number of workers, nor on the
@@ -18,9 +18,9 @@ class Collective(ABC):
     """The workers of one training. All of them make the same calls, in the same order."""
 
     rank: int
-    """Which of the workers this is, from 0."""
+    """The number of this worker, from 0."""
     size: int
-    """How many workers there are."""
+    """The number of workers."""
 
     @abstractmethod
     def add(self, values: Ints) -> None:

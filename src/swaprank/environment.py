@@ -5,9 +5,8 @@ import re
 from importlib.metadata import PackageNotFoundError, requires, version
 from typing import Any
 
-from swaprank.compilation.cache import STORAGE
 from swaprank.compilation.levels import LEVEL, VARIABLE, cpu_levels
-from swaprank.compilation.places import PACKAGED, is_trusted, is_writable
+from swaprank.compilation.storage import PACKAGED, STORAGE, is_trusted, is_writable
 from swaprank.threads import thread_count
 from swaprank.version import __version__
 

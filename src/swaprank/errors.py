@@ -141,6 +141,15 @@ class PrecisionWarning(UserWarning):
     """
 
 
+class CompilerWarning(UserWarning):
+    """A version of Numba that swaprank's compiler does not fit: Numba compiles the kernels itself.
+
+    >>> import swaprank as sr
+    >>> issubclass(sr.errors.CompilerWarning, UserWarning)
+    True
+    """
+
+
 class MissingExtraError(SwaprankError, ImportError):
     """An optional package that is needed but not installed.
 

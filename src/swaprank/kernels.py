@@ -1,37 +1,73 @@
-"""How kernels are compiled: on their first call, for a CPU level (compilation/levels.py), and cached on disk.
+"""The `@kernel` decorator: compiled on the first call, for a CPU level (compilation/levels.py), and cached on disk.
 
 Kernels are serial, release the GIL and are called from ordinary threads (threads.py). Numba's own `parallel=True` is
 not used: with its default threading layer, the process aborts if two Python threads enter such kernels at once, as
 the threads of a server may.
+
+Our compiler (compilation/target.py, cache.py) is derived from inner classes of Numba. If they changed, kernels are
+compiled by Numba itself.
 """
 
 import re
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import takewhile
 from typing import Any, TypeVar, cast
 
-from swaprank.compilation.cache import KernelCache
-from swaprank.compilation.target import Kernel
+import numba
+
+from swaprank.compilation.storage import STORAGE
+from swaprank.errors import CompilerWarning, SwaprankError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+NEWEST_TRIED = (0, 68)
+"""The newest version of Numba that all tests ran with. On a newer one, our compiler is tried before it is used."""
+
+
+def _with_numba(function: Any, **options: Any) -> Any:
+    """Compile for this CPU with Numba's own compiler and cache; `options` are of our compiler."""
+    compiled = numba.njit(nogil=True, error_model="numpy", fastmath=False)(function)
+    with suppress(RuntimeError):  # There is no folder to save to.
+        compiled.enable_caching()
+    return compiled
+
+
+def _chosen_compiler() -> Callable[..., Any]:
+    """Our compiler; Numba's, with one warning, if ours does not fit the installed version."""
+    try:
+        from swaprank.compilation.cache import compile_kernel
+
+        if numba.version_info[:2] > NEWEST_TRIED:
+            compile_kernel(lambda x: x + 1)(1)
+    except SwaprankError:
+        raise
+    except Exception as error:  # Changed classes may fail in any way.
+        reason = f"swaprank's compiler does not fit Numba {numba.__version__} ({type(error).__name__}: {error})"
+    else:
+        return compile_kernel
+    STORAGE.problem = f"{reason}; Numba compiles and caches kernels itself"
+    warnings.warn(
+        f"{reason}, so Numba compiles the kernels itself: the first fit takes longer, and the last digits of a model "
+        f"may differ from those on other CPUs. The newest version tried is {'.'.join(map(str, NEWEST_TRIED))}.",
+        CompilerWarning,
+        stacklevel=2,
+    )
+    return _with_numba
+
+
+_compiled = _chosen_compiler()
 
 
 def kernel(function: Function) -> Function:
     """Compile on first call, cache on disk, release the GIL, divide as in IEEE 754."""
-    return _compiled(function)
+    return cast(Function, _compiled(function))
 
 
 def inlined_kernel(function: Function) -> Function:
     """A kernel that becomes a part of its callers: a tuple returned through memory would delay the next step."""
-    return _compiled(function, forceinline=True)
-
-
-def _compiled(function: Function, **options: Any) -> Function:
-    # Numba passes options that a callee does not set from caller to callee: fastmath would break `elementary`.
-    options |= {"nopython": True, "nogil": True, "error_model": "numpy", "fastmath": False}
-    compiled: Any = Kernel(function, targetoptions=options)
-    compiled._cache = KernelCache(compiled.py_func, options)
-    return cast(Function, compiled)
+    return cast(Function, _compiled(function, forceinline=True))
 
 
 def numba_reason(error: Exception) -> str:

@@ -22,7 +22,6 @@ from numba.core.typing.templates import AbstractTemplate, infer_global, signatur
 from numba.extending import intrinsic, models, register_model
 
 from swaprank.arrays import AnyArray, Floats
-from swaprank.compilation.pointers import element_pointer
 from swaprank.kernels import kernel
 
 WIDTH = np.uint64(8)
@@ -104,6 +103,11 @@ def _lower_abs(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
     name = f"llvm.fabs.v{int(WIDTH)}f{bits}"
     function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(vector, [vector]), name)
     return builder.call(function, arguments)
+
+
+def element_pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+    """The address of an array's element at a flat index, for intrinsics, which write LLVM code themselves."""
+    return builder.gep(context.make_array(array_type)(context, builder, array).data, [index])
 
 
 def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:

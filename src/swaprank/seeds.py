@@ -8,7 +8,7 @@ from swaprank.errors import DataError
 
 LARGEST_SEED = 2**63 - 1
 RandomState: TypeAlias = int | np.integer | np.random.RandomState | np.random.Generator | None
-"""What scikit-learn calls a random_state: a seed, a generator to draw one from, or None for a random seed."""
+"""A random_state as in scikit-learn: a seed, a generator to draw one from, or None for a random seed."""
 
 
 def random_generator(random_state: Any) -> np.random.Generator:

@@ -15,11 +15,10 @@ from swaprank.data.grouping import query_of_row
 from swaprank.data.row_values import check_scores
 from swaprank.errors import DataError, MissingExtraError, ParameterError
 from swaprank.metrics.metric import BoundMetric, Metric
-from swaprank.metrics.pairwise_correct import PairwiseCorrect
+from swaprank.metrics.relevance import PairwiseCorrect
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective
-from swaprank.objectives.ranknet_cost import ranknet_costs
-from swaprank.objectives.ranknet_objective import RankNetObjective
+from swaprank.objectives.ranknet_objective import RankNetObjective, ranknet_costs
 
 
 def ranking_loss(

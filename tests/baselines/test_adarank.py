@@ -9,7 +9,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.metrics.binding import bind_metric
+from swaprank.metrics.metric import bind_metric
 from tests.rankers.smoothrank_data import TEST, TRAIN, VALI, qid_of
 
 DATA = TRAIN.subset(range(25))

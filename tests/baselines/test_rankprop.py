@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import swaprank as sr
-from swaprank.objectives.rankprop_objective import RankPropObjective, rankprop_targets
+from swaprank.objectives.pointwise import RankPropObjective, rankprop_targets
 
 TRAIN, VALI, TEST = sr.datasets.random_net((60, 30, 30), n_features=6, n_documents=10, levels=4, random_state=0)
 QID = np.repeat(np.arange(60), 10)

@@ -12,9 +12,8 @@ from typing import ClassVar
 
 import pytest
 
-from swaprank.compilation.cache import STORAGE, Storage
 from swaprank.compilation.levels import LEVEL, VARIABLE, cpu_levels
-from swaprank.compilation.places import cache_folder, is_trusted, make_private
+from swaprank.compilation.storage import STORAGE, Storage, cache_folder, is_trusted, make_private
 
 needs_users = pytest.mark.skipif(not hasattr(os, "getuid"), reason="no users and modes on this system")
 
@@ -31,7 +30,7 @@ def scaled(x):
 CALLER = """
 from typing import NamedTuple
 from helper import scaled
-from swaprank.compilation.cache import STORAGE
+from swaprank.compilation.storage import STORAGE
 from swaprank.kernels import kernel
 
 class Pair(NamedTuple):
@@ -206,7 +205,7 @@ def test_a_damaged_file_is_compiled_anew(kernels: Kernels, damage: bytes | None)
 def test_a_folder_that_others_can_write_to_is_not_used(kernels: Kernels, mode: int) -> None:
     kernels.cache.chmod(mode)
     assert kernels.run() == "9.0 1"
-    assert kernels.run("from swaprank.compilation.cache import STORAGE; print(STORAGE.problem)") == "None\n9.0 1"
+    assert kernels.run("from swaprank.compilation.storage import STORAGE; print(STORAGE.problem)") == "None\n9.0 1"
     assert kernels.cache.stat().st_mode & 0o7777 == mode
 
 
@@ -231,9 +230,8 @@ def test_a_cache_that_root_made_helps_a_user_who_cannot_write_to_it(kernels: Ker
     become = f"{compile_one}\nimport os; os.setgid(1234); os.setuid(1234)"
     assert kernels.run(become, HOME="/nonexistent") == "9.0 1"
     kernels.edit("helper", "FACTOR = 2.0", "FACTOR = 3.0")
-    say = (
-        "import atexit; atexit.register(lambda: print(STORAGE.problem)); from swaprank.compilation.cache import STORAGE"
-    )
+    say = "import atexit; from swaprank.compilation.storage import STORAGE"
+    say += "; atexit.register(lambda: print(STORAGE.problem))"
     result, problem = kernels.run(f"{become}\n{say}", HOME="/nonexistent").splitlines()
     assert result == "14.0 1"
     assert "Permission denied" in problem
@@ -288,7 +286,7 @@ def test_processes_that_start_together_compile_once(tmp_path: Path, monkeypatch:
     assert len(list(kernels.cache.iterdir())) == 1
 
 
-def test_a_process_that_fails_to_compile_lets_others_have_their_turn(kernels: Kernels) -> None:
+def test_a_process_that_fails_to_compile_lets_others_compile(kernels: Kernels) -> None:
     kernels.edit("helper", "return FACTOR * x", "return FACTOR * x.nothing")
     with pytest.raises(AssertionError, match="Unknown attribute 'nothing'"):
         kernels.run()

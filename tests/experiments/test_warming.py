@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 import swaprank as sr
-from swaprank.compilation import cache
-from swaprank.compilation.places import is_writable
+from swaprank.compilation import storage
+from swaprank.compilation.storage import is_writable
 from tests.command_line import here
 
 USE = """
 import swaprank as sr
-from swaprank.compilation.cache import STORAGE
+from swaprank.compilation.storage import STORAGE
 train, vali = sr.datasets.random_search((30, 10), random_state=1)
 ranker = sr.LinearRegressionRanker().fit(train, valid=vali)
 sr.Scorer(ranker).rank(vali.features, k=10)
@@ -41,8 +41,8 @@ def test_an_unknown_ranker_is_an_error() -> None:
 def test_kernels_that_could_not_be_saved_are_reported_with_v(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (data,) = sr.datasets.random_search(5, random_state=0)
     sr.write_letor(data, tmp_path / "data.txt")
-    monkeypatch.setattr(cache.STORAGE, "problem", "the disk is full")
-    monkeypatch.setattr(cache.STORAGE, "n_compiled", 3)
+    monkeypatch.setattr(storage.STORAGE, "problem", "the disk is full")
+    monkeypatch.setattr(storage.STORAGE, "n_compiled", 3)
     said = "3 compiled kernels could not be saved: the disk is full. Set NUMBA_CACHE_DIR"
     assert here("info", "data.txt", "-v", folder=tmp_path).err.count(said) == 1
     assert said not in here("info", "data.txt", folder=tmp_path).err
@@ -55,7 +55,7 @@ def test_the_environment_is_shown() -> None:
     found = json.loads(as_json.out)
     assert found["cpu"]["level"] in found["cpu"]["levels"]
     assert found["packages"]["numba"]
-    assert found["kernels"]["saved_to"] == str(cache.STORAGE.saved_to)
+    assert found["kernels"]["saved_to"] == str(storage.STORAGE.saved_to)
 
 
 def test_a_folder_is_writable_if_it_can_be_made(tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import swaprank as sr
-from swaprank.metrics.conventions import CONVENTIONS
-from swaprank.metrics.metric_options import OPTIONS, Choice, GainChoice
+from swaprank.metrics.metric_options import CONVENTIONS, OPTIONS, Choice, GainChoice
 from swaprank.metrics.parse import BY_NAME, NAMED
 
 DESCENDING = [3.0, 2.0, 1.0]

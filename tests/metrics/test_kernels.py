@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import swaprank as sr
-from swaprank.metrics.cumulative_kernel import best_cumulative
+from swaprank.metrics.cumulative_kernels import best_cumulative
 from swaprank.metrics.measuring import measure_queries, swap_gain_matrix
 from swaprank.metrics.terms import Lists
 from swaprank.threads import query_chunks

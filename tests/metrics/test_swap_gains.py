@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.metrics.families import WORK_ROWS, prepare_swaps, rows_reached, rows_that_count, swap_gain_rows
+from swaprank.metrics.terms import WORK_ROWS, prepare_swaps, rows_reached, rows_that_count, swap_gain_rows
 from tests.metrics.lists import all_lists, flatten
 from tests.metrics.naive import TWINS
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import swaprank as sr
-from swaprank.metrics.cascade_kernel import mean_products
+from swaprank.metrics.cascade_kernels import mean_products
 from tests.metrics.lists import flatten
 from tests.metrics.naive import TWINS
 

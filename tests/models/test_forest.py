@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from swaprank.errors import ModelFileError, SwaprankError
 from swaprank.models.category_sets import MAX_WORDS
 from swaprank.models.forest import ARRAYS, Forest, check_forest, join_forests, single_leaf, split_counts, split_gains
-from swaprank.trees.boosting import make_forest
+from swaprank.trees.tree import make_forest
 from tests.models.random_forests import naive_scores, random_documents, random_forest
 
 

@@ -13,8 +13,8 @@ from swaprank.models.layers import count_weights, make_layers
 from swaprank.models.net import Net
 from swaprank.models.scaling import fit_scaling
 from swaprank.nets.net_training import Trainer, Training, TrainingRules
-from swaprank.objectives.kernel_objective import BoundKernelObjective
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective
+from swaprank.objectives.objective import BoundKernelObjective
 from swaprank.objectives.ranknet_objective import RankNetObjective
 from tests.models.naive_net import naive_cost, naive_scores
 

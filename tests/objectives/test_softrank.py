@@ -5,7 +5,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.objectives.softrank_objective import rank_steps
+from swaprank.objectives.listwise import rank_steps
 from tests.objectives.naive_softrank import rank_distribution, softrank_cost
 
 RNG = np.random.default_rng(0)

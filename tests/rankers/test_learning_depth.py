@@ -11,7 +11,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.experiments.model_summary import summarize_model
-from swaprank.trees.data_size import (
+from swaprank.trees.tree_rules import (
     default_document_fraction,
     default_leaf_smoothing,
     default_max_depth,

@@ -13,9 +13,11 @@ from swaprank.collective import ALONE
 from swaprank.data.document_places import Places, query_keys
 from swaprank.models.forest import ARRAYS, Forest
 from swaprank.objectives.objective import BoundObjective
-from swaprank.trees.boosting import Booster, TreeRules, count_at_nodes
+from swaprank.trees.boosting import Booster
 from swaprank.trees.document_sampling import Sample, draw_sample, gather_bins, total_sums
 from swaprank.trees.histogram import BINS, BLOCK, add_rows, count_rows
+from swaprank.trees.tree import count_at_nodes
+from swaprank.trees.tree_rules import TreeRules
 
 
 class Fixed(BoundObjective):

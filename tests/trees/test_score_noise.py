@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import gumbel_r, kstest
 
 from swaprank.data.document_places import Places, query_keys
-from swaprank.trees.score_noise import ranking_scores
+from swaprank.trees.boosting import ranking_scores
 
 
 def places(n_queries: int, length: int) -> Places:

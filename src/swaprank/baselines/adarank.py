@@ -11,8 +11,7 @@ from swaprank.baselines.weak_rankers import half_log_odds
 from swaprank.data.grouping import sum_by_query
 from swaprank.elementary import LOG2_E, exps2
 from swaprank.errors import ParameterError
-from swaprank.metrics.binding import bind_metric
-from swaprank.metrics.metric import BoundMetric, Metric
+from swaprank.metrics.metric import BoundMetric, Metric, bind_metric
 from swaprank.parameters import parameter
 from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.linear_rounds import LinearProblem, LinearRanker, LinearRound

@@ -9,8 +9,7 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.ensembles.step_function import measured_optimum, sweep
 from swaprank.errors import DataError
-from swaprank.metrics.binding import bind_metric
-from swaprank.metrics.metric import BoundMetric, Metric
+from swaprank.metrics.metric import BoundMetric, Metric, bind_metric
 from swaprank.parameters import parameter
 from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.linear_rounds import LinearProblem, LinearRanker, LinearRound

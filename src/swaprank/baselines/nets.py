@@ -9,10 +9,9 @@ from swaprank.data.dataset import Dataset
 from swaprank.metrics.metric import Metric
 from swaprank.models.layers import layer_weights
 from swaprank.models.net import Net
-from swaprank.objectives.listnet_objective import ListNetObjective
+from swaprank.objectives.listwise import ListNetObjective, SoftRankObjective
 from swaprank.objectives.objective import Objective
-from swaprank.objectives.rankprop_objective import RankPropObjective
-from swaprank.objectives.softrank_objective import SoftRankObjective
+from swaprank.objectives.pointwise import RankPropObjective
 from swaprank.parameters import parameter
 from swaprank.rankers.net_ranker import NetRanker
 

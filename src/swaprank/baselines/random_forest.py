@@ -14,8 +14,8 @@ from swaprank.objectives.pointwise import PointwiseObjective
 from swaprank.parameters import parameter
 from swaprank.rankers.rounds import Measured
 from swaprank.rankers.tree_ranker import TreeRanker
-from swaprank.trees.boosting import make_forest
 from swaprank.trees.routing import add_tree_scores
+from swaprank.trees.tree import make_forest
 from swaprank.trees.tree_rules import TreeRules
 
 

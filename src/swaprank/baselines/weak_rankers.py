@@ -29,9 +29,9 @@ from swaprank.rankers.training import EarlyStopping, FitRequest, RandomChoices, 
 from swaprank.seeds import RandomState
 from swaprank.threads import run_strided, thread_count
 from swaprank.trees.binning import Bins, make_bins
-from swaprank.trees.boosting import make_forest
 from swaprank.trees.histogram import BINS, BLOCK, add_rows
 from swaprank.trees.routing import add_tree_scores
+from swaprank.trees.tree import make_forest
 
 _NOTHING = 1e-12
 """A weak ranker that is worth a smaller share of all weights is worth nothing but rounding errors."""

@@ -38,9 +38,9 @@ def with_verbosity(command: Callable[..., None]) -> Callable[..., None]:
 
 def _say_if_kernels_are_lost() -> None:
     """Say why the next run will compile again, if this one compiled and could not save."""
-    cache = sys.modules.get("swaprank.compilation.cache")
-    if cache and cache.STORAGE.n_compiled and cache.STORAGE.problem:
+    storage = sys.modules.get("swaprank.compilation.storage")
+    if storage and storage.STORAGE.n_compiled and storage.STORAGE.problem:
         print_detail(
-            f"{cache.STORAGE.n_compiled} compiled kernels could not be saved: {cache.STORAGE.problem}. "
+            f"{storage.STORAGE.n_compiled} compiled kernels could not be saved: {storage.STORAGE.problem}. "
             "Set NUMBA_CACHE_DIR to a folder of yours, or let the owner of the installation run `swaprank warm`."
         )

@@ -1,1 +1,1 @@
-"""How kernels become machine code: the CPU level, the Numba target, and the cache."""
+"""Compilation of kernels: the CPU level, the Numba target, and the cache."""

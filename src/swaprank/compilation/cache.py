@@ -5,14 +5,10 @@ CPU level has another name, and is compiled. So files are never wrong, only miss
 machines, and any number of processes may share them.
 """
 
-import hashlib
 import pickle
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
-from tempfile import NamedTemporaryFile
 from types import FunctionType
 from typing import Any, final
 
@@ -21,86 +17,18 @@ from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
 
-from swaprank.compilation.places import PACKAGED, cache_folder, is_trusted, make_private
 from swaprank.compilation.stamps import compiler_stamp, digest_of, stamp
-from swaprank.compilation.turns import Turn
-
-_DAY = 86_400.0
-_UNUSED_DAYS = 90
-"""Files of the cache that no process has loaded for this long are deleted."""
-_CHECKSUM_BYTES = 32
+from swaprank.compilation.storage import STORAGE
+from swaprank.compilation.target import Kernel
 
 
-@final
-class Storage:
-    """The folders of this process's kernels."""
-
-    def __init__(self) -> None:
-        self.saved_to = cache_folder()
-        """None: there is no place to save kernels."""
-        self.problem = None if self.saved_to else "there is no home folder, and NUMBA_CACHE_DIR is not set"
-        """Why compiled kernels are not saved, if they are not."""
-        self.n_compiled = 0
-        """Number of kernels that this process compiled."""
-        self.turn = Turn()
-
-    def folders(self) -> list[Path]:
-        """The folders that kernels are loaded from."""
-        return [folder for folder in dict.fromkeys((PACKAGED, self.saved_to)) if folder and is_trusted(folder)]
-
-    def load(self, name: str) -> bytes | None:
-        """The contents of a file; None if no folder has it, or if it is damaged."""
-        for folder in self.folders():
-            path = folder / name
-            with suppress(OSError):
-                contents = path.read_bytes() if is_trusted(path) else b""
-                checksum, payload = contents[:_CHECKSUM_BYTES], contents[_CHECKSUM_BYTES:]
-                if hashlib.sha256(payload).digest() == checksum:
-                    _mark_used(path)
-                    return payload
-        return None
-
-    def take_turn(self, name: str) -> None:
-        """Wait until no other process compiles this kernel."""
-        if self.saved_to and self.problem is None:
-            try:
-                make_private(self.saved_to)
-                self.turn.take(self.saved_to, name)
-            except OSError as error:
-                self.problem = str(error)
-
-    def save(self, name: str, payload: bytes) -> None:
-        """Write a file, whole or not at all. A full disk or a read-only folder is no error."""
-        if self.saved_to is None or self.problem:
-            return
-        try:
-            make_private(self.saved_to)
-            with NamedTemporaryFile(dir=self.saved_to, suffix=".part", delete=False) as part:
-                part.write(hashlib.sha256(payload).digest() + payload)
-            Path(part.name).chmod(0o644)
-            Path(part.name).replace(self.saved_to / name)
-            if self.saved_to != PACKAGED:
-                _delete_unused(self.saved_to)
-        except OSError as error:
-            self.problem = str(error)
-
-
-STORAGE = Storage()
-
-
-def _mark_used(path: Path) -> None:
-    """Files are deleted by the time of their last use, which need not be more exact than a day."""
-    with suppress(OSError):
-        if time.time() - path.stat().st_mtime > _DAY:
-            path.touch()
-
-
-def _delete_unused(folder: Path) -> None:
-    latest = time.time() - _UNUSED_DAYS * _DAY
-    for path in folder.iterdir():
-        with suppress(OSError):
-            if path.suffix in (".kernel", ".lock", ".part") and path.stat().st_mtime < latest:
-                path.unlink()
+def compile_kernel(function: Any, **options: Any) -> Kernel:
+    """Compile on the first call, or load from the cache."""
+    # Numba passes options that a callee does not set from caller to callee: fastmath would break `elementary`.
+    options |= {"nopython": True, "nogil": True, "error_model": "numpy", "fastmath": False}
+    compiled = Kernel(function, targetoptions=options)
+    compiled._cache = KernelCache(function, options)
+    return compiled
 
 
 @final
@@ -116,7 +44,7 @@ class KernelCache(NullCache):
         name = self._file_name(sig)
         payload = STORAGE.load(name)
         if payload is None:
-            STORAGE.take_turn(name)
+            STORAGE.lock_kernel(name)
             payload = STORAGE.load(name)  # Another process may have compiled it meanwhile.
         if payload is None:
             STORAGE.n_compiled += 1
@@ -136,12 +64,12 @@ class KernelCache(NullCache):
             STORAGE.save(self._file_name(sig), dumps(data._reduce()))
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Whatever happens inside, other processes may compile afterwards."""
+    def released_lock(self) -> Iterator[None]:
+        """Let other processes compile afterwards, whatever happens inside."""
         try:
             yield
         finally:
-            STORAGE.turn.end()
+            STORAGE.lock.release()
 
     def _file_name(self, sig: Any) -> str:
         function = self.function

@@ -29,11 +29,7 @@ _X86 = (
     Level("x86-64-v3", "x86-64-v3", ("avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe")),
     Level("x86-64", "x86-64"),
 )
-_BY_ARCHITECTURE = {
-    "x86_64": _X86,
-    "aarch64": (Level("arm64", "generic"),),
-    "arm64": (Level("arm64", "generic"),),
-}
+_BY_ARCHITECTURE = {"x86_64": _X86, "aarch64": (Level("arm64", "generic"),), "arm64": (Level("arm64", "generic"),)}
 
 
 def cpu_levels() -> tuple[Level, ...]:

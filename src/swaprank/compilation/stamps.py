@@ -1,4 +1,4 @@
-"""What the machine code of a kernel depends on, as a digest.
+"""Stamps: digests of all that the machine code of a kernel depends on.
 
 Numba looks at the file of a kernel, and so misses edits of the kernels that it calls, and recompiles after edits of a
 comment. A stamp is made of the bytecode of a kernel and of everything that the bytecode names: constants, types, and

@@ -148,7 +148,7 @@ class InnerKernel(Dispatcher):
         self.overloads[tuple(cres.signature.args)] = cres
 
     def get_overload(self, sig: Any) -> Any:
-        """What the compiler knows a compiled signature by."""
+        """The descriptor by which the compiler knows a compiled signature."""
         return self.overloads[tuple(sigutils.normalize_signature(sig)[0])].fndesc
 
 
@@ -180,7 +180,7 @@ class Kernel(Dispatcher):
         """Machine code for a signature, from the cache or compiled."""
         known = len(self.overloads)
         # Numba's own functions, such as np.empty, are compiled for the level, too.
-        with global_compiler_lock, target_override(_NAME), self._cache.turn():
+        with global_compiler_lock, target_override(_NAME), self._cache.released_lock():
             entry_point = super().compile(sig)
         for compiled in list(self.overloads.values())[known:]:
             for environment in compiled._find_referenced_environments():

@@ -11,8 +11,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.ensembles.ensemble_ranker import EnsembleRanker, fit_scale
 from swaprank.ensembles.step_function import Optimum, StepFunction, measured_optimum, sweep
 from swaprank.errors import DataError, ModelFileError, ParameterError
-from swaprank.metrics.binding import bind_metric
-from swaprank.metrics.metric import Metric
+from swaprank.metrics.metric import Metric, bind_metric
 from swaprank.models.ensemble import Ensemble, member_scores
 from swaprank.models.linear import LinearModel
 from swaprank.parameters import parameter

@@ -17,10 +17,9 @@ from swaprank.arrays import Floats, Ints
 from swaprank.data.grouping import longest_list
 from swaprank.errors import MetricError
 from swaprank.kernels import kernel
-from swaprank.metrics.families import WORK_ROWS, list_value
 from swaprank.metrics.metric import BoundMetric
 from swaprank.metrics.ordering import rank_documents
-from swaprank.metrics.terms import CUMULATIVE, PAIRWISE, MetricTerms
+from swaprank.metrics.terms import CUMULATIVE, PAIRWISE, WORK_ROWS, MetricTerms, list_value
 from swaprank.threads import query_chunks, run_in_threads, thread_count
 
 MIN_WIDTH = 1e-12

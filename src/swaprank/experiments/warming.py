@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swaprank.compilation.cache import STORAGE
-from swaprank.compilation.places import PACKAGED, make_private
+from swaprank.compilation.storage import PACKAGED, STORAGE, make_private
 from swaprank.data.dataset import Dataset
 from swaprank.data.generated_data import random_net
 from swaprank.errors import SwaprankError

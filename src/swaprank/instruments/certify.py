@@ -13,9 +13,8 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import longest_list, query_of_row
 from swaprank.errors import MetricError, ParameterError, did_you_mean
 from swaprank.instruments.certificate import RISE, Certificate, highest_curve
-from swaprank.metrics.binding import bind_metric
 from swaprank.metrics.measuring import measure_queries, rank_queries, scores_to_rank, start_ranking
-from swaprank.metrics.metric import BoundMetric, Metric
+from swaprank.metrics.metric import BoundMetric, Metric, bind_metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.models.model import Model
 from swaprank.models.perturbation import Perturbation

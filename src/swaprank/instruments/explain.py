@@ -11,8 +11,7 @@ from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, did_you_mean
 from swaprank.evaluation.evaluate import evaluate
-from swaprank.metrics.binding import bind_metric
-from swaprank.metrics.metric import Metric
+from swaprank.metrics.metric import Metric, bind_metric
 from swaprank.metrics.ordering import seeded_tie_order
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.terms import PAIRWISE

@@ -13,11 +13,10 @@ from swaprank.data.row_values import check_scores
 from swaprank.errors import DataError
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.terms import PAIRWISE
-from swaprank.objectives.kernel_objective import BoundKernelObjective
-from swaprank.objectives.lambdarank_objective import LambdaRankObjective, learned_metric
-from swaprank.objectives.lambdas import LambdaArrays
+from swaprank.objectives.lambdarank_objective import LambdaArrays, LambdaRankObjective, learned_metric
+from swaprank.objectives.objective import BoundKernelObjective
 from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective
-from swaprank.objectives.ranknet_queries import LongRankNetArrays, RankNetArrays
+from swaprank.objectives.ranknet_objective import LongRankNetArrays, RankNetArrays
 from swaprank.rendering.result import Result
 from swaprank.rendering.text_tables import Parts
 

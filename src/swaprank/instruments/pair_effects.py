@@ -12,11 +12,10 @@ from swaprank.data.grouping import longest_list
 from swaprank.data.row_values import check_scores
 from swaprank.errors import ParameterError
 from swaprank.kernels import kernel
-from swaprank.metrics.families import WORK_ROWS, prepare_swaps, rows_that_count, swap_gain_rows
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import rank_documents
-from swaprank.metrics.pairwise_kernel import count_pairs
-from swaprank.metrics.terms import PAIRWISE, MetricTerms
+from swaprank.metrics.relevance_kernels import count_pairs
+from swaprank.metrics.terms import PAIRWISE, WORK_ROWS, MetricTerms, prepare_swaps, rows_that_count, swap_gain_rows
 from swaprank.objectives.constructions import (
     CONSTRUCTIONS,
     DISCRETE_BOUNDED,
@@ -26,11 +25,10 @@ from swaprank.objectives.constructions import (
     SPRING,
     ConstructionArrays,
 )
-from swaprank.objectives.lambdarank_objective import LambdaRankObjective
-from swaprank.objectives.lambdas import LambdaArrays
+from swaprank.objectives.lambdarank_objective import LambdaArrays, LambdaRankObjective
 from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective
 from swaprank.objectives.query_gradients import longest_of
-from swaprank.objectives.ranknet_queries import GivenPairsArrays
+from swaprank.objectives.ranknet_objective import GivenPairsArrays
 from swaprank.rendering.result import Result
 from swaprank.rendering.text_tables import Parts, Table
 from swaprank.threads import run_in_threads

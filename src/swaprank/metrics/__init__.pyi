@@ -1,5 +1,3 @@
-from .average_precision import AveragePrecision as AveragePrecision
-from .bpref import Bpref as Bpref
 from .cascade import ERR as ERR
 from .cascade import CascadeMetric as CascadeMetric
 from .cascade import ReciprocalRank as ReciprocalRank
@@ -14,5 +12,7 @@ from .cumulative import Recall as Recall
 from .custom import CustomMetric as CustomMetric
 from .metric import BoundMetric as BoundMetric
 from .metric import Metric as Metric
-from .pairwise_correct import PairwiseCorrect as PairwiseCorrect
-from .r_precision import RPrecision as RPrecision
+from .relevance import AveragePrecision as AveragePrecision
+from .relevance import Bpref as Bpref
+from .relevance import PairwiseCorrect as PairwiseCorrect
+from .relevance import RPrecision as RPrecision

@@ -45,7 +45,7 @@ class Cascade(Metric):
 
 @dataclass(frozen=True, kw_only=True)
 class FirstRelevant(Cascade):
-    """What reciprocal rank and success share: the user stops at the first document with a label of at least `rel`."""
+    """Base of reciprocal rank and success: the user stops at the first document with a label of at least `rel`."""
 
     rel: float = 1
 

@@ -11,7 +11,7 @@ from swaprank.arrays import AnyArray, Floats, Ints, contiguous_floats
 from swaprank.data.grouping import longest_list, sum_by_query
 from swaprank.elementary import powers
 from swaprank.errors import MetricError
-from swaprank.metrics.cumulative_kernel import best_cumulative
+from swaprank.metrics.cumulative_kernels import best_cumulative
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.metric_options import DISCOUNTS, GAINS, listed_gains, tabulate
 from swaprank.metrics.terms import CUMULATIVE, Lists, MetricTerms, make_terms
@@ -81,7 +81,7 @@ def check_overflow(metric: Metric, labels: Floats, gains: Floats, discounts: Flo
 
 @dataclass(frozen=True, kw_only=True)
 class DiscountedGain(Cumulative):
-    """What DCG, NDCG and custom sums share: a gain per label and a discount per rank, by name or by function.
+    """Base of DCG, NDCG and custom sums: a gain per label and a discount per rank, by name or by function.
 
     Gains may also be a list: that of label 0, of label 1, and so on.
     """
@@ -93,7 +93,7 @@ class DiscountedGain(Cumulative):
     @property
     @abstractmethod
     def normalize(self) -> bool:
-        """Whether the sum is divided by the best possible sum."""
+        """True if the sum is divided by the best possible sum."""
 
     def gains(self, labels: Floats) -> Floats:
         """See `Cumulative`."""
@@ -172,7 +172,7 @@ class NDCG(DiscountedGain):
 
 @dataclass(frozen=True, kw_only=True)
 class RelevanceSum(Cumulative):
-    """What precision, recall, WTA and RBP share: a document has gain 1 if its label is at least `rel`, else 0."""
+    """Base of precision, recall, WTA and RBP: a document has gain 1 if its label is at least `rel`, else 0."""
 
     rel: float = 1
 
@@ -283,7 +283,8 @@ class CumulativeMetric(DiscountedGain):
     negative number: a share of a sum that contains losses has no meaning.
 
     >>> import swaprank as sr
-    >>> revenue = sr.metrics.CumulativeMetric(gain=lambda price: price, discount=lambda r: 0.7 ** (r - 1), name="revenue")
+    >>> fading = lambda rank: 0.7 ** (rank - 1)
+    >>> revenue = sr.metrics.CumulativeMetric(gain=lambda price: price, discount=fading, name="revenue")
     >>> round(revenue.mean([5.0, 20.0], [0.9, 0.1], [0, 2]), 4)  # (5 + 0.7 * 20) / (20 + 0.7 * 5)
     0.8085
     """

@@ -18,7 +18,7 @@ from numba.core import types
 from swaprank.arrays import Floats
 from swaprank.errors import MetricError
 from swaprank.kernels import numba_reason
-from swaprank.metrics.custom_kernel import SHUFFLES
+from swaprank.metrics.custom_kernels import SHUFFLES
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.terms import CUSTOM, Lists, MetricTerms, make_terms
 

@@ -10,15 +10,16 @@ from swaprank.arrays import AnyArray, Floats, Ints, contiguous_floats, contiguou
 from swaprank.data.grouping import longest_list, query_of_row
 from swaprank.errors import DataError
 from swaprank.kernels import kernel
-from swaprank.metrics.families import (
+from swaprank.metrics.ordering import keep_top, rank_documents, tie_groups
+from swaprank.metrics.terms import (
     WORK_ROWS,
+    Lists,
+    MetricTerms,
     list_value,
     prepare_swaps,
     rows_that_count,
     swap_gain_rows,
 )
-from swaprank.metrics.ordering import keep_top, rank_documents, tie_groups
-from swaprank.metrics.terms import Lists, MetricTerms
 from swaprank.threads import query_chunks, run_strided, thread_count
 
 _BLOCK_DOCUMENTS = 32_768
@@ -33,7 +34,7 @@ class Ranking(NamedTuple):
     ends: Ints
     """At the first rank of each group of tied documents: the rank where the group ends."""
     n_ranked: Ints
-    """How many documents of each query are ranked; its others are lost."""
+    """The number of documents of each query that are ranked; its others are lost."""
 
 
 def start_ranking(order: Ints, n_queries: int) -> Ranking:
@@ -43,14 +44,7 @@ def start_ranking(order: Ints, n_queries: int) -> Ranking:
 
 @kernel
 def rank_queries(
-    ranking: Ranking,
-    scores: Floats,
-    depth: int,
-    break_ties: bool,
-    indptr: Ints,
-    longest: int,
-    first: int,
-    last: int,
+    ranking: Ranking, scores: Floats, depth: int, break_ties: bool, indptr: Ints, longest: int, first: int, last: int
 ) -> int:
     """Rank a block, the queries from first to last, by its scores.
 

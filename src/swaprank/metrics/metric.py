@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.collective import ALONE, Collective
+from swaprank.data.dataset import Dataset
 from swaprank.data.row_values import check_scores
 from swaprank.errors import DataError, MetricError
 from swaprank.exact_sums import exact_limbs, rounded_sums
@@ -25,7 +26,7 @@ OWN_SUFFIX = " (own)"
 
 
 def is_own(saved: Any) -> bool:
-    """Whether a parameter from a model file stands for a metric or objective of the user's own."""
+    """True if a parameter from a model file stands for a metric or objective of the user's own."""
     return isinstance(saved, str) and saved.endswith(OWN_SUFFIX)
 
 
@@ -46,9 +47,9 @@ class Metric(ABC):
     functions: ClassVar[tuple[str, ...]] = ()
     """Fields that may hold a user's function."""
     needs: ClassVar[str] = "a relevant document"
-    """What a query must have for its order to matter."""
+    """The thing that a query must have for its order to matter."""
     expectation: ClassVar[str] = "expected value over their orders"
-    """What ties="expected" returns, in words."""
+    """The value that ties="expected" returns, in words."""
 
     k: int | None = field(default=None, kw_only=False)
     empty: int | str = 0
@@ -81,7 +82,7 @@ class Metric(ABC):
 
     @property
     def is_own(self) -> bool:
-        """Whether it is the user's own, with functions that its text does not contain."""
+        """True if it is the user's own, with functions that its text does not contain."""
         return not self.names or any(callable(getattr(self, name)) for name in self.functions)
 
     def _options(self) -> list[tuple[str, Any]]:
@@ -117,12 +118,7 @@ a query without a relevant document counts 0; tied scores: expected value over t
         return "; ".join([first, *words])
 
     def bind(
-        self,
-        labels: ArrayLike,
-        indptr: ArrayLike,
-        *,
-        docid: ArrayLike | None = None,
-        pool: Lists | None = None,
+        self, labels: ArrayLike, indptr: ArrayLike, *, docid: ArrayLike | None = None, pool: Lists | None = None
     ) -> BoundMetric:
         """Prepare to measure many score vectors of the same documents. Do not change the arrays afterwards.
 
@@ -245,6 +241,24 @@ class BoundMetric:
         return mean
 
 
+def bind_metric(metric: Metric, data: Dataset, *, refuse_constant: bool = False) -> BoundMetric:
+    """Bind a metric to a data set, to measure scores that are grouped by query.
+
+    With `refuse_constant`, raises DataError if the metric is the same for every order of the documents.
+
+    >>> import swaprank as sr
+    >>> from swaprank.metrics.metric import bind_metric
+    >>> data = sr.Dataset([[1.0], [2.0]], [0, 1], qid=[1, 1])
+    >>> bind_metric(sr.metric("mrr"), data).mean([0.7, 0.5])
+    0.5
+    """
+    docid = None if data.docid is None else data.by_query(data.docid)
+    bound = metric.bind(data.by_query(data.labels), data.indptr, docid=docid)
+    if refuse_constant and bound.terms.is_empty.all():
+        raise DataError(f"{metric} is the same for every order: no query has {metric.needs}.")
+    return bound
+
+
 def measure_each(bound: Sequence[BoundMetric], scores: ArrayLike, n_threads: int | None = None) -> list[Floats]:
     """Measure several metrics, bound to the same documents: they share one ranking for each treatment of ties.
 
@@ -269,10 +283,7 @@ def measure_each(bound: Sequence[BoundMetric], scores: ArrayLike, n_threads: int
 
 
 def mean_of_each(
-    bound: Sequence[BoundMetric],
-    scores: ArrayLike,
-    n_threads: int | None = None,
-    collective: Collective = ALONE,
+    bound: Sequence[BoundMetric], scores: ArrayLike, n_threads: int | None = None, collective: Collective = ALONE
 ) -> list[float]:
     """The means of several metrics, bound to the same documents, over all queries (of all workers) not left out.
 

@@ -1,4 +1,4 @@
-"""The options of metrics, on which tools disagree: allowed values and their descriptions."""
+"""The options of metrics, on which tools disagree: allowed values, descriptions, and the presets of other tools."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -152,11 +152,7 @@ class GainChoice:
 OPTIONS: dict[str, Choice | Number | GainChoice] = {
     "gain": GainChoice(Choice({"exp2": "gain 2^l - 1", "linear": "gain l"})),
     "discount": Choice(
-        {
-            "log2": "discount 1/log2(1+r)",
-            "letor": "discount 1, 1, then 1/log2(r)",
-            "reciprocal": "discount 1/r",
-        }
+        {"log2": "discount 1/log2(1+r)", "letor": "discount 1, 1, then 1/log2(r)", "reciprocal": "discount 1/r"}
     ),
     "normalize": Choice({True: "divided by the best possible sum", False: "not divided by the best possible sum"}),
     "rel": Number("labels from {} are relevant"),
@@ -184,6 +180,15 @@ OPTIONS: dict[str, Choice | Number | GainChoice] = {
         }
     ),
 }
+
+CONVENTIONS: dict[str, dict[str, Any]] = {
+    "standard": {},
+    "trec": {"gain": "linear", "ties": "docid"},
+    "letor": {"discount": "letor", "short": "zero", "ties": "input"},
+    "mslr": {"discount": "letor", "short": "zero", "ties": "input", "rel": 2},
+    "lightgbm": {"over": "reachable", "empty": 1, "ties": "input"},
+}
+"""Presets that reproduce other tools: the options that differ from the standard; a metric ignores those it lacks."""
 
 
 def check_option(metric: str, name: str, value: Any) -> Any:

@@ -6,15 +6,11 @@ from dataclasses import fields
 from typing import Any
 
 from swaprank.errors import MetricError, did_you_mean
-from swaprank.metrics.average_precision import AveragePrecision
-from swaprank.metrics.bpref import Bpref
 from swaprank.metrics.cascade import ERR, ReciprocalRank, Success
-from swaprank.metrics.conventions import CONVENTIONS
 from swaprank.metrics.cumulative import DCG, NDCG, RBP, WTA, Precision, Recall
 from swaprank.metrics.metric import Metric
-from swaprank.metrics.metric_options import OPTIONS, parse_option
-from swaprank.metrics.pairwise_correct import PairwiseCorrect
-from swaprank.metrics.r_precision import RPrecision
+from swaprank.metrics.metric_options import CONVENTIONS, OPTIONS, parse_option
+from swaprank.metrics.relevance import AveragePrecision, Bpref, PairwiseCorrect, RPrecision
 
 NAMED: tuple[type[Metric], ...] = (
     NDCG,
@@ -41,7 +37,7 @@ BY_TREC_NAME: dict[str, type[Metric]] = {
     "success_k": Success,
     "recip_rank": ReciprocalRank,
 }
-"""What only trec_eval writes, as `P_10` or `P.10`: its conventions are meant, too."""
+"""Names that only trec_eval has, as `P_10` or `P.10`: its conventions are meant, too."""
 _TREC_ONLY = ("rndcg", "infap", "gm_map", "gm_bpref", "set_p", "set_recall", "set_f", "set_map", "relative_p")
 
 _WRITTEN = re.compile(

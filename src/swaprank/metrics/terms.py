@@ -1,4 +1,4 @@
-"""What a metric compiles to: plain arrays and a family number, so that one cached kernel works for every metric.
+"""The terms of a metric: plain arrays and the number of its family, so that one cached kernel serves every metric.
 
     value of query q  =  base[q] + raw(family, gains of q's documents in rank order, discounts) / divisors[q]
 
@@ -13,6 +13,10 @@ If the order of a query's documents cannot matter (no relevant document, for exa
 that could overflow. Dividing, rather than multiplying by an inverse, makes a perfect NDCG exactly 1.
 
 Every array is writable and contiguous, because Numba compiles a kernel again for every other layout.
+
+The kernels at the end call those of the family. Objectives call `prepare_swaps` once per query, then `swap_gain_rows`
+for any of the ranks that count (`rows_that_count`), in any order. Nothing is allocated. A new metric of a known family
+is a class; a new family is a class, its kernels, a number, and a branch in three functions here.
 """
 
 from typing import NamedTuple
@@ -20,6 +24,23 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import Bools, Floats, Ints, contiguous_floats
+from swaprank.kernels import kernel
+from swaprank.metrics.cascade_kernels import cascade_swaps, cascade_value, prepare_cascade
+from swaprank.metrics.cumulative_kernels import cumulative_swaps, cumulative_value
+from swaprank.metrics.custom_kernels import custom_swaps, custom_value, prepare_custom
+from swaprank.metrics.relevance_kernels import (
+    average_precision_swaps,
+    average_precision_value,
+    bpref_swaps,
+    bpref_value,
+    pairwise_swaps,
+    pairwise_value,
+    prepare_average_precision,
+    prepare_bpref,
+    prepare_pairwise,
+    r_precision_swaps,
+    r_precision_value,
+)
 
 CUMULATIVE = 0
 """sum over ranks of gain * D(rank): DCG, precision, recall, RBP."""
@@ -37,6 +58,8 @@ R_PRECISION = 6
 """Relevant documents among the first R, the number of all relevant ones."""
 
 UNLIMITED = np.iinfo(np.int64).max
+WORK_ROWS = 3
+"""Every family needs a work array of at most shape (WORK_ROWS, longest list + 1)."""
 
 
 class Lists(NamedTuple):
@@ -92,3 +115,84 @@ def make_terms(
         depth=UNLIMITED if depth is None else depth,
         evaluate=evaluate,
     )
+
+
+@kernel
+def list_value(
+    terms: MetricTerms, query: int, ranked: Floats, ends: Ints, work: Floats, places: Ints, scratch: Ints
+) -> float:
+    """The metric of one query, from its gains in rank order and the ends of its tie groups."""
+    raw = 0.0
+    if terms.divisors[query] != np.inf:
+        if terms.family == CUMULATIVE:
+            raw = cumulative_value(ranked, ends, terms.discounts)
+        elif terms.family == AVERAGE_PRECISION:
+            raw = average_precision_value(ranked, ends, terms.discounts)
+        elif terms.family == CASCADE:
+            raw = cascade_value(ranked, ends, terms.discounts, work)
+        elif terms.family == PAIRWISE:
+            raw = pairwise_value(ranked, ends, work, places, scratch)
+        elif terms.family == BPREF:
+            raw = bpref_value(ranked, ends, terms.pool[query, 0], terms.pool[query, 1])
+        elif terms.family == R_PRECISION:
+            raw = r_precision_value(ranked, ends, terms.pool[query, 0])
+        elif terms.family == CUSTOM:
+            raw = custom_value(terms.evaluate, ranked, ends, work)
+    return float(terms.base[query] + raw / terms.divisors[query])
+
+
+@kernel
+def rows_that_count(terms: MetricTerms, query: int, n: int) -> int:
+    """The number of ranks, from the top, whose swap with a lower rank can change the metric; 0 if no order matters."""
+    return min(n, terms.depth) if terms.divisors[query] != np.inf else 0
+
+
+@kernel
+def prepare_swaps(terms: MetricTerms, query: int, ranked: Floats, work: Floats) -> None:
+    """Fill `work` with prefix sums of one query's list, from which all its swap gains are computed."""
+    if terms.family == AVERAGE_PRECISION:
+        prepare_average_precision(ranked, terms.discounts, work)
+    elif terms.family == CASCADE:
+        prepare_cascade(ranked, work)
+    elif terms.family == PAIRWISE:
+        prepare_pairwise(ranked, work)
+    elif terms.family == BPREF:
+        prepare_bpref(ranked, terms.pool[query, 0], terms.pool[query, 1], work)
+    elif terms.family == CUSTOM:
+        prepare_custom(terms.evaluate, ranked, work)
+
+
+@kernel
+def rows_reached(terms: MetricTerms, rows: int, work: Floats) -> int:
+    """The number of the first `rows` ranks that a cascade's user can reach: below, swaps change nothing."""
+    if terms.family == CASCADE:
+        while rows > 0 and work[0, rows - 1] == 0.0:
+            rows -= 1
+    return rows
+
+
+@kernel
+def swap_gain_rows(
+    terms: MetricTerms, query: int, ranked: Floats, first: int, last: int, work: Floats, out: Floats
+) -> None:
+    """out[i - first, j], for ranks i from first to last and every j below i: the change if the two are swapped.
+
+    One call does several ranks, because Numba counts references to every array argument with atomic operations.
+    """
+    norm = 1.0 / terms.divisors[query]
+    if terms.family == AVERAGE_PRECISION:
+        average_precision_swaps(ranked, terms.discounts, norm, first, last, work, out)
+    elif terms.family == CASCADE:
+        cascade_swaps(ranked, terms.discounts, norm, first, last, work, out)
+    else:
+        for i in range(first, last):
+            if terms.family == CUMULATIVE:
+                cumulative_swaps(ranked, terms.discounts, norm, i, out[i - first])
+            elif terms.family == PAIRWISE:
+                pairwise_swaps(ranked, norm, i, work, out[i - first])
+            elif terms.family == BPREF:
+                bpref_swaps(ranked, terms.pool[query, 0], terms.pool[query, 1], norm, i, work, out[i - first])
+            elif terms.family == R_PRECISION:
+                r_precision_swaps(ranked, terms.pool[query, 0], norm, i, out[i - first])
+            elif terms.family == CUSTOM:
+                custom_swaps(terms.evaluate, norm, i, len(ranked), work, out[i - first])

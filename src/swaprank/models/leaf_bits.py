@@ -8,7 +8,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from swaprank.arrays import AnyArray
-from swaprank.compilation.pointers import element_pointer
+from swaprank.lanes import element_pointer
 
 LANES = 32
 """Documents whose bits are cleared together: a word of bits has one copy per lane, next to each other."""

@@ -1,1 +1,1 @@
-"""How nets are trained."""
+"""Training of nets: epochs and optimizers."""

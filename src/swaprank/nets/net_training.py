@@ -11,11 +11,10 @@ from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError
 from swaprank.models.layers import random_weights
 from swaprank.models.net import Net, score_matrix
-from swaprank.nets.epochs import Documents, train_epoch
+from swaprank.nets.epochs import Documents, train_epoch, train_pair_epoch, training_pairs
 from swaprank.nets.optimizers import Optimizer, Stepper, make_stepper
-from swaprank.nets.pair_epochs import train_pair_epoch, training_pairs
 from swaprank.objectives.objective import BoundObjective
-from swaprank.objectives.ranknet_queries import GivenPairsArrays, LongRankNetArrays, RankNetArrays
+from swaprank.objectives.ranknet_objective import GivenPairsArrays, LongRankNetArrays, RankNetArrays
 
 Training = Literal["factored", "pairs", "online"]
 
@@ -24,7 +23,7 @@ TRAININGS: tuple[Training, ...] = ("factored", "pairs", "online")
 
 @dataclass(frozen=True)
 class TrainingRules:
-    """How a net is trained; the rankers document each parameter."""
+    """The parameters of training; the rankers document each of them."""
 
     optimizer: Optimizer
     learning_rate: float
@@ -99,12 +98,12 @@ class Trainer:
 
     @property
     def is_best(self) -> bool:
-        """Whether the last epoch had the best training measure of all, or none is measured."""
+        """True if the last epoch had the best training measure of all, or none is measured."""
         return not self.measured or self.measured[-1] == self.best
 
     @property
     def is_on_a_plateau(self) -> bool:
-        """Whether the training measure has not risen for `restart_rounds` epochs [Burges2006, section 6.3]."""
+        """True if the training measure has not risen for `restart_rounds` epochs [Burges2006, section 6.3]."""
         patience = self.rules.restart_rounds
         if patience is None or not self.measured:
             return False
@@ -122,7 +121,7 @@ class Trainer:
 
 
 def _objective_arrays(bound: BoundObjective, training: Training) -> Any:
-    """What the epoch kernels take of the objective."""
+    """The arrays of the objective that the epoch kernels take."""
     arrays = bound.kernel_arrays()
     if training != "factored":
         if not isinstance(arrays, RankNetArrays | LongRankNetArrays | GivenPairsArrays):

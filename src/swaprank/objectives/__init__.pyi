@@ -1,10 +1,10 @@
 from .custom_objective import CustomObjective as CustomObjective
 from .lambdarank_objective import LambdaRankObjective as LambdaRankObjective
-from .listnet_objective import ListNetObjective as ListNetObjective
+from .listwise import ListNetObjective as ListNetObjective
+from .listwise import SoftRankObjective as SoftRankObjective
 from .objective import BoundObjective as BoundObjective
 from .objective import Objective as Objective
 from .pointwise import PointwiseObjective as PointwiseObjective
 from .ranknet_objective import RankNetObjective as RankNetObjective
 from .smooth import SmoothObjective as SmoothObjective
 from .smooth_boosting import SmoothBoostingObjective as SmoothBoostingObjective
-from .softrank_objective import SoftRankObjective as SoftRankObjective

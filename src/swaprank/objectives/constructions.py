@@ -28,11 +28,9 @@ import numpy as np
 from swaprank.arrays import Floats, Ints
 from swaprank.elementary import exp, log2
 from swaprank.kernels import kernel
-from swaprank.metrics.families import WORK_ROWS, list_value, prepare_swaps, rows_that_count, swap_gain_rows
 from swaprank.metrics.ordering import rank_documents
-from swaprank.metrics.terms import MetricTerms
-from swaprank.objectives.pair_limits import LEAST_DISTANCE, LONGEST_STEP
-from swaprank.objectives.query_gradients import gradients_of, longest_of
+from swaprank.metrics.terms import WORK_ROWS, MetricTerms, list_value, prepare_swaps, rows_that_count, swap_gain_rows
+from swaprank.objectives.query_gradients import LEAST_DISTANCE, LONGEST_STEP, gradients_of, longest_of
 
 PAIRS, SPRING, LOCAL_GRADIENT, LOCAL_COST, DISCRETE_BOUNDED = range(5)
 

@@ -24,8 +24,7 @@ from swaprank.arrays import AnyArray, Bools, Floats, Ints, contiguous_floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError
 from swaprank.kernels import kernel, numba_reason
-from swaprank.objectives.kernel_objective import document_weights, objective_chunks, write_gradients
-from swaprank.objectives.objective import BoundObjective, Objective
+from swaprank.objectives.objective import BoundObjective, Objective, document_weights, objective_chunks, write_gradients
 from swaprank.objectives.query_gradients import gradients_of, longest_of, weigh_queries
 
 Gradients = Callable[..., tuple[Any, Any]]
@@ -42,7 +41,7 @@ class OwnArrays(NamedTuple):
 
     labels: Floats
     address: int
-    """Of int64 f(double *labels, double *scores, double *grad, double *hess, int64 n), which is not 0 on failure."""
+    """The address of int64 f(double *labels, *scores, *grad, *hess, int64 n), which is not 0 on failure."""
 
 
 @intrinsic
@@ -221,7 +220,7 @@ class BoundCustom(BoundObjective):
     code: Any
     """Keeps the function at the address alive."""
     errors: list[BaseException]
-    """What the Python function raised inside a kernel."""
+    """Errors that the Python function raised inside a kernel."""
 
     def update(self, scores: Floats, grad: Floats, hess: Floats, taken: Bools | None = None) -> None:
         """See `BoundObjective`."""

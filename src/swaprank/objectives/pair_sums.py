@@ -59,7 +59,7 @@ class Cells(NamedTuple):
     """One set of documents, sorted by z, in cells of nodes."""
 
     base: Floats
-    """Where each cell begins."""
+    """The beginning of each cell."""
     width: Floats
     """From a cell's first document to its last."""
     first: Ints
@@ -69,7 +69,7 @@ class Cells(NamedTuple):
     e: Floats
     """exp(z - base) of each node."""
     weight: Floats
-    """How many documents a node stands for; may be fractional or negative."""
+    """The number of documents that a node stands for; may be fractional or negative."""
 
 
 @kernel

@@ -1,24 +1,25 @@
-"""Costs of one document at a time: the objectives of MART.
+"""Costs of one document at a time: the objectives of MART and of RankProp.
 
 squared    (F - y)² / 2                   grad = F - y     hess = 1
 logistic   log(1 + exp(-2 y sigma F))     grad = -y r      hess = r (2 sigma - r)
 
-with r = 2 sigma / (1 + exp(2 y sigma F)).
+with r = 2 sigma / (1 + exp(2 y sigma F)). RankProp is the squared error of targets that follow the order which the
+scores have already.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, final
+from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
 
-from swaprank.arrays import Floats, Ints, contiguous_floats
+from swaprank.arrays import Bools, Floats, Ints, contiguous_floats
 from swaprank.collective import ALONE, Collective
 from swaprank.data.dataset import Dataset
 from swaprank.elementary import exp
 from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.kernels import kernel
-from swaprank.objectives.kernel_objective import BoundKernelObjective, bind_kernel
-from swaprank.objectives.objective import Objective
+from swaprank.objectives.objective import BoundKernelObjective, BoundObjective, Objective, bind_kernel
 from swaprank.objectives.query_gradients import gradients_of
 
 Loss = Literal["squared", "logistic", "balanced_logistic"]
@@ -77,7 +78,8 @@ class PointwiseObjective(Objective):
     >>> import numpy as np, swaprank as sr
     >>> data = sr.Dataset([[1.0], [2.0]], [0, 3], qid=[1, 1])
     >>> grad, hess = np.empty(2), np.empty(2)
-    >>> sr.objectives.PointwiseObjective("squared").bind(data, random_state=0, n_threads=1).update(np.zeros(2), grad, hess)
+    >>> bound = sr.objectives.PointwiseObjective("squared").bind(data, random_state=0, n_threads=1)
+    >>> bound.update(np.zeros(2), grad, hess)
     >>> grad.tolist(), hess.tolist()
     ([0.0, -3.0], [1.0, 1.0])
     """
@@ -113,3 +115,56 @@ class PointwiseObjective(Objective):
         weights = bound.weights if len(bound.weights) else np.ones(len(labels))
         # Scaled to a mean of 1, which changes no Newton step, so that l2 means the same for both losses.
         return replace(bound, weights=weights * share * counts.sum() / 2)
+
+
+def rankprop_targets(labels: Floats, scores: Floats) -> Floats:
+    """Evenly spaced from -1/2 to 1/2 over all documents, sorted by label, and by score where labels are equal.
+
+    The scores of a net have no bias, so that the targets have a mean of 0.
+
+    >>> import numpy as np
+    >>> from swaprank.objectives.pointwise import rankprop_targets
+    >>> rankprop_targets(np.array([1.0, 0.0, 0.0]), np.array([5.0, 9.0, 7.0])).tolist()
+    [0.5, 0.0, -0.5]
+    """
+    targets = np.empty(len(labels))
+    targets[np.lexsort((scores, labels))] = np.linspace(-0.5, 0.5, len(labels))
+    return targets
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BoundRankProp(BoundObjective):
+    """RankProp bound to one data set."""
+
+    labels: Floats
+    squared: BoundKernelObjective
+    """Squared error of the current targets."""
+    indptr: Ints
+    weights: Floats
+    n_threads: int | None
+
+    def begin_epoch(self, scores: Callable[[int | None], Floats]) -> None:
+        """See `BoundObjective`."""
+        self.squared.arrays.labels[:] = rankprop_targets(self.labels, scores(self.n_threads))
+
+    def update(self, scores: Floats, grad: Floats, hess: Floats, taken: Bools | None = None) -> None:
+        """See `BoundObjective`."""
+        self.begin_epoch(lambda n_threads: scores)
+        self.squared.update(scores, grad, hess, taken)
+
+    def kernel_arrays(self) -> Any:
+        """See `BoundObjective`."""
+        return self.squared.arrays
+
+
+@final
+@dataclass(frozen=True)
+class RankPropObjective(Objective):
+    """Squared error of `rankprop_targets`, which are taken anew before every epoch or round [Caruana1996]."""
+
+    def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundRankProp:
+        """See `Objective`."""
+        labels, targets = contiguous_floats(data.by_query(data.labels)), np.zeros(len(data))
+        squared = bind_kernel(SquaredArrays(targets), data, np.zeros(data.n_queries), n_threads)
+        return BoundRankProp(labels, squared, squared.indptr, squared.weights, n_threads)

@@ -7,7 +7,8 @@ Each objective has a NamedTuple class for what its kernel reads, and one kernel
     (arrays, indptr, scores, first, last, grad, hess)
 
 that writes gradient and hessian of the documents of the queries from first to last, registered with `gradients_of`. A
-kernel that calls `query_gradients` is compiled with that one kernel only; all of them would take a minute.
+kernel that calls `query_gradients` is compiled with that one kernel only; all of them would take a minute. The bounds
+keep the gradients of pairs inside double precision, in all kernels of pairs.
 """
 
 from collections.abc import Callable
@@ -17,6 +18,14 @@ from numba.extending import overload
 
 from swaprank.arrays import Floats, Ints
 from swaprank.kernels import kernel
+
+LONGEST_STEP = 100.0
+"""A document's hessian is at least sigma |grad| over this. Where all its pairs are wrong by far, their cost is nearly
+linear, and a Newton step, gradient over hessian, would have no bound."""
+WIDEST_RANGE = 300.0
+"""Beyond this range of sigma * score, the product of two exp leaves double precision, and pairs take the slower way."""
+LEAST_DISTANCE = 0.01
+"""Added to the score difference that a pair's weight is divided by when lambdas are normalized."""
 
 Kernel = TypeVar("Kernel", bound=Callable[..., None])
 

@@ -10,7 +10,7 @@ from swaprank.arrays import Floats
 from swaprank.elementary import exp
 from swaprank.kernels import kernel
 from swaprank.lanes import sum_of
-from swaprank.objectives.pair_limits import WIDEST_RANGE
+from swaprank.objectives.query_gradients import WIDEST_RANGE
 
 
 @kernel

@@ -16,8 +16,7 @@ from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import seeded_tie_order
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.terms import AVERAGE_PRECISION, CASCADE, CUMULATIVE, MetricTerms
-from swaprank.objectives.kernel_objective import objective_chunks, write_gradients
-from swaprank.objectives.objective import BoundObjective, Objective
+from swaprank.objectives.objective import BoundObjective, Objective, objective_chunks, write_gradients
 from swaprank.objectives.smooth_indicators import SmoothProductArrays, SmoothSumArrays
 from swaprank.objectives.smooth_ranks import SmoothRankArrays
 from swaprank.threads import thread_count
@@ -120,7 +119,7 @@ class BoundSmooth(BoundObjective):
     """A copy of `tie_order` for a caller that updates again and again, from one thread. It becomes the documents by
     rank, and scores that changed little are ranked faster from there. If None, ranking starts from `tie_order`."""
     weights: Floats = field(default_factory=lambda: np.empty(0))
-    """Of documents: none, because the kernel applies the query weights."""
+    """No weights of documents, because the kernel applies the query weights."""
 
     def update(self, scores: Floats, grad: Floats, hess: Floats, taken: Bools | None = None) -> Floats:
         """See `BoundObjective`. Costs are minus the smooth metric times the query weight; 0 if all gains are 0."""

@@ -10,8 +10,13 @@ from swaprank.objectives.objective_names import given_objective
 from swaprank.objectives.smooth_boosting import SmoothBoostingObjective
 from swaprank.parameters import parameter
 from swaprank.rankers.tree_ranker import TreeRanker
-from swaprank.trees.data_size import default_leaf_smoothing, default_max_depth, default_score_noise
-from swaprank.trees.tree_rules import LeafRules, RandomRanks
+from swaprank.trees.tree_rules import (
+    LeafRules,
+    RandomRanks,
+    default_leaf_smoothing,
+    default_max_depth,
+    default_score_noise,
+)
 
 TreeObjective = Literal["lambda", "smooth"]
 OBJECTIVES: tuple[TreeObjective, ...] = ("lambda", "smooth")

@@ -13,7 +13,7 @@ from swaprank.arrays import Bools, Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.matching import feature_position
 from swaprank.errors import DataError, ParameterError
-from swaprank.metrics.binding import bind_metric
+from swaprank.metrics.metric import bind_metric
 from swaprank.models.layers import ACTIVATIONS, Activation, make_layers, random_weights, weight_generator
 from swaprank.models.net import Net
 from swaprank.models.scaling import fit_scaling

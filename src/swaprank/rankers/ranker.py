@@ -15,8 +15,7 @@ from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
 from swaprank.data.features import as_features
 from swaprank.errors import DataError, MetricError, ParameterError
-from swaprank.metrics.binding import bind_metric
-from swaprank.metrics.metric import OWN_SUFFIX, Metric, is_own
+from swaprank.metrics.metric import OWN_SUFFIX, Metric, bind_metric, is_own
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.models.binned_scoring import by_rows
 from swaprank.models.model import Model

@@ -9,8 +9,7 @@ import numpy as np
 from swaprank.arrays import read_only
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, MetricError, ParameterError, did_you_mean
-from swaprank.metrics.binding import bind_metric
-from swaprank.metrics.metric import OWN_SUFFIX, Metric
+from swaprank.metrics.metric import OWN_SUFFIX, Metric, bind_metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rendering.charts import chart_height, name_rows, shortened, whole_numbers, write_right

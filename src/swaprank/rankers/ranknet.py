@@ -8,13 +8,12 @@ import numpy as np
 
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
-from swaprank.metrics.binding import bind_metric
-from swaprank.metrics.pairwise_correct import PairwiseCorrect
+from swaprank.metrics.metric import bind_metric
+from swaprank.metrics.relevance import PairwiseCorrect
 from swaprank.nets.net_training import TRAININGS, Training
 from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
-from swaprank.objectives.ranknet_cost import given_pair_costs
-from swaprank.objectives.ranknet_objective import RankNetObjective
+from swaprank.objectives.ranknet_objective import RankNetObjective, given_pair_costs
 from swaprank.parameters import parameter
 from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.net_ranker import NetRanker

@@ -19,8 +19,7 @@ from swaprank.arrays import Floats
 from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
-from swaprank.metrics.binding import bind_metric
-from swaprank.metrics.metric import BoundMetric, Metric, mean_of_each
+from swaprank.metrics.metric import BoundMetric, Metric, bind_metric, mean_of_each
 from swaprank.model_files.container import check_target
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.learned import History

@@ -12,8 +12,7 @@ from swaprank.linear.annealing import MINIMIZERS, REGULARIZATIONS, Ascent, Candi
 from swaprank.linear.architectures import Architecture, KernelArchitecture, LinearArchitecture, NetArchitecture
 from swaprank.linear.cross_validation import Evaluator, query_folds
 from swaprank.linear.start import STARTS, FitProblem, Start, calibrated, start_fit
-from swaprank.metrics.binding import bind_metric
-from swaprank.metrics.metric import Metric
+from swaprank.metrics.metric import Metric, bind_metric
 from swaprank.models.kernel_machine import KERNELS, Kernel, KernelMachine, fit_kernel_map
 from swaprank.models.layers import ACTIVATIONS, Activation, make_layers
 from swaprank.models.linear import LinearModel

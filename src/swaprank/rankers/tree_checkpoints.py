@@ -23,8 +23,8 @@ from swaprank.model_files.container import parse_model, write_model
 from swaprank.models.forest import Forest
 from swaprank.rankers.rounds import Callback, Measured, Progress
 from swaprank.rankers.saving import saved_parameters
-from swaprank.trees.boosting import Booster, GrownTree, make_forest
-from swaprank.trees.tree import Tree
+from swaprank.trees.boosting import Booster, GrownTree
+from swaprank.trees.tree import Tree, make_forest
 from swaprank.version import __version__
 
 if TYPE_CHECKING:

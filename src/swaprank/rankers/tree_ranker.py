@@ -25,13 +25,12 @@ from swaprank.rankers.training import EarlyStopping, FitRequest, RandomChoices, 
 from swaprank.rankers.tree_checkpoints import kept_trees, saving
 from swaprank.rankers.tree_constraints import InteractionConstraints, MonotoneConstraints, tree_constraints
 from swaprank.threads import thread_count
-from swaprank.trees.boosting import Booster, GrownTree, make_forest
+from swaprank.trees.boosting import Booster, GrownTree, ranking_scores
 from swaprank.trees.constraints import Constraints, broken_feature
-from swaprank.trees.data_size import default_document_fraction
 from swaprank.trees.refitting import refitted_values
 from swaprank.trees.routing import add_tree_scores
-from swaprank.trees.score_noise import ranking_scores
-from swaprank.trees.tree_rules import GrowthRules, TreeRules
+from swaprank.trees.tree import make_forest
+from swaprank.trees.tree_rules import GrowthRules, TreeRules, default_document_fraction
 
 
 class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, TrainableRanker):

@@ -4,8 +4,7 @@ import numpy as np
 
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
-from swaprank.metrics.binding import bind_metric
-from swaprank.metrics.metric import Metric
+from swaprank.metrics.metric import Metric, bind_metric
 from swaprank.rankers.learned import History
 from swaprank.rankers.ranker import Ranker
 from swaprank.rendering.text_tables import decimals

@@ -15,8 +15,7 @@ from swaprank.files import replacing, writable_target
 from swaprank.instruments.certificate import Certificate
 from swaprank.instruments.certify import certify as make_certificate
 from swaprank.instruments.explain import query_number
-from swaprank.metrics.binding import bind_metric
-from swaprank.metrics.metric import Metric
+from swaprank.metrics.metric import Metric, bind_metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.ranker import Ranker
 from swaprank.rendering.text_tables import counted

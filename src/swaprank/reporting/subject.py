@@ -12,8 +12,7 @@ from swaprank.data.grouping import query_of_row
 from swaprank.errors import DataError, did_you_mean
 from swaprank.evaluation.compare import Comparison, Difference, compare
 from swaprank.evaluation.results import Evaluation, MetricResult
-from swaprank.metrics.binding import bind_metric
-from swaprank.metrics.metric import Metric
+from swaprank.metrics.metric import Metric, bind_metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.ranker import Ranker
 from swaprank.reporting.markup import Html

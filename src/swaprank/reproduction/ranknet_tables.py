@@ -15,7 +15,7 @@ import numpy as np
 from swaprank import datasets
 from swaprank.arrays import Floats, Ints
 from swaprank.data.dataset import Dataset
-from swaprank.metrics.pairwise_correct import PairwiseCorrect
+from swaprank.metrics.relevance import PairwiseCorrect
 from swaprank.rankers.ranknet import RankNet
 from swaprank.rendering.text_tables import text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings

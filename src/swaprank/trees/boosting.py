@@ -1,6 +1,5 @@
 """Gradient boosting: compute the gradients of the current scores, grow a tree on them, update the scores, repeat."""
 
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import final
@@ -10,25 +9,24 @@ import numpy as np
 from swaprank.arrays import AnyArray, Bools, Bytes, Floats, Ints, read_only
 from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
-from swaprank.data.document_places import random_fractions
+from swaprank.data.document_places import Places, hash_places, random_fractions
 from swaprank.data.row_values import LARGEST_TERM
+from swaprank.elementary import log
 from swaprank.errors import DataError
-from swaprank.models.category_sets import set_words
-from swaprank.models.forest import ARRAYS, Forest
+from swaprank.kernels import kernel
+from swaprank.models.forest import Forest
 from swaprank.objectives.objective import BoundObjective
-from swaprank.threads import run_together, thread_count
+from swaprank.threads import row_chunks, run_in_threads, run_together, thread_count
 from swaprank.trees.binning import Bins, make_bins
 from swaprank.trees.category_bins import Layout, category_columns, plain_layout, with_categories
 from swaprank.trees.constraints import NO_CONSTRAINTS, Constraints, bounded_values, by_column
 from swaprank.trees.document_sampling import DIVERGED, Sample, draw_sample, gather_bins, smoothed_l2, total_sums
 from swaprank.trees.growing import grow
 from swaprank.trees.histogram import BLOCK
-from swaprank.trees.routing import add_leaf_values, left_sets, newton_steps, route_documents, sum_leaves
-from swaprank.trees.score_noise import ranking_scores
-from swaprank.trees.tree import Tree, make_tree
+from swaprank.trees.routing import add_leaf_values, newton_steps, route_documents, sum_leaves
+from swaprank.trees.tree import Tree, as_forest, make_tree
 from swaprank.trees.tree_rules import TreeRules
-from swaprank.trees.worker_sums import WorkerSums
-from swaprank.trees.workspace import Columns, Limits, Workspace, make_workspace
+from swaprank.trees.workspace import Columns, Limits, WorkerSums, Workspace, make_workspace
 
 _VALUES_TO_SHARE = 500_000
 """On fewer feature values, threads wait for each other longer than a thread alone takes."""
@@ -124,7 +122,8 @@ class Booster:
             n_leaves = self._grow(blocks, columns, sample, limits, tree)
         values, counts = self._fit_leaves(tree, n_leaves, l2, learning_rate)
         add_leaf_values(self.leaf_of, values, self.n_threads, self.scores)
-        return GrownTree(tree, n_leaves, self._as_forest(tree, n_leaves, values, counts, unit))
+        forest = as_forest(tree, n_leaves, self.n_features, self.bins, self.layout, values, counts, unit)
+        return GrownTree(tree, n_leaves, forest)
 
     def add_known_tree(self, grown: GrownTree) -> None:
         """Add the leaf values of a tree that was grown on the same data before to the scores."""
@@ -148,7 +147,7 @@ class Booster:
         return values, sums.n_documents
 
     def _noise(self, sample: Sample, by_position: bool) -> dict[str, float]:
-        """What splits into sets of bins need to know about the rounded gradients of the sample."""
+        """The smoothing and the noise of the sample's rounded gradients, for splits into sets of bins."""
         if self.layout.set_size == 0 or sample.n_total == 0:
             return {"smoothing": 0.0, "noise": 0.0}
         n_rows = sample.n_rows
@@ -157,10 +156,7 @@ class Booster:
         sums = np.array([np.sum(packed & 0xFFFFFFFF), np.sum((packed >> 32) ** 2)])
         self.collective.add(sums)
         hessian, squares = sums.tolist()
-        return {
-            "smoothing": _SMOOTHING_DOCUMENTS * hessian / sample.n_total,
-            "noise": squares / max(1, hessian),
-        }
+        return {"smoothing": _SMOOTHING_DOCUMENTS * hessian / sample.n_total, "noise": squares / max(1, hessian)}
 
     def _choose_queries(self, number: int) -> Bools | None:
         """The queries that a tree is grown on, or None for all.
@@ -214,61 +210,33 @@ class Booster:
         self.worker_sums.check()
         return n_leaves
 
-    def _as_forest(self, tree: Tree, n_leaves: int, values: Floats, counts: Ints, unit: float) -> Forest:
-        """The tree with thresholds and sets of categories instead of bins, as a forest of one tree."""
-        nodes = slice(0, n_leaves - 1)
-        column, cut = tree.feature[nodes], tree.bin[nodes]
-        feature = self.layout.feature[column].astype(np.int32)
-        # The cut above the highest bin separates known from missing values: no known value exceeds it.
-        above = cut >= self.bins.n_bins[column]
-        threshold = self.bins.cuts[feature, np.minimum(cut, 255) - 1]
-        threshold = np.where(above, np.finfo(np.float32).max, threshold).astype(np.float32)
-        left, right = tree.left[nodes], tree.right[nodes]
-        missing_left = tree.missing_left[nodes].copy()
-        words = [np.empty(0, np.uint32)] * (n_leaves - 1)
-        goes_left = left_sets(tree, n_leaves) if self.layout.categories else None
-        for node in range(n_leaves - 1):
-            numbers = self.layout.categories.get(int(column[node]))
-            if numbers is not None and goes_left is not None:
-                *categories, missing_left[node] = goes_left[node, numbers]
-                # Training that is continued may have new categories: they go where missing values go.
-                words[node] = set_words(np.array(categories, np.bool_), others=missing_left[node])
-                threshold[node] = 0.0
-        return Forest(
-            n_features=self.n_features,
-            base_score=0.0,
-            tree_nodes=np.array([0, n_leaves - 1]),
-            tree_leaves=np.array([0, n_leaves]),
-            feature=feature,
-            threshold=threshold,
-            missing_left=missing_left,
-            left=left,
-            right=right,
-            gain=tree.gain[nodes] / unit,
-            node_count=count_at_nodes(left, right, counts),
-            leaf_value=values,
-            leaf_count=counts,
-            n_words=np.array([len(each) for each in words], np.int32),
-            words=np.concatenate((np.empty(0, np.uint32), *words)),
-        )
+
+def ranking_scores(
+    scores: Floats, places: Places, scale: float, random_state: int, number: int, n_threads: int
+) -> Floats:
+    """The scores that tree `number` takes its gradients from: the same noise for any number of threads or workers.
+
+    The ranks of a list, and so the pairs that weigh most, depend on small differences of the scores, which a few
+    documents decide. With Gumbel noise of scale b, the list is instead a sample from the Plackett-Luce distribution
+    with the weights exp(score / b), another one for each tree, so that the trees maximize the metric expected over
+    random orders [Lyzhin2023]. This holds for every objective, because the noise is added before it.
+    """
+    if scale == 0.0:
+        return scores
+    seed = int(np.random.default_rng((random_state, number, 1)).integers(2**62))
+    bits, noisy = np.empty(len(scores), np.uint64), np.empty(len(scores))
+
+    def add(start: int, stop: int) -> None:
+        hash_places(places, seed, start, stop, bits)
+        add_noise(scores, scale, bits, start, stop, noisy)
+
+    run_in_threads(add, row_chunks(len(scores), n_threads))
+    return noisy
 
 
-def count_at_nodes(left: AnyArray, right: AnyArray, leaf_count: Ints) -> Ints:
-    """Sum the leaves' documents at each node, from the last node up, because children come after their parents."""
-    counts, in_leaf, children = [0] * len(left), leaf_count.tolist(), (left.tolist(), right.tolist())
-    for node in range(len(left) - 1, -1, -1):
-        for child in (children[0][node], children[1][node]):
-            counts[node] += counts[child] if child >= 0 else in_leaf[~child]
-    return np.array(counts, np.int64)
-
-
-def make_forest(trees: Sequence[Forest], n_features: int) -> Forest:
-    """Join forests of one tree each."""
-    arrays: dict[str, AnyArray] = {}
-    for name, (dtype, owner) in ARRAYS.items():
-        parts = [getattr(tree, name) for tree in trees]
-        if owner == "tree":
-            arrays[name] = np.cumsum([0, *(part[-1] for part in parts)], dtype=dtype)
-        else:
-            arrays[name] = np.concatenate([np.empty(0, dtype), *parts])
-    return Forest(n_features=n_features, base_score=0.0, **arrays)
+@kernel
+def add_noise(scores: Floats, scale: float, bits: AnyArray, start: int, stop: int, noisy: Floats) -> None:
+    """Add the noise of the rows from start to stop: -log(-log(u)) of a uniform u is Gumbel-distributed."""
+    for row in range(start, stop):
+        uniform = (np.float64(bits[row] >> np.uint64(12)) + 0.5) / 2.0**52
+        noisy[row] = scores[row] - scale * log(-log(uniform))

@@ -41,13 +41,13 @@ MANY_CATEGORIES, LEAST_DOCUMENTS = 32, 10
 _LEAST_PRIOR, _LARGEST_PRIOR = 1.0, 100.0
 """Documents that the prior of a statistic counts as."""
 BLOCKS = 64
-"""How many blocks of queries there are."""
+"""The number of blocks of queries."""
 _LARGEST_SET = BLOCK * (BINS - 1)
 """The columns of a set fill at most one block."""
 
 
 class CategoryColumn(NamedTuple):
-    """What a categorical feature is split on: a column of bins, or several for a set of more than 255."""
+    """A column of bins that a categorical feature is split on, or several for a set of more than 255."""
 
     feature: int
     use: int
@@ -61,14 +61,14 @@ class CategoryColumn(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """What each column of bins is."""
+    """The feature, the use and the categories of each column of bins."""
 
     feature: Ints
     use: Ints
     """NUMBER, SET, or NOT_ALLOWED for columns that belong to an earlier one."""
     n_columns: Ints
     set_size: int
-    """How many numbers the largest set has; 0 if there are no categories."""
+    """The size of the largest set; 0 if there are no categories."""
     categories: dict[int, Ints]
     """The number of each category and of missing values, by column."""
 

@@ -1,4 +1,4 @@
-"""What trees must not do: fall where they should rise with a feature, or mix features that should not interact.
+"""Constraints: trees must not fall where they should rise with a feature, nor mix features that should not interact.
 
 A split on a monotone feature bounds both of its subtrees by the middle of the values of its two sides, so that every
 leaf on one side is at most the middle, and every leaf on the other side at least. While a tree grows, only splits in

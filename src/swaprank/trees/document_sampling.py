@@ -1,4 +1,4 @@
-"""Which documents a tree's splits are found on, and their gradients as integers.
+"""The sample of documents on which a tree's splits are found, and their gradients as integers.
 
 The gradients of a ranking are concentrated: a tenth of the documents has two thirds of them. The splits of a tree are
 found on a random sample of the documents. Each document is drawn with a probability p proportional to its gradient and
@@ -40,9 +40,9 @@ class Sample(NamedTuple):
     """The sampled documents of one tree, and the scales of the integers in its histograms."""
 
     n_rows: int
-    """Of this worker."""
+    """The rows of this worker."""
     n_total: int
-    """Of all workers."""
+    """The rows of all workers."""
     grad_scale: float
     hess_scale: float
     largest_hessian: int
@@ -160,7 +160,7 @@ def total_sums(
 
 
 def smoothed_l2(l2: float, leaf_smoothing: float, totals: Totals) -> float:
-    """What is added to the hessian of every leaf: l2, and the mean hessian of so many documents."""
+    """The term that is added to the hessian of every leaf: l2, and the mean hessian of so many documents."""
     return l2 + leaf_smoothing * totals.hessian / max(totals.n_documents, 1)
 
 

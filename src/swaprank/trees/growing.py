@@ -12,23 +12,10 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Ints
 from swaprank.kernels import kernel
-from swaprank.trees.histogram import (
-    BINS,
-    BLOCK,
-    add_rows,
-    clear_bins,
-    subtract_bins,
-    sum_bins,
-)
+from swaprank.trees.histogram import BINS, BLOCK, add_rows, clear_bins, subtract_bins, sum_bins
 from swaprank.trees.intrinsics import barrier
 from swaprank.trees.split_search import find_splits, mark_left
-from swaprank.trees.splitting import (
-    BIN,
-    FEATURE,
-    GAIN,
-    MIDDLE,
-    MISSING_LEFT,
-)
+from swaprank.trees.splitting import BIN, FEATURE, GAIN, MIDDLE, MISSING_LEFT
 from swaprank.trees.tree import Tree
 from swaprank.trees.workspace import (
     COUNT,

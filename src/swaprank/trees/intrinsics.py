@@ -13,11 +13,11 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from swaprank.arrays import AnyArray, Ints
-from swaprank.compilation.pointers import element_pointer
 from swaprank.kernels import kernel
+from swaprank.lanes import element_pointer
 
 _SPINS = 4000
-"""How often a waiting thread checks the barrier before it yields its core: a few microseconds."""
+"""A waiting thread checks the barrier so often before it yields its core: a few microseconds."""
 
 
 def _declare(builder: Any, signature: Any, name: str) -> Any:

@@ -15,7 +15,7 @@ from swaprank.models.tree_walk import COMMON_DEPTH, TILE, append_leaves
 from swaprank.threads import row_chunks, run_in_threads
 from swaprank.trees.histogram import BLOCK
 from swaprank.trees.set_splitting import number_in_set
-from swaprank.trees.tree import Tree
+from swaprank.trees.tree import Tree, left_sets
 
 _LEAST_ROWS = 4096
 """Fewer rows are not worth starting a thread."""
@@ -128,15 +128,6 @@ def route_rows(bins: Bytes, nodes: BinnedNodes, start: int, stop: int, leaf_of: 
                 found = np.uint32(bins[offset[at] + row * stride])
                 at = right[at] if np.uint32(found - lowest[at]) > width[at] else left[at]
             leaf_of[row] = at - n_nodes
-
-
-def left_sets(tree: Tree, n_leaves: int) -> Bytes:
-    """(n_nodes, set_size): 1 for what goes left at each of the first nodes, also where this is a range of bins."""
-    nodes = slice(0, n_leaves - 1)
-    cut, missing_left = tree.bin[nodes, None], tree.missing_left[nodes, None]
-    numbers = np.arange(tree.sets.shape[1])
-    in_range = (numbers <= cut) & (missing_left | (numbers > 0))
-    return np.where(cut > 0, in_range, tree.sets[nodes] > 0).astype(np.uint8)
 
 
 @kernel

@@ -17,9 +17,8 @@ import numpy as np
 
 from swaprank.arrays import Bytes, Floats, Ints
 from swaprank.kernels import kernel
-from swaprank.trees.bounded_splitting import bounded_step, saved_cost
 from swaprank.trees.histogram import BINS
-from swaprank.trees.splitting import BIN, FEATURE, GAIN, HESS, LEFT_HESS, MISSING_LEFT, SET
+from swaprank.trees.splitting import BIN, FEATURE, GAIN, HESS, LEFT_HESS, MISSING_LEFT, SET, bounded_step, saved_cost
 
 _SORTED_NOISE = 2.0 * 2.0 / np.pi
 

@@ -4,13 +4,7 @@ import numpy as np
 
 from swaprank.arrays import Bytes, Floats, Ints
 from swaprank.kernels import kernel
-from swaprank.trees.bounded_splitting import best_bounded_split
-from swaprank.trees.histogram import (
-    BINS,
-    BLOCK,
-    PREFETCH_DISTANCE,
-    count_rows,
-)
+from swaprank.trees.histogram import BINS, BLOCK, PREFETCH_DISTANCE, count_rows
 from swaprank.trees.intrinsics import barrier, prefetch
 from swaprank.trees.set_splitting import best_set_split, number_in_set
 from swaprank.trees.splitting import (
@@ -22,6 +16,7 @@ from swaprank.trees.splitting import (
     MISSING_LEFT,
     SET,
     SPLIT_COLUMNS,
+    best_bounded_split,
     best_split,
 )
 from swaprank.trees.workspace import (
@@ -99,7 +94,7 @@ def find_splits(
 def has_small_side(
     blocks: Bytes, columns: Columns, limits: Limits, number: int, work: Workspace, thread: int, n_threads: int
 ) -> bool:
-    """Whether a side of a leaf's best split has too few documents; all threads get the same answer."""
+    """True if a side of a leaf's best split has too few documents; all threads get the same answer."""
     if surely_enough_documents(work.splits[number], limits):
         return False
     n_left = total_left(mark_left(blocks, columns, number, work, thread, n_threads), work, thread, n_threads)
@@ -110,7 +105,7 @@ def has_small_side(
 
 @kernel
 def surely_enough_documents(split: Floats, limits: Limits) -> bool:
-    """Whether the hessians prove that both sides have enough documents; also true if there is no split."""
+    """True if the hessians prove that both sides have enough documents, or if there is no split."""
     least = float(limits.min_docs) * limits.largest_hessian
     return bool(split[GAIN] == 0.0 or min(split[LEFT_HESS], split[HESS] - split[LEFT_HESS]) >= least)
 
@@ -225,13 +220,13 @@ def keep_best(number: int, which: int, work: Workspace, n_threads: int) -> None:
 
 @kernel
 def allowed_columns(columns: Columns, number: int, work: Workspace) -> Ints:
-    """How a leaf may use each column."""
+    """The use that a leaf may make of each column."""
     return work.allowed[number] if len(columns.constraints.groups) > 0 else columns.allowed
 
 
 @kernel
 def documents_per_bin(work: Workspace, thread: int) -> Ints:
-    """Where a leaf's documents are counted: by each thread for its features, or over workers for all of them."""
+    """The counts of a leaf's documents: by each thread for its features, or over workers for all of them."""
     counts: Ints = work.thread_histograms[thread if work.add_over_workers == 0 else 0]
     return counts
 

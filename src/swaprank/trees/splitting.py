@@ -1,4 +1,7 @@
-"""The best split of one leaf on a number: the feature, the bin and the side of missing values with the largest gain."""
+"""The best split of one leaf on a number: the feature, the bin and the side of missing values with the largest gain.
+
+If features are monotone, the split is within the bounds of the leaf, and in the right direction.
+"""
 
 import numpy as np
 
@@ -10,7 +13,7 @@ GAIN, FEATURE, BIN, MISSING_LEFT, LEFT_HESS, HESS, MIDDLE = 0, 1, 2, 3, 4, 5, 6
 """Columns of a split. A split into sets of bins has the bin 0. The middle is for monotone features only."""
 SPLIT_COLUMNS = 7
 NOT_ALLOWED, NUMBER, SET = 0, 1, 2
-"""How a tree may use a column of bins: not at all, split between neighbouring bins, or split into sets of bins."""
+"""The uses of a column of bins: not allowed, split between neighbouring bins, or split into sets of bins."""
 
 CUTS_AT_ONCE = 2048
 """Gains are computed for this many cuts at once, which fit into the L1 cache; a feature has at most 2 x 256."""
@@ -156,3 +159,69 @@ def clear_small_sides(counts: Ints, min_docs: int, cuts: Ints, n_cuts: int, gain
         left = bins[cuts[k] % BINS] + (missing if cuts[k] // BINS % 2 else 0)
         if left < min_docs or total - left < min_docs:
             gains[k] = 0.0
+
+
+@kernel
+def best_bounded_split(
+    histogram: Ints,
+    counts: Ints,
+    check_counts: bool,
+    min_docs: int,
+    n_bins: Ints,
+    monotone: Ints,
+    allowed: Ints,
+    first: int,
+    last: int,
+    l2: float,
+    bounds: Floats,
+    split: Floats,
+) -> None:
+    """Write the split with the largest gain, as `best_split` does; the values of both sides are within the bounds.
+
+    MIDDLE is the middle of the values of both sides.
+    """
+    split[GAIN] = 0.0
+    gradient, hessian = leaf_sums(histogram, n_bins, first)
+    split[HESS] = hessian
+    if hessian < 2.0:
+        return
+    unsplit = saved_cost(gradient, hessian + l2, bounded_step(gradient, hessian + l2, bounds))
+    for f in range(first, last):
+        if allowed[f] != NUMBER:
+            continue
+        missing, n_documents = histogram[f * BINS], np.int64(0)
+        for b in range(BINS if check_counts else 0):
+            n_documents += counts[f * BINS + b]
+        for side in range(2 if missing != 0 else 1):
+            running = missing if side == 1 else np.int64(0)
+            n_left = counts[f * BINS] if check_counts and side == 1 else np.int64(0)
+            for t in range(n_bins[f] - 1 if side == 1 or missing == 0 else n_bins[f]):
+                running += histogram[f * BINS + 1 + t]
+                n_left += counts[f * BINS + 1 + t] if check_counts else 0
+                g_left, h_left = float(running >> 32), float(running & 0xFFFFFFFF)
+                g_right, h_right = gradient - g_left, hessian - h_left
+                if h_left < 1.0 or h_right < 1.0:
+                    continue
+                if check_counts and min(n_left, n_documents - n_left) < min_docs:
+                    continue
+                left_step = bounded_step(g_left, h_left + l2, bounds)
+                right_step = bounded_step(g_right, h_right + l2, bounds)
+                if monotone[f] * (right_step - left_step) < 0.0:
+                    continue
+                gain = saved_cost(g_left, h_left + l2, left_step) + saved_cost(g_right, h_right + l2, right_step)
+                gain -= unsplit
+                if gain > split[GAIN]:
+                    split[GAIN], split[FEATURE], split[BIN], split[MISSING_LEFT] = gain, f, t + 1, side
+                    split[LEFT_HESS], split[MIDDLE] = h_left, (left_step + right_step) / 2
+
+
+@kernel
+def bounded_step(gradient: float, curvature: float, bounds: Floats) -> float:
+    """A Newton step, within bounds."""
+    return float(min(max(-gradient / curvature, bounds[0]), bounds[1]))
+
+
+@kernel
+def saved_cost(gradient: float, curvature: float, step: float) -> float:
+    """Twice the cost that a step saves: gradient² / curvature for a Newton step without bounds."""
+    return -step * (2.0 * gradient + curvature * step)

@@ -1,27 +1,29 @@
-"""What growing a tree works on: the columns of bins, the limits on splits, and the arrays that all threads share."""
+"""The arrays that threads share while a tree grows, the limits on splits, and the sums over workers.
 
-from typing import NamedTuple
+For the sums, the kernel calls back to Python, where the collective is. While one thread of the kernel is there, the
+others wait for it. A ctypes function takes the GIL by itself. It cannot raise: an error is kept, the kernel leaves, and
+`WorkerSums.check` raises it.
+"""
+
+from ctypes import CFUNCTYPE, c_int64, c_void_p, cast
+from typing import NamedTuple, final
 
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Floats, Ints
+from swaprank.collective import Collective
 from swaprank.kernels import kernel
 from swaprank.trees.constraints import Constraints
-from swaprank.trees.histogram import (
-    BINS,
-)
+from swaprank.trees.histogram import BINS
 from swaprank.trees.intrinsics import barrier, call_back
-from swaprank.trees.splitting import (
-    CUTS_AT_ONCE,
-    SPLIT_COLUMNS,
-)
+from swaprank.trees.splitting import CUTS_AT_ONCE, SPLIT_COLUMNS
 
 START, COUNT, LIST, DEPTH, SLOT, TOTAL = 0, 1, 2, 3, 4, 5
 """Columns of a leaf: COUNT is the number of this worker's rows in it, TOTAL that of all workers'."""
 LEAF_COLUMNS = 6
 
 HISTOGRAM, LEFT_ROWS, DOCUMENTS = 0, 1, 2
-"""What is added up over workers while a tree grows: a histogram, the rows that go left, documents per bin."""
+"""Sums over workers while a tree grows: of a histogram, of the rows that go left, of documents per bin."""
 
 
 class Workspace(NamedTuple):
@@ -78,9 +80,9 @@ class Columns(NamedTuple):
 
     n_bins: Ints
     n_columns: Ints
-    """Of columns that are split into sets of bins: how many belong together, from this one on."""
+    """The number of columns that belong together, from this one on, if they are split into sets of bins."""
     allowed: Ints
-    """How this tree may use it: NOT_ALLOWED, NUMBER or SET."""
+    """The use that this tree may make of it: NOT_ALLOWED, NUMBER or SET."""
     constraints: Constraints
     """By column."""
 
@@ -155,3 +157,41 @@ def total_left(n_left: int, work: Workspace, thread: int, n_threads: int) -> int
         work.left_rows[0] = n_left
     sum_over_workers(LEFT_ROWS, 0, work, thread, n_threads)
     return int(work.left_rows[0])
+
+
+@final
+class WorkerSums:
+    """The function that `sum_over_workers` calls, and the arrays that it adds up."""
+
+    work: Workspace
+
+    def __init__(self, collective: Collective, n_bins: Ints) -> None:
+        self.collective = collective
+        self.error: BaseException | None = None
+        self.used = np.concatenate([f * BINS + np.arange(n + 1) for f, n in enumerate(n_bins.tolist())])
+        """The bins that features have: others are never read, and not sent."""
+        self._function = CFUNCTYPE(None, c_int64, c_int64)(self._call)
+        self.address = int(cast(self._function, c_void_p).value or 0) if collective.size > 1 else 0
+
+    def check(self) -> None:
+        """Raise the error of a sum that failed."""
+        if self.error is not None:
+            raise self.error
+
+    def _call(self, what: int, where: int) -> None:
+        if self.error is not None:
+            return
+        try:
+            self._add(what, where)
+        except BaseException as error:
+            self.error = error
+            self.work.failed[0] = 1
+
+    def _add(self, what: int, where: int) -> None:
+        if what in (HISTOGRAM, DOCUMENTS):
+            sums = self.work.histograms[where] if what == HISTOGRAM else self.work.thread_histograms[0]
+            sent = sums[self.used]
+            self.collective.add(sent)
+            sums[self.used] = sent
+        else:
+            self.collective.add(self.work.left_rows)

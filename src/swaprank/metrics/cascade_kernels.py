@@ -34,7 +34,7 @@ def cascade_value(ranked: Floats, ends: Ints, discounts: Floats, work: Floats) -
 
 @kernel
 def ranks_reached(stops: Floats, reach: int) -> int:
-    """How many ranks of a tie group a user reaches with probability above 1e-18.
+    """The number of ranks of a tie group that a user reaches with probability above 1e-18.
 
     The probability of passing p ranks is at most (mean of 1 - stop)^p [Maclaurin's inequality]. Without this limit,
     thousands of tied documents would take quadratic time.

@@ -1,0 +1,131 @@
+"""Metrics that count relevant documents or pairs: average precision, R-precision, bpref, pairs in the right order."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from swaprank.arrays import contiguous_floats
+from swaprank.data.grouping import longest_list, sum_by_query
+from swaprank.metrics.metric import Metric
+from swaprank.metrics.relevance_kernels import RELEVANT, UNJUDGED, count_pairs
+from swaprank.metrics.terms import AVERAGE_PRECISION, BPREF, PAIRWISE, R_PRECISION, Lists, MetricTerms, make_terms
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class AveragePrecision(Metric):
+    """Average precision; its mean over queries is MAP. Relevant documents beyond a cut-off count 0.
+
+    It is divided by the number of relevant documents. With over="reachable", it is divided by at most k.
+
+    >>> import swaprank as sr
+    >>> sr.metrics.AveragePrecision().mean([1, 0, 1], [3, 2, 1], [0, 3]) == (1 / 1 + 2 / 3) / 2
+    True
+    """
+
+    names: ClassVar = ("map", "ap")
+    title: ClassVar = "average precision"
+    rel: float = 1
+    over: str = "relevant"
+
+    def terms(self, lists: Lists, pool: Lists) -> MetricTerms:
+        """See `Metric.terms`."""
+        longest = max(longest_list(lists.indptr), 1)
+        depth = min(longest, self.k or longest)
+        gains = contiguous_floats(lists.labels >= self.rel)
+        relevant = sum_by_query(gains if pool is lists else pool.labels >= self.rel, pool.indptr)
+        reachable = relevant if self.over == "relevant" or self.k is None else np.minimum(relevant, self.k)
+        return make_terms(
+            AVERAGE_PRECISION,
+            gains,
+            lists,
+            discounts=1.0 / np.arange(1, depth + 1),
+            divisors=reachable,
+            is_empty=relevant == 0,
+            empty=self.empty,
+            depth=depth,
+        )
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class RPrecision(Metric):
+    """The share of relevant documents among the first R, where R is the number of the query's relevant documents.
+
+    >>> import swaprank as sr
+    >>> sr.metrics.RPrecision().mean([1, 0, 1, 0], [4, 3, 2, 1], [0, 4])  # one of the first two
+    0.5
+    """
+
+    names: ClassVar = ("rprec",)
+    title: ClassVar = "R-precision"
+    takes_k: ClassVar = False
+    rel: float = 1
+
+    def terms(self, lists: Lists, pool: Lists) -> MetricTerms:
+        """See `Metric.terms`."""
+        relevant = sum_by_query(pool.labels >= self.rel, pool.indptr)
+        return make_terms(
+            R_PRECISION,
+            lists.labels >= self.rel,
+            lists,
+            divisors=relevant,
+            is_empty=relevant == 0,
+            empty=self.empty,
+            pool=np.column_stack((relevant, np.zeros_like(relevant))),
+            depth=max(1, int(relevant.max(initial=0))),
+        )
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Bpref(Metric):
+    """Binary preference [Buckley & Voorhees 2004], as trec_eval computes it; negative labels mean unjudged.
+
+    >>> import swaprank as sr
+    >>> sr.metrics.Bpref().mean([1, 0, 1, 0], [4, 3, 2, 1], [0, 4])  # (1 + (1 - 1/2)) / 2
+    0.75
+    """
+
+    names: ClassVar = ("bpref",)
+    title: ClassVar = "binary preference"
+    takes_k: ClassVar = False
+    rel: float = 1
+
+    def terms(self, lists: Lists, pool: Lists) -> MetricTerms:
+        """See `Metric.terms`."""
+        relevant = sum_by_query(pool.labels >= self.rel, pool.indptr)
+        others = sum_by_query((pool.labels >= 0) & (pool.labels < self.rel), pool.indptr)
+        judged = np.where(lists.labels >= 0, 0.0, UNJUDGED)
+        return make_terms(
+            BPREF,
+            np.where(lists.labels >= self.rel, RELEVANT, judged),
+            lists,
+            divisors=relevant,
+            is_empty=relevant == 0,
+            empty=self.empty,
+            pool=np.column_stack((relevant, others)),
+        )
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class PairwiseCorrect(Metric):
+    """The share of pairs with different labels in the right order; the area under the ROC curve for two labels.
+
+    >>> import swaprank as sr
+    >>> sr.metrics.PairwiseCorrect().mean([0, 1, 2], [1, 3, 2], [0, 3]) == 2 / 3
+    True
+    """
+
+    names: ClassVar = ("pairwise",)
+    title: ClassVar = "pairs in the right order"
+    needs: ClassVar = "two different labels"
+    takes_k: ClassVar = False
+
+    def terms(self, lists: Lists, pool: Lists) -> MetricTerms:
+        """See `Metric.terms`."""
+        pairs = np.empty(len(lists.indptr) - 1)
+        count_pairs(lists.labels, lists.indptr, longest_list(lists.indptr), pairs)
+        return make_terms(PAIRWISE, lists.labels, lists, divisors=pairs, is_empty=pairs == 0, empty=self.empty)
