@@ -1,4 +1,4 @@
-"""Our compiler is derived from inner classes of Numba: what it takes from them is there, and without it, Numba compiles."""
+"""Our compiler is derived from inner classes of Numba: they have what it needs, and without it Numba compiles itself."""
 
 import inspect
 import os
