@@ -218,13 +218,8 @@ def test_missing_values_constant_features_and_what_is_refused() -> None:
     with pytest.raises(sr.errors.ParameterError, match="degree must be 1, for features, or 2"):
         sr.baselines.PRank(degree=3).fit(TRAIN)  # type: ignore[arg-type]
     with pytest.raises(sr.errors.DataError, match="2,003,001 products of 2,001 features"):
-        next(sr.baselines.PRank(degree=2)._weights_by_round(_wide_problem()))
+        sr.baselines.PRank(degree=2).fit(np.zeros((2, 2001)), [0, 1], qid=[1, 1])
     with pytest.raises(AttributeError, match="a kernel machine of 7 weights has no coef_"):
         _ = sr.baselines.PRank(degree=2, n_epochs=1).fit(TRAIN).coef_
     with pytest.raises(sr.errors.ParameterError, match="probability must be a number above 0 to 1"):
         sr.baselines.OAPBPM(probability=0.0).fit(TRAIN)
-
-
-def _wide_problem() -> Any:
-    wide = sr.Dataset(np.zeros((2, 2001)), [0, 1], qid=[1, 1])
-    return sr.baselines.PRank(degree=2)._problem(wide, units_of(wide.features, standardize=True), None)

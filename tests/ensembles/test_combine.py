@@ -267,8 +267,8 @@ def test_damaged_files_are_refused(
         return {**meta, "model": {**meta["model"], "models": list(damaged)}}
 
     damaged = [
-        ({**meta, "fitted": {**meta["fitted"], "alpha": float("nan")}}, arrays, "not finite"),
-        ({**meta, "fitted": {}}, arrays, "KeyError: 'members'"),
+        ({**meta, "found": {**meta["found"], "alpha": float("nan")}}, arrays, "not finite"),
+        ({**meta, "found": {}}, arrays, "KeyError: 'members'"),
         (with_models(models[0]), arrays, "at least two members and a top model; found 1"),
         (with_models(), arrays, "found 0 models"),
         (with_models(1, 2), arrays, "TypeError"),

@@ -98,7 +98,7 @@ WRONG = [
     ("linear", "arrays/weights", np.ones(4, np.float32), "double precision; found float32"),
     ("linear", "meta/parameters/target", "x", "there is no target 'x'"),
     ("linear", "meta/parameters/regularization", -3.0, "regularization"),
-    ("linear", "meta/fitted/regularization", {}, "not valid"),
+    ("linear", "meta/found/regularization", {}, "not valid"),
     ("net", "arrays/weights/0", np.nan, "weights that is not finite"),
     ("net", "arrays/missing/0", 3e38, "missing values"),
     ("net", "meta/model/sizes", [4, 10**9, 1], "its net needs"),
@@ -114,9 +114,9 @@ WRONG = [
     ("kernel", "meta/parameters/kernel", None, "there is no kernel 'None'"),
     ("both", "arrays/spread/0", 0.0, "above 0"),
     ("both", "arrays/center", np.zeros(2, np.float32), "values of center"),
-    ("both", "meta/fitted/alpha", float("nan"), "alpha is nan"),
+    ("both", "meta/found/alpha", float("nan"), "alpha is nan"),
     ("both", "arrays/0//leaf_value/0", -1e308, "the leaf values of the forest are too large"),
-    ("stacked", "meta/fitted/members/0/parameters", 3, "not valid"),
+    ("stacked", "meta/found/members/0/parameters", 3, "not valid"),
 ]
 
 
