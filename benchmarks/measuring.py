@@ -1,4 +1,4 @@
-"""Measuring, for all benchmarks: the fastest of several runs, the memory of this process, and a line about the machine."""
+"""Measuring, for all benchmarks: the fastest of several runs, the memory of this process, a line about the machine."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_learner_of_data_is_in_the_table() -> None:
-    from_data = {kind for kind in RANKERS if ranker_class(kind).learns_from == "data"}
+    from_data = {kind for kind in RANKERS if ranker_class(kind).can.learns_from == "data"}
     assert {learner.kind for learner in ALL.values()} == from_data
 
 

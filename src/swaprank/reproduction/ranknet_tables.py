@@ -106,7 +106,7 @@ def _learn(generator: Generator, size: int, hidden: tuple[int, ...], ties: bool,
     queries = (size // DOCUMENTS, 100, 100)
     train, vali, test = generator(queries, n_documents=DOCUMENTS, levels=6, random_state=seed)
     ranker = RankNet(
-        hidden, metric="pairwise", ties=ties, n_epochs=100, optimizer="sgd", learning_rate=0.001, decay=0.5,
+        hidden=hidden, metric="pairwise", ties=ties, n_epochs=100, optimizer="sgd", learning_rate=0.001, decay=0.5,
         random_state=seed,
     )  # fmt: skip
     scores = ranker.fit(train, valid=vali).predict(test)
