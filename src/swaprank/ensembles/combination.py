@@ -7,6 +7,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
+from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.ensembles.ensemble_ranker import EnsembleRanker, fit_scale
 from swaprank.ensembles.step_function import Optimum, StepFunction, measured_optimum, sweep
@@ -19,10 +20,12 @@ from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.learned import found
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.training import FitRequest, Trained
-from swaprank.rendering.figures import new_axes, save_figure
+from swaprank.rendering.figures import axes_for, finish_chart, new_axes, save_figure
 
 _LEAST_RISE = 1e-11
 """A smaller rise of the metric is rounding."""
+_COLUMNS = 500
+"""Horizontal resolution of the step function in a figure."""
 
 
 def _finite_alpha(value: Any) -> float:
@@ -154,7 +157,7 @@ class Combination(EnsembleRanker):
         }
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the metric at every alpha; not for a combination loaded from a file.
+        """Draw the metric from alpha 0 to 1, or around the best alpha of the whole line; not for a loaded combination.
 
         Args:
             ax: The Matplotlib axes to draw on; new ones if None.
@@ -162,10 +165,18 @@ class Combination(EnsembleRanker):
         Returns:
             The axes.
         """
-        from swaprank.ensembles.combination_figure import plot_combination
-
         self.check_fitted()
-        return plot_combination(self, ax)
+        if self.steps_ is None:
+            raise DataError(
+                "a loaded combination has no step function to draw: call combine again, and draw the result."
+            )
+        axes = axes_for(ax)
+        half_width = max(1.0, 2 * abs(self.alpha_ - 0.5)) if self.whole_line else 0.5
+        axes.plot(*_outline(*self.steps_.between(0.5 - half_width, 0.5 + half_width)), linewidth=1)
+        axes.plot([0.0, 1.0], self.alone_[::-1], "s", color="C1", label="either ranker alone")
+        axes.plot([self.alpha_], [self.value_], "o", color="C3", label=f"best: {self.alpha_:.4g}")
+        title = "alpha times the first ranker plus 1 - alpha times the second"
+        return finish_chart(axes, title, "alpha", str(self.metric))
 
     def draw(self, path: str | Path) -> None:
         """Draw this picture into a file (.svg, .png, .pdf)."""
@@ -181,6 +192,15 @@ def _optimum(
         if value > best.value + _LEAST_RISE:
             best = Optimum(alpha, value, alpha, alpha)
     return best
+
+
+def _outline(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Reduce many points to the lowest and the highest value of every column of the figure."""
+    if len(x) <= 2 * _COLUMNS:
+        return x, y
+    starts = np.unique(np.searchsorted(x, np.linspace(x[0], x[-1], _COLUMNS, endpoint=False)))
+    ends = np.stack([np.minimum.reduceat(y, starts), np.maximum.reduceat(y, starts)], axis=1)
+    return np.repeat(x[starts], 2), ends.reshape(-1)
 
 
 def combine(
