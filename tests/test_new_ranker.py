@@ -18,7 +18,8 @@ from swaprank.parameters import parameter
 from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.learned import found
 from swaprank.rankers.rounds import Measured, run_rounds
-from swaprank.rankers.training import FitRequest, RandomChoices, TrainableRanker, Trained
+from swaprank.rankers.shared_parameters import RandomChoices
+from swaprank.rankers.training import FitRequest, TrainableRanker, Trained
 
 TRAIN, VALI, TEST = sr.datasets.random_net((40, 20, 20), n_features=4, n_documents=10, random_state=0)
 

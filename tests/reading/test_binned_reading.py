@@ -244,5 +244,7 @@ def test_folders_with_other_files_are_refused_by_all(tmp_path: Path) -> None:
     assert len(sr.Parts.read(tmp_path)) == 1
     (tmp_path / "notes.doc").touch()
     for reading in (sr.Parts.read, lambda folder: sr.read(folder, binned=True)):
-        with pytest.raises(sr.errors.DataError, match=r"notes\.doc: the ending '\.doc' is unknown; parts of a data set"):
+        with pytest.raises(
+            sr.errors.DataError, match=r"notes\.doc: the ending '\.doc' is unknown; parts of a data set"
+        ):
             reading(tmp_path)

@@ -15,7 +15,7 @@ from swaprank.metrics.metric import BoundMetric, Metric, bind_metric
 from swaprank.parameters import parameter
 from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.linear_rounds import LinearProblem, LinearRanker, LinearRound
-from swaprank.rankers.training import EarlyStopping
+from swaprank.rankers.shared_parameters import EarlyStopping
 
 _LEAST_RISE = 1e-9
 """A smaller rise of the metric is rounding."""

@@ -13,7 +13,7 @@ from swaprank.metrics.metric import BoundMetric, Metric, bind_metric
 from swaprank.parameters import parameter
 from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.linear_rounds import LinearProblem, LinearRanker, LinearRound
-from swaprank.rankers.training import RandomChoices
+from swaprank.rankers.shared_parameters import RandomChoices
 
 _LEAST_RISE = 1e-11
 """A smaller rise of the metric is rounding."""

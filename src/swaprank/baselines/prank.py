@@ -14,7 +14,7 @@ from swaprank.models.scaling import Units
 from swaprank.parameters import parameter
 from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.linear_rounds import LinearProblem, LinearRanker, LinearRound
-from swaprank.rankers.training import EarlyStopping, RandomChoices
+from swaprank.rankers.shared_parameters import EarlyStopping, RandomChoices
 
 
 class PerceptronRanker(EarlyStopping, RandomChoices, LinearRanker):

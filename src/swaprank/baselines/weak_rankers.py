@@ -25,7 +25,8 @@ from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.forest_methods import ForestMethods
 from swaprank.rankers.learned import found
 from swaprank.rankers.rounds import Measured, Progress, run_rounds
-from swaprank.rankers.training import EarlyStopping, FitRequest, RandomChoices, TrainableRanker, Trained
+from swaprank.rankers.shared_parameters import EarlyStopping, RandomChoices
+from swaprank.rankers.training import FitRequest, TrainableRanker, Trained
 from swaprank.seeds import RandomState
 from swaprank.threads import run_strided, thread_count
 from swaprank.trees.binning import Bins, make_bins

@@ -18,11 +18,12 @@ from swaprank.parameters import parameter
 from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.lambdarank import LambdaRank
 from swaprank.rankers.ranker import Ranker
-from swaprank.rankers.training import EarlyStopping, FitRequest, RandomChoices, Trained
+from swaprank.rankers.shared_parameters import EarlyStopping, HiddenLayers, RandomChoices
+from swaprank.rankers.training import FitRequest, Trained
 
 
 @final
-class Stacked(EarlyStopping, RandomChoices, EnsembleRanker):
+class Stacked(HiddenLayers, EarlyStopping, RandomChoices, EnsembleRanker):
     """A LambdaRank net whose features are the scores of other rankers [Burges2010, section 7.1].
 
     Scores are scaled first: mean 0, and standard deviation 1 within queries. Without hidden layers, the net is a
@@ -39,14 +40,6 @@ class Stacked(EarlyStopping, RandomChoices, EnsembleRanker):
     can: ClassVar[Capabilities] = replace(EnsembleRanker.can, round_name="epoch")
     metric: str | Metric = parameter(
         default="ndcg@10", kw_only=False, text="The metric to optimize: the name of a metric, or a metric of your own."
-    )
-    hidden: Sequence[int] = parameter(
-        default=(),
-        low=1,
-        high=10**6,
-        whole=True,
-        each=True,
-        text="Number of units of each hidden layer of the net.",
     )
     n_epochs: int = parameter(
         default=50, low=0, high=10**7, also="max_iter epochs", text="Maximum number of passes over the data."

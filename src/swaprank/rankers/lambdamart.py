@@ -9,6 +9,7 @@ from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
 from swaprank.objectives.smooth_boosting import SmoothBoostingObjective
 from swaprank.parameters import parameter
+from swaprank.rankers.shared_parameters import SwapGradients
 from swaprank.rankers.tree_ranker import TreeRanker
 from swaprank.trees.tree_rules import (
     LeafRules,
@@ -23,7 +24,7 @@ OBJECTIVES: tuple[TreeObjective, ...] = ("lambda", "smooth")
 
 
 @final
-class LambdaMART(LeafRules, RandomRanks, TreeRanker):
+class LambdaMART(SwapGradients, LeafRules, RandomRanks, TreeRanker):
     """Boosted trees that follow LambdaRank's gradients for a metric [Burges2010, section 7].
 
     In each round, every pair of documents of a query with different labels gets a gradient: that of RankNet, times the
@@ -53,27 +54,8 @@ class LambdaMART(LeafRules, RandomRanks, TreeRanker):
         "precision, recall, RBP, MAP, MRR, ERR, success, and a CumulativeMetric or CascadeMetric of your own; or an "
         "instance, such as SmoothBoostingObjective(metric, smoothing_factor=0.3) or a CustomObjective.",
     )
-    sigma: float = parameter(
-        default=1.0,
-        above=0,
-        tune=(0.3, 3.0),
-        also="sigmoid lambdarank_sigmoid",
-        of_objective=True,
-        text='Steepness of the pair probabilities in the score difference. For "lambda" only.',
-    )
-    normalize: bool = parameter(
-        default=True,
-        tune=[True, False],
-        also="lambdarank_norm",
-        of_objective=True,
-        text="Divide each pair's weight by its score difference and rescale each query's gradients, as LightGBM does. "
-        'False: as in the paper. For "lambda" only.',
-    )
     horizon: int | None = parameter(
         default=None,
-        low=1,
-        whole=True,
-        of_objective=True,
         text="How deep to learn: the gradients are those of the metric with its cut-off at this rank. The metric that "
         'is measured stays as it is. If None: 30 for a cut-off above that, see `default_horizon`. For "lambda" only.',
     )

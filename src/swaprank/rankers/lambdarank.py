@@ -8,10 +8,11 @@ from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
 from swaprank.parameters import parameter
 from swaprank.rankers.net_ranker import NetRanker
+from swaprank.rankers.shared_parameters import SwapGradients
 
 
 @final
-class LambdaRank(NetRanker):
+class LambdaRank(SwapGradients, NetRanker):
     """A net that follows LambdaRank's gradients for a metric [Burges2006; Burges2010, section 4].
 
     Every pair of documents of a query with different labels gets a gradient: that of RankNet, times the change of the
@@ -40,30 +41,6 @@ class LambdaRank(NetRanker):
         of_objective=True,
         text='How the gradients are defined: "pairs" as above, or "spring", "local_gradient", "local_cost" or '
         '"discrete_bounded" [Donmez2009].',
-    )
-    sigma: float = parameter(
-        default=1.0,
-        above=0,
-        tune=(0.3, 3.0),
-        also="sigmoid",
-        of_objective=True,
-        text="Steepness of the pair probabilities in the score difference.",
-    )
-    normalize: bool = parameter(
-        default=True,
-        tune=[True, False],
-        also="lambdarank_norm",
-        of_objective=True,
-        text="Divide each pair's weight by its score difference and rescale each query's gradients, as LightGBM does. "
-        "False: as in the paper.",
-    )
-    horizon: int | None = parameter(
-        default=None,
-        low=1,
-        whole=True,
-        of_objective=True,
-        text="How deep to learn: the gradients are those of the metric with its cut-off at this rank. The metric that "
-        "is measured stays as it is. If None, as deep as the metric looks.",
     )
 
     def _objective(self) -> Objective:

@@ -25,7 +25,8 @@ from swaprank.rankers.linear_fitting import (
     watched_evaluator,
 )
 from swaprank.rankers.rounds import Measured, run_rounds
-from swaprank.rankers.training import FitRequest, RandomChoices, TrainableRanker, Trained
+from swaprank.rankers.shared_parameters import RandomChoices
+from swaprank.rankers.training import FitRequest, TrainableRanker, Trained
 from swaprank.seeds import RandomState
 
 TARGETS = ("gains", "labels")

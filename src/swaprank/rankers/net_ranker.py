@@ -26,10 +26,11 @@ from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.given_data import as_dataset
 from swaprank.rankers.learned import learned_value
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
-from swaprank.rankers.training import EarlyStopping, FitRequest, RandomChoices, TrainableRanker, Trained
+from swaprank.rankers.shared_parameters import EarlyStopping, HiddenLayers, RandomChoices
+from swaprank.rankers.training import FitRequest, TrainableRanker, Trained
 
 
-class NetRanker(EarlyStopping, RandomChoices, TrainableRanker):
+class NetRanker(HiddenLayers, EarlyStopping, RandomChoices, TrainableRanker):
     """A feed-forward net, trained by gradient steps over the queries.
 
     With a validation set, the net of its best epoch is kept; without one, the net of the last epoch, or of the best
@@ -37,15 +38,7 @@ class NetRanker(EarlyStopping, RandomChoices, TrainableRanker):
     """
 
     can: ClassVar[Capabilities] = Capabilities(models=(Net,), round_name="epoch", rounds_parameter="n_epochs")
-    hidden: Sequence[int] = parameter(
-        default=(10,),
-        low=1,
-        high=10**6,
-        whole=True,
-        each=True,
-        tune=[(), (5,), (10,), (20,), (50,), (20, 10)],
-        text="Number of units of each hidden layer: () for a linear net, (10,) for one hidden layer of 10 units.",
-    )
+    hidden: Sequence[int] = parameter(default=(10,), tune=[(), (5,), (10,), (20,), (50,), (20, 10)])
     activation: Activation = parameter(
         default="tanh",
         words=ACTIVATIONS,

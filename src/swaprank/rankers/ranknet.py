@@ -17,10 +17,11 @@ from swaprank.objectives.ranknet_objective import RankNetObjective, given_pair_c
 from swaprank.parameters import parameter
 from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.net_ranker import NetRanker
+from swaprank.rankers.shared_parameters import PairProbabilities
 
 
 @final
-class RankNet(NetRanker):
+class RankNet(PairProbabilities, NetRanker):
     """A net whose score differences, times sigma, are the log odds that one document is better [Burges2005].
 
     It learns from all pairs of documents of a query with different labels. If the data set has `pairs`, it learns from
@@ -55,14 +56,6 @@ class RankNet(NetRanker):
     decay: float = parameter(
         default=0.8,
         text="Factor on the learning rate after an epoch in which fewer training pairs were ordered correctly.",
-    )
-    sigma: float = parameter(
-        default=1.0,
-        above=0,
-        tune=(0.3, 3.0),
-        also="sigmoid",
-        of_objective=True,
-        text="Steepness of the pair probabilities in the score difference.",
     )
 
     def _training(self) -> Training:

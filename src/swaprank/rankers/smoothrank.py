@@ -33,7 +33,8 @@ from swaprank.rankers.linear_fitting import (
     watched_evaluator,
 )
 from swaprank.rankers.rounds import Measured
-from swaprank.rankers.training import FitRequest, RandomChoices, TrainableRanker, Trained
+from swaprank.rankers.shared_parameters import HiddenLayers, RandomChoices
+from swaprank.rankers.training import FitRequest, TrainableRanker, Trained
 from swaprank.seeds import RandomState
 from swaprank.threads import thread_count
 
@@ -46,7 +47,7 @@ FOLDS, START_FOLDS = 10, 50
 
 
 @final
-class SmoothRank(RandomChoices, TrainableRanker):
+class SmoothRank(HiddenLayers, RandomChoices, TrainableRanker):
     """Gradient ascent on a smooth version of the metric, whose smoothing is reduced step by step [Chapelle2010].
 
     The indicator "document i is at rank j" is replaced by a number between 0 and 1. This makes every metric of gains at
@@ -147,10 +148,6 @@ class SmoothRank(RandomChoices, TrainableRanker):
     )
     hidden: Sequence[int] = parameter(
         default=(),
-        low=1,
-        high=10**6,
-        whole=True,
-        each=True,
         text="Number of units of each hidden layer, such as (10,) for a net. The default is a linear model. A net is "
         "no mean: it is fitted to all queries with the best regularization.",
     )

@@ -17,13 +17,13 @@ from swaprank.errors import DataError, Interrupted, ParameterError
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.model import Model
-from swaprank.parameters import Parameters, alias_names, parameter
+from swaprank.parameters import alias_names, parameter
 from swaprank.peer_names import check_arguments
 from swaprank.rankers.given_data import as_data, named_sets, validation_data, validation_sets
 from swaprank.rankers.learned import History, Learned
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback, Checkpoint, as_checkpoint, checked_callbacks, shown_trainings
-from swaprank.seeds import LARGEST_SEED, RandomState, seed_of
+from swaprank.seeds import seed_of
 
 
 class FitRequest(NamedTuple):
@@ -54,33 +54,6 @@ class Trained(NamedTuple):
     interrupted: bool = False
     found: Mapping[str, Any] = MappingProxyType({})
     """Values beside the model, by the names that `found` declares."""
-
-
-class RandomChoices(Parameters):
-    """Rankers whose training is random."""
-
-    random_state: RandomState = parameter(
-        default=0,
-        low=0,
-        high=LARGEST_SEED,
-        optional=True,
-        instances=(np.random.RandomState, np.random.Generator),
-        also="seed random_seed",
-        text="Seed of all random choices. None: a random one; a NumPy generator: drawn from it.",
-    )
-
-
-class EarlyStopping(Parameters):
-    """Rankers that watch a validation set."""
-
-    early_stopping_rounds: int | None = parameter(
-        default=None,
-        low=1,
-        whole=True,
-        also="early_stopping_round od_wait",
-        text="Stop if the watched metric has not improved for this many rounds. Needs a validation set, whose best "
-        "round is kept in any case.",
-    )
 
 
 class TrainableRanker(Ranker):

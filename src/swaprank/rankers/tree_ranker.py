@@ -21,7 +21,8 @@ from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.forest_methods import ForestMethods
 from swaprank.rankers.learned import found
 from swaprank.rankers.rounds import Measured, run_rounds
-from swaprank.rankers.training import EarlyStopping, FitRequest, RandomChoices, TrainableRanker, Trained
+from swaprank.rankers.shared_parameters import EarlyStopping, RandomChoices
+from swaprank.rankers.training import FitRequest, TrainableRanker, Trained
 from swaprank.rankers.tree_checkpoints import kept_trees, saving
 from swaprank.rankers.tree_constraints import InteractionConstraints, MonotoneConstraints, tree_constraints
 from swaprank.threads import thread_count

@@ -1,0 +1,82 @@
+"""Parameters that rankers of several kinds share, each declared once."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from swaprank.parameters import Parameters, parameter
+from swaprank.seeds import LARGEST_SEED, RandomState
+
+
+class RandomChoices(Parameters):
+    """Rankers whose training is random."""
+
+    random_state: RandomState = parameter(
+        default=0,
+        low=0,
+        high=LARGEST_SEED,
+        optional=True,
+        instances=(np.random.RandomState, np.random.Generator),
+        also="seed random_seed",
+        text="Seed of all random choices. None: a random one; a NumPy generator: drawn from it.",
+    )
+
+
+class EarlyStopping(Parameters):
+    """Rankers that watch a validation set."""
+
+    early_stopping_rounds: int | None = parameter(
+        default=None,
+        low=1,
+        whole=True,
+        also="early_stopping_round od_wait",
+        text="Stop if the watched metric has not improved for this many rounds. Needs a validation set, whose best "
+        "round is kept in any case.",
+    )
+
+
+class PairProbabilities(Parameters):
+    """Rankers that learn from probabilities of one document being better than another."""
+
+    sigma: float = parameter(
+        default=1.0,
+        above=0,
+        tune=(0.3, 3.0),
+        also="sigmoid lambdarank_sigmoid",
+        of_objective=True,
+        text="Steepness of the pair probabilities in the score difference, for the default objective.",
+    )
+
+
+class SwapGradients(PairProbabilities):
+    """Rankers that follow LambdaRank's gradients."""
+
+    normalize: bool = parameter(
+        default=True,
+        tune=[True, False],
+        also="lambdarank_norm",
+        of_objective=True,
+        text="Divide each pair's weight by its score difference and rescale each query's gradients, as LightGBM does. "
+        "False: as in the paper. For the default objective.",
+    )
+    horizon: int | None = parameter(
+        default=None,
+        low=1,
+        whole=True,
+        of_objective=True,
+        text="How deep to learn: the gradients are those of the metric with its cut-off at this rank. The metric that "
+        "is measured stays as it is. If None, as deep as the metric looks. For the default objective.",
+    )
+
+
+class HiddenLayers(Parameters):
+    """Rankers that train a net."""
+
+    hidden: Sequence[int] = parameter(
+        default=(),
+        low=1,
+        high=10**6,
+        whole=True,
+        each=True,
+        text="Number of units of each hidden layer: () for a linear net, (10,) for one hidden layer of 10 units.",
+    )
