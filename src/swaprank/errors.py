@@ -1,16 +1,101 @@
 """Errors about a user's input: what was found, where, and what to do.
 
 All of them are subclasses of `SwaprankError`, and also of the built-in exception that a caller would expect
-(`ValueError`, `ImportError`, `RuntimeError`).
+(`ValueError`, `ImportError`, `RuntimeError`). A message is made of parts: plain text, and a `Hint` or `Wording` where
+Python and the command line say it differently.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
 
-class SwaprankError(Exception):
+@dataclass(frozen=True)
+class Hint:
+    """An argument that a message is about, with the value to give it, if it advises one, and the command-line option.
+
+    A value `...` is one that the user chooses. The option is written like the argument unless it is given. `call` is
+    the function or method whose argument it is, if that is not the one that raised the error.
+
+    >>> from swaprank.errors import Hint
+    >>> for hint in (Hint("max_position", 5), Hint("n_folds", option="--folds"), Hint("valid", ..., call="fit")):
+    ...     print(hint, "or", hint.for_command_line())
+    max_position=5 or --max-position 5
+    n_folds or --folds
+    fit(…, valid=…) or --valid
+    """
+
+    argument: str
+    value: Any = None
+    option: str = ""
+    call: str = ""
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return self.argument
+        given = f"{self.argument}={self.value!r}".replace("Ellipsis", "…")
+        return f"{self.call}(…, {given})" if self.call else given
+
+    def for_command_line(self) -> str:
+        """The option, with the value."""
+        option = self.option or f"--{self.argument.replace('_', '-')}"
+        return option if self.option or self.value in (None, ...) else f"{option} {self.value}"
+
+
+@dataclass(frozen=True)
+class Wording:
+    """A part of a message that has other words in Python than on the command line.
+
+    >>> from swaprank.errors import Wording
+    >>> words = Wording("call fit again", "run the same command")
+    >>> print(words, "or", words.for_command_line())
+    call fit again or run the same command
+    """
+
+    python: str
+    command_line: str
+
+    def __str__(self) -> str:
+        return self.python
+
+    def for_command_line(self) -> str:
+        """The words of the command line."""
+        return self.command_line
+
+
+Part = str | Hint | Wording
+"""A part of a message."""
+THE_DATA = Wording("X", "the data")
+
+
+class _InParts(Exception):  # noqa: N818 (also the base class of warnings)
+    """An exception whose message is made of parts; another exception among them stands for its own parts.
+
+    The parts are its `args`, so that it can be pickled.
+    """
+
+    def __init__(self, *parts: Part | BaseException) -> None:
+        super().__init__(*(own for part in parts for own in _parts(part)))
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.args))
+
+    def for_command_line(self) -> str:
+        """The message as it is said on the command line: with options in place of arguments."""
+        return "".join(part if isinstance(part, str) else part.for_command_line() for part in self.args)
+
+
+def _parts(part: Part | BaseException) -> tuple[Part, ...]:
+    if isinstance(part, _InParts):
+        return part.args
+    return (str(part) if isinstance(part, BaseException) else part,)
+
+
+class SwaprankError(_InParts):
     """The base class of all errors that swaprank raises.
+
+    `str(error)` is the message for a caller in Python, and `error.for_command_line()` for one of the command line.
 
     >>> import swaprank as sr
     >>> try:
@@ -92,7 +177,16 @@ class ExportError(SwaprankError, ValueError):
     """
 
 
-class ExportWarning(UserWarning):
+class SwaprankWarning(_InParts, UserWarning):
+    """The base class of the warnings of swaprank, whose messages are made like those of errors.
+
+    >>> import swaprank as sr
+    >>> issubclass(sr.errors.PrecisionWarning, sr.errors.SwaprankWarning)
+    True
+    """
+
+
+class ExportWarning(SwaprankWarning):
     """An exported model whose scores may differ in some cases, and what to do about them.
 
     >>> import swaprank as sr
@@ -130,7 +224,7 @@ class Interrupted(KeyboardInterrupt):
         self.result = result
 
 
-class PrecisionWarning(UserWarning):
+class PrecisionWarning(SwaprankWarning):
     """A column of features that loses most of its values in single precision, in which features are stored.
 
     >>> import warnings, swaprank as sr

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-from swaprank.errors import ModelFileError, ParameterError, SwaprankError, did_you_mean
+from swaprank.errors import Hint, ModelFileError, ParameterError, SwaprankError, did_you_mean
 from swaprank.model_files.container import ModelContent, read_model
 from swaprank.parameters import own_name
 from swaprank.rankers.ranker import Ranker
@@ -102,7 +102,7 @@ def load(path: str | os.PathLike[str]) -> Ranker:
     try:
         return ranker_of(content)
     except ModelFileError as error:
-        raise ModelFileError(f"{path}: {error}") from None
+        raise ModelFileError(f"{path}: ", error) from None
 
 
 def ranker_of(content: ModelContent) -> Ranker:
@@ -117,7 +117,11 @@ def ranker_of(content: ModelContent) -> Ranker:
     np.True_
     """
     if content.kind == "checkpoint":
-        raise ModelFileError("it is a checkpoint of a training. To finish it: fit(…, checkpoint=…) with the same data.")
+        raise ModelFileError(
+            "it is a checkpoint of a training. To finish it: ",
+            Hint("checkpoint", ..., "train --checkpoint FILE", call="fit"),
+            " with the same data.",
+        )
     if content.kind not in RANKERS:
         raise ModelFileError(f"it holds a '{content.kind}', which this version of swaprank does not know.")
     try:
@@ -125,7 +129,7 @@ def ranker_of(content: ModelContent) -> Ranker:
     except ModelFileError:
         raise
     except SwaprankError as error:
-        raise ModelFileError(f"its parameters are not valid: {error}") from None
+        raise ModelFileError("its parameters are not valid: ", error) from None
     except RecursionError:
         raise ModelFileError("its models are nested too deeply.") from None
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:

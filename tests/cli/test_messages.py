@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import pickle
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import swaprank as sr
-from swaprank.cli.command_line_words import _PHRASES, for_command_line
 from swaprank.cli.unknown_options import suggested
+from swaprank.errors import Hint, Wording
 from swaprank.experiments.ranker_parameters import list_parameters, trainable_rankers
 from swaprank.peer_names import PARAMETERS
 from tests.command_line import here, swaprank
@@ -22,22 +23,10 @@ PYTHON = re.compile(
     r"zero_based|base_ranker|\bn_features is\b|=True|=False|\bnp\.|\bself\."
 )
 """What nobody types on a command line."""
-ONLY_PYTHON = (
-    "values, but X has", "one query id per row of", "a Dataset has its own labels", "y is missing",
-    "expected a Dataset", "instead of a Dataset", "cross_validate takes a Dataset",
-    "CustomObjective takes either", "evaluate must be a function", "raising=True is for",
-    "a sum with losses cannot be divided", "sr.stack for any number", "Instead of a mask", "found shape",
-    "has a base_ranker", "has no argument", "have the name", "cannot have the name qid",
-    "as a Dataset, or as X with y and qid", "must be a Dataset or a tuple", "eval_set", "names a column of a table",
-    "are measured on data: give", "no round was measured", "of another library cannot be trained here",
-    "its predict reads", "several files are read as bins", "must be a Dataset, found", "expected a Dask data frame",
-    "a part must be a Dataset", "must be a Dataset, or in parts", "there is no Dask client", "is of type",
-    "evaluated with a fitted ranker", "a column of the Dask data frame",
-)  # fmt: skip
-"""Errors about arguments that the command line does not have."""
 
 
 def message(node: ast.expr) -> str:
+    """The command line's words for a part of a message in the sources; 7 stands for what is filled in."""
     match node:
         case ast.Constant(value=str(text)):
             return text
@@ -47,42 +36,50 @@ def message(node: ast.expr) -> str:
             return message(left) + message(right)
         case ast.IfExp(body=body, orelse=orelse):
             return f"{message(body)} {message(orelse)}"
+        case ast.Call(func=ast.Name(id="Wording"), args=[_, command_line]):
+            return message(command_line)
     return "7"
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """Every text of the sources that may be a part of a message, with its place."""
+    """Every message of an error or warning in the sources that can arise on the command line, with its place.
+
+    Nobody gives a value of a wrong type, or an argument that does not exist, on the command line.
+    """
     for path in sorted(SOURCE.rglob("*.py")):
-        tree = ast.parse(path.read_text("utf-8"))
-        for node in ast.walk(tree):
-            is_error = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.endswith("Error")
-            for argument in node.args if is_error else ():  # type: ignore[attr-defined]
-                yield f"{path.relative_to(SOURCE)}, line {argument.lineno}", message(argument)
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match node:
+                case ast.Call(func=ast.Name(id=name), args=parts) if name.endswith(("Error", "Warning")):
+                    if name != "ArgumentError" and not any("__name__" in ast.unparse(part) for part in parts):
+                        yield f"{path.relative_to(SOURCE)}, line {node.lineno}", "".join(map(message, parts))
 
 
 def test_no_error_of_the_command_line_speaks_python() -> None:
-    spoken = {
-        place: text
-        for place, text in texts()
-        if PYTHON.search(for_command_line(text)) and not any(part in text for part in ONLY_PYTHON)
-    }
-    assert spoken == {}, "add a phrase to cli/command_line_words.py, or say here that only Python can raise it"
+    spoken = {place: text for place, text in texts() if PYTHON.search(text)}
+    assert spoken == {}, "say it with a Hint or a Wording, which has other words for the command line"
 
 
-def test_every_phrase_that_is_replaced_exists() -> None:
-    written = "\n".join(
-        message(node)
-        for path in SOURCE.rglob("*.py")
-        if path.stem != "command_line_words"
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Constant | ast.JoinedStr)
-    )
-    assert [phrase for phrase in _PHRASES if not re.search(phrase, written)] == []
+def test_an_error_speaks_to_python_and_to_the_command_line() -> None:
+    cause = sr.errors.DataError("too few: ", Hint("max_position", 5), Wording(" or log.join(data)", ""), ".")
+    for error in (cause, pickle.loads(pickle.dumps(cause))):
+        within = sr.errors.ModelFileError("a.txt: ", error, " ", KeyError("b"))
+        assert str(within) == "a.txt: too few: max_position=5 or log.join(data). 'b'"
+        assert within.for_command_line() == "a.txt: too few: --max-position 5. 'b'"
+        assert within.args[2] == Hint("max_position", 5)
 
 
-def test_names_of_the_user_stay() -> None:
-    for text in ("there is no column 'X'; known are X, y.", "X.txt has no documents", "n_folds must be a whole number"):
-        assert for_command_line(text) == text
+@pytest.mark.parametrize(
+    ("hint", "python", "command_line"),
+    [
+        (Hint("n_folds", option="--folds"), "n_folds", "--folds"),
+        (Hint("missing", "zero"), "missing='zero'", "--missing zero"),
+        (Hint("features", [...], "--features"), "features=[…]", "--features"),
+        (Hint("sample_weight", ...), "sample_weight=…", "--sample-weight"),
+        (Hint("valid", ..., "--valid FILE", call="fit"), "fit(…, valid=…)", "--valid FILE"),
+    ],
+)
+def test_hints(hint: Hint, python: str, command_line: str) -> None:
+    assert (str(hint), hint.for_command_line()) == (python, command_line)
 
 
 @pytest.fixture(scope="module")
@@ -100,9 +97,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("train train.txt --set early_stopping_rounds=3 -o x", "needs a data set to watch with --valid."),
+        ("train train.txt --set early_stopping_rounds=3 -o x", "needs a data set to watch: --valid FILE."),
         ("train train.data -o x", "The name of LETOR text must end in .txt."),
-        ("train train.csv -o x", "there is no column 'label': choose one with --label COLUMN; "),
+        ("train train.csv -o x", "there is no column 'label': choose one by --label COLUMN; "),
         (
             "train train.csv --label clicked -o x",
             "'Shoe' is not a number: leave it out with --ignore, or declare --categorical title if",
@@ -116,16 +113,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("report model.swaprank train.txt --baseline model.swaprank --baseline-feature 1", "--baseline-feature, not"),
         (
             "export model.swaprank --to vespa -o x",
-            "Rename it with --rename OLD=NEW, or name all features with --features.",
+            "Rename it (--rename OLD=NEW), or name all features with --features.",
         ),
         (
             "export model.swaprank --to vespa --features a,b,c --name 7 --request -o x",
             "choose another one with --name.",
         ),
-        ("export model.swaprank --to xgboost --features a,b,<c -o x", "Rename it with --rename OLD=NEW."),
+        ("export model.swaprank --to xgboost --features a,b,<c -o x", "Rename it (--rename OLD=NEW)."),
         (
             "export model.swaprank --to c --features a,b -o x",
-            "list as many, in their order; or name them with --rename OLD=NEW.",
+            "list as many, in their order; or name them (--rename OLD=NEW).",
         ),
         (
             "export model.swaprank --to solr --missing never -o x",
@@ -148,9 +145,10 @@ def test_a_warning_is_one_line(folder: Path) -> None:
     before = """
 import warnings
 import swaprank.data.summary as summary
+from swaprank.errors import THE_DATA, PrecisionWarning
 real = summary.summarize
 def warn(data):
-    warnings.warn("X is odd.", stacklevel=2)
+    warnings.warn(PrecisionWarning(THE_DATA, " is odd."), stacklevel=2)
     return real(data)
 summary.summarize = warn
 """

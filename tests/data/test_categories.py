@@ -151,11 +151,11 @@ def test_values_as_text() -> None:
 @pytest.mark.parametrize(
     ("X", "declared", "words"),
     [
-        ([[1.5], [2]], [0], "X, column 0: 1.5 is not a category: give whole numbers or text"),
-        (np.array([[0, 1], [0, 2.5]]), [1], "X, column 1, row 1: 2.5 is not a category: give whole numbers or text"),
-        (np.array([[np.inf]]), [0], "X, column 0, row 0: inf is not a category"),
+        ([[1.5], [2]], [0], "column 0: 1.5 is not a category: give whole numbers or text"),
+        (np.array([[0, 1], [0, 2.5]]), [1], "column 1, row 1: 2.5 is not a category: give whole numbers or text"),
+        (np.array([[np.inf]]), [0], "column 0, row 0: inf is not a category"),
         (np.array([[2**25]], np.float32), [0], "the category 33554432 is too large to be exact as float32"),
-        (scipy.sparse.csr_matrix([[0.5]]), [0], "X, column 0, row 0: 0.5 is not a category"),
+        (scipy.sparse.csr_matrix([[0.5]]), [0], "column 0, row 0: 0.5 is not a category"),
         (pd.DataFrame({"size": [1.5]}), ["size"], "column 'size', row 0: 1.5 is not a category"),
         (np.array([[[1]]], dtype=object), [0], "X must have two dimensions"),
         (pd.DataFrame({"size": [[1], [2]]}), ["size"], "column 'size' has values that cannot be categories"),

@@ -106,7 +106,7 @@ def test_it_goes_back_to_its_library(peer: sr.rankers.ImportedRanker, booster: A
 
 def test_it_cannot_be_trained(peer: sr.rankers.ImportedRanker) -> None:
     train, _, _ = data()
-    with pytest.raises(sr.errors.ParameterError, match=r"LambdaMART\(base_ranker=…\)"):
+    with pytest.raises(sr.errors.ParameterError, match=r"LambdaMART\(…, base_ranker=…\)"):
         sr.rankers.ImportedRanker().fit(train)
     copied = clone(peer)
     with pytest.raises(NotFittedError):

@@ -122,7 +122,7 @@ def test_scikit_learn_conventions() -> None:
         ({"standardize": 1}, "standardize must be True or False; found 1."),
         ({"log_features": "hits"}, "log_features must be True, False, or a tuple of features; found 'hits'."),
         ({"metric": "ndgc"}, "there is no metric 'ndgc'; did you mean 'ndcg'?"),
-        ({"early_stopping_rounds": 5}, "early_stopping_rounds needs a data set to watch: fit(train, valid=…)."),
+        ({"early_stopping_rounds": 5}, "early_stopping_rounds needs a data set to watch: fit(…, valid=…)."),
         ({"base_ranker": 3}, "base_ranker must be a fitted net (for other scores to start from: "
                              "Dataset(…, base_score=scores)), found int."),
     ],

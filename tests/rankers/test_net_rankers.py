@@ -214,7 +214,7 @@ def test_partial_fit_is_one_more_epoch(kind: type[Any]) -> None:
     assert not np.array_equal(parts.model_.weights, whole.model_.weights)
     np.testing.assert_array_equal(parts.model_.scaling.mean, whole.model_.scaling.mean)
     parts.set_params(optimizer="sgd").partial_fit(TRAIN)
-    with pytest.raises(sr.errors.DataError, match="a Dataset has its own"):
+    with pytest.raises(sr.errors.DataError, match="a data set has its own"):
         parts.partial_fit(TRAIN, TRAIN.labels)
     with pytest.raises(sr.errors.DataError, match=r"X has 2 features, but .*Rank.* is expecting 8"):
         parts.partial_fit(np.zeros((3, 2)), [0, 1, 2], qid=[1, 1, 1])

@@ -176,7 +176,7 @@ def test_the_last_set_is_watched_also_if_it_is_the_training_set() -> None:
 
 
 def test_one_query_is_too_few_to_choose() -> None:
-    message = "one query is too few to choose a regularization by; give a number, or a valid= set."
+    message = "one query is too few to choose a regularization by; give a number, or a validation set: fit(…, valid=…)."
     for ranker in (small(regularization="auto"), sr.LinearRegressionRanker()):
         with pytest.raises(sr.errors.DataError) as caught:
             ranker.fit(TRAIN.subset([0]))

@@ -227,7 +227,7 @@ def test_scikit_learn_conventions() -> None:
         ({"max_depth": 0}, "max_depth must be a whole number from 1, or None; found 0."),
         ({"metric": "ndgc"}, "there is no metric 'ndgc'; did you mean 'ndcg'?"),
         ({"base_ranker": 3}, "base_ranker must be a fitted LambdaMART or MART, found int."),
-        ({"early_stopping_rounds": 5}, "early_stopping_rounds needs a data set to watch: fit(train, valid=…)."),
+        ({"early_stopping_rounds": 5}, "early_stopping_rounds needs a data set to watch: fit(…, valid=…)."),
     ],
 )
 def test_bad_parameters_get_a_clear_error(parameters: dict[str, Any], message: str) -> None:
@@ -244,7 +244,7 @@ def test_bad_requests_get_a_clear_error() -> None:
         ranker.predict(np.zeros((2, 3)))
     with pytest.raises(sr.errors.DataError, match="requires y to be passed, but the target y is None: documents are"):
         small().fit(TRAIN.features)
-    with pytest.raises(sr.errors.DataError, match="a Dataset has its own"):
+    with pytest.raises(sr.errors.DataError, match="a data set has its own"):
         small().fit(TRAIN, TRAIN.labels)
     with pytest.raises(sr.errors.ParameterError, match="there is no objective 'square'; did you mean 'squared'"):
         sr.MART(objective="square").fit(TRAIN)  # type: ignore[arg-type]

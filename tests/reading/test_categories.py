@@ -104,7 +104,7 @@ def test_letor_text(tmp_path: Path) -> None:
         assert data.categories == {"3": ("0", "7", "12")}
         assert_array_equal(data.column("3"), [2, 1, np.nan, 0])
     assert sr.read(path, categorical_features=["3"]).categories == data.categories
-    with pytest.raises(DataError, match=r"train.txt: X, column 0, row 0: 0.5 is not a category"):
+    with pytest.raises(DataError, match=r"train.txt: column 0, row 0: 0.5 is not a category"):
         sr.read(path, categorical_features=["1"])
     with pytest.raises(DataError, match=r"train.txt: categorical_features: no feature 'brand'"):
         sr.read(path, categorical_features=["brand"])

@@ -32,13 +32,12 @@ from swaprank.cli.cmd_reproduce import reproduce
 from swaprank.cli.cmd_train import train
 from swaprank.cli.cmd_tune import tune
 from swaprank.cli.cmd_warm import warm
-from swaprank.cli.command_line_words import for_command_line
 from swaprank.cli.exit_codes import BAD_INPUT, BROKEN, CLOSED_PIPE, INTERRUPTED, NO
 from swaprank.cli.output import print_note
 from swaprank.cli.table_columns import with_table_columns
 from swaprank.cli.unknown_options import SuggestingCommand
 from swaprank.cli.verbosity import with_verbosity
-from swaprank.errors import PrecisionWarning, SwaprankError
+from swaprank.errors import PrecisionWarning, SwaprankError, SwaprankWarning
 from swaprank.version import __version__
 
 app = typer.Typer(
@@ -92,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("default", PrecisionWarning)
             warnings.showwarning = lambda message, *place, **others: print_note(
-                f"warning: {for_command_line(str(message))}"
+                f"warning: {message.for_command_line() if isinstance(message, SwaprankWarning) else message}"
             )
             app(args=arguments)
     except SystemExit as end:
@@ -109,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         sys.exit(CLOSED_PIPE)
     except SwaprankError as error:
-        _fail(f"error: {for_command_line(str(error))}", BAD_INPUT)
+        _fail(f"error: {error.for_command_line()}", BAD_INPUT)
     except OSError as error:
         where = "the output" if error.filename is None else error.filename
         _fail(f"error: {where}: {error.strerror or error}.", BAD_INPUT)

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.command_line_words import for_command_line
 from swaprank.cli.common_options import AsJson, Columns, Figure, ModelFile, ModelMetric, Seed, Threads
 from swaprank.cli.exit_codes import NO
 from swaprank.cli.output import print_info, print_result
@@ -74,7 +73,7 @@ def certify(
     if json:
         print_result(json_text(certificate.to_dict()))
     else:
-        print_result(for_command_line(str(certificate)))
+        print_result(str(certificate))
         for written in filter(None, (output, figure)):
             print_info(f"\n{written}")
     if not certificate.passed:

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.command_line_words import for_command_line
 from swaprank.cli.common_options import Seed
 from swaprank.cli.output import print_info, print_result
 from swaprank.cli.progress_bars import spinner
@@ -42,7 +41,7 @@ def demo(
     print_info(f"Is {demonstration.CERTIFIED} at a local optimum of NDCG@10 on its training data?\n")
     with spinner("certifying"):
         certificate = demonstration.certify_one(folder, parts["train"])
-    print_info(f"{for_command_line(str(certificate))}\n")
+    print_info(f"{certificate}\n")
     if not certificate.passed:
         print_info(
             "SmoothRank maximizes a smooth approximation with regularization. --polish (below) improves the model.\n"

@@ -20,7 +20,7 @@ from swaprank.clicks.harvesting import check_identified, harvested_examination, 
 from swaprank.clicks.propensities import Propensities
 from swaprank.clicks.relevance_regression import clicks_by_position, regressed_examination
 from swaprank.clicks.trust_em import estimate_trust, in_normal_form, initial_trust
-from swaprank.errors import DataError, ParameterError, did_you_mean
+from swaprank.errors import DataError, Hint, ParameterError, Wording, did_you_mean
 from swaprank.rendering.text_tables import counted
 from swaprank.seeds import random_generator
 from swaprank.threads import thread_count
@@ -126,14 +126,20 @@ def _trust(log: ClickLog, last: int) -> Estimate:
 
 def _regression(log: ClickLog, last: int) -> Estimate:
     if log.features is None:
-        raise DataError("method='regression' needs features: add them to the log, with log.join(data).")
+        raise DataError(
+            Hint("method", "regression"),
+            " needs features: ",
+            Wording("add them to the log, with log.join(data).", "name their columns with --features."),
+        )
     counts, rows = count_log(log, last)
     clicks, shown = clicks_by_position(counts, last)
     never = np.flatnonzero(clicks == 0)
     if len(never):
         raise DataError(
             f"the log cannot tell the position bias at position {never[0] + 1}: there is no click. Log more sessions, "
-            f"or ask only for the first positions: max_position={never[0]}."
+            "or ask only for the first positions: ",
+            Hint("max_position", int(never[0])),
+            ".",
         )
     features = log.features[counts.unit]
     rate = clicks / shown

@@ -15,7 +15,7 @@ import numpy as np
 from swaprank.arrays import Bools, Floats, Ints
 from swaprank.clicks.click_counts import ClickCounts
 from swaprank.elementary import exp
-from swaprank.errors import DataError
+from swaprank.errors import DataError, Hint, Part
 from swaprank.kernels import kernel
 
 _MOST_STEPS = 200
@@ -40,14 +40,16 @@ def check_identified(counts: ClickCounts, n_positions: int, *, neighbours: bool)
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    advice = (
+    advice: tuple[Part, ...] = (
         "Log more sessions, let documents change places (swap neighbours at random in a small share of the sessions), "
-        "or use features: method='regression'."
+        "or use features: ",
+        Hint("method", "regression"),
+        ".",
     )
     if len(counts.unit) == 0:
         never = "no neighbours were" if neighbours else "no document was"
         how = "in both orders" if neighbours else "at several positions"
-        raise DataError(f"the log cannot tell the position bias: {never} shown {how} and clicked. {advice}")
+        raise DataError(f"the log cannot tell the position bias: {never} shown {how} and clicked. ", *advice)
     clicked, shown = _links(counts)
     graph = coo_array((np.ones(len(clicked)), (clicked, shown)), shape=(n_positions, n_positions))
     number = connected_components(graph, directed=True, connection="strong", return_labels=True)[1]
@@ -55,10 +57,12 @@ def check_identified(counts: ClickCounts, n_positions: int, *, neighbours: bool)
     if len(apart):
         some = ", ".join(str(position + 1) for position in apart[:10].tolist())
         last = int(apart[0])
-        fewer = f" Or ask only for the first positions: max_position={last}." if last > 1 else ""
+        if last > 1:
+            advice = (*advice, " Or ask only for the first positions: ", Hint("max_position", last), ".")
         raise DataError(
             f"the log cannot tell the position bias at position {some} relative to position 1: too few clicks on "
-            f"documents that were shown both there and at other positions. {advice}{fewer}"
+            f"documents that were shown both there and at other positions. ",
+            *advice,
         )
 
 

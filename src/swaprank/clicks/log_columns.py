@@ -10,7 +10,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import first_appearance_codes, query_of_row
 from swaprank.data.ids import document_ids
 from swaprank.data.row_values import number_column
-from swaprank.errors import DataError
+from swaprank.errors import DataError, Hint, Wording
 
 LAST_POSITION = 10_000
 """No page of results has more places; a larger number is most likely another column."""
@@ -93,8 +93,10 @@ def features_of_pairs(features: Features, pair: Ints, n_pairs: int, pair_name: A
             row = rows.start + int(bad[0])
             raise DataError(
                 f"{pair_name(pair[row])} has different features in rows {first[pair[row]]} and {row}. The features of "
-                "a document must not change within a log: name those that do not with features=[…], or give "
-                "features=[] and join them later."
+                "a document must not change within a log: name those that do not with ",
+                Hint("features", [...], "--features"),
+                Wording(", or give features=[] and join them later", ""),
+                ".",
             )
     return of_pair
 

@@ -62,7 +62,7 @@ def read_clicks(
             columns[role] = integers_or_text(columns[role]) if columns[role].dtype.kind == "U" else columns[role]
         return ClickLog(**columns)
     except DataError as error:
-        raise DataError(f"{file}: {error}") from None
+        raise DataError(f"{file}: ", error) from None
 
 
 def write_clicks(log: ClickLog, path: str | os.PathLike[str]) -> None:

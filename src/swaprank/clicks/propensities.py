@@ -137,7 +137,7 @@ class Propensities(Result):
                 raise KeyError("kind")
             return cls(**{name: content[name] for name in (*_COLUMNS, "method")})
         except DataError as error:
-            raise DataError(f"{file}: {error}") from None
+            raise DataError(f"{file}: ", error) from None
         except (ValueError, KeyError, TypeError):
             raise DataError(f"{file} has no propensities: give a file of `swaprank clicks propensity`.") from None
 

@@ -19,7 +19,7 @@ from swaprank.cluster.shard import Shard
 from swaprank.cluster.supervisor import CHECK_SECONDS, Supervisor
 from swaprank.cluster.worker_task import Job, KeptCheckpoint, WorkerResult, train_shard
 from swaprank.cluster.xgboost_collective import check_collective
-from swaprank.errors import ClusterError, MissingExtraError
+from swaprank.errors import ClusterError, Hint, MissingExtraError, Part, Wording
 from swaprank.seeds import seed_of
 
 _EXPLANATION_SECONDS = 3.0
@@ -151,7 +151,7 @@ def _trained(client: Any, placement: Placement, job: Job, callbacks: Callbacks) 
             events.save_checkpoint(trained.checkpoint)
             return trained._replace(learned=replace(trained.learned, interrupted=events.interrupted))
         except ClusterError as error:
-            raise ClusterError(f"{error} {_advice(events.n_rounds, job)}") from error
+            raise ClusterError(error, " ", *_advice(events.n_rounds, job)) from error
         finally:
             # Workers whose task is cancelled end by themselves.
             with suppress(Exception):
@@ -200,13 +200,17 @@ def _failed(futures: Sequence[Any]) -> bool:
     return any(future.status in ("error", "cancelled") for future in futures)
 
 
-def _advice(n_rounds: int, job: Job) -> str:
+def _advice(n_rounds: int, job: Job) -> tuple[Part, ...]:
     """The number of finished rounds, and a way to go on."""
     unit = job.ranker.can.round_name
     finished = f"1 {unit} was finished" if n_rounds == 1 else f"{n_rounds:,} {unit}s were finished"
     if job.checkpoint is None:
-        return f"{finished}, but not kept: with fit(…, checkpoint='model.checkpoint'), the next fit goes on from there."
-    return f"{finished}: call fit again with checkpoint='{job.checkpoint.path}' to go on from the last checkpoint."
+        kept = Hint("checkpoint", "model.checkpoint", call="fit")
+        again = Wording("the next fit", "the same command")
+        return f"{finished}, but not kept: with ", kept, ", ", again, " goes on from there."
+    again = Wording("call fit again", "run the same command")
+    checkpoint = Hint("checkpoint", str(job.checkpoint.path))
+    return f"{finished}: ", again, " with ", checkpoint, " to go on from the last checkpoint."
 
 
 def _host(address: str) -> str:

@@ -10,7 +10,7 @@ from swaprank.cluster.parts import Part, Parts
 from swaprank.cluster.shard import Shard, make_shard
 from swaprank.cluster.supervisor import CHECK_SECONDS, SILENCE_SECONDS, Supervisor, heartbeats
 from swaprank.data.dataset import Dataset
-from swaprank.errors import ClusterError, DataError
+from swaprank.errors import ClusterError, DataError, Wording
 
 
 class Placement(NamedTuple):
@@ -72,7 +72,9 @@ def _worker_addresses(client: Any) -> list[str]:
     found = list(heartbeats(client))
     if not found:
         raise ClusterError(
-            "the Dask cluster has no workers: start some, or wait for them with client.wait_for_workers(1)."
+            "the Dask cluster has no workers: start some",
+            Wording(", or wait for them with client.wait_for_workers(1)", ""),
+            ".",
         )
     return found
 

@@ -13,7 +13,7 @@ from swaprank.cluster.parts import LoadedPart
 from swaprank.collective import Collective, allgather_json, gathered, total
 from swaprank.data.document_places import query_keys
 from swaprank.data.ids import id_text
-from swaprank.errors import DataError
+from swaprank.errors import DataError, Wording
 
 _HASHES_AT_ONCE = 2**22
 _MOST_IDS = 100
@@ -47,7 +47,8 @@ def _compare_ids(
         if qid in part_of:
             raise DataError(
                 f"{where}: the query '{qid}' is in two parts, {part_of[qid]} and {part}: all documents of a query must "
-                "be in one part. Sort the data by query id and divide it between queries, such as with "
-                "frame.set_index('qid') in Dask or partition_by in Polars."
+                "be in one part. Sort the data by query id and divide it between queries",
+                Wording(", such as with frame.set_index('qid') in Dask or partition_by in Polars", ""),
+                ".",
             )
         part_of[qid] = part

@@ -18,11 +18,11 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Bytes, Features, Ints, read_only, row_blocks
 from swaprank.collective import Collective, gathered
-from swaprank.data.categories import Categories
+from swaprank.data.categories import CATEGORICAL, Categories
 from swaprank.data.cuts import LARGEST_BIN, Cuts
 from swaprank.data.document_places import Places
 from swaprank.data.stored_features import FeatureCounts, StoredFeatures
-from swaprank.errors import DataError
+from swaprank.errors import DataError, Hint, Wording
 from swaprank.kernels import kernel
 from swaprank.threads import row_chunks, run_in_threads, thread_count
 
@@ -31,7 +31,8 @@ BLOCK = 16
 
 _BLOCK_ROWS = 16_384
 _DECODED_BYTES = 16 << 20
-_BIN_LIKE_TRAINING = "sr.read(…, binned=train) or swaprank bin --like train.bins"
+_BIN_LIKE_TRAINING = Wording("sr.read(…, binned=train)", "swaprank bin --like train.bins")
+_WITHOUT_BINS = Wording("read the data without binned", "take the file itself instead of its bins")
 
 
 @final
@@ -113,7 +114,11 @@ class BinnedFeatures(StoredFeatures):
             raise DataError(
                 f"the data was binned with other cuts than the data that the model was trained on: the threshold "
                 f"{threshold[node]:g} of feature '{self.names[feature[node]]}' is none of them. Bin it like the "
-                f"training data, {_BIN_LIKE_TRAINING}, or read it without binned."
+                "training data, ",
+                _BIN_LIKE_TRAINING,
+                ", or ",
+                _WITHOUT_BINS,
+                ".",
             )
 
     def check_same_cuts(self, other: StoredFeatures, what: str) -> None:
@@ -170,8 +175,9 @@ class BinnedFeatures(StoredFeatures):
 
     def _encoded(self, feature: int, where: str, whose: str) -> tuple[Features, Categories]:
         raise DataError(
-            f"{where} was binned as a number, but for {whose} it is categorical: declare it in categorical_features "
-            "when the data is read."
+            f"{where} was binned as a number, but for {whose} it is categorical: declare it with ",
+            CATEGORICAL,
+            " when the data is read.",
         )
 
     def _check_choice(self, chosen: Ints | None, wanted: Sequence[str], whose: str, where: str) -> None:
@@ -180,7 +186,9 @@ class BinnedFeatures(StoredFeatures):
             first = next((name for name, other in pairs if name != other), self.names[-1])
             raise DataError(
                 f"{where} is binned and has {len(self.names):,} features, {whose} has {len(wanted):,}, and they differ "
-                f"from '{first}' on: bin the data again with features=[…] of {whose}, in their order."
+                f"from '{first}' on: bin the data again with ",
+                Hint("features", [...], "--features"),
+                f" of {whose}, in their order.",
             )
 
     def _changed(
@@ -199,7 +207,9 @@ class BinnedFeatures(StoredFeatures):
 def _refuse_values() -> NoReturn:
     raise DataError(
         "the data set has bins, not values: LambdaMART, MART and other rankers made of trees learn from bins, and "
-        "score those with the cuts of their training data. For everything else, read the data without binned."
+        "score those with the cuts of their training data. For everything else, ",
+        _WITHOUT_BINS,
+        ".",
     )
 
 

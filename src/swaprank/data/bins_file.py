@@ -130,7 +130,7 @@ def read_bins(path: str | os.PathLike[str], *, check: bool = False) -> Dataset:
             _check_digests(header, arrays)
         data = checked_dataset(header, arrays)
     except DataError as error:
-        raise DataError(f"{file}: {error}") from None
+        raise DataError(f"{file}: ", error) from None
     return data
 
 

@@ -11,19 +11,20 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Features, Floats, Ints
 from swaprank.data import cuts
-from swaprank.data.categories import Categories, check_number, in_order
+from swaprank.data.categories import CATEGORICAL, Categories, check_number, in_order
 from swaprank.data.dataset import Dataset
 from swaprank.data.document_places import Places, query_keys
 from swaprank.data.grouping import Grouping, first_appearance_codes
 from swaprank.data.ids import id_text
-from swaprank.errors import DataError
+from swaprank.errors import DataError, Wording
 from swaprank.threads import thread_count
 
 BLOCK_BYTES = 64 << 20
 """The values of a block in single precision take about this much memory."""
 _HOW_TO_SORT = (
-    "the rows of a query must be adjacent, and in one file, to be read in blocks: sort the data by query id, or read "
-    "it without binned if it fits into memory"
+    "the rows of a query must be adjacent, and in one file, to be read in blocks: sort the data by query id, or ",
+    Wording("read it without binned", "take the file itself instead of its bins"),
+    " if it fits into memory.",
 )
 
 
@@ -160,7 +161,9 @@ class _Rows:
             if self.names and name in self.names:
                 raise DataError(
                     f"{block.source}: feature '{name}' holds categories in one block and numbers in another: declare "
-                    "it in categorical_features."
+                    "it with ",
+                    CATEGORICAL,
+                    ".",
                 )
         self.names = block.feature_names
         for name, categories in block.categories.items():
@@ -242,7 +245,7 @@ class _Queries:
             places = f"in {where} at document {first:,}, and again, after other queries, at document {second:,}"
         else:
             places = f"in {where} at document {first:,}, and in {again} at document {second:,}"
-        return DataError(f"query '{id_text(qid)}' is {places}: {_HOW_TO_SORT}.")
+        return DataError(f"query '{id_text(qid)}' is {places}: ", *_HOW_TO_SORT)
 
     def _place(self, row: int) -> tuple[str, int]:
         at = int(np.searchsorted(self.source_starts, row, side="right")) - 1

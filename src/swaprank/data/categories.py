@@ -17,7 +17,9 @@ import numpy as np
 from swaprank.arrays import AnyArray, Bools, Features
 from swaprank.data.ids import id_text
 from swaprank.data.matching import feature_position
-from swaprank.errors import DataError
+from swaprank.errors import DataError, Hint, Part, Wording
+
+CATEGORICAL = Hint("categorical_features", option="--categorical")
 
 Categories = tuple[str, ...]
 """The values of a categorical feature as text; the position of a value is its code."""
@@ -33,14 +35,21 @@ def categorical_positions(declared: Any, names: Sequence[str]) -> list[int]:
     >>> categorical_positions(["shop", 0], ["brand", "price", "shop"])
     [0, 2]
     """
-    return sorted({feature_position(feature, names, "categorical_features") for feature in listed(declared)})
+    return sorted({feature_position(feature, names, CATEGORICAL) for feature in listed(declared)})
 
 
 def listed(declared: Any) -> list[Any]:
     """The features that are declared categorical as a list, empty for None; DataError if they are none."""
     if isinstance(declared, str) or not isinstance(declared, Iterable | None):
-        raise DataError(f"categorical_features must be a list of names or positions; found {declared!r}.")
+        raise DataError(CATEGORICAL, f" must be a list of names or positions; found {declared!r}.")
     return [] if declared is None else list(declared)
+
+
+def not_numbers_advice(name: str, *, from_all: bool) -> tuple[Part, ...]:
+    """The end of a message about a column that holds no numbers; `from_all` if the features are all columns."""
+    declare = Hint("categorical_features", [name], f"--categorical {name}")
+    leave_out = Wording("give features=[…] without it" if from_all else "leave it out", "leave it out with --ignore")
+    return leave_out, ", or declare ", declare, " if it holds categories."
 
 
 def encoded(values: AnyArray, where: str, missing: Bools | None = None) -> tuple[Features, Categories]:

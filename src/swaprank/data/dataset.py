@@ -22,7 +22,7 @@ from swaprank.data.pairs import Pairs as Pairs
 from swaprank.data.pairs import check_pairs, pairs_within
 from swaprank.data.row_values import base_scores, checked_weights, number_column, row_weights
 from swaprank.data.stored_features import StoredFeatures
-from swaprank.errors import DataError
+from swaprank.errors import THE_DATA, DataError
 from swaprank.peer_names import check_arguments
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Dataset(ReadOnly):
     ) -> None:
         check_arguments(unknown, _ARGUMENTS, "Dataset")
         if y is None:
-            raise DataError("y is missing: one label per row of X.")
+            raise DataError("y is missing: one label per row of ", THE_DATA, ".")
         stored = given_features(X, feature_names, categorical_features)
         n_rows = stored.n_rows
         labels = number_column("y", y, n_rows)

@@ -12,7 +12,7 @@ from swaprank.data.frames import feature_columns, is_frame
 from swaprank.data.matching import check_count, checked_names, numbered_names
 from swaprank.data.precision import check_precision, sampled_rows
 from swaprank.data.stored_features import StoredFeatures
-from swaprank.errors import DataError
+from swaprank.errors import THE_DATA, DataError, Wording
 
 Coded: TypeAlias = tuple[Features, dict[int, Categories]]
 """A feature matrix, and the categories of each categorical feature by its position."""
@@ -105,20 +105,20 @@ def _declared(categorical: Any, names: Any, n_features: int) -> dict[int, str]:
     named = isinstance(names, Sequence) and len(names) == n_features
     known = [str(name) for name in names] if named else numbered_names(n_features)
     positions = categorical_positions(categorical, known)
-    return {at: f"X, column '{known[at]}'" if named else f"X, column {at}" for at in positions}
+    return {at: f"column '{known[at]}'" if named else f"column {at}" for at in positions}
 
 
 def _check_columns(shape: tuple[int, ...]) -> None:
     if shape[1] == 0:
-        raise DataError(f"X has 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+        raise DataError(THE_DATA, f" has 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
 
 
 def _check_numeric(dtype: np.dtype[Any]) -> None:
     """Raise DataError for dates, complex numbers and text, which NumPy would silently convert to floats."""
     if dtype.kind == "c":
-        raise DataError(f"Complex data not supported: X must hold real numbers, found {dtype}.")
+        raise DataError("Complex data not supported: ", THE_DATA, f" must hold real numbers, found {dtype}.")
     if dtype.kind not in "biufO":
-        raise DataError(f"X must hold numbers (NaN where a value is missing): found {dtype}.")
+        raise DataError(THE_DATA, f" must hold numbers (NaN where a value is missing): found {dtype}.")
 
 
 def _from_array(X: Any, names: Any, categorical: list[Any], whose: str | None = None) -> Coded:
@@ -128,15 +128,16 @@ def _from_array(X: Any, names: Any, categorical: list[Any], whose: str | None = 
     try:
         given = np.ma.asarray(X) if np.ma.isMaskedArray(X) else np.asarray(X, dtype=kind)
     except ValueError:
-        raise DataError("X must be a table of numbers with rows of equal length.") from None
+        raise DataError(THE_DATA, " must be a table of numbers with rows of equal length.") from None
     if given.ndim != 2:
         raise DataError(
-            f"X must have two dimensions, documents x features; found shape {given.shape}. Reshape your data: one "
-            "document is X.reshape(1, -1)."
+            THE_DATA,
+            f" must have two dimensions, documents x features; found shape {given.shape}.",
+            Wording(" Reshape your data: one document is X.reshape(1, -1).", ""),
         )
     _check_columns(given.shape)
     if whose is not None:
-        check_count(len(names), given.shape[1], whose, "X")
+        check_count(len(names), given.shape[1], whose, THE_DATA)
     coded = {at: encoded(given[:, at], where) for at, where in _declared(categorical, names, given.shape[1]).items()}
     if coded:
         given = np.zeros(given.shape, np.float32) if len(coded) == given.shape[1] else given.copy()
@@ -172,16 +173,16 @@ def _as_float32(given: AnyArray) -> Features:
         with np.errstate(over="ignore"):
             return np.asarray(given, dtype=np.float32, order="C")
     except (TypeError, ValueError, OverflowError) as error:
-        raise DataError(f"X must hold numbers (NaN where a value is missing): {error}.") from None
+        raise DataError(THE_DATA, f" must hold numbers (NaN where a value is missing): {error}.") from None
 
 
 def _from_sparse(X: Any, names: Any, categorical: list[Any], whose: str | None = None) -> Coded:
     """A dense float32 matrix from a scipy.sparse matrix; values that are not stored are 0."""
     if len(X.shape) != 2:
-        raise DataError(f"X must have two dimensions, documents x features; found shape {X.shape}.")
+        raise DataError(THE_DATA, f" must have two dimensions, documents x features; found shape {X.shape}.")
     _check_columns(X.shape)
     if whose is not None:
-        check_count(len(names), X.shape[1], whose, "X")
+        check_count(len(names), X.shape[1], whose, THE_DATA)
     _check_numeric(X.dtype)
     rows = X.tocsr()
 
@@ -211,6 +212,7 @@ def _check_finite(features: Features, given: AnyArray) -> None:
         if len(infinite):
             row, column = rows.start + int(infinite[0, 0]), int(infinite[0, 1])
             raise DataError(
-                f"X, row {row}, column {column}: {given[row, column]} is not finite in single precision; "
-                "use NaN for a missing value."
+                THE_DATA,
+                f", row {row}, column {column}: {given[row, column]} is not finite in single precision; "
+                "use NaN for a missing value.",
             )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from swaprank.arrays import AnyArray, Features, Floats, row_blocks
-from swaprank.data.categories import Categories, categorical_positions, encoded
+from swaprank.data.categories import CATEGORICAL, Categories, categorical_positions, encoded, not_numbers_advice
 from swaprank.data.dense_features import DenseFeatures, dense
 from swaprank.data.matching import matching_columns
 from swaprank.data.precision import (
@@ -22,7 +22,7 @@ from swaprank.data.precision import (
     suspicious_columns,
     warn_of_merged,
 )
-from swaprank.errors import DataError, did_you_mean
+from swaprank.errors import THE_DATA, DataError, SwaprankWarning, did_you_mean
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -122,8 +122,8 @@ def feature_columns(
     """
     table = _table(frame)
     if not table.columns:
-        raise DataError("X has no features.")
-    chosen = None if wanted is None else matching_columns(wanted, table.columns, whose, "X")
+        raise DataError(THE_DATA, " has no features.")
+    chosen = None if wanted is None else matching_columns(wanted, table.columns, whose, THE_DATA)
     names = table.columns if chosen is None else [table.columns[at] for at in chosen]
     known_as = names if called is None or len(called) != len(names) else [str(name) for name in called]
     declared = categorical_positions(categorical, known_as)
@@ -257,16 +257,13 @@ def _features(
                 X[:, k] = numbers
             continue
         if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
-            advice = "give features=[…] without it" if every else "leave it out"
-            declare = "encode it" if of_model else f"declare categorical_features=['{name}'] if it holds categories"
-            raise DataError(
-                f"column '{name}' holds {column.dtype}{_example(column)}, not numbers: {advice}, or {declare}."
-            )
+            advice = ("leave it out, or encode it.",) if of_model else not_numbers_advice(name, from_all=every)
+            raise DataError(f"column '{name}' holds {column.dtype}{_example(column)}, not numbers: ", *advice)
         for rows in row_blocks(len(table), 65_536):
             X[rows, k] = _with_nan(column[rows], huge_is_missing)
         lost = None if column.dtype in exact else _merged(column, X[:, k])
         found += [] if lost is None else [lost]
-    warn_of_merged(found, "")
+    warn_of_merged(found)
     return X, categories
 
 
@@ -274,8 +271,12 @@ def _warn_of_titles(name: str, n_categories: int, n_values: int) -> None:
     """Warn about text that hardly ever repeats: a title or an id is no category."""
     if n_categories >= _MANY and 2 * n_categories > n_values:
         warnings.warn(
-            f"column '{name}' is text with {n_categories:,} different values in {n_values:,} rows, and is taken for a "
-            f"categorical feature: leave it out if it is a title or an id, or declare it in categorical_features.",
+            SwaprankWarning(
+                f"column '{name}' is text with {n_categories:,} different values in {n_values:,} rows, and is taken "
+                f"for a categorical feature: leave it out if it is a title or an id, or declare it with ",
+                CATEGORICAL,
+                ".",
+            ),
             stacklevel=frames_within(),
         )
 

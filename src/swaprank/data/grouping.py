@@ -12,7 +12,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Floats, Ints
 from swaprank.data.ids import query_ids
-from swaprank.errors import DataError
+from swaprank.errors import THE_DATA, DataError
 from swaprank.seeds import random_generator
 
 
@@ -70,7 +70,9 @@ def runs_of_groups(group: Any, n_rows: int) -> IdRuns:
     total = int(sizes.sum())
     if total != n_rows:
         raise DataError(
-            f"the sizes in group sum to {total:,}, but X has {n_rows:,} rows. For one query id per row, give qid."
+            f"the sizes in group sum to {total:,}, but ",
+            THE_DATA,
+            f" has {n_rows:,} rows. For one query id per row, give qid.",
         )
     # Empty groups have no number: they must not change the ids of other queries.
     return runs_of_sizes(sizes[sizes > 0].astype(np.int64))

@@ -5,18 +5,18 @@ from typing import Any
 import numpy as np
 
 from swaprank.arrays import AnyArray, Ints
-from swaprank.errors import DataError
+from swaprank.errors import THE_DATA, DataError
 
 
 def query_ids(qid: Any, n_rows: int) -> AnyArray:
     """Query ids as an array of integers or text; integers beyond 64 bits are Python objects."""
     if qid is None:
-        raise DataError("qid is needed: one query id per row of X.")
+        raise DataError("qid is needed: one query id per row of ", THE_DATA, ".")
     ids = _array(qid, "query id")
     if ids.ndim != 1:
         raise DataError(f"qid must have one id per row, found an array of shape {ids.shape}.")
     if len(ids) != n_rows:
-        raise DataError(f"qid has {len(ids):,} values, but X has {n_rows:,} rows.")
+        raise DataError(f"qid has {len(ids):,} values, but ", THE_DATA, f" has {n_rows:,} rows.")
     return _checked(ids, "query id")
 
 

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from swaprank.arrays import Ints
-from swaprank.errors import DataError, ParameterError, did_you_mean
+from swaprank.errors import THE_DATA, DataError, Hint, ParameterError, Part, Wording, did_you_mean
+
+_NAMES = Hint("feature_names", option="--features")
 
 
 def numbered_names(n_features: int) -> tuple[str, ...]:
@@ -21,14 +23,14 @@ def checked_names(names: Sequence[str] | None, n_features: int) -> tuple[str, ..
         return numbered_names(n_features)
     result = tuple(str(name) for name in names)
     if len(result) != n_features:
-        raise DataError(f"feature_names has {len(result)} names, but X has {n_features} features.")
+        raise DataError(_NAMES, f" has {len(result)} names, but ", THE_DATA, f" has {n_features} features.")
     if len(set(result)) < n_features:
         twice = next(name for name in result if result.count(name) > 1)
-        raise DataError(f"feature_names has '{twice}' more than once.")
+        raise DataError(_NAMES, f" has '{twice}' more than once.")
     return result
 
 
-def matching_columns(wanted: Sequence[str], found: Sequence[str], whose: str, where: str) -> Ints | None:
+def matching_columns(wanted: Sequence[str], found: Sequence[str], whose: str, where: Part) -> Ints | None:
     """The position in `found` of each wanted feature, or None if the columns are the wanted ones as they are.
 
     Names are matched in any order, and other columns are ignored. Where one side has only numbers, as an array has, the
@@ -65,13 +67,13 @@ def matching_columns(wanted: Sequence[str], found: Sequence[str], whose: str, wh
     if not any(numbers):
         more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise DataError(
-            f"{where} has no feature '{missing[0]}'{more}, which {whose} has; {did_you_mean(missing[0], found)}"
+            where, f" has no feature '{missing[0]}'{more}, which {whose} has; {did_you_mean(missing[0], found)}"
         )
     check_count(len(wanted), len(found), whose, where)
     return None
 
 
-def feature_position(feature: Any, names: Sequence[str], what: str) -> int:
+def feature_position(feature: Any, names: Sequence[str], what: Part) -> int:
     """The position of a feature that is given by name, or by position from 0; `what` is for error messages.
 
     >>> from swaprank.data.matching import feature_position
@@ -80,22 +82,23 @@ def feature_position(feature: Any, names: Sequence[str], what: str) -> int:
     """
     if isinstance(feature, str):
         if feature not in names:
-            raise DataError(f"{what}: no feature '{feature}'; {did_you_mean(feature, names)}")
+            raise DataError(what, f": no feature '{feature}'; {did_you_mean(feature, names)}")
         return tuple(names).index(feature)
     if isinstance(feature, bool | np.bool_) or not isinstance(feature, int | np.integer):
         raise ParameterError(
-            f"{what}: a feature is a name, or a number from 0; found {feature!r}. Instead of a mask, give "
-            "np.flatnonzero(mask)."
+            what,
+            f": a feature is a name, or a number from 0; found {feature!r}.",
+            Wording(" Instead of a mask, give np.flatnonzero(mask).", ""),
         )
     if not 0 <= feature < len(names):
-        raise DataError(f"{what}: there is no feature {feature}: there are {len(names)}, numbered from 0.")
+        raise DataError(what, f": there is no feature {feature}: there are {len(names)}, numbered from 0.")
     return int(feature)
 
 
-def check_count(n_wanted: int, n_found: int, whose: str, where: str) -> None:
+def check_count(n_wanted: int, n_found: int, whose: str, where: Part) -> None:
     """Raise DataError, in the words of scikit-learn, unless there are as many columns as features."""
     if n_found != n_wanted:
-        raise DataError(f"{where} has {n_found} features, but {whose} is expecting {n_wanted} features as input.")
+        raise DataError(where, f" has {n_found} features, but {whose} is expecting {n_wanted} features as input.")
 
 
 def position_among(what: str, number: Any, n: int) -> int:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Features
-from swaprank.errors import PrecisionWarning
+from swaprank.errors import THE_DATA, Part, PrecisionWarning
 
 FIRST_INEXACT = np.float32(2.0**24)
 """Single precision has all whole numbers up to this one."""
@@ -99,21 +99,22 @@ def check_precision(sample: AnyArray, features: Features, names: Any, column: Ca
         name = f"'{names[f]}'" if named else str(f)
         if count_merged(name, sample[:, f], features[rows, f]) is not None:
             found.append(count_merged(name, column(f), features[:, f]))
-    warn_of_merged([each for each in found if each is not None], "X, ")
+    warn_of_merged([each for each in found if each is not None], THE_DATA, ", ")
 
 
-def warn_of_merged(found: Sequence[Merged], where: str) -> None:
+def warn_of_merged(found: Sequence[Merged], *where: Part) -> None:
     """Give one warning about all columns found, at the user's line of code."""
     if not found:
         return
     named = [f"column {m.column}: {m.n_given:,} distinct values become {m.n_kept:,}" for m in found[:_MOST_NAMED]]
     if len(found) > _MOST_NAMED:
         named.append(f"and {len(found) - _MOST_NAMED} more columns")
-    message = (
-        f"{where}{'; '.join(named)} in single precision (float32), in which features are stored. Subtract a constant "
-        "first, or use another unit: the age in days instead of seconds since 1970, for example."
+    message = PrecisionWarning(
+        *where,
+        f"{'; '.join(named)} in single precision (float32), in which features are stored. Subtract a constant "
+        "first, or use another unit: the age in days instead of seconds since 1970, for example.",
     )
-    warnings.warn(message, PrecisionWarning, stacklevel=frames_within())
+    warnings.warn(message, stacklevel=frames_within())
 
 
 def frames_within() -> int:

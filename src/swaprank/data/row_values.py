@@ -7,7 +7,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Floats, contiguous_floats
 from swaprank.data.grouping import Grouping, query_of_row
-from swaprank.errors import DataError
+from swaprank.errors import THE_DATA, DataError
 
 LARGEST_TERM = 1e100
 """No base score and no leaf value may be larger: sums and squares of scores then stay finite."""
@@ -29,7 +29,7 @@ def number_column(name: str, values: Any, n_rows: int) -> Floats:
     if column.ndim != 1:
         raise DataError(f"{name} must have one value per row, found an array of shape {column.shape}.")
     if len(column) != n_rows:
-        raise DataError(f"{name} has {len(column):,} values, but X has {n_rows:,} rows.")
+        raise DataError(f"{name} has {len(column):,} values, but ", THE_DATA, f" has {n_rows:,} rows.")
     bad = np.flatnonzero(~np.isfinite(column))
     if len(bad):
         raise DataError(f"{name}, row {bad[0]}: {column[bad[0]]} is not a finite number.")
@@ -68,8 +68,9 @@ def row_weights(sample_weight: Any, query_weight: Any, grouping: Grouping, n_row
     if sample_weight is not None:
         if n_queries != n_rows and _length(sample_weight) == n_queries:
             raise DataError(
-                f"sample_weight has {n_queries:,} values, one per query, but X has {n_rows:,} rows: give them as "
-                "query_weight."
+                f"sample_weight has {n_queries:,} values, one per query, but ",
+                THE_DATA,
+                f" has {n_rows:,} rows: give them as query_weight.",
             )
         weights *= checked_weights(sample_weight, n_rows)
     if query_weight is not None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Features, Ints, ReadOnly
 from swaprank.collective import Collective
-from swaprank.data.categories import Categories, extended, recoded
+from swaprank.data.categories import CATEGORICAL, Categories, extended, recoded
 from swaprank.data.matching import matching_columns, numbered_names
 from swaprank.errors import DataError
 
@@ -180,5 +180,7 @@ def _number_wanted(name: str, found: Categories, where: str, whose: str) -> Data
     example = f" such as '{found[0][:40]}'" if found else ""
     return DataError(
         f"{where}, feature '{name}' holds categories{example}, but for {whose} it is a number: give numbers here, or "
-        "declare it in categorical_features before training."
+        "declare it with ",
+        CATEGORICAL,
+        " before training.",
     )

@@ -12,7 +12,7 @@ from swaprank.data.frames import split_columns
 from swaprank.data.ids import id_text
 from swaprank.data.judgements import Qrels, Run
 from swaprank.data.row_values import check_scores
-from swaprank.errors import DataError
+from swaprank.errors import DataError, Wording
 from swaprank.evaluation.results import Evaluation, MetricResult
 from swaprank.metrics.metric import Metric, measure_each
 from swaprank.metrics.parse import metric as parse_metric
@@ -115,7 +115,7 @@ def _ranked_lists(judged: Dataset | Qrels, scores: Any) -> _RankedLists:
     """Match scores (an array in row order, or a TREC run) with the judged documents."""
     if isinstance(judged, Qrels):
         if not isinstance(scores, Run):
-            raise DataError("TREC judgements need the scores as a TREC run: see read_run.")
+            raise DataError("TREC judgements need the scores as a TREC run", Wording(": see read_run", ""), ".")
         return _from_trec(judged, scores)
     if not isinstance(judged, Dataset):
         raise DataError(f"expected a Dataset or Qrels, found {type(judged).__name__}.")

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from swaprank.data.categories import Categories
-from swaprank.errors import ParameterError, did_you_mean
+from swaprank.errors import Hint, ParameterError, did_you_mean
 from swaprank.exchange.exported import Export
 from swaprank.exchange.feature_sets import feature_set, renamed
 from swaprank.files import replacing, writable_target
@@ -64,7 +64,7 @@ def export(
     if to not in FORMATS:
         raise ParameterError(f"there is no format '{to}'; {did_you_mean(to, FORMATS)}")
     if missing not in ("refuse", "zero"):
-        raise ParameterError(f"missing must be 'refuse' or 'zero'; found {missing!r}.")
+        raise ParameterError(Hint("missing"), f" must be 'refuse' or 'zero'; found {missing!r}.")
     file = writable_target(path)
     names, own_categories = renamed(feature_names, categories, rename or {})
     served, given = model.for_export(), feature_set(features)

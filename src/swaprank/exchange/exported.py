@@ -13,9 +13,11 @@ import numpy as np
 from swaprank.arrays import AnyArray, Bools
 from swaprank.data.categories import Categories
 from swaprank.data.precision import frames_within
-from swaprank.errors import ExportError, ExportWarning
+from swaprank.errors import ExportError, ExportWarning, Hint
 from swaprank.exchange.feature_sets import FeatureSet
 from swaprank.models.served import FeedForward, KernelSum, Mixture, ServedModel, Trees, WeightedSum
+
+MISSING_AS_ZERO = Hint("missing", "zero")
 
 
 class Export(NamedTuple):
@@ -84,7 +86,7 @@ def check_missing_as_zero(export: Export, target: str, instead: str = "") -> Non
     Traceback (most recent call last):
     ...
     swaprank.errors.ExportError: the trees have learned where to send missing values of 'price', but Solr reads them as
-    0. Train with 0 in their place; or, if documents always have it, export with missing="zero".
+    0. Train with 0 in their place; or, if documents always have it, export with missing='zero'.
     """
     if export.missing == "zero":
         return
@@ -92,15 +94,18 @@ def check_missing_as_zero(export: Export, target: str, instead: str = "") -> Non
     if learned.any():
         raise ExportError(
             f"the trees have learned where to send missing values of {named(export.feature_names, learned)}, but "
-            f"{target} reads them as 0. Train with 0 in their place; or, if documents always have it, export with "
-            f'missing="zero".{instead}'
+            f"{target} reads them as 0. Train with 0 in their place; or, if documents always have it, export with ",
+            MISSING_AS_ZERO,
+            f".{instead}",
         )
     if assumed.any():
         warn(
-            f"{target} reads a missing value as 0, which is not what the model does with it for "
-            f"{named(export.feature_names, assumed)}: send a value with every document. "
-            'missing="zero" accepts this without a warning.',
-            ExportWarning,
+            ExportWarning(
+                f"{target} reads a missing value as 0, which is not what the model does with it for "
+                f"{named(export.feature_names, assumed)}: send a value with every document. ",
+                MISSING_AS_ZERO,
+                " accepts this without a warning.",
+            ),
             stacklevel=frames_within(),
         )
 

@@ -15,8 +15,10 @@ import numpy as np
 from swaprank.arrays import Ints
 from swaprank.data.categories import Categories
 from swaprank.data.matching import matching_columns, numbered_names
-from swaprank.errors import DataError, ParameterError, did_you_mean
+from swaprank.errors import DataError, Hint, ParameterError, did_you_mean
 from swaprank.files import existing_file
+
+RENAME = Hint("rename", {"old": "new"}, "--rename OLD=NEW")
 
 
 class FeatureSet(NamedTuple):
@@ -37,12 +39,10 @@ class FeatureSet(NamedTuple):
         try:
             columns = matching_columns(wanted, self.names, "the model", "the list of features")
         except DataError as error:
-            hint = "If the target calls it otherwise, rename it (rename={'old': 'new'})."
+            advice = " If the target calls it otherwise, rename it ("
             if only_numbers:
-                hint = (
-                    "The model's are only numbered: list as many, in their order; or name them (rename={'old': 'new'})."
-                )
-            raise DataError(f"{error} {hint}") from None
+                advice = " The model's are only numbered: list as many, in their order; or name them ("
+            raise DataError(error, advice, RENAME, ").") from None
         return np.arange(len(wanted)) if columns is None else columns
 
 
@@ -107,8 +107,8 @@ def renamed(
     """
     for old in new_names:
         if old not in names:
-            raise DataError(f"rename: the model has no feature '{old}'; {did_you_mean(old, names)}")
+            raise DataError(Hint("rename"), f": the model has no feature '{old}'; {did_you_mean(old, names)}")
     changed = tuple(new_names.get(name, name) for name in names)
     if len(set(changed)) < len(changed):
-        raise DataError("rename: two features would have the same name.")
+        raise DataError(Hint("rename"), ": two features would have the same name.")
     return changed, {new_names.get(name, name): found for name, found in categories.items()}

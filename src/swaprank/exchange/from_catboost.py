@@ -51,7 +51,7 @@ def read(content: bytes | Mapping[str, Any]) -> PeerModel:
         try:
             made = _symmetric_tree(tree, features) if number < len(symmetric) else _nested_tree(tree, features)
         except ModelFileError as error:
-            raise ModelFileError(f"tree {number}: {error}") from None
+            raise ModelFileError(f"tree {number}: ", error) from None
         made.leaf_value = [value * float(scale) for value in made.leaf_value]
         trees.append(made)
     forest = build_forest(trees, n_features, float(bias[0]) if bias else 0.0)

@@ -54,7 +54,7 @@ def content_of(model: Any) -> bytes:
         if not np.isnan(missing := model.missing):
             raise ParameterError(
                 f"its predict reads {missing} as a missing value, but here only NaN is one. Write NaN in place of "
-                f"{missing} in the features, and call set_params(missing=np.nan) before the model is read."
+                f"{missing} in the features, and set its missing to NaN before the model is read."
             )
         best = getattr(model, "best_iteration", None)
         # A booster without trees cannot be cut, and is refused when it is read.

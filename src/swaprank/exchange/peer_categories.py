@@ -91,7 +91,7 @@ def named_categories(values: Any) -> Categories:
     try:
         texts = [category_text(value, "the categories") for value in values]
     except DataError as error:
-        raise ModelFileError(str(error)) from None
+        raise ModelFileError(error) from None
     known = tuple(text for text in texts if text is not None)
     if len(set(known)) < len(texts):
         raise ModelFileError("a feature has the same category twice, or a category without a name.")

@@ -5,7 +5,7 @@ import os
 from importlib import import_module
 from typing import Any
 
-from swaprank.errors import ModelFileError, ParameterError
+from swaprank.errors import ModelFileError, ParameterError, Part, Wording
 from swaprank.exchange.tree_building import PeerModel
 from swaprank.files import existing_file
 
@@ -48,7 +48,7 @@ def read_peer(source: Any) -> PeerModel:
     try:
         found: PeerModel = import_module(_READERS[reader]).read(content)
     except ModelFileError as error:
-        raise ModelFileError(f"{where}{error}") from None
+        raise ModelFileError(where, error) from None
     except RecursionError:
         raise ModelFileError(f"{where}it is nested too deeply.") from None
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -71,16 +71,17 @@ def _recognized(content: bytes, where: str) -> tuple[str, Any]:
         return "onnx", content
     if start.startswith(b"{"):
         return _recognized_json(content, where)
-    advice = f"known are {_KNOWN}."
+    advice: tuple[Part, ...] = (f"known are {_KNOWN}.",)
     if content.startswith(b"swaprank model"):
-        advice = "it is a model of swaprank: read it with swaprank.load."
+        read = Wording("read it with swaprank.load.", "give it to the other commands as it is.")
+        advice = "it is a model of swaprank: ", read
     elif content.startswith(b"\x80"):
-        advice = "a pickle may run any code: load it yourself if you trust it, and give the model itself."
+        advice = ("a pickle may run any code: load it yourself if you trust it, and give the model itself.",)
     elif content.startswith(_COMPRESSED):
-        advice = "it is compressed: unpack it first."
+        advice = ("it is compressed: unpack it first.",)
     elif start.startswith(b"["):
-        advice = "this is a dump for people to read: save the model with save_model."
-    raise ModelFileError(f"{where}the format is not known; {advice}")
+        advice = ("this is a dump for people to read: save the model with save_model.",)
+    raise ModelFileError(f"{where}the format is not known; ", *advice)
 
 
 def _recognized_json(content: bytes, where: str) -> tuple[str, Any]:

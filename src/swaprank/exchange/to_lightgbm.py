@@ -16,6 +16,7 @@ from swaprank.data.matching import numbered_names
 from swaprank.data.precision import frames_within
 from swaprank.errors import ExportError, ExportWarning
 from swaprank.exchange.exported import Export, refuse_kind
+from swaprank.exchange.feature_sets import RENAME
 from swaprank.exchange.peer_categories import CategoryNumbers, category_numbers, sets_apart
 from swaprank.exchange.plain_trees import base_in_leaves
 from swaprank.models.category_sets import set_words
@@ -79,13 +80,16 @@ def lightgbm_names(export: Export) -> tuple[str, ...]:
         if not name or _REFUSED & set(name) or not name.isprintable():
             raise ExportError(
                 f"LightGBM cannot hold the feature name {given!r}: it must not be empty or have one of "
-                f"{' '.join(sorted(_REFUSED))} or a line break. Rename it (rename={{'old': 'new'}})."
+                f"{' '.join(sorted(_REFUSED))} or a line break. Rename it (",
+                RENAME,
+                ").",
             )
     if len(set(names)) < len(names):
         twice = next(name for at, name in enumerate(names) if name in names[:at])
         raise ExportError(
-            f"LightGBM knows no spaces in names, and two features would be called '{twice}'. Rename one "
-            "(rename={'old': 'new'})."
+            f"LightGBM knows no spaces in names, and two features would be called '{twice}'. Rename one (",
+            RENAME,
+            ").",
         )
     return names
 

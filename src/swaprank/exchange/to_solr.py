@@ -16,7 +16,14 @@ import numpy as np
 from swaprank.arrays import AnyArray, Features
 from swaprank.data.precision import frames_within
 from swaprank.errors import ExportError, ExportWarning
-from swaprank.exchange.exported import Export, check_missing_as_zero, features_unlike_zero, named, refuse_kind
+from swaprank.exchange.exported import (
+    MISSING_AS_ZERO,
+    Export,
+    check_missing_as_zero,
+    features_unlike_zero,
+    named,
+    refuse_kind,
+)
 from swaprank.exchange.plain_trees import fold_tree, plain_trees
 from swaprank.models.forest import Forest
 from swaprank.models.served import FeedForward, Trees, WeightedSum
@@ -99,10 +106,13 @@ def _needs_nulls(export: Export) -> bool:
         assumed[at] &= not has_null
     if (learned | assumed).any():
         warn(
-            f"Solr reads missing values of {named(export.feature_names, learned | assumed)} as 0, which the model does "
-            'not do, unless the features are defined with the parameter "defaultValue": "NaN". This needs Solr 9.2. '
-            'If 0 stood for missing values in training, export with missing="zero".',
-            ExportWarning,
+            ExportWarning(
+                f"Solr reads missing values of {named(export.feature_names, learned | assumed)} as 0, which the model "
+                'does not do, unless the features are defined with the parameter "defaultValue": "NaN". This needs '
+                "Solr 9.2. If 0 stood for missing values in training, export with ",
+                MISSING_AS_ZERO,
+                ".",
+            ),
             stacklevel=frames_within(),
         )
     return True

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from swaprank.errors import ExportError
+from swaprank.errors import ExportError, Hint
 from swaprank.exchange.exported import Export, refuse_kind
+from swaprank.exchange.feature_sets import RENAME
 from swaprank.exchange.peer_categories import category_numbers, sets_apart
 from swaprank.exchange.plain_trees import base_in_leaves, fold_tree, refuse_deep, strict
 from swaprank.models.forest import Forest
@@ -42,8 +43,11 @@ def content(export: Export) -> bytes:
         if not _RANK_FEATURE.fullmatch(name):
             raise ExportError(
                 "vespa reads a feature's name as a rank feature, such as bm25(title), or as a function of the rank "
-                f"profile, but '{name}' can be neither. Rename it (rename={{'old': 'new'}}), or name all features with "
-                "features=."
+                f"profile, but '{name}' can be neither. Rename it (",
+                RENAME,
+                "), or name all features with ",
+                Hint("features"),
+                ".",
             )
     if export.request:
         return _rank_profile(export.name, names).encode()
@@ -97,7 +101,7 @@ def _model(export: Export, forest: Forest) -> dict[str, Any]:
 def _rank_profile(name: str, features: list[str]) -> str:
     """A rank profile that evaluates the model for the best documents, and returns the features that it saw."""
     if not _PROFILE.fullmatch(name):
-        raise ExportError(f"'{name}' cannot be the name of a rank profile: choose another one with name=.")
+        raise ExportError(f"'{name}' cannot be the name of a rank profile: choose another one with ", Hint("name"), ".")
     functions = [feature for feature in features if re.fullmatch(_FUNCTION, feature, re.ASCII)]
     needed = [f"    # Define these functions: {', '.join(functions)}"] if functions else []
     return "\n".join(

@@ -15,6 +15,7 @@ from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.matching import numbered_names
 from swaprank.errors import ExportError
 from swaprank.exchange.exported import Export, refuse_kind
+from swaprank.exchange.feature_sets import RENAME
 from swaprank.exchange.peer_categories import CategoryNumbers, category_numbers, sets_apart
 from swaprank.exchange.plain_trees import base_in_leaves, single_precision
 from swaprank.models.forest import Forest
@@ -151,7 +152,9 @@ def _checked_names(export: Export) -> list[str]:
         if not name or set("[]<") & set(name) or not name.isprintable():
             raise ExportError(
                 f"XGBoost cannot hold the feature name {name!r}: it must not be empty or have one of [ ] < or a line "
-                "break. Rename it (rename={'old': 'new'})."
+                "break. Rename it (",
+                RENAME,
+                ").",
             )
     return list(export.feature_names)
 

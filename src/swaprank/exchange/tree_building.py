@@ -108,7 +108,7 @@ def build_forest(trees: Iterable[PeerTree], n_features: int, base_score: float =
         try:
             arrays = _numbered(tree, n_features)
         except ModelFileError as error:
-            raise ModelFileError(f"tree {number}: {error}") from None
+            raise ModelFileError(f"tree {number}: ", error) from None
         for name, array in arrays.items():
             columns[name].append(array)
         tree_nodes.append(tree_nodes[-1] + len(arrays["left"]))

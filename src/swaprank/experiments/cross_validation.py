@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError, Interrupted, ParameterError, did_you_mean
+from swaprank.errors import DataError, Hint, Interrupted, ParameterError, did_you_mean
 from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.cross_validation_result import CrossValidation, FoldResult
 from swaprank.experiments.folds import Fold, Parts, find_folds, make_folds
@@ -160,7 +160,7 @@ def _named_rankers(rankers: Any, metric: Metric) -> dict[str, Ranker]:
         if not isinstance(ranker, Ranker) or ranker.can.learns_from != "data":
             raise ParameterError(f"'{name}' must be a ranker that learns from data; found {type(ranker).__name__}.")
         if ranker.base_ranker is not None:
-            raise ParameterError(f"'{name}' has a base_ranker, which may have been trained on test queries.")
+            raise ParameterError(f"'{name}' has a base ranker, which may have been trained on test queries.")
     return dict(rankers)
 
 
@@ -172,7 +172,11 @@ def _folds(
             raise DataError(f"cross_validate takes a Dataset, a file or a folder; found {type(data).__name__}.")
         if Path(data).is_dir():
             if n_folds is not None:
-                raise DataError(f"{data} is a folder with its own folds: n_folds is for a single file.")
+                raise DataError(
+                    f"{data} is a folder with its own folds: ",
+                    Hint("n_folds", option="--folds"),
+                    " is for a single file.",
+                )
             return find_folds(data, columns)
         data = read(data, **columns)
     return make_folds(data, 5 if n_folds is None else n_folds, random_state)

@@ -10,7 +10,7 @@ import numpy as np
 
 from swaprank.arrays import Ints
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError
+from swaprank.errors import DataError, Hint
 from swaprank.files import content_suffix
 from swaprank.reading.formats import BINS_SUFFIX, TABLE_SUFFIXES, TEXT_SUFFIXES
 from swaprank.reading.read import read, read_matching
@@ -73,7 +73,7 @@ def find_folds(folder: str | os.PathLike[str], columns: Mapping[str, Any] | None
         try:
             return [_folder_fold(root, columns or {})]
         except DataError as error:
-            raise DataError(f"{root} has no folders Fold1, Fold2, …, and is not a fold itself: {error}") from None
+            raise DataError(f"{root} has no folders Fold1, Fold2, …, and is not a fold itself: ", error) from None
     return [_folder_fold(path, columns or {}) for _, path in sorted(numbered)]
 
 
@@ -117,8 +117,9 @@ def make_folds(data: Dataset, n_folds: int, random_state: int = 0) -> list[Fold]
         raise DataError(f"folds need at least 3 queries, to train, validate and test; found {data.n_queries}.")
     if isinstance(n_folds, bool) or not isinstance(n_folds, int) or not 3 <= n_folds <= data.n_queries:
         raise DataError(
-            f"n_folds must be from 3 (to train, validate and test) to {data.n_queries:,}, the number of queries; "
-            f"found {n_folds!r}."
+            Hint("n_folds", option="--folds"),
+            f" must be from 3 (to train, validate and test) to {data.n_queries:,}, the number of queries; "
+            f"found {n_folds!r}.",
         )
     parts = np.array_split(random_generator(random_state).permutation(data.n_queries), n_folds)
     return [Fold(f"Fold{at + 1}", _fold_loader(data, parts, at)) for at in range(n_folds)]

@@ -169,7 +169,7 @@ def run_on_mpi(
             raise
         if collective.rank > 0:
             time.sleep(_OTHERS_WAIT)
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {error.for_command_line()}\n")
         sys.stderr.flush()
         collective.abort(exit_code)
         os._exit(exit_code)

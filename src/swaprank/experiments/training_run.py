@@ -9,7 +9,7 @@ from typing import Any, final
 
 from swaprank.data.dataset import Dataset
 from swaprank.environment import versions
-from swaprank.errors import DataError, ParameterError
+from swaprank.errors import DataError, ParameterError, Wording
 from swaprank.experiments.config_files import toml_text
 from swaprank.experiments.ranker_parameters import check_parameter_names, training_parameters
 from swaprank.files import file_digest, replacing, writable_target, written_directly
@@ -66,7 +66,9 @@ class TrainingRun:
         kind = ranker_class(self.ranker)
         if kind.can.learns_from == "rankers":
             raise ParameterError(
-                f"{self.ranker} is made of fitted rankers: use `swaprank combine` for two, sr.stack for any number."
+                f"{self.ranker} is made of fitted rankers: use `swaprank combine` for two",
+                Wording(", sr.stack for any number", ""),
+                ".",
             )
         if kind.can.learns_from == "nothing":
             raise ParameterError(f"{self.ranker} is a model of another library: read one with `swaprank import`.")

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple, TypeAlias
 
-from swaprank.errors import ParameterError
+from swaprank.errors import Hint, ParameterError, Wording
 from swaprank.experiments.grid_search import parse_grid
 from swaprank.objectives.objective import Objective
 from swaprank.rankers.ranker import Ranker
@@ -46,7 +46,9 @@ def default_ranges(ranker: Ranker) -> dict[str, Range]:
     declared = ranker.declared
     ranges = {name: each.tune for name, each in declared.items() if each.tune is not None}
     if not ranges:
-        raise ParameterError(f"{ranker.kind} has no default ranges: give ranges={{…}}.")
+        raise ParameterError(
+            f"{ranker.kind} has no default ranges: give ", Hint("ranges", {...}, "--range NAME=LOW..HIGH"), "."
+        )
     unused: set[str] = set()
     if "objective" in declared:
         given = ranker.get_params(deep=False)["objective"]
@@ -84,8 +86,12 @@ def as_range(name: str, given: Any) -> Range:
         case list() if given:
             return Choice(tuple(given))
     raise ParameterError(
-        f"the range of {name} must be (low, high) or a list of values, such as (7, 63) or [True, False]; "
-        f"found {given!r}."
+        f"the range of {name} must be ",
+        Wording(
+            "(low, high) or a list of values, such as (7, 63) or [True, False]",
+            "LOW..HIGH or a list of values, such as 7..63 or true,false",
+        ),
+        f"; found {given!r}.",
     )
 
 

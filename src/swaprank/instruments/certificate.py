@@ -117,8 +117,8 @@ class Certificate(Result):
         curve = self.curves[self.highest]
         return (
             f"Not a local optimum: direction {self.highest} raises {self.metric} to {curve.max():.6f} at step "
-            f"{self.steps[curve.argmax()]:g}. This direction is certificate.direction; polish=True (--polish) follows "
-            "it."
+            f"{self.steps[curve.argmax()]:g}. Polish the ranker to "
+            "follow this direction."
         )
 
     def _values(self) -> dict[str, Any]:

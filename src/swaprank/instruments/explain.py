@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError, did_you_mean
+from swaprank.errors import DataError, Hint, did_you_mean
 from swaprank.evaluation.evaluate import evaluate
 from swaprank.metrics.metric import Metric, bind_metric
 from swaprank.metrics.ordering import seeded_tie_order
@@ -263,7 +263,7 @@ def _lowest_query(ranker: Ranker, data: Dataset, metric: Metric) -> int:
     highest_label = np.maximum.reduceat(data.by_query(data.labels), data.indptr[:-1])
     values = np.where((highest_label > 0) & ~np.isnan(values), values, np.inf)
     if np.isinf(values).all():
-        raise DataError("no query has a relevant document: choose a query by its qid.")
+        raise DataError("no query has a relevant document: choose a query by ", Hint("qid", ..., "--query ID"), ".")
     return int(values.argmin())
 
 

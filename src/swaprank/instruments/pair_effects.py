@@ -10,7 +10,7 @@ from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import longest_list
 from swaprank.data.row_values import check_scores
-from swaprank.errors import ParameterError
+from swaprank.errors import Hint, ParameterError
 from swaprank.kernels import kernel
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import rank_documents
@@ -126,7 +126,7 @@ def effective_pairs(
         raise ParameterError("construction='discrete_bounded' moves documents one by one: it has no pairs to count.")
     weighted = isinstance(arrays, ConstructionArrays | LambdaArrays) and arrays.terms.family != PAIRWISE
     if raising and not weighted:
-        raise ParameterError("raising=True is for metrics whose swap gains weigh the pairs.")
+        raise ParameterError(Hint("raising", True), " is for metrics whose swap gains weigh the pairs.")
     labels = np.array(data.by_query(data.labels))
     pairs, distinguished, effective = (np.zeros(data.n_queries) for _ in range(3))
     count_pairs(labels, indptr, longest_list(indptr), pairs)

@@ -31,7 +31,7 @@ def python_function(evaluate: Callable[[Floats], float]) -> FunctionType:
     if not isinstance(python, FunctionType):
         raise MetricError(
             f"evaluate must be a function written with def or lambda, found {evaluate!r}; "
-            "write for example evaluate=lambda labels: np.mean(labels)."
+            "write for example evaluate=lambda labels: labels.mean()."
         )
     return python
 

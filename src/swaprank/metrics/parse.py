@@ -109,9 +109,9 @@ def metrics(names: str | Metric | Iterable[str | Metric], convention: str = "sta
     written = [str(each) for each in parsed]
     for text in written:
         if written.count(text) > 1:
-            raise MetricError(f"two different metrics have the name {text}; give them different names with name=….")
+            raise MetricError(f"two different metrics have the name {text}; give them different names.")
         if text == "qid":
-            raise MetricError("a metric cannot have the name qid, the column of query ids; choose another with name=….")
+            raise MetricError("a metric cannot have the name qid, the column of query ids; choose another.")
     return parsed
 
 

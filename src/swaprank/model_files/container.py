@@ -104,7 +104,7 @@ def read_model(path: str | os.PathLike[str]) -> ModelContent:
     try:
         return parse_model(file.read_bytes())
     except ModelFileError as error:
-        raise ModelFileError(f"{file}: {error}") from None
+        raise ModelFileError(f"{file}: ", error) from None
 
 
 def parse_model(data: bytes) -> ModelContent:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints, read_only
-from swaprank.errors import DataError
+from swaprank.errors import THE_DATA, DataError
 from swaprank.kernels import kernel
 from swaprank.models.category_sets import CategorySets, category_sets, goes_left
 from swaprank.threads import row_chunks, run_in_threads, thread_count
@@ -34,7 +34,7 @@ def contributions(forest: Forest, X: Features, n_threads: int | None = None) -> 
     array([[0. , 0. , 0.5]])
     """
     if X.ndim != 2 or X.shape[1] != forest.n_features:
-        raise DataError(f"the trees have {forest.n_features} features, but X has the shape {X.shape}.")
+        raise DataError(f"the trees have {forest.n_features} features, but ", THE_DATA, f" has the shape {X.shape}.")
     result = np.zeros((len(X), forest.n_features + 1))
     result[:, -1] = expected_score(forest)
     depth = max_depth(forest.tree_nodes, forest.left, forest.right, np.zeros(len(forest.feature), np.int64))

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swaprank.arrays import Bools, Features, Floats, Ints, read_only
-from swaprank.errors import DataError, SwaprankError
+from swaprank.errors import THE_DATA, DataError, Hint, SwaprankError
 from swaprank.kernels import inlined_kernel, kernel
 from swaprank.models.forest_layout import WORD_LEAVES, ForestLayout, SetLayout, make_layout
 from swaprank.models.leaf_bits import LANES, lowest_bit, mask_lanes
@@ -69,7 +69,7 @@ def score(forest: Forest, X: Features, n_trees: int | None = None, n_threads: in
             score_into(forest, read_only(X), scores)
             return scores
     elif not 0 <= n_trees <= forest.n_trees:
-        raise SwaprankError(f"n_trees must be from 0 to {forest.n_trees}, found {n_trees}.")
+        raise SwaprankError(Hint("n_trees", option="--trees"), f" must be from 0 to {forest.n_trees}, found {n_trees}.")
     return _scores(forest, X, np.array([n_trees]), n_threads, None).reshape(-1)
 
 
@@ -142,7 +142,7 @@ def scores_by_stage(
 
 def _check_shape(forest: Forest, X: Features) -> None:
     if X.ndim != 2 or X.shape[1] != forest.n_features:
-        raise DataError(f"the trees have {forest.n_features} features, but X has the shape {X.shape}.")
+        raise DataError(f"the trees have {forest.n_features} features, but ", THE_DATA, f" has the shape {X.shape}.")
 
 
 def _layouts_of(forest: Forest) -> tuple[ForestLayout, SetLayout | None, PackedForest]:

@@ -176,7 +176,7 @@ class CustomObjective(Objective):
 
     def __post_init__(self) -> None:
         if (self.gradients is None) == (self.query_kernel is None):
-            raise ParameterError("CustomObjective takes either gradients= or query_kernel=, one of the two.")
+            raise ParameterError("CustomObjective takes either gradients or query_kernel, one of the two.")
         if self.gradients is not None and not callable(self.gradients):
             raise ParameterError(f"gradients must be a function, found {self.gradients!r}.")
         if self.query_kernel is not None and not isinstance(self._query_function(), FunctionType):

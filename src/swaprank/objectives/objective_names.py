@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from swaprank.errors import ParameterError, did_you_mean
+from swaprank.errors import ParameterError, Wording, did_you_mean
 from swaprank.metrics.metric import OWN_SUFFIX, Metric, is_own
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective
@@ -65,11 +65,13 @@ def given_objective(ranker: Any, names: Sequence[str]) -> Objective | None:
     if is_own(objective):
         raise ParameterError(
             f"this model was trained with the objective {objective.removesuffix(OWN_SUFFIX)}, which a model file does "
-            "not hold: give it again with set_params(objective=…), or name another one."
+            "not hold: ",
+            Wording("give it again with set_params(objective=…)", "only Python can give it again"),
+            ", or name another one.",
         )
     if objective not in names:
         raise ParameterError(
-            f"there is no objective '{objective}'; {did_you_mean(str(objective), names)} An instance can be given, "
-            "too: for a function of your own, CustomObjective(gradients=…)."
+            f"there is no objective '{objective}'; {did_you_mean(str(objective), names)}",
+            Wording(" An instance can be given, too: for a function of your own, CustomObjective(gradients=…).", ""),
         )
     return None

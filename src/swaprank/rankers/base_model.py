@@ -6,10 +6,12 @@ import numpy as np
 
 from swaprank.arrays import Floats
 from swaprank.data.matching import check_count
-from swaprank.errors import DataError, ParameterError
+from swaprank.errors import DataError, Hint, ParameterError
 from swaprank.models.model import Model
 from swaprank.models.net import Net
 from swaprank.rankers.ranker import Ranker
+
+_BASE = Hint("base_ranker", option="--base")
 
 AnyModel = TypeVar("AnyModel", bound=Model)
 
@@ -20,7 +22,7 @@ def base_model(base: Any, kind: type[AnyModel], expected: str, n_features: int) 
     if not isinstance(model, kind):
         unfitted = isinstance(base, Ranker) and model is None
         found = f"{type(base).__name__} that is not fitted" if unfitted else type(base).__name__
-        raise ParameterError(f"base_ranker must be {expected}, found {found}.")
+        raise ParameterError(_BASE, f" must be {expected}, found {found}.")
     check_count(model.n_features, n_features, "the base ranker", "the data")
     return model
 
@@ -32,11 +34,11 @@ def base_weights(base: Any, n_features: int) -> Floats:
         try:
             weights = model.feature_weights()
         except ParameterError as error:
-            raise ParameterError(f"base_ranker must be a fitted linear ranker: {error}") from None
+            raise ParameterError(_BASE, " must be a fitted linear ranker: ", error) from None
     elif hasattr(base, "coef_"):
         weights = np.ravel(np.asarray(base.coef_, dtype=np.float64))
     else:
-        raise ParameterError(f"base_ranker must be a fitted linear ranker, with coef_; found {type(base).__name__}.")
+        raise ParameterError(_BASE, f" must be a fitted linear ranker, with coef_; found {type(base).__name__}.")
     if not np.isfinite(weights).all():
         raise DataError("the base ranker has a weight that is not finite.")
     check_count(len(weights), n_features, "the base ranker", "the data")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from swaprank.arrays import Features, Floats, Ints
-from swaprank.errors import DataError
+from swaprank.errors import THE_DATA, DataError
 from swaprank.rendering.figures import axes_for
 
 _LOW, _MISSING, _HIGH = "#2c6fbb", "#a0a0a0", "#d1285b"
@@ -27,7 +27,7 @@ def plot_contributions(
     is missing or a category.
     """
     if len(shares) == 0:
-        raise DataError("X has no rows, and so no contributions to draw.")
+        raise DataError(THE_DATA, " has no rows, and so no contributions to draw.")
     from matplotlib.colors import LinearSegmentedColormap
 
     step = -(-len(shares) // _MOST_POINTS)

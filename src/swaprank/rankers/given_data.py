@@ -43,7 +43,9 @@ def as_dataset(
     given = {name: value for name, value in {"y": y, **others}.items() if value is not None}
     if isinstance(X, Dataset):
         if given:
-            raise DataError(f"a Dataset has its own labels, query ids and weights: give it without {', '.join(given)}.")
+            raise DataError(
+                f"a data set has its own labels, query ids and weights: give it without {', '.join(given)}."
+            )
         return X if names is None else X.with_features(names, categories=categories or {}, whose=whose)
     if y is None and "label" in column_names(X):
         given["y"] = "label"
@@ -95,7 +97,7 @@ def _named_pairs(eval_set: Any, eval_group: Any, eval_qid: Any) -> dict[str, Any
     n_found = 0 if queries is None else len(queries)
     if n_found != sum(is_pair):
         what = "query ids" if by == "qid" else "group sizes"
-        raise DataError(f"{name} must have the {what} of the {sum(is_pair)} pairs (X, y) in eval_set, found {n_found}.")
+        raise DataError(f"{name} must have the {what} of the {sum(is_pair)} pairs in eval_set, found {n_found}.")
     of_pairs = iter(() if queries is None else queries)
     return {
         f"valid_{number}": {"X": each[0], "y": each[1], by: next(of_pairs)} if pair else each

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, NoReturn, final
 
 from swaprank.data.matching import check_count, numbered_names
-from swaprank.errors import DataError, ModelFileError, ParameterError
+from swaprank.errors import DataError, Hint, ModelFileError, ParameterError
 from swaprank.exchange.peer_files import read_peer
 from swaprank.metrics.metric import Metric
 from swaprank.models.forest import Forest
@@ -71,8 +71,9 @@ class ImportedRanker(ForestMethods):
     def fit(self, *arguments: Any, **others: Any) -> NoReturn:
         """Raise ParameterError: it was trained elsewhere."""
         raise ParameterError(
-            "a model of another library cannot be trained here: train a LambdaMART, or continue from this model with "
-            "LambdaMART(base_ranker=…)."
+            "a model of another library cannot be trained here: train a LambdaMART, or continue from this model with ",
+            Hint("base_ranker", ..., "--base FILE", call="LambdaMART"),
+            ".",
         )
 
 
@@ -110,9 +111,15 @@ def import_model(
         if peer.feature_names is None and len(names) > forest.n_features:
             # Such files may not know features after the last one that they use.
             forest = replace(forest, n_features=len(names))
-        check_count(forest.n_features, len(names), f"the model of {peer.library}", "feature_names")
+        check_count(
+            forest.n_features, len(names), f"the model of {peer.library}", Hint("feature_names", option="--features")
+        )
     if len(set(names)) < len(names):
-        raise DataError("two features of the model have the same name; give other feature_names.")
+        raise DataError(
+            "two features of the model have the same name; give other names: ",
+            Hint("feature_names", [...], "--features NAME,NAME,…"),
+            ".",
+        )
     ranker.learned_ = Learned(
         forest,
         feature_names=names,

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar, Literal, final
 
-from swaprank.errors import ParameterError
+from swaprank.errors import ParameterError, Wording
 from swaprank.metrics.metric import Metric
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective, default_horizon
 from swaprank.objectives.objective import Objective
@@ -105,7 +105,10 @@ class LambdaMART(SwapGradients, LeafRules, RandomRanks, TreeRanker):
             )
         if self.sigma != 1:
             raise ParameterError(
-                f"sigma={self.sigma:g} is the steepness of pair probabilities, and objective='smooth' has none. For "
-                f"the amount of smoothing, give objective=SmoothBoostingObjective(metric, smoothing_factor=…)."
+                f"sigma={self.sigma:g} is the steepness of pair probabilities, and objective='smooth' has none. ",
+                Wording(
+                    "For the amount of smoothing, give objective=SmoothBoostingObjective(metric, smoothing_factor=…).",
+                    "The amount of smoothing can only be changed in Python.",
+                ),
             )
         return SmoothBoostingObjective(self.training_metric())

@@ -15,7 +15,7 @@ from swaprank.linear.start import FitProblem
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.base_model import base_weights
 from swaprank.rankers.learned import found
-from swaprank.rankers.rounds import Measured
+from swaprank.rankers.rounds import VALID, Measured
 
 
 def found_by_strength() -> found[dict[float, float]]:
@@ -76,5 +76,7 @@ def needs_folds(data: Dataset, measured: Measured, n_folds: int | None) -> bool:
     if n_folds is None and measured.watched is not None:
         return False
     if data.n_queries < 2:
-        raise DataError("one query is too few to choose a regularization by; give a number, or a valid= set.")
+        raise DataError(
+            "one query is too few to choose a regularization by; give a number, or a validation set: ", VALID, "."
+        )
     return True

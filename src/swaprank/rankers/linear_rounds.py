@@ -22,7 +22,7 @@ from swaprank.parameters import parameter
 from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.learned import found
 from swaprank.rankers.linear_fitting import center_weights, regularizations
-from swaprank.rankers.rounds import Measured, Progress, run_rounds
+from swaprank.rankers.rounds import VALID, Measured, Progress, run_rounds
 from swaprank.rankers.training import FitRequest, TrainableRanker, Trained
 
 
@@ -206,7 +206,9 @@ class RegularizationPath(LinearRanker):
             return [self.alone]
         raise DataError(
             "several values of regularization need a set to choose by, in which the documents of a query have "
-            "different labels: fit(train, valid=…). Or give one value."
+            "different labels: ",
+            VALID,
+            ". Or give one value.",
         )
 
     def _n_rounds(self) -> int:

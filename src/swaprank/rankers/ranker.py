@@ -14,7 +14,7 @@ from swaprank.cluster.parts import Parts, as_parts
 from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
 from swaprank.data.features import as_features
-from swaprank.errors import DataError, MetricError, ParameterError
+from swaprank.errors import DataError, Hint, MetricError, ParameterError, Wording
 from swaprank.metrics.metric import OWN_SUFFIX, Metric, bind_metric, is_own
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.models.binned_scoring import by_rows
@@ -154,7 +154,8 @@ class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         whole = isinstance(n_stages, int | np.integer) and not isinstance(n_stages, bool)
         most, unit = self.model_.n_stages, self.can.round_name
         if most and not (whole and 0 <= n_stages <= most):
-            raise ParameterError(f"n_{unit}s must be from 0 to {most}; found {n_stages!r}.")
+            argument = Hint(f"n_{unit}s", option=f"--{unit}s")
+            raise ParameterError(argument, f" must be from 0 to {most}; found {n_stages!r}.")
         staged = self._of_rows(X, lambda rows: self.model_.staged_scores(rows, [n_stages], self.n_threads)[0])
         return self._plus_base_score(staged, X)
 
@@ -342,8 +343,8 @@ class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         if is_own(self.metric):
             name = str(self.metric).removesuffix(OWN_SUFFIX)
             raise MetricError(
-                f"this model was trained for a metric of your own, '{name}', which a "
-                "model file does not hold: give it again with set_params(metric=…), or name another one."
+                f"this model was trained for a metric of your own, '{name}', which a model file does not hold: ",
+                Wording("give it again with set_params(metric=…), or name another one.", "name another with --metric."),
             )
         return parse_metric(self.metric)
 

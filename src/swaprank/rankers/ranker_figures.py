@@ -12,6 +12,7 @@ from swaprank.errors import DataError, MetricError, ParameterError, did_you_mean
 from swaprank.metrics.metric import OWN_SUFFIX, Metric, bind_metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.parameters import Bounds, check_parameter
+from swaprank.rankers.rounds import VALID
 from swaprank.rendering.charts import chart_height, name_rows, shortened, whole_numbers, write_right
 from swaprank.rendering.figures import axes_for, finish_chart
 from swaprank.seeds import random_generator
@@ -64,7 +65,7 @@ def feature_values(ranker: "Ranker", kind: str | None, data: Dataset | None) -> 
     if kind in _KINDS or (kind is None and has_own):
         return FeatureValues(ranker.importances(kind or "gain"), _KINDS[kind or "gain"])
     if data is None:
-        raise ParameterError(f"importances of {type(ranker).__name__} are measured on data: give data=….")
+        raise ParameterError(f"importances of {type(ranker).__name__} are measured on data: give it as data.")
     found = None if kind else ranker.model_.importances(ranker._features_of(data))
     if found is None:
         return FeatureValues(ranker.permutation_importances(data), f"fall of {ranker.training_metric()} when shuffled")
@@ -120,7 +121,7 @@ def _measured_metric(ranker: "Ranker", metric: str | Metric | None) -> str:
         dict.fromkeys(name for history in ranker.history_.values() for name, values in history.items() if values)
     )
     if not known:
-        raise DataError("no round was measured: give a data set to watch, fit(train, valid=…).")
+        raise DataError("no round was measured: give a data set to watch, ", VALID, ".")
     wanted = ranker.metric if metric is None else metric
     name = str(wanted).removesuffix(OWN_SUFFIX)
     if name in known:

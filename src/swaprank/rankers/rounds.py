@@ -18,12 +18,14 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError, ParameterError
+from swaprank.errors import DataError, Hint, ParameterError
 from swaprank.metrics.metric import BoundMetric, Metric, bind_metric, mean_of_each
 from swaprank.model_files.container import check_target
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.learned import History
 from swaprank.rendering.bars import UpdateBar, best_bar, line_bar, print_to_stderr
+
+VALID = Hint("valid", ..., "--valid FILE", call="fit")
 
 
 class Progress(NamedTuple):
@@ -173,7 +175,7 @@ def run_rounds(
         KeyboardInterrupt is raised.
     """
     if patience is not None and not measured.sets:
-        raise DataError("early_stopping_rounds needs a data set to watch: fit(train, valid=…).")
+        raise DataError("early_stopping_rounds needs a data set to watch: ", VALID, ".")
     if patience is not None and measured.unusable is not None:
         raise DataError(
             f"early_stopping_rounds watches {measured.unusable}, which is the same for every order: none of its "

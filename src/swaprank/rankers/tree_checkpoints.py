@@ -53,7 +53,7 @@ def kept_trees(ranker: TreeRanker, request: FitRequest, booster: Booster, measur
         check_configuration(where, meta["configuration"], configuration(ranker, request, booster))
         trees = _trees(meta, arrays, booster)[: ranker.n_trees]
     except (ModelFileError, KeyError) as error:
-        raise ModelFileError(f"{where}: {error} Delete it to start over.") from None
+        raise ModelFileError(f"{where}: ", error, " Delete it to start over.") from None
     measured.at_start = meta["at_start"] if meta["at_start"] is not None else measured.at_start
     measured.history = {
         name: {metric: values[: len(trees)] for metric, values in of_set.items()}

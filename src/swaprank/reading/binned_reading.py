@@ -10,7 +10,7 @@ from swaprank.data.cuts import cuts_of
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
 from swaprank.reading.block_reading import LetorBlocks, TableBlocks
-from swaprank.reading.formats import Paths, is_table, matching_options, part_files
+from swaprank.reading.formats import Paths, is_table, matching_options, no_columns, part_files
 from swaprank.reading.tables import Roles
 from swaprank.rendering.bars import UpdateBar
 
@@ -74,7 +74,7 @@ def file_source(path: Paths, like: Dataset | None, given: Mapping[str, Any]) -> 
     if not tables[0]:
         unknown = [name for name in options if name not in (*_TEXT_OPTIONS, "unlabeled")]
         if unknown:
-            raise DataError(f"{files[0]} is LETOR text, which has no columns: {', '.join(unknown)} cannot be given.")
+            raise no_columns(files[0], unknown)
         return LetorBlocks(files, categorical_features=categorical, **options)
     options.pop("n_threads", None)
     unknown = [name for name in options if name in _TEXT_OPTIONS]

@@ -16,7 +16,7 @@ import numpy as np
 from swaprank.arrays import Features, Ints
 from swaprank.data.blocks import Block, BlockSource, SampledFeatures, rows_at_once
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError, MissingExtraError
+from swaprank.errors import DataError, Hint, MissingExtraError
 from swaprank.files import content_suffix
 from swaprank.reading.group_sizes import FileQueries
 from swaprank.reading.letor import checked_format, letor_dataset, parsed_texts
@@ -126,7 +126,11 @@ class TableBlocks(BlockSource):
     def __init__(self, files: Sequence[Path], roles: Roles) -> None:
         if roles.docid is not None:
             raise DataError(
-                f"binned data has no document ids: give ignore=['{roles.docid}'] instead of docid='{roles.docid}'."
+                "binned data has no document ids: give ",
+                Hint("ignore", [roles.docid], f"--ignore {roles.docid}"),
+                " instead of ",
+                Hint("docid", roles.docid),
+                ".",
             )
         self._files, self._roles = files, roles
 
@@ -182,7 +186,7 @@ class _TableFile:
                     warnings.simplefilter("ignore")
                 return table_dataset(table, roles, is_text=is_separated(self._file), is_part=True)
         except DataError as error:
-            raise DataError(f"{where}: {error}") from None
+            raise DataError(f"{where}: ", error) from None
 
 
 def _tables(file: Path, roles: Roles) -> Iterator[polars.DataFrame]:

@@ -1,11 +1,11 @@
 """Formats of data files by their names: LETOR text, tables and bins; folders of parts."""
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from swaprank.errors import DataError
+from swaprank.errors import DataError, Wording
 from swaprank.files import compression, content_suffix, existing_file
 from swaprank.reading.group_sizes import SIDE_SUFFIXES, side_file
 from swaprank.reading.text_files import is_stream
@@ -78,6 +78,15 @@ def _check_ending(file: Path) -> None:
         raise DataError(f"{file}: the ending '{ending}' is unknown; parts of a data set end in {', '.join(known)}.")
 
 
+def no_columns(file: Path, given: Iterable[str]) -> DataError:
+    """The error about names of columns that were given for LETOR text."""
+    names = ", ".join(given)
+    return DataError(
+        f"{file} is LETOR text, which has no columns: ",
+        Wording(f"{names} cannot be given.", f"remove the options that name them ({names.replace('_', '-')})."),
+    )
+
+
 def matching_options(
     path: Path, feature_names: Sequence[str], categorical: Collection[str], given: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -90,7 +99,10 @@ def matching_options(
         chosen, ignored = columns.pop("features", None), columns.pop("ignore", None) or ()
         for name in feature_names:
             if name in ignored or (chosen is not None and name not in chosen):
-                raise DataError(f"{path}: the feature '{name}' is needed, but it is not among the chosen columns.")
+                raise DataError(
+                    f"{path}: the feature '{name}' is needed, but ",
+                    Wording("it is not among the chosen columns.", "--features or --ignore leave it out."),
+                )
         declared = {*categorical, *(columns.pop("categorical_features", None) or ())}
         columns["categorical_features"] = [name for name in feature_names if name in declared]
         return {**columns, "features": list(feature_names)}

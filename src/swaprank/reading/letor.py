@@ -109,7 +109,7 @@ def letor_dataset(
     try:
         return Dataset(features, labels, qid=qid, docid=docid, feature_names=names, categorical_features=categorical)
     except DataError as error:
-        raise DataError(f"{where}: {error}") from None
+        raise DataError(f"{where}: ", error) from None
 
 
 def checked_format(

@@ -6,7 +6,7 @@ Numba compiles these numbers into `letor_kernel` and watches only that file: tou
 from pathlib import Path
 from typing import NamedTuple
 
-from swaprank.errors import DataError
+from swaprank.errors import DataError, Part, Wording
 from swaprank.reading.text_files import HOW_TO_RECODE, Text, changed, count_lines
 
 
@@ -62,10 +62,10 @@ def bad_line_error(bad: BadLineError, text: Text, lines_before: int, file: Path,
     found = _token(read(bad.position, min(bad.position + _SHOWN_BYTES, text.size)).tobytes())
     if "\0" in found:
         return DataError(f"{file}, line {line}: expected text, found a NUL byte: is this a binary file?")
-    return DataError(f"{file}, line {line}: {_complaint(bad.kind, found, n_features)}.")
+    return DataError(f"{file}, line {line}: ", _complaint(bad.kind, found, n_features), ".")
 
 
-def _complaint(kind: int, found: str, n_features: int | None) -> str:
+def _complaint(kind: int, found: str, n_features: int | None) -> Part:
     shown = f"'{found}'" if found else "the end of the line"
     index, _, value = found.partition(":")
     if kind == BAD_LABEL:
@@ -85,10 +85,17 @@ def _complaint(kind: int, found: str, n_features: int | None) -> str:
     if kind == NOT_UTF8:
         return f"the id '{found}' is not UTF-8: {HOW_TO_RECODE}"
     if int(index) == 0:
-        return "found feature 0, but with zero_based=False features are numbered from 1"
+        numbered = "features are numbered from 1"
+        return Wording(
+            f"found feature 0, but with zero_based=False {numbered}",
+            f"found feature 0, but in the training data {numbered}",
+        )
     if n_features is None:
         return f"feature number {index} is larger than the limit, {LARGEST_INDEX:,}"
-    return f"found feature {index}, but n_features is {n_features}"
+    return Wording(
+        f"found feature {index}, but n_features is {n_features}",
+        f"found feature {index}, but the training data has {n_features} features",
+    )
 
 
 def _token(shown: bytes) -> str:

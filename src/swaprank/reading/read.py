@@ -7,7 +7,7 @@ from typing import Any
 
 from swaprank.data.dataset import Dataset
 from swaprank.data.judgements import Qrels
-from swaprank.errors import DataError
+from swaprank.errors import DataError, Hint, Wording
 from swaprank.files import COMPRESSED, content_suffix, existing_file
 from swaprank.reading.formats import (
     BINS_SUFFIX,
@@ -17,6 +17,7 @@ from swaprank.reading.formats import (
     is_bins,
     is_table,
     matching_options,
+    no_columns,
 )
 from swaprank.reading.group_sizes import side_file
 from swaprank.reading.letor import read_letor
@@ -99,10 +100,11 @@ def read(
         known = ", ".join((*TEXT_SUFFIXES, *TABLE_SUFFIXES, BINS_SUFFIX))
         raise DataError(
             f"{file}: the ending '{''.join(file.suffixes)}' is unknown; known are {known}; text also with "
-            f"{', '.join(COMPRESSED)}. For LETOR text of another name, use read_letor."
+            f"{', '.join(COMPRESSED)}. ",
+            Wording("For LETOR text of another name, use read_letor.", "The name of LETOR text must end in .txt."),
         )
     if columns:
-        raise DataError(f"{file} is LETOR text, which has no columns: {', '.join(columns)} cannot be given.")
+        raise no_columns(file, columns)
     return read_letor(file, unlabeled=unlabeled, **options, **categorical)
 
 
@@ -120,7 +122,7 @@ def _read_binned(path: Any, binned: Any, max_bins: int, **options: Any) -> Datas
     from swaprank.reading.binned_reading import read_binned
 
     if binned is False:
-        raise DataError("several files are read as bins: give binned=True.")
+        raise DataError("several files are read as bins: give ", Hint("binned", True, "the files of swaprank bin"), ".")
     return read_binned(path, None if binned is True else binned, max_bins, **options)
 
 

@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from swaprank.data.categories import CATEGORICAL, not_numbers_advice
 from swaprank.data.dataset import Dataset
 from swaprank.data.frames import columns_of
 from swaprank.data.ids import integers_or_text
 from swaprank.data.matching import feature_position
-from swaprank.errors import DataError, MissingExtraError, did_you_mean
+from swaprank.errors import DataError, Hint, MissingExtraError, Wording, did_you_mean
 from swaprank.files import compression, content_suffix
 from swaprank.reading.text_files import check_is_text, is_stream, opened_unchanged, text_blocks
 
@@ -51,7 +52,7 @@ def read_table(
     try:
         return table_dataset(table, roles, is_text=is_separated(file))
     except DataError as error:
-        raise DataError(f"{file}: {error}") from None
+        raise DataError(f"{file}: ", error) from None
 
 
 class Roles(NamedTuple):
@@ -81,7 +82,7 @@ def table_dataset(table: polars.DataFrame, roles: Roles, *, is_text: bool, is_pa
     _check_roles(table, roles)
     table = _without_columns(table, roles.ignore)
     for name in roles.categorical:
-        feature_position(name, table.columns if features is None else features, "categorical_features")
+        feature_position(name, table.columns if features is None else features, CATEGORICAL)
     if roles.unlabeled:
         table = table.with_columns(_zeros().alias(label))
     if roles.judgements_only:
@@ -113,7 +114,10 @@ def _check_roles(table: polars.DataFrame, roles: Roles) -> None:
         del by_role["label"]
     for role, name in by_role.items():
         if name is not None and name not in table.columns:
-            raise DataError(f"there is no column '{name}': choose one by {role}=…; {did_you_mean(name, table.columns)}")
+            choose = Hint(role, ..., f"--{role.replace('_', '-')} COLUMN")
+            raise DataError(
+                f"there is no column '{name}': choose one by ", choose, f"; {did_you_mean(name, table.columns)}"
+            )
         if name in roles.ignore:
             raise DataError(f"column '{name}' is given as {role} and to be ignored: a column has one role.")
         if name in roles.categorical:
@@ -182,7 +186,9 @@ def parsed_text(source: bytes, file: Path, ids: list[str]) -> polars.DataFrame:
         if other is not None:
             raise DataError(
                 f"{file} has one column, '{name[:40]}': it seems to be separated by {other!r}, not {separator!r}. "
-                "Save it with the right separator, or read it with Polars or pandas and use Dataset.from_frame."
+                "Save it with the right separator",
+                Wording(", or read it with Polars or pandas and use Dataset.from_frame", ""),
+                ".",
             )
     return table
 
@@ -211,9 +217,8 @@ def with_numbers(table: polars.DataFrame, names: list[str], label: str) -> polar
         numbers = words.cast(polars.Float64, strict=False)
         bad = (words.is_not_null() & numbers.is_null()).arg_true()
         if len(bad):
-            declare = f"categorical_features=['{name}'] if it holds categories"
-            advice = "" if name == label else f": give features=[…] without this column, or {declare}"
-            raise DataError(f"column '{name}', row {bad[0]}: '{words[bad[0]][:40]}' is not a number{advice}.")
+            advice = (".",) if name == label else (": ", *not_numbers_advice(name, from_all=True))
+            raise DataError(f"column '{name}', row {bad[0]}: '{words[bad[0]][:40]}' is not a number", *advice)
         table = table.with_columns(numbers)
     return table
 

@@ -74,7 +74,7 @@ def ranker_from(given: Ranker | AnyPath) -> tuple[Ranker, FileInfo | None]:
         kept = parse_model(content)
         ranker = ranker_of(kept)
     except ModelFileError as error:
-        raise ModelFileError(f"{given}: {error}") from None
+        raise ModelFileError(f"{given}: ", error) from None
     written_by, digest = kept.meta.get("swaprank"), hashlib.sha256(content).hexdigest()
     by = None if written_by is None else str(written_by)
     return ranker, FileInfo(file.name, len(content), digest, by, read_record(given, digest))

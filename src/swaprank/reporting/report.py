@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, final
 
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
-from swaprank.errors import MetricError, ParameterError
+from swaprank.errors import Hint, MetricError, ParameterError
 from swaprank.evaluation.compare import Comparison
 from swaprank.evaluation.results import Evaluation
 from swaprank.files import replacing, writable_target
@@ -116,7 +116,7 @@ def report(
     if path is not None:
         writable_target(path, [each for each in (ranker, data, baseline, train) if isinstance(each, str | os.PathLike)])
     if baseline is not None and baseline_feature is not None:
-        raise ParameterError("give a baseline or a baseline_feature, not both.")
+        raise ParameterError("give ", Hint("baseline"), " or ", Hint("baseline_feature"), ", not both.")
     asked = [_CERTIFY] if certify else []
     begin = _announcer([_READ, _SCORE, *_SECTIONS, *asked, _PROVENANCE], progress)
     begin(_READ)
