@@ -84,9 +84,11 @@ def test_candidates_are_identical_for_any_number_of_threads() -> None:
     paths = []
     for n_threads in (1, 2, 5):
         candidates = [Candidate(ascent(start, strength), start) for strength in (1.0, 0.1, 0.01)]
+        path = b""
         for smoothing_factor in (4.0, 1.0):
             annealing_step(candidates, smoothing_factor, n_threads)
-        paths.append(b"".join(each.tobytes() for candidate in candidates for each in candidate.path))
+            path += b"".join(candidate.parameters.tobytes() for candidate in candidates)
+        paths.append(path)
     assert len(set(paths)) == 1
 
 
@@ -102,10 +104,9 @@ def test_ctrl_c_leaves_all_candidates_at_the_same_step(monkeypatch: pytest.Monke
     start = np.full(6, 0.1)
     candidates = [Candidate(ascent(start, strength), start) for strength in (1e-9, 1e-12)]
     annealing_step(candidates, 1.0, n_threads)
-    before = [candidate.path[0].copy() for candidate in candidates]
+    before = [candidate.parameters.copy() for candidate in candidates]
     monkeypatch.setattr(Ascent, "cost", pressed_at_call(5, Ascent.cost))
     with pytest.raises(KeyboardInterrupt):
         annealing_step(candidates, 1e-2, n_threads)
     for candidate, parameters in zip(candidates, before, strict=True):
-        assert len(candidate.path) == 1
-        np.testing.assert_array_equal(candidate.path[0], parameters)
+        np.testing.assert_array_equal(candidate.parameters, parameters)

@@ -51,7 +51,7 @@ class CoordinateAscent(RandomChoices, LinearRanker):
         low=1,
         high=10**6,
         tune=(1, 10),
-        text="How often to begin anew. The first start has all weights 0, or those of the base ranker; the others have "
+        text="The number of starts. The first one has all weights 0, or those of the base ranker; the others have "
         "random ones.",
     )
     n_passes: int = parameter(default=25, low=1, high=10**6, text="The maximum number of rounds of each start.")

@@ -14,16 +14,13 @@ from swaprank.models.scaling import Units
 from swaprank.parameters import parameter
 from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.linear_rounds import LinearProblem, LinearRanker, LinearRound
-from swaprank.rankers.shared_parameters import EarlyStopping, RandomChoices
+from swaprank.rankers.shared_parameters import EarlyStopping, Epochs, RandomChoices
 
 
-class PerceptronRanker(EarlyStopping, RandomChoices, LinearRanker):
+class PerceptronRanker(Epochs, EarlyStopping, RandomChoices, LinearRanker):
     """A linear ranker that learns by PRank's steps; training itself uses one thread per learner."""
 
     can: ClassVar[Capabilities] = replace(LinearRanker.can, round_name="epoch", rounds_parameter="n_epochs")
-    n_epochs: int = parameter(
-        default=100, low=0, high=10**7, also="max_iter epochs", text="Maximum number of passes over the training data."
-    )
     standardize: bool = parameter(
         default=True,
         text="Divide every feature by its standard deviation. Its mean is subtracted in any case, and replaces missing "

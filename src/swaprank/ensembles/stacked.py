@@ -18,12 +18,12 @@ from swaprank.parameters import parameter
 from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.lambdarank import LambdaRank
 from swaprank.rankers.ranker import Ranker
-from swaprank.rankers.shared_parameters import EarlyStopping, HiddenLayers, RandomChoices
+from swaprank.rankers.shared_parameters import EarlyStopping, Epochs, HiddenLayers, RandomChoices
 from swaprank.rankers.training import FitRequest, Trained
 
 
 @final
-class Stacked(HiddenLayers, EarlyStopping, RandomChoices, EnsembleRanker):
+class Stacked(HiddenLayers, Epochs, EarlyStopping, RandomChoices, EnsembleRanker):
     """A LambdaRank net whose features are the scores of other rankers [Burges2010, section 7.1].
 
     Scores are scaled first: mean 0, and standard deviation 1 within queries. Without hidden layers, the net is a
@@ -41,9 +41,7 @@ class Stacked(HiddenLayers, EarlyStopping, RandomChoices, EnsembleRanker):
     metric: str | Metric = parameter(
         default="ndcg@10", kw_only=False, text="The metric to optimize: the name of a metric, or a metric of your own."
     )
-    n_epochs: int = parameter(
-        default=50, low=0, high=10**7, also="max_iter epochs", text="Maximum number of passes over the data."
-    )
+    n_epochs: int = parameter(default=50)
     learning_rate: float = parameter(default=0.01, above=0, also="eta lr", text="Step size of the optimizer.")
 
     def _fit(self, request: FitRequest) -> Trained:

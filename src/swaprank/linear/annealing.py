@@ -90,16 +90,11 @@ class Ascent:
 @final
 @dataclass(eq=False)
 class Candidate:
-    """One annealing run: the parameters after each step."""
+    """One annealing run."""
 
     ascent: Ascent
-    start: Floats
-    path: list[Floats] = field(default_factory=list)
-
-    @property
-    def parameters(self) -> Floats:
-        """The parameters after the last step so far; the start before the first."""
-        return self.path[-1] if self.path else self.start
+    parameters: Floats
+    """The parameters after the last step so far; the start before the first."""
 
 
 def annealing_step(candidates: Sequence[Candidate], smoothing_factor: float, n_threads: int) -> None:
@@ -131,4 +126,4 @@ def annealing_step(candidates: Sequence[Candidate], smoothing_factor: float, n_t
                 raise
     for candidate, parameters in zip(candidates, found, strict=True):
         if parameters is not None:
-            candidate.path.append(parameters)
+            candidate.parameters = parameters

@@ -26,11 +26,11 @@ from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.given_data import as_dataset
 from swaprank.rankers.learned import learned_value
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
-from swaprank.rankers.shared_parameters import EarlyStopping, HiddenLayers, RandomChoices
+from swaprank.rankers.shared_parameters import EarlyStopping, Epochs, HiddenLayers, RandomChoices
 from swaprank.rankers.training import FitRequest, TrainableRanker, Trained
 
 
-class NetRanker(HiddenLayers, EarlyStopping, RandomChoices, TrainableRanker):
+class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRanker):
     """A feed-forward net, trained by gradient steps over the queries.
 
     With a validation set, the net of its best epoch is kept; without one, the net of the last epoch, or of the best
@@ -44,9 +44,6 @@ class NetRanker(HiddenLayers, EarlyStopping, RandomChoices, TrainableRanker):
         words=ACTIVATIONS,
         tune=["tanh", "relu"],
         text='Activation of the hidden units: "tanh", "sigmoid" or "relu".',
-    )
-    n_epochs: int = parameter(
-        default=100, low=0, high=10**7, also="max_iter epochs", text="Maximum number of passes over the training data."
     )
     learning_rate: float = parameter(
         default=0.001, above=0, tune=(1e-5, 1e-2), also="eta lr", text="Step size of the optimizer."

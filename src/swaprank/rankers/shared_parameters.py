@@ -35,6 +35,14 @@ class EarlyStopping(Parameters):
     )
 
 
+class Epochs(Parameters):
+    """Rankers that pass over the training data again and again."""
+
+    n_epochs: int = parameter(
+        default=100, low=0, high=10**7, also="max_iter epochs", text="Maximum number of passes over the training data."
+    )
+
+
 class PairProbabilities(Parameters):
     """Rankers that learn from probabilities of one document being better than another."""
 
