@@ -44,7 +44,7 @@ def fit_on_dask(
         checkpoint: The checkpoint file of the client, and the number of rounds after which it is written.
         fit: Other arguments of the ranker's `fit_share`.
 
-    Ctrl-C ends training after the round that is under way; the ranker is then `interrupted_`.
+    Ctrl-C ends training after the round that is under way; what was learned is then marked as interrupted.
     """
     check_collective()
     client = current_client()
@@ -63,7 +63,7 @@ def fit_on_dask(
         waits=bool(callbacks.deciding),
         checkpoint=kept,
     )
-    with _alone_on(client):
+    with _exclusive(client):
         return _trained(client, placement, job, callbacks)
 
 
@@ -74,11 +74,7 @@ def _content(file: str) -> bytes:
 def current_client() -> Any:
     """The Dask client of this process."""
     try:
-        from distributed import default_client
-    except ImportError:
-        raise MissingExtraError("data on a cluster needs Dask: pip install 'swaprank[dask]'") from None
-    try:
-        return default_client()
+        return _distributed().default_client()
     except ValueError:
         raise ClusterError(
             "there is no Dask client: connect to a cluster first, client = distributed.Client('scheduler:8786'), or "
@@ -90,20 +86,24 @@ def current_client() -> Any:
 def connected(scheduler: str) -> Iterator[Any]:
     """A client of the scheduler at an address such as "scheduler:8786"."""
     try:
-        from distributed import Client
-    except ImportError:
-        raise MissingExtraError("--dask needs Dask: pip install 'swaprank[dask]'") from None
-    try:
-        client = Client(scheduler)
+        client = _distributed().Client(scheduler)
     except (OSError, ValueError) as error:
         raise ClusterError(f"there is no Dask scheduler at {scheduler}: {error}") from None
     with client:
         yield client
 
 
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise MissingExtraError("training on a Dask cluster needs Dask: pip install 'swaprank[dask]'") from None
+    return distributed
+
+
 @contextmanager
-def _alone_on(client: Any) -> Iterator[None]:
-    """Trainings run one after the other: two could wait for ever, each for a thread that the other has.
+def _exclusive(client: Any) -> Iterator[None]:
+    """Run one training at a time on a cluster: two could wait for ever, each for a thread that the other has.
 
     A semaphore, and not a lock: the scheduler takes it back from a client that is gone.
     """

@@ -26,20 +26,16 @@ def place(client: Any, train: Parts, valid: Mapping[str, Parts]) -> Placement:
     from distributed import KilledWorker
 
     try:
-        return _placed(client, train, valid)
+        by_worker = _training_parts(client, train)
+        workers = sorted(by_worker)
+        sets = {
+            name: _available(client, _in_turns(each, len(workers)), f"the set '{name}'") for name, each in valid.items()
+        }
     except (OSError, CancelledError, KilledWorker) as error:
-        # What Dask says of connections and values that a worker took with it.
+        # Errors of Dask about connections and values that were lost with a worker.
         raise ClusterError(
             f"the Dask cluster lost a worker while it was given the data: {error}. Try again."
         ) from error
-
-
-def _placed(client: Any, train: Parts, valid: Mapping[str, Parts]) -> Placement:
-    by_worker = _training_parts(client, train)
-    workers = sorted(by_worker)
-    sets = {
-        name: _available(client, _in_turns(parts, len(workers)), f"the set '{name}'") for name, parts in valid.items()
-    }
     shards = [make_shard(rank, len(workers), by_worker[worker], sets) for rank, worker in enumerate(workers)]
     return Placement(workers, shards)
 

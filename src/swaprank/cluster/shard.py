@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swaprank.arrays import AnyArray
+from swaprank.cluster.consistency import Schema, check_whole_queries, common_schema
 from swaprank.cluster.parts import LoadedPart, Part
-from swaprank.cluster.schema import Schema, common_schema
-from swaprank.cluster.whole_queries import check_whole_queries
 from swaprank.collective import Collective, total
 from swaprank.data.dataset import Dataset
 from swaprank.data.dense_features import DenseFeatures

@@ -1,6 +1,8 @@
-"""The schema that all parts of a data set have in common: features, categories, optional columns.
+"""Consistency of the parts of all workers: a common schema, and whole queries.
 
-Categories are the union over all parts, numbered as in one data set in memory.
+Categories are the union over all parts, numbered as in one data set in memory. All documents of a query are in one
+part, because lambdas compare them. Query ids are compared as hashes of 64 bits, one range of all possible hashes after
+the other, so that no worker ever holds all of them; only ids whose hashes are equal are then exchanged as text.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,12 +10,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from swaprank.arrays import AnyArray
 from swaprank.cluster.parts import LoadedPart
-from swaprank.collective import Collective, allgather_json
+from swaprank.collective import Collective, allgather_json, gathered, total
 from swaprank.data.categories import Categories, encoded
-from swaprank.errors import DataError
+from swaprank.data.document_places import query_keys
+from swaprank.data.ids import id_text
+from swaprank.errors import DataError, Wording
 
 _COLUMNS = ("sample_weight", "base_score", "pairs")
+_HASHES_AT_ONCE = 2**22
+_MOST_IDS = 100
+"""Query ids that are exchanged as text at most."""
 
 
 class Schema(NamedTuple):
@@ -28,7 +36,7 @@ def common_schema(collective: Collective, parts: Sequence[LoadedPart], where: st
 
     >>> import swaprank as sr
     >>> from swaprank.cluster.parts import LoadedPart
-    >>> from swaprank.cluster.schema import common_schema
+    >>> from swaprank.cluster.consistency import common_schema
     >>> from swaprank.collective import ALONE
     >>> brands = [["nike"], ["asics"]]
     >>> parts = [sr.Dataset([[brand]], [1], qid=[brand], categorical_features=[0]) for (brand,) in brands]
@@ -86,3 +94,37 @@ def _union_of(all_categories: Iterable[Mapping[str, Sequence[str]]]) -> dict[str
 
 def _numbered(texts: Sequence[str], name: str) -> Categories:
     return encoded(np.array([*texts, None], dtype=object), f"feature '{name}'")[1]
+
+
+def check_whole_queries(collective: Collective, parts: Sequence[LoadedPart], where: str) -> None:
+    """Raise the same DataError on all workers if a query is in two parts; `parts` are those of this worker."""
+    hashes = [query_keys(part.data.qids) for part in parts]
+    own = np.concatenate([*hashes, np.empty(0, np.uint64)])
+    n_turns = max(collective.size, -(-total(collective, len(own)) // _HASHES_AT_ONCE))
+    for turn in range(n_turns):
+        in_turn = own[own % np.uint64(n_turns) == np.uint64(turn)]
+        found, counts = np.unique(gathered(collective, in_turn), return_counts=True)
+        repeated = found[counts > 1][:_MOST_IDS]
+        if len(repeated):
+            _compare_ids(collective, parts, hashes, repeated, where)
+
+
+def _compare_ids(
+    collective: Collective, parts: Sequence[LoadedPart], hashes: Sequence[AnyArray], repeated: AnyArray, where: str
+) -> None:
+    """Raise DataError if two parts have the same id among those whose hashes are repeated."""
+    own = [
+        (id_text(qid), part.name)
+        for part, of_part in zip(parts, hashes, strict=True)
+        for qid in part.data.qids[np.isin(of_part, repeated)].tolist()
+    ]
+    part_of: dict[str, str] = {}
+    for qid, part in (tuple(entry) for entries in allgather_json(collective, own) for entry in entries):
+        if qid in part_of:
+            raise DataError(
+                f"{where}: the query '{qid}' is in two parts, {part_of[qid]} and {part}: all documents of a query must "
+                "be in one part. Sort the data by query id and divide it between queries",
+                Wording(", such as with frame.set_index('qid') in Dask or partition_by in Polars", ""),
+                ".",
+            )
+        part_of[qid] = part
