@@ -67,8 +67,8 @@ def package_graph() -> dict[str, set[str]]:
 
 ORDER = (
     "version", "errors", "peer_names", "parameters", "compilation", "arrays", "seeds", "threads", "collective", "kernels",
-    "elementary", "lanes", "exact_sums", "environment", "files", "data", "rendering", "reading", "metrics",
-    "objectives", "models", "trees", "nets", "linear", "model_files", "exchange", "cluster", "rankers", "ensembles",
+    "elementary", "lanes", "exact_sums", "environment", "files", "model_files", "data", "rendering", "reading", "metrics",
+    "objectives", "models", "trees", "nets", "linear", "exchange", "cluster", "rankers", "ensembles",
     "baselines", "registry", "serving", "evaluation", "clicks", "datasets", "trec", "instruments", "torch", "experiments",
     "reporting", "reproduction", "cli", "__main__",
 )  # fmt: skip

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from typing import Any
 
 import numpy as np
+
+from swaprank.model_files.container import FIRST_ARRAY, HEAD
 
 Rng = np.random.Generator
 
@@ -105,3 +109,42 @@ def replace_value(header: Any, rng: Rng) -> None:
         else:
             at[key] = pick(rng, ODD_VALUES)
         return
+
+
+def rewritten(valid: bytes, rng: Rng, *, with_digests: bool) -> bytes:
+    """A model or bins of which some values of the header, its text or entries of arrays are replaced.
+
+    The checksum of the header is right, and so are those of the arrays, `with_digests`.
+    """
+    _, version, _, start, _, _ = HEAD.unpack(valid[: HEAD.size])
+    header, data = json.loads(valid[start:]), bytearray(valid[:start])
+    for _ in range(int(rng.integers(1, 3))):
+        if rng.random() < 0.5:
+            replace_value(header, rng)
+        else:
+            replace_entry(header, data, rng, with_digests)
+    text = json.dumps(header).encode()
+    if rng.random() < 0.1:
+        text = damaged(text, rng)
+    version = int(pick(rng, [version] * 20 + [0, version - 1, version + 1]))
+    head = HEAD.pack(valid[:16], version, start + len(text), start, len(text), hashlib.sha256(text).digest())
+    return head + bytes(data[HEAD.size :]) + text
+
+
+def replace_entry(header: Any, data: bytearray, rng: Rng, with_digests: bool) -> None:
+    """Change an entry of an array, in its own type."""
+    arrays = [each for each in header.get("arrays") or [] if isinstance(each, dict)]
+    if not arrays:
+        return
+    each = pick(rng, arrays)
+    try:
+        dtype, n, start = np.dtype(each["dtype"]), int(np.prod(each["shape"])), int(each["start"])
+    except (TypeError, KeyError, ValueError, OverflowError):
+        return
+    at = start + dtype.itemsize * int(rng.integers(n)) if 0 < n < len(data) else -1
+    if not FIRST_ARRAY <= at <= len(data) - dtype.itemsize:
+        return
+    with np.errstate(all="ignore"):
+        data[at : at + dtype.itemsize] = np.array([pick(rng, ODD_ENTRIES)]).astype(dtype).tobytes()
+    if with_digests:
+        each["sha256"] = hashlib.sha256(data[start : start + n * dtype.itemsize]).hexdigest()

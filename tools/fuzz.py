@@ -15,11 +15,8 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import hashlib
-import json
 import lzma
 import selectors
-import struct
 import subprocess
 import sys
 import warnings
@@ -31,18 +28,16 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from damage import ODD_ENTRIES, Rng, damaged, pick, replace_value
+from damage import Rng, damaged, pick
 from fuzz_bins import bins_case, make_bins_files
 from fuzz_peers import make_peers, peer_case
 
 import swaprank as sr
 from swaprank.experiments.model_summary import summarize_model
-from swaprank.model_files.container import MAGIC
 from swaprank.reading.read import read_judged
 
 SECONDS = 60
 MEMORY = 8 << 30
-HEAD = len(MAGIC) + 20
 
 
 def letor(rng: Rng, with_qid: bool = True) -> bytes:
@@ -180,14 +175,7 @@ def with_sets(ranker: sr.LambdaMART) -> sr.LambdaMART:
 def model_case(rng: Rng, folder: Path) -> str:
     """Write a damaged model file, load it, and use the model; returns what came back."""
     valid = pick(rng, sorted((folder / "models").iterdir())).read_bytes()
-    kind = rng.random()
-    if kind < 0.15:
-        content = damaged(valid, rng)
-    elif kind < 0.35:
-        body = damaged(valid[HEAD:-32], rng)
-        content = sealed(body, min(struct.unpack_from("<Q", valid, HEAD - 8)[0], len(body)))
-    else:
-        content = rewritten(valid, rng)
+    content = damaged(valid, rng) if rng.random() < 0.15 else rewritten(valid, rng, with_digests=True)
     file = folder / "model.swaprank"
     file.write_bytes(content)
     try:
@@ -196,48 +184,6 @@ def model_case(rng: Rng, folder: Path) -> str:
         return "refused"
     use(ranker, folder / "again.swaprank")
     return "loaded"
-
-
-def sealed(body: bytes, header_bytes: int, version: int = 2) -> bytes:
-    """A file with the right sizes and checksum, whatever its content."""
-    content = MAGIC + struct.pack("<IQQ", version, HEAD + len(body) + 32, header_bytes) + body
-    return content + hashlib.sha256(content).digest()
-
-
-def rewritten(valid: bytes, rng: Rng) -> bytes:
-    """Some values of the header or entries of the arrays are replaced."""
-    header_bytes = struct.unpack_from("<Q", valid, HEAD - 8)[0]
-    header = json.loads(valid[HEAD : HEAD + header_bytes])
-    data = bytearray(valid[HEAD + header_bytes : -32])
-    for _ in range(int(rng.integers(1, 3))):
-        if rng.random() < 0.5:
-            replace_value(header, rng)
-        elif data:
-            replace_entry(header, data, rng)
-    text = json.dumps(header).encode()
-    text += b" " * (-(HEAD + len(text)) % 8)
-    return sealed(text + bytes(data), len(text), int(pick(rng, [2] * 20 + [0, 1, 3])))
-
-
-def replace_entry(header: Any, data: bytearray, rng: Rng) -> None:
-    """Change an entry of an array, in its own type."""
-    start, found = 0, []
-    for array in header["arrays"] if isinstance(header.get("arrays"), list) else []:
-        try:
-            dtype = np.dtype(array["dtype"])
-            size = int(np.prod(array["shape"])) * dtype.itemsize
-        except (TypeError, KeyError, ValueError, OverflowError):
-            return
-        if 0 < size <= len(data) - start:
-            found.append((start, size, dtype))
-        start += size + -size % 8
-    if not found:
-        return
-    start, size, dtype = pick(rng, found)
-    at = start + int(rng.integers(size // dtype.itemsize)) * dtype.itemsize
-    with np.errstate(all="ignore"):
-        entry = np.array([pick(rng, ODD_ENTRIES)]).astype(dtype).tobytes()
-    data[at : at + dtype.itemsize] = entry
 
 
 def use(ranker: sr.Ranker, file: Path) -> None:

@@ -11,7 +11,9 @@ import pytest
 
 import swaprank as sr
 from swaprank.data.binned_features import BinnedFeatures
-from swaprank.data.bins_file import HEAD, MAGIC, read_bins
+from swaprank.data.bins_file import read_bins
+from swaprank.data.bins_writing import BINS
+from swaprank.model_files.container import HEAD
 
 
 def binned(**options: Any) -> sr.Dataset:
@@ -88,7 +90,7 @@ def test_every_changed_byte_is_found_by_the_checksums(tmp_path: Path) -> None:
         (tmp_path / "b.bins").write_bytes(damaged)
         with pytest.raises(sr.errors.DataError, match=r"b\.bins: "):
             read_bins(tmp_path / "b.bins", check=True)
-    for size in (0, 3, len(MAGIC), HEAD.size, 200, len(content) - 1):
+    for size in (0, 3, len(BINS.magic), HEAD.size, 200, len(content) - 1):
         (tmp_path / "b.bins").write_bytes(content[:size])
         with pytest.raises(sr.errors.DataError, match=r"truncated|not a file of bins"):
             sr.read(tmp_path / "b.bins")
@@ -100,7 +102,7 @@ def rewritten(content: bytes, change: Any) -> bytes:
     header = json.loads(content[start:])
     change(header)
     text = json.dumps(header).encode()
-    head = HEAD.pack(MAGIC, version, start + len(text), start, len(text), hashlib.sha256(text).digest())
+    head = HEAD.pack(BINS.magic, version, start + len(text), start, len(text), hashlib.sha256(text).digest())
     return head + content[HEAD.size : start] + text
 
 
@@ -109,11 +111,11 @@ def array(header: Any, name: str) -> Any:
 
 
 CHANGES: dict[str, Any] = {
-    "names": lambda h: h["feature_names"].append("x"),
-    "twice": lambda h: h.update(feature_names=["x"] * 20),
-    "categories": lambda h: h.update(categories={"nobody": ["a"]}),
-    "few categories": lambda h: h["categories"].update({"4": ["1"]}),
-    "max_bins": lambda h: h.update(max_bins=3),
+    "names": lambda h: h["meta"]["feature_names"].append("x"),
+    "twice": lambda h: h["meta"].update(feature_names=["x"] * 20),
+    "categories": lambda h: h["meta"].update(categories={"nobody": ["a"]}),
+    "few categories": lambda h: h["meta"]["categories"].update({"4": ["1"]}),
+    "max_bins": lambda h: h["meta"].update(max_bins=3),
     "no arrays": lambda h: h.pop("arrays"),
     "missing": lambda h: h["arrays"].remove(array(h, "cuts")),
     "outside": lambda h: array(h, "labels").update(start=64 * 10**9),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 from swaprank.errors import DataError, ModelFileError
 from swaprank.model_files import container
-from swaprank.model_files.container import FORMAT_VERSION, MAGIC, read_model, write_model
+from swaprank.model_files.container import FIRST_ARRAY, FORMAT_VERSION, HEAD, MAGIC, read_model, write_model
 from swaprank.model_files.plain_json import to_json
 
 META = {"metric": "ndcg@10", "rate": 0.1, "best": float("inf"), "names": ["ä", "b"]}
@@ -51,14 +50,15 @@ Reading = Callable[[bytes], container.ModelContent]
 
 def packed(header: bytes, data: bytes = b"", version: int = FORMAT_VERSION, header_bytes: int | None = None) -> bytes:
     """A file with a correct checksum and length, whatever its content."""
-    total = 36 + len(header) + len(data) + 32
-    sizes = struct.pack("<IQQ", version, total, len(header) if header_bytes is None else header_bytes)
-    body = MAGIC + sizes + header + data
-    return body + hashlib.sha256(body).digest()
+    data += bytes(-len(data) % 64)
+    start, n_bytes = FIRST_ARRAY + len(data), len(header) if header_bytes is None else header_bytes
+    head = HEAD.pack(MAGIC, version, start + len(header), start, n_bytes, hashlib.sha256(header).digest())
+    return head + bytes(FIRST_ARRAY - len(head)) + data + header
 
 
-def described(name: str = "a", dtype: Any = "float64", shape: Any = (1,)) -> dict[str, Any]:
-    return {"name": name, "dtype": dtype, "shape": shape}
+def described(name: str = "a", dtype: Any = "float64", shape: Any = (1,), start: int = FIRST_ARRAY) -> dict[str, Any]:
+    digest = hashlib.sha256(bytes(8)).hexdigest()
+    return {"name": name, "dtype": dtype, "shape": shape, "start": start, "sha256": digest}
 
 
 def with_arrays(*arrays: Any, data: bytes = bytes(8)) -> bytes:
@@ -120,40 +120,42 @@ def test_invalid_content_with_a_correct_checksum_is_found(
 
 
 def test_a_newer_format_is_named(reading: Reading) -> None:
-    with pytest.raises(
-        ModelFileError, match="written by a newer swaprank: it has format 3, and this version reads up to 2"
-    ):
-        reading(packed(b"whatever comes", version=3))
+    with pytest.raises(ModelFileError, match="written by a newer swaprank: it has format 4, and this version reads 3"):
+        reading(packed(b"whatever comes", version=4))
 
 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
         (b"", "not a swaprank model"),
-        (packed(b"{}", version=0), "version or size is out of range"),
-        (packed(b"{}", header_bytes=2**63), "version or size is out of range"),
+        (packed(b"{}", version=0), "it has format 0, and this version of swaprank reads 3"),
+        (packed(b"{}", header_bytes=2**63), "place or size is out of range"),
         (packed(b"{}"), "expected kind, meta and arrays"),
         (packed(b'{"kind":"a","meta":{},"arrays":[],"more":1}'), "expected kind, meta and arrays"),
         (packed(b'{"kind":"a","meta":{"x":NaN},"arrays":[]}'), "NaN is not JSON"),
         (packed(b"[" * 50_000), "nested too deeply"),
-        (with_arrays("a"), "name, dtype and shape"),
-        (with_arrays({"name": "a"}), "name, dtype and shape"),
+        (with_arrays("a"), "name, dtype, shape, start and sha256"),
+        (with_arrays({"name": "a"}), "name, dtype, shape, start and sha256"),
         (with_arrays(described(dtype="object")), "'object'"),
         (with_arrays(described(dtype="O")), "'O'"),
         (with_arrays(described(dtype="complex128")), "'complex128'"),
-        (with_arrays(described(), described(), data=bytes(16)), "appears twice"),
+        (with_arrays(described(), described(start=192), data=bytes(72)), "appears twice"),
         (with_arrays(described(shape=[-1])), "invalid shape"),
         (with_arrays(described(shape=[1.0])), "invalid shape"),
         (with_arrays(described(shape=[True])), "invalid shape"),
         (with_arrays(described(shape=[1] * 100)), "invalid shape"),
         (with_arrays(described(shape=[0, 2**62, 2**62]), data=b""), "invalid shape"),
         (with_arrays(described(shape=[0, 10**30]), data=b""), "invalid shape"),
-        (with_arrays(described(shape=[2**60])), "larger than the file"),
-        (with_arrays(described(shape=[2**32, 2**32])), "larger than the file"),
-        (with_arrays(described(shape=[2])), "larger than the file"),
-        (with_arrays(data=bytes(8)), "take 0 bytes, but 8"),
+        (with_arrays(described(shape=[2**60])), "does not lie within the file"),
+        (with_arrays(described(shape=[2**32, 2**32])), "does not lie within the file"),
+        (with_arrays(described(shape=[9])), "does not lie within the file"),
+        (with_arrays(described(start=0)), "does not lie within the file"),
+        (with_arrays(described(start=192), data=bytes(72)), "after the one before it"),
+        (with_arrays(data=bytes(8)), "its header starts at 192"),
+        (with_arrays(described(shape=[2])), "the checksum of its a does not match"),
+        (with_arrays(described(), data=bytes(8) + b"x"), "there are bytes between its arrays"),
         (with_arrays(described(dtype="bool"), data=b"\2" + bytes(7)), "neither 0 nor 1"),
-        (with_arrays(described(), data=bytes(16)), "take 8 bytes, but 16"),
+        (with_arrays(described(), data=bytes(72)), "its arrays end after 136 bytes, but its header starts at 256"),
     ],
 )
 def test_each_fault_has_its_message(data: bytes, message: str, reading: Reading) -> None:

@@ -11,13 +11,15 @@ import numpy as np
 
 from swaprank.arrays import AnyArray
 from swaprank.data.binned_features import BLOCK, BinnedFeatures, bin_rows, n_blocks
+from swaprank.data.bins_file import read_bins
+from swaprank.data.bins_writing import bins_writer, finish_bins
 from swaprank.data.blocks import BlockSource, GivenBlocks, Scanned, scan
 from swaprank.data.cuts import Cuts, checked_bins, cuts_of, cuts_of_sample
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
 from swaprank.threads import thread_count
 
-Room = Callable[[str, tuple[int, ...], type], AnyArray]
+Allocate = Callable[[str, tuple[int, ...], type], AnyArray]
 """Makes the array of a name, a shape and a dtype, filled with zeros: in memory or in a file."""
 
 
@@ -66,12 +68,11 @@ def bin_to_file(
     n_threads: int | None = None,
 ) -> Dataset:
     """Bin blocks into a file of bins, and open it."""
-    from swaprank.data.bins_file import bins_writer, read_bins
-
     with bins_writer(path) as writer:
-        writer.finish(bin_source(source, like=like, max_bins=max_bins, n_threads=n_threads, room=writer.room))
+        binned = bin_source(source, like=like, max_bins=max_bins, n_threads=n_threads, allocate=writer.allocate)
+        finish_bins(writer, binned)
     # Otherwise the file would be mapped twice.
-    del writer
+    del writer, binned
     return read_bins(path)
 
 
@@ -81,9 +82,9 @@ def bin_source(
     like: Dataset | None = None,
     max_bins: int = 255,
     n_threads: int | None = None,
-    room: Room = lambda name, shape, dtype: np.zeros(shape, dtype),
+    allocate: Allocate = lambda name, shape, dtype: np.zeros(shape, dtype),
 ) -> Dataset:
-    """Bin blocks, with cuts of their own or those of another data set, into arrays of `room`."""
+    """Bin blocks, with cuts of their own or those of another data set, into arrays of `allocate`."""
     checked_bins(max_bins)
     given = None if like is None else cuts_of(like)
     found = scan(source, with_sample=like is None, n_threads=n_threads)
@@ -92,17 +93,17 @@ def bin_source(
     categorical = np.flatnonzero([name in found.categories for name in found.feature_names])
     cuts = cuts_of_sample(found.sample, categorical, max_bins, thread_count(n_threads)) if given is None else given
     found = found._replace(sample=np.empty((0, 0), np.float32))
-    bins = _binned(source, found, cuts, len(categorical), n_threads, room)
+    bins = _binned(source, found, cuts, len(categorical), n_threads, allocate)
     data = Dataset(bins, found.labels, qid=found.grouping, base_score=found.base_score)
     return data.replace(sample_weight=found.sample_weight)
 
 
 def _binned(
-    source: BlockSource, found: Scanned, cuts: Cuts, n_categorical: int, n_threads: int | None, room: Room
+    source: BlockSource, found: Scanned, cuts: Cuts, n_categorical: int, n_threads: int | None, allocate: Allocate
 ) -> BinnedFeatures:
     n_rows, n_features = len(found.labels), len(found.feature_names)
-    blocks = room("blocks", (n_blocks(n_features), n_rows, BLOCK), np.uint8)
-    codes = room("codes", (n_categorical, n_rows), np.float32)
+    blocks = allocate("blocks", (n_blocks(n_features), n_rows, BLOCK), np.uint8)
+    codes = allocate("codes", (n_categorical, n_rows), np.float32)
     missing, start = np.zeros(n_features, np.int64), 0
     for block in source.blocks(is_first_pass=False):
         data = block.data.with_features(

@@ -381,7 +381,7 @@ class Dataset(ReadOnly):
         >>> sr.read(path)
         Dataset(1,000 documents, 20 queries, 5 features, labels 0 to 5, binned)
         """
-        from swaprank.data.bins_file import write_bins
+        from swaprank.data.bins_writing import write_bins
 
         write_bins(self, path)
 

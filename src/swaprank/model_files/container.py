@@ -1,35 +1,51 @@
-r"""The format of a model file: a kind, plain values and arrays. It contains no code, and everything is checked.
+r"""The format of model files and of files of bins: a kind, plain values and arrays. It contains no code.
 
-    "swaprank model\r\n" | version | bytes in the file | bytes in the header     16 + 4 + 8 + 8 bytes, little-endian
-    header: JSON with the kind, the parameters, and name, dtype and shape of every array, sorted by name
-    the bytes of the arrays, little-endian; each array starts at a multiple of 8
-    SHA-256 of everything before
+    magic | version | bytes in the file | start and bytes of the header | SHA-256 of the header        little-endian
+    the arrays, little-endian; each starts at a multiple of 64
+    header: JSON with the kind, the values, and name, dtype, shape, start and SHA-256 of every array
+
+The header comes last, because its digests are known last. It is checked whenever a file is read, and so are all numbers
+that are used as sizes or positions: a damaged file gives an error and never a crash. A model file is read as a whole,
+with all digests. A file of bins is memory-mapped, and the digests of its arrays are checked on demand.
 
 The same content gives the same bytes: there are no dates or paths, and keys are sorted.
 """
 
 import hashlib
+import io
 import math
 import os
 import struct
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray
-from swaprank.errors import ModelFileError
+from swaprank.arrays import AnyArray, Bytes
+from swaprank.errors import ModelFileError, SwaprankError
 from swaprank.files import COMPRESSED, existing_file, replacing, writable_target
 from swaprank.model_files.plain_json import from_json, to_json
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 MAGIC = b"swaprank model\r\n"
-_SIZES = struct.Struct("<IQQ")
-_HEAD_BYTES = len(MAGIC) + _SIZES.size
-_DIGEST_BYTES = 32
-_ALIGNMENT = 8
-_DTYPES = {"bool": "|b1", "int32": "<i4", "int64": "<i8", "uint32": "<u4", "float32": "<f4", "float64": "<f8"}
+HEAD = struct.Struct("<16sIQQQ32s")
+FIRST_ARRAY = 128
+_ALIGNMENT = 64
+_DTYPES = {
+    "bool": "|b1", "uint8": "|u1", "int32": "<i4", "int64": "<i8", "uint32": "<u4", "float32": "<f4", "float64": "<f8",
+}  # fmt: skip
+
+
+class FileKind(NamedTuple):
+    """What a file is: its first 16 bytes, its name in error messages, and their class."""
+
+    magic: bytes
+    name: str
+    error: type[SwaprankError]
+
+
+MODEL = FileKind(MAGIC, "a swaprank model", ModelFileError)
 
 
 class ModelContent(NamedTuple):
@@ -43,8 +59,6 @@ class ModelContent(NamedTuple):
     kind: str
     meta: dict[str, Any]
     arrays: dict[str, AnyArray]
-    version: int = FORMAT_VERSION
-    """The version of the format that it was written in."""
 
 
 def check_target(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str] | None] = ()) -> None:
@@ -70,24 +84,16 @@ def write_model(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_model(f"{folder}/model.swaprank", "linear", {"sigma": 1.0}, {"weight": np.array([0.5, 2.0])})
     ...     read_model(f"{folder}/model.swaprank")
-    ModelContent(kind='linear', meta={'sigma': 1.0}, arrays={'weight': array([0.5, 2. ])}, version=2)
+    ModelContent(kind='linear', meta={'sigma': 1.0}, arrays={'weight': array([0.5, 2. ])})
     """
     check_target(path)
-    described, parts = [], []
+    content = io.BytesIO()
+    writer = ContainerWriter(content, MODEL)
     for name in sorted(arrays):
-        array = arrays[name]
-        if array.dtype.name not in _DTYPES:
-            raise ModelFileError(f"a model file cannot hold {name}: {array.dtype} is not one of {', '.join(_DTYPES)}.")
-        described.append({"name": name, "dtype": array.dtype.name, "shape": list(array.shape)})
-        content = np.asarray(array, _DTYPES[array.dtype.name]).tobytes()
-        parts.append(content + bytes(-len(content) % _ALIGNMENT))
-    header = to_json({"kind": kind, "meta": dict(meta), "arrays": described})
-    header += b" " * (-(_HEAD_BYTES + len(header)) % _ALIGNMENT)
-    total = _HEAD_BYTES + len(header) + sum(map(len, parts)) + _DIGEST_BYTES
-    content = b"".join((MAGIC, _SIZES.pack(FORMAT_VERSION, total, len(header)), header, *parts))
+        writer.add(name, arrays[name])
+    writer.finish(kind, meta)
     with replacing(path) as stream:
-        stream.write(content)
-        stream.write(hashlib.sha256(content).digest())
+        stream.write(content.getbuffer())
 
 
 def read_model(path: str | os.PathLike[str]) -> ModelContent:
@@ -109,69 +115,163 @@ def read_model(path: str | os.PathLike[str]) -> ModelContent:
 
 def parse_model(data: bytes) -> ModelContent:
     """The content of a model file, given its bytes."""
-    version, header_stop = _checked_sizes(data)
+    content = parse(np.frombuffer(data, np.uint8), MODEL, check=True)
+    # A copy: an array over bytes is read-only, for which every kernel would be compiled once more.
+    return content._replace(arrays={name: array.astype(array.dtype.name) for name, array in content.arrays.items()})
+
+
+@final
+class ContainerWriter:
+    """A file that is being written: arrays first, which may be filled in place, and the header last."""
+
+    def __init__(self, stream: IO[bytes], kind: FileKind) -> None:
+        self._stream, self._kind, self._end = stream, kind, FIRST_ARRAY
+        self._placed: dict[str, tuple[int, AnyArray]] = {}
+        self._mapped: list[np.memmap[Any, Any]] = []
+
+    def allocate(self, name: str, shape: tuple[int, ...], dtype: Any) -> AnyArray:
+        """A new array of zeros in the file, to be filled."""
+        start, array = self._end, np.zeros(shape, dtype) if 0 in shape else None
+        self._end = _next_start(start, math.prod(shape) * np.dtype(dtype).itemsize)
+        if array is None:
+            _reserve(self._stream, self._end)
+            mapped = np.memmap(self._stream, dtype, "r+", start, shape)
+            self._mapped.append(mapped)
+            array = mapped.view(np.ndarray)
+        self._placed[name] = start, array
+        return array
+
+    def add(self, name: str, array: AnyArray) -> None:
+        """Write an array that is there already."""
+        if array.dtype.name not in _DTYPES:
+            raise self._kind.error(
+                f"{self._kind.name} cannot hold {name}: {array.dtype} is not one of {', '.join(_DTYPES)}."
+            )
+        content = np.asarray(array, _DTYPES[array.dtype.name], order="C")
+        self._stream.seek(self._end)
+        self._stream.write(content.reshape(-1).data)
+        self._placed[name] = self._end, content
+        self._end = _next_start(self._end, content.nbytes)
+
+    def finish(self, kind: str, meta: Mapping[str, Any]) -> None:
+        """Write the header."""
+        described = [
+            {
+                "name": name,
+                "dtype": array.dtype.name,
+                "shape": list(array.shape),
+                "start": start,
+                "sha256": _digest(array),
+            }
+            for name, (start, array) in self._placed.items()
+        ]
+        text = to_json({"kind": kind, "meta": dict(meta), "arrays": described})
+        for mapped in self._mapped:
+            mapped.flush()
+        self._stream.seek(self._end)
+        self._stream.write(text)
+        self._stream.seek(0)
+        total, digest = self._end + len(text), hashlib.sha256(text).digest()
+        self._stream.write(HEAD.pack(self._kind.magic, FORMAT_VERSION, total, self._end, len(text), digest))
+
+
+def parse(data: Bytes, kind: FileKind, *, check: bool) -> ModelContent:
+    """The content of a file, given its bytes, of which the arrays are views.
+
+    Args:
+        data: All bytes, in memory or mapped.
+        kind: What the file should be.
+        check: Compare the digests of the arrays; then no changed byte remains unnoticed.
+    """
+    start = _header_start(data, kind)
     try:
-        header = from_json(data[_HEAD_BYTES:header_stop])
+        header = from_json(data[start:].tobytes())
     except ValueError as error:
-        raise ModelFileError(f"its header is not valid: {error}.") from None
+        raise kind.error(f"its header is not valid: {error}.") from None
     match header:
-        case {"kind": str(kind), "meta": dict(meta), "arrays": list(described)} if len(header) == 3:
-            return ModelContent(kind, meta, _arrays(described, data[header_stop:-_DIGEST_BYTES]), version)
-    raise ModelFileError("its header is not valid: expected kind, meta and arrays.")
+        case {"kind": str(name), "meta": dict(meta), "arrays": list(described)} if len(header) == 3:
+            return ModelContent(name, meta, _arrays(described, data[:start], kind, check=check))
+    raise kind.error("its header is not valid: expected kind, meta and arrays.")
 
 
-def _checked_sizes(data: bytes) -> tuple[int, int]:
-    """Check magic, version, length and checksum; return the format version and the end of the header."""
-    if not data or data[: len(MAGIC)] != MAGIC[: len(data)]:
-        raise ModelFileError("this is not a swaprank model.")
-    if len(data) < _HEAD_BYTES + _DIGEST_BYTES:
-        raise ModelFileError(f"it is truncated: it has only {len(data)} bytes.")
-    version, total, header_bytes = _SIZES.unpack_from(data, len(MAGIC))
+def _header_start(data: Bytes, kind: FileKind) -> int:
+    """Check magic, version, length and the checksum of the header."""
+    head = data[: HEAD.size].tobytes()
+    if not head or head[: len(kind.magic)] != kind.magic[: len(head)]:
+        raise kind.error(f"this is not {kind.name}.")
+    if len(head) < HEAD.size:
+        raise kind.error(f"it is truncated: it has only {len(head)} bytes.")
+    _, version, total, start, n_bytes, digest = HEAD.unpack(head)
     if version > FORMAT_VERSION:
-        raise ModelFileError(
-            f"it was written by a newer swaprank: it has format {version}, and this version reads up to "
-            f"{FORMAT_VERSION}; update swaprank."
+        raise kind.error(
+            f"it was written by a newer swaprank: it has format {version}, and this version reads {FORMAT_VERSION}; "
+            "update swaprank."
+        )
+    if version < FORMAT_VERSION:
+        raise kind.error(
+            f"it has format {version}, and this version of swaprank reads {FORMAT_VERSION}: make it again."
         )
     if len(data) < total:
-        raise ModelFileError(f"it is truncated: it has {len(data):,} of {total:,} bytes.")
+        raise kind.error(f"it is truncated: it has {len(data):,} of {total:,} bytes.")
     if len(data) > total:
-        raise ModelFileError(f"it is damaged: it should end after {total:,} bytes, but has {len(data):,}.")
-    if hashlib.sha256(data[:-_DIGEST_BYTES]).digest() != data[-_DIGEST_BYTES:]:
-        raise ModelFileError("it is damaged: its checksum does not match.")
-    if version < 1 or header_bytes > len(data) - _HEAD_BYTES - _DIGEST_BYTES:
-        raise ModelFileError("its header is not valid: version or size is out of range.")
-    return int(version), int(_HEAD_BYTES + header_bytes)
+        raise kind.error(f"it is damaged: it should end after {total:,} bytes, but has {len(data):,}.")
+    if start < FIRST_ARRAY or start + n_bytes != total:
+        raise kind.error("its header is not valid: its place or size is out of range.")
+    if hashlib.sha256(data[start:].data).digest() != digest:
+        raise kind.error("it is damaged: the checksum of its header does not match.")
+    return int(start)
 
 
-def _arrays(described: list[Any], data: bytes) -> dict[str, AnyArray]:
+def _arrays(described: list[Any], data: Bytes, kind: FileKind, *, check: bool) -> dict[str, AnyArray]:
     arrays: dict[str, AnyArray] = {}
-    start = 0
-    for description in described:
-        match description:
-            case {"name": str(name), "dtype": str(dtype), "shape": list(shape)} if len(description) == 3:
+    end, padding = HEAD.size, [data[HEAD.size : FIRST_ARRAY]]
+    for each in described:
+        match each:
+            case {"name": str(name), "dtype": str(dtype), "shape": list(shape), "start": int(start), "sha256": str()}:
                 pass
             case _:
-                raise ModelFileError("its header is not valid: an array needs name, dtype and shape.")
+                raise kind.error("its header is not valid: an array needs name, dtype, shape, start and sha256.")
         if name in arrays or dtype not in _DTYPES:
-            raise ModelFileError(f"its array {name!r} appears twice or is {dtype!r}, not one of {', '.join(_DTYPES)}.")
+            raise kind.error(f"its array {name!r} appears twice or is {dtype!r}, not one of {', '.join(_DTYPES)}.")
         if len(shape) > 4 or not all(type(side) is int and side >= 0 for side in shape):
-            raise ModelFileError(f"its array {name!r} has an invalid shape.")
+            raise kind.error(f"its array {name!r} has an invalid shape.")
         size = math.prod(shape) * np.dtype(_DTYPES[dtype]).itemsize
-        if size > len(data) - start:
-            raise ModelFileError(f"its array {name!r} is larger than the file.")
-        arrays[name] = _array(name, dtype, shape, data[start : start + size])
-        start += size + -size % _ALIGNMENT
-    if start != len(data):
-        raise ModelFileError(f"its arrays take {start:,} bytes, but {len(data):,} follow the header.")
+        if start != _next_start(end, 0) or start + size > len(data):
+            raise kind.error(f"its array {name!r} does not lie within the file, after the one before it.")
+        end = start + size
+        padding.append(data[end : _next_start(end, 0)])
+        arrays[name] = _view(data[start:end], name, dtype, shape, kind)
+        if check and _digest(arrays[name]) != each["sha256"]:
+            raise kind.error(f"it is damaged: the checksum of its {name} does not match.")
+    if _next_start(end, 0) != len(data):
+        raise kind.error(f"its arrays end after {end:,} bytes, but its header starts at {len(data):,}.")
+    if check and any(each.any() for each in padding):
+        raise kind.error("it is damaged: there are bytes between its arrays.")
     return arrays
 
 
-def _array(name: str, dtype: str, shape: list[int], data: bytes) -> AnyArray:
-    if dtype == "bool" and data.strip(b"\0\1"):
-        raise ModelFileError(f"its array {name!r} has boolean values that are neither 0 nor 1.")
+def _view(data: Bytes, name: str, dtype: str, shape: list[int], kind: FileKind) -> AnyArray:
+    if dtype == "bool" and (data > 1).any():
+        raise kind.error(f"its array {name!r} has boolean values that are neither 0 nor 1.")
     try:
-        # A copy: an array over bytes is read-only, for which every kernel would be compiled once more.
-        return np.frombuffer(data, _DTYPES[dtype]).astype(dtype).reshape(shape)
+        return data.view(_DTYPES[dtype]).reshape(shape)
     except (ValueError, OverflowError):
         # If one side is 0, the size does not limit the others.
-        raise ModelFileError(f"its array {name!r} has an invalid shape.") from None
+        raise kind.error(f"its array {name!r} has an invalid shape.") from None
+
+
+def _next_start(start: int, size: int) -> int:
+    """The first multiple of the alignment after an array."""
+    return max(FIRST_ARRAY, start + size + -(start + size) % _ALIGNMENT)
+
+
+def _digest(array: AnyArray) -> str:
+    return hashlib.sha256(array.reshape(-1).data).hexdigest()
+
+
+def _reserve(stream: IO[bytes], size: int) -> None:
+    """Make a file as long as this; on a full disk, an error now instead of a crash when its pages are written."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(stream.fileno(), 0, size)
+    else:
+        stream.truncate(size)

@@ -47,7 +47,7 @@ def kept_trees(ranker: TreeRanker, request: FitRequest, booster: Booster, measur
         return []
     where = "the checkpoint" if checkpoint is None else checkpoint.path
     try:
-        kind, meta, arrays, _ = parse_model(content)
+        kind, meta, arrays = parse_model(content)
         if kind != KIND:
             raise ModelFileError(f"this is a model ({kind}), not a checkpoint.")
         check_configuration(where, meta["configuration"], configuration(ranker, request, booster))
