@@ -133,7 +133,8 @@ def rewritten(valid: bytes, rng: Rng, *, with_digests: bool) -> bytes:
 
 def replace_entry(header: Any, data: bytearray, rng: Rng, with_digests: bool) -> None:
     """Change an entry of an array, in its own type."""
-    arrays = [each for each in header.get("arrays") or [] if isinstance(each, dict)]
+    described = header.get("arrays")
+    arrays = [each for each in described if isinstance(each, dict)] if isinstance(described, list) else []
     if not arrays:
         return
     each = pick(rng, arrays)

@@ -28,7 +28,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from damage import Rng, damaged, pick
+from damage import Rng, damaged, pick, rewritten
 from fuzz_bins import bins_case, make_bins_files
 from fuzz_peers import make_peers, peer_case
 

@@ -33,8 +33,8 @@ def read_bins(path: str | os.PathLike[str], *, check: bool = False) -> Dataset:
     """
     file = existing_file(path)
     try:
-        _, meta, arrays = parse(_mapped(file), BINS, check=check)
-        return _dataset(meta, arrays)
+        content = parse(_mapped(file), BINS, check=check)
+        return _dataset(content.meta, content.arrays)
     except DataError as error:
         raise DataError(f"{file}: ", error) from None
 
