@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swaprank.arrays import AnyArray, Features, Floats, Ints, read_only
+from swaprank.arrays import AnyArray, Features, Floats, Ints, ReadOnly
 from swaprank.clicks.log_columns import features_of_pairs, numbers_between, rows_of_pairs, shown_documents
 from swaprank.clicks.log_summary import LogSummary
 from swaprank.data.categories import Categories
@@ -23,7 +23,7 @@ from swaprank.seeds import random_generator
 
 @final
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class ClickLog:
+class ClickLog(ReadOnly):
     """A log of clicks: one row for each document that was shown, at one place of one session.
 
     A session is one page of results for one query. Rows may be in any order; they are sorted by session and position.
@@ -87,13 +87,11 @@ class ClickLog:
         X: Any = None,
         feature_names: Sequence[str] | None = None,
     ) -> None:
-        shown = shown_documents(session, qid, docid, position)
-        n_rows, order = len(shown.order), shown.order
+        order, shown = shown_documents(session, qid, docid, position)
+        n_rows = len(order)
         given = None if propensity is None else numbers_between("propensity", propensity, n_rows, above_zero=True)
-        arrays = {name: value for name, value in shown._asdict().items() if name != "order"}
-        _fill(
-            self,
-            **arrays,
+        self._fill(
+            **shown,
             click=numbers_between("click", click, n_rows)[order],
             propensity=None if given is None else given[order],
             features=None,
@@ -105,7 +103,8 @@ class ClickLog:
             rows = Dataset(X, np.zeros(n_rows), group=[n_rows], feature_names=feature_names)
             pair = np.empty(n_rows, np.int64)
             pair[order] = self.document
-            _fill(self, **_feature_fields(rows, features_of_pairs(rows.features, pair, self.n_pairs, self._pair_name)))
+            features = features_of_pairs(rows.features, pair, self.n_pairs, self._pair_name)
+            self._fill(**_feature_fields(rows, features))
 
     @classmethod
     def from_frame(
@@ -273,20 +272,12 @@ class ClickLog:
     def _pair_name(self, pair: int) -> str:
         return f"document {self.pair_docid[pair]} of query {self.qids[self.pair_query[pair]]}"
 
-    def _with(self, **changed: Any) -> ClickLog:
-        return new_log(**{**{field.name: getattr(self, field.name) for field in fields(self)}, **changed})
-
 
 def new_log(**arrays: Any) -> ClickLog:
     """A log of arrays that are known to be consistent, with all fields of the class."""
     log = object.__new__(ClickLog)
-    _fill(log, **arrays)
+    log._fill(**arrays)
     return log
-
-
-def _fill(log: ClickLog, **arrays: Any) -> None:
-    for name, value in arrays.items():
-        object.__setattr__(log, name, read_only(value) if isinstance(value, np.ndarray) else value)
 
 
 def _feature_fields(data: Dataset, features: Features) -> dict[str, Any]:

@@ -70,34 +70,35 @@ def _links(counts: ClickCounts) -> tuple[Ints, Ints]:
     """All (position of a click, other position) of the same document, without those that repeat."""
     n_positions = int(counts.position.max()) + 1
     seen = np.zeros((n_positions, n_positions), np.bool_)
-    _find_links(counts.indptr, counts.position, counts.shown, counts.clicks, seen)
+    _find_links(counts, seen)
     clicked, shown = np.nonzero(seen)
     return clicked, shown
 
 
 @kernel
-def _find_links(indptr: Ints, position: Ints, shown: Floats, clicks: Floats, seen: Bools) -> None:
-    for unit in range(len(indptr) - 1):
-        for one in range(indptr[unit], indptr[unit + 1]):
-            if clicks[one] > 0.0:
-                for other in range(indptr[unit], indptr[unit + 1]):
-                    if shown[other] > 0.0:
-                        seen[position[one], position[other]] = True
+def _find_links(counts: ClickCounts, seen: Bools) -> None:
+    for unit in range(len(counts.unit)):
+        first, last = counts.indptr[unit], counts.indptr[unit + 1]
+        for one in range(first, last):
+            if counts.clicks[one] > 0.0:
+                for other in range(first, last):
+                    if counts.shown[other] > 0.0:
+                        seen[counts.position[one], counts.position[other]] = True
 
 
 def harvested_examination(counts: ClickCounts, start: Floats) -> Floats:
     """The examination that maximizes the conditional likelihood, relative to position 1, by Newton's method."""
     examination = start.copy()
-    _maximize(counts.indptr, counts.position, counts.shown, counts.clicks, examination)
+    _maximize(counts, examination)
     return examination
 
 
 @kernel
-def _maximize(indptr: Ints, position: Ints, shown: Floats, clicks: Floats, theta: Floats) -> None:
+def _maximize(counts: ClickCounts, theta: Floats) -> None:
     n = len(theta)
     gradient, hessian, share = np.empty(n), np.empty((n, n)), np.empty(n)
     for _ in range(_MOST_STEPS):
-        _derivatives(indptr, position, shown, clicks, theta, share, gradient, hessian)
+        _derivatives(counts, theta, share, gradient, hessian)
         # Position 1 has examination 1: only the others move.
         _solve(hessian, gradient)
         longest = 0.0
@@ -111,21 +112,13 @@ def _maximize(indptr: Ints, position: Ints, shown: Floats, clicks: Floats, theta
 
 
 @kernel
-def _derivatives(
-    indptr: Ints,
-    position: Ints,
-    shown: Floats,
-    clicks: Floats,
-    theta: Floats,
-    share: Floats,
-    gradient: Floats,
-    hessian: Floats,
-) -> None:
+def _derivatives(counts: ClickCounts, theta: Floats, share: Floats, gradient: Floats, hessian: Floats) -> None:
     """The gradient of the log likelihood and its negative hessian, by log theta."""
+    position, shown, clicks = counts.position, counts.shown, counts.clicks
     gradient[:] = 0.0
     hessian[:] = 0.0
-    for unit in range(len(indptr) - 1):
-        first, last = indptr[unit], indptr[unit + 1]
+    for unit in range(len(counts.unit)):
+        first, last = counts.indptr[unit], counts.indptr[unit + 1]
         total = 0.0
         n_clicks = 0.0
         for cell in range(first, last):

@@ -1,6 +1,6 @@
 """The columns of a click log, and features joined to it: ids become numbers, and contradictions are errors."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,25 +16,12 @@ LAST_POSITION = 10_000
 """No page of results has more places; a larger number is most likely another column."""
 
 
-class Shown(NamedTuple):
-    """The documents that were shown, with their queries and places; rows sorted by session, then by position."""
+def shown_documents(session: Any, qid: Any, docid: Any, position: Any) -> tuple[Ints, dict[str, AnyArray]]:
+    """Number sessions, queries and (query, document) pairs, sort the rows, and check that they are consistent.
 
-    order: Ints
-    """The input row of each row."""
-    session: Ints
-    session_ids: AnyArray
-    indptr: Ints
-    query: Ints
-    qids: AnyArray
-    document: Ints
-    pair_query: Ints
-    pair_docid: AnyArray
-    pair_indptr: Ints
-    position: NDArray[np.int32]
-
-
-def shown_documents(session: Any, qid: Any, docid: Any, position: Any) -> Shown:
-    """Number sessions, queries and (query, document) pairs, sort the rows, and check that they are consistent."""
+    Returns:
+        The input row of each row, sorted by session, then by position; and the fields of `ClickLog` by name.
+    """
     n_rows = len(session)
     if n_rows == 0:
         raise DataError("a click log needs at least one row, found none.")
@@ -52,19 +39,18 @@ def shown_documents(session: Any, qid: Any, docid: Any, position: Any) -> Shown:
     pair_query, pair_document = np.divmod(keys, len(docids))
     pair = pair[order].astype(np.int64)
     _check_shown_once(sessions, pair, session_ids, docids[pair_document])
-    return Shown(
-        order=order,
-        session=sessions,
-        session_ids=session_ids,
-        indptr=indptr,
-        query=query,
-        qids=qids,
-        document=pair,
-        pair_query=pair_query,
-        pair_docid=docids[pair_document],
-        pair_indptr=np.concatenate(([0], np.cumsum(np.bincount(pair_query, minlength=len(qids))))).astype(np.int64),
-        position=places,
-    )
+    return order, {
+        "session": sessions,
+        "session_ids": session_ids,
+        "indptr": indptr,
+        "query": query,
+        "qids": qids,
+        "document": pair,
+        "pair_query": pair_query,
+        "pair_docid": docids[pair_document],
+        "pair_indptr": np.concatenate(([0], np.cumsum(np.bincount(pair_query, minlength=len(qids))))).astype(np.int64),
+        "position": places,
+    }
 
 
 def numbers_between(name: str, values: Any, n_rows: int, *, above_zero: bool = False) -> Floats:

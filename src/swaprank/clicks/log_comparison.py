@@ -5,15 +5,14 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from swaprank.clicks.click_log import ClickLog
-from swaprank.clicks.log_evaluation import known_bias, ranked_pairs, session_value
-from swaprank.clicks.log_values import LogValue, check_countable
+from swaprank.clicks.log_evaluation import session_values
+from swaprank.clicks.log_values import LogValue
 from swaprank.clicks.propensities import Propensities
-from swaprank.clicks.relevance_estimates import Estimator, row_shares
+from swaprank.clicks.relevance_estimates import Estimator
 from swaprank.data.dataset import Dataset
 from swaprank.evaluation.differences import BaselineDifference, DifferenceTable, check_systems, corrected
 from swaprank.evaluation.significance import LEVEL, mean_interval, p_in_words, t_test
 from swaprank.metrics.metric import Metric
-from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rendering.text_tables import probability
 
 
@@ -103,13 +102,9 @@ def compare(
     dcg@10(gain=linear): best is better than match by 1.6846 (95% interval 1.3837 to 1.9855); p < .0001.
     """
     against = check_systems(systems, baseline)
-    chosen = [check_countable(metric) for metric in parse_metrics(metrics)]
-    bias = known_bias(log, propensities)
-    shares = row_shares(log, bias.propensities, estimator, clip)
-    orders = {name: ranked_pairs(log, ranking, data) for name, ranking in systems.items()}
     rows: list[LogDifference] = []
-    for metric in chosen:
-        values = {name: session_value(log, shares, bias, order, metric) for name, order in orders.items()}
+    for metric, estimates in session_values(log, systems.values(), metrics, propensities, data, estimator, clip):
+        values = dict(zip(systems, estimates, strict=True))
         differences = [
             _difference(metric, name, against, value, values[against])
             for name, value in values.items()
@@ -119,10 +114,10 @@ def compare(
     return LogComparison(tuple(rows))
 
 
-def _difference(metric: Metric, name: str, against: str, new: LogValue, old: LogValue) -> LogDifference:
+def _difference(metric: str, name: str, against: str, new: LogValue, old: LogValue) -> LogDifference:
     difference = new.mean - old.mean
     influence = new.influence - old.influence
     change = difference + influence - influence.mean()
     low, high = mean_interval(change)
     p = t_test(change) if len(change) > 1 else float("nan")
-    return LogDifference(str(metric), name, against, new.mean, old.mean, difference, low, high, p, new.coverage)
+    return LogDifference(metric, name, against, new.mean, old.mean, difference, low, high, p, new.coverage)

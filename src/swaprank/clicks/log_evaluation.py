@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.log_columns import rows_of_pairs
 from swaprank.clicks.log_values import LogValue, bias_influence, check_countable, log_value, new_ranks
 from swaprank.clicks.propensities import Propensities
-from swaprank.clicks.relevance_estimates import Estimator, Shares, row_shares
+from swaprank.clicks.relevance_estimates import Estimator, row_shares
 from swaprank.clicks.training_data import pair_data
 from swaprank.data.dataset import Dataset
 from swaprank.data.document_places import Places, query_keys
@@ -179,39 +179,43 @@ def evaluate(
     dcg@10(gain=linear)    1.9527  1.8235 to 2.0819   100,000               290    100.0%
     mrr                    0.6212  0.5735 to 0.6688   100,000               111    100.0%
     """
+    found = session_values(log, [ranking], metrics, propensities, data, estimator, clip)
+    return LogEvaluation(tuple(_estimate(metric, value) for metric, (value,) in found))
+
+
+def session_values(
+    log: ClickLog,
+    rankings: Iterable[Any],
+    metrics: str | Metric | Iterable[str | Metric],
+    propensities: Propensities | None,
+    data: Dataset | None,
+    estimator: Estimator,
+    clip: float,
+) -> list[tuple[str, list[LogValue]]]:
+    """The name of each metric, and its estimates for all rankings; the arguments are those of `evaluate`.
+
+    If the position bias is estimated from this log, sessions have an influence through it, too.
+    """
     chosen = [check_countable(metric) for metric in parse_metrics(metrics)]
-    bias = known_bias(log, propensities)
-    shares = row_shares(log, bias.propensities, estimator, clip)
-    order = ranked_pairs(log, ranking, data)
-    values = [session_value(log, shares, bias, order, metric) for metric in chosen]
-    return LogEvaluation(tuple(_estimate(m, value, shares.clipped) for m, value in zip(chosen, values, strict=True)))
+    bias = position_bias(log, n_resamples=0) if propensities is None else propensities
+    shares = row_shares(log, bias, estimator, clip)
+    ranked = [_ranked_pairs(log, ranking, data) for ranking in rankings]
+
+    def estimate(metric: Cumulative | Cascade, ranks: Ints, list_lengths: Ints) -> LogValue:
+        value = log_value(log, shares, ranks, metric, list_lengths)
+        if propensities is not None:
+            return value
+        through_bias = bias_influence(log, bias.examination, value.by_position)
+        return value._replace(influence=value.influence + through_bias)
+
+    return [(str(metric), [estimate(metric, *pairs) for pairs in ranked]) for metric in chosen]
 
 
-class Bias(NamedTuple):
-    """Propensities, which may have been estimated from the same log."""
+def _ranked_pairs(log: ClickLog, ranking: Any, data: Dataset | None) -> tuple[Ints, Ints]:
+    """The new ranks of the log's pairs, from 1, and the number of ranked documents of each query of the log.
 
-    propensities: Propensities
-    is_estimated: bool
-
-
-class RankedPairs(NamedTuple):
-    """A new order of the documents."""
-
-    ranks: Ints
-    """The rank of each pair, from 1."""
-    list_lengths: Ints
-    """The number of documents that are ranked, for each query of the log."""
-
-
-def known_bias(log: ClickLog, propensities: Propensities | None) -> Bias:
-    """The propensities, or those that the log tells."""
-    if propensities is None:
-        return Bias(position_bias(log, n_resamples=0), True)
-    return Bias(propensities, False)
-
-
-def ranked_pairs(log: ClickLog, ranking: Any, data: Dataset | None) -> RankedPairs:
-    """The new ranks of the log's pairs, by a ranker or by scores. Ties are broken by a seeded shuffle."""
+    They are ranked by a ranker or by scores. Ties are broken by a seeded shuffle.
+    """
     predict = getattr(ranking, "predict", None)
     if data is None:
         everything = np.arange(log.n_pairs)
@@ -219,13 +223,13 @@ def ranked_pairs(log: ClickLog, ranking: Any, data: Dataset | None) -> RankedPai
         indptr = np.array(log.pair_indptr)
         tie_order = seeded_tie_order(Places(indptr, query_keys(log.qids)), 0)
         ranks = new_ranks(check_scores(scores, log.n_pairs), indptr, tie_order)
-        return RankedPairs(ranks, np.diff(indptr))
+        return ranks, np.diff(indptr)
     scores = check_scores(predict(data) if predict else ranking, len(data))
     ranks = new_ranks(data.by_query(scores), data.indptr, seeded_tie_order(data.places, 0))
     rows = rows_of_pairs(log.qids, log.pair_query, log.pair_docid, data)
     lengths = np.zeros(log.n_queries, np.int64)
     lengths[log.pair_query] = np.diff(data.indptr)[query_of_row(data.indptr, data.order)[rows]]
-    return RankedPairs(data.as_given(ranks)[rows], lengths)
+    return data.as_given(ranks)[rows], lengths
 
 
 def feature_of_pairs(log: ClickLog, name: str) -> Floats:
@@ -235,19 +239,8 @@ def feature_of_pairs(log: ClickLog, name: str) -> Floats:
     return log.features[:, log.feature_names.index(name)].astype(np.float64)
 
 
-def session_value(
-    log: ClickLog, shares: Shares, bias: Bias, order: RankedPairs, metric: Cumulative | Cascade
-) -> LogValue:
-    """The estimate of a metric, with the influence of each session, also through the position bias."""
-    value = log_value(log, shares, order.ranks, metric, order.list_lengths)
-    if not bias.is_estimated:
-        return value
-    through_bias = bias_influence(log, bias.propensities.examination, value.by_position)
-    return value._replace(influence=value.influence + through_bias)
-
-
-def _estimate(metric: Metric, value: LogValue, clipped: float) -> LogEstimate:
+def _estimate(metric: str, value: LogValue) -> LogEstimate:
     # The influences have a mean of 0 up to rounding.
     low, high = mean_interval(value.mean + value.influence - value.influence.mean())
     n_sessions = len(value.influence)
-    return LogEstimate(str(metric), value.mean, low, high, n_sessions, value.n_effective, value.coverage, clipped)
+    return LogEstimate(metric, value.mean, low, high, n_sessions, value.n_effective, value.coverage, value.clipped)

@@ -39,6 +39,8 @@ class LogValue(NamedTuple):
     """The number of clicks that would tell as much if all counted the same."""
     coverage: float
     """The share of the discounts at documents that the log has shown."""
+    clipped: float
+    """The share of the rows with a propensity below the clip."""
 
 
 def check_countable(metric: Metric) -> Cumulative | Cascade:
@@ -80,6 +82,7 @@ def log_value(log: ClickLog, shares: Shares, ranks: Ints, metric: Cumulative | C
         _by_position(log, shares, relevance, weight),
         float(np.sum(by_clicks)) ** 2 / squares if squares > 0 else 0.0,
         float(np.sum(sessions * shown) / max(np.sum(sessions * reached), 1e-300)),
+        shares.clipped,
     )
 
 

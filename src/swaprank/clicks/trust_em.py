@@ -48,7 +48,7 @@ def estimate_trust(counts: ClickCounts, start: TrustBias, converged: float = 1e-
     Rounds of expectation maximization take small steps in almost the same direction. So after two of them, a long step
     is tried [Varadhan2008], and kept if the likelihood is not lower.
     """
-    usual = _usual_positions(counts.indptr, counts.position, counts.shown)
+    usual = _usual_positions(counts)
     now = start
     for _ in range(_MOST_STEPS):
         first, _ = _next_round(counts, usual, now)
@@ -63,7 +63,7 @@ def estimate_trust(counts: ClickCounts, start: TrustBias, converged: float = 1e-
 def _next_round(counts: ClickCounts, usual: Ints, now: TrustBias) -> tuple[TrustBias, float]:
     """One round of expectation maximization, and the log likelihood before it."""
     found = TrustBias(*(each.copy() for each in now))
-    return found, _improve_trust(counts.indptr, counts.position, counts.shown, counts.clicks, usual, *found)
+    return found, _improve_trust(counts, usual, found)
 
 
 def _extrapolated(start: TrustBias, first: TrustBias, second: TrustBias) -> TrustBias:
@@ -93,31 +93,22 @@ def in_normal_form(found: TrustBias) -> tuple[Floats, Floats]:
 
 
 @kernel
-def _usual_positions(indptr: Ints, position: Ints, shown: Floats) -> Ints:
+def _usual_positions(counts: ClickCounts) -> Ints:
     """The position at which each document is shown most often."""
-    usual = np.empty(len(indptr) - 1, np.int64)
+    usual = np.empty(len(counts.unit), np.int64)
     for unit in range(len(usual)):
-        most = indptr[unit]
-        for cell in range(indptr[unit], indptr[unit + 1]):
-            if shown[cell] > shown[most]:
+        most = counts.indptr[unit]
+        for cell in range(counts.indptr[unit], counts.indptr[unit + 1]):
+            if counts.shown[cell] > counts.shown[most]:
                 most = cell
-        usual[unit] = position[most]
+        usual[unit] = counts.position[most]
     return usual
 
 
 @kernel
-def _improve_trust(
-    indptr: Ints,
-    position: Ints,
-    shown: Floats,
-    clicks: Floats,
-    usual: Ints,
-    alpha: Floats,
-    beta: Floats,
-    relevance: Floats,
-    levels: Floats,
-) -> float:
-    """Replace the last four arrays by those of the next round; returns the log likelihood of the given ones."""
+def _improve_trust(counts: ClickCounts, usual: Ints, found: TrustBias) -> float:
+    """Replace what was found by that of the next round; returns the log likelihood of what was given."""
+    alpha, beta, relevance, levels = found
     n_positions, n_levels = levels.shape
     yes, no, prior = np.empty(levels.shape), np.empty(levels.shape), np.empty(levels.shape)
     shown_at, clicks_at = np.zeros(levels.shape), np.zeros(levels.shape)
@@ -126,7 +117,7 @@ def _improve_trust(
             p = min(max(alpha[k] * relevance[g] + beta[k], _LEAST), 1.0 - _LEAST)
             yes[k, g], no[k, g], prior[k, g] = log(p), log(1.0 - p), log(max(levels[k, g], 1e-300))
     levels[:] = 1e-3
-    likelihood = _expect(indptr, position, shown, clicks, usual, yes, no, prior, levels, shown_at, clicks_at)
+    likelihood = _expect(counts, usual, yes, no, prior, levels, shown_at, clicks_at)
     for k in range(n_positions):
         levels[k] /= levels[k].sum()
         _fit_line(shown_at[k], clicks_at[k], relevance, k, alpha, beta)
@@ -137,19 +128,11 @@ def _improve_trust(
 
 @kernel
 def _expect(
-    indptr: Ints,
-    position: Ints,
-    shown: Floats,
-    clicks: Floats,
-    usual: Ints,
-    yes: Floats,
-    no: Floats,
-    prior: Floats,
-    levels: Floats,
-    shown_at: Floats,
+    counts: ClickCounts, usual: Ints, yes: Floats, no: Floats, prior: Floats, levels: Floats, shown_at: Floats,
     clicks_at: Floats,
-) -> float:
+) -> float:  # fmt: skip
     """Add up the expected counts of every position and level; returns the log likelihood."""
+    indptr, position, shown, clicks = counts.indptr, counts.position, counts.shown, counts.clicks
     n_levels = levels.shape[1]
     likelihood = 0.0
     share = np.empty(n_levels)
