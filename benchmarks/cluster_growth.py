@@ -130,7 +130,7 @@ def work_of(collective: Collective, setting: Setting) -> Measured:
         n_threads=setting.n_threads,
         document_fraction=setting.document_fraction,
     )
-    ranker.fit_share(share(setting.n_rows, collective.rank, collective.size), {}, counting, callbacks=[note])
+    ranker.fit_shard(share(setting.n_rows, collective.rank, collective.size), {}, counting, callbacks=[note])
     per_tree = np.diff(np.array(ends)[SKIPPED - 1 :], axis=0)
     # Others use the machine, too: the fastest tree is the least disturbed.
     seconds, cpu_seconds = per_tree[:, :2].min(axis=0).tolist()

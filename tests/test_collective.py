@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from swaprank.collective import ALONE, Collective, add_with_largest, gathered, total
+from swaprank.collective import ALONE, Collective, add_with_largest, allgather, total
 from tests.workers import run_workers
 
 
@@ -12,10 +12,10 @@ def test_sums_gathered_rows_and_largest_values(size: int) -> None:
     def work(collective: Collective) -> tuple[object, ...]:
         rank = collective.rank
         counts, largest = add_with_largest(collective, np.array([1, rank]), np.array([-1.5 * rank, rank, -np.inf]))
-        whole = gathered(collective, np.array([f"worker {rank}"] * rank, "U10"))
+        whole = allgather(collective, np.array([f"worker {rank}"] * rank, "U10"))
         return (
             total(collective, rank + 1),
-            gathered(collective, rows[rank]).tolist(),
+            allgather(collective, rows[rank]).tolist(),
             counts.tolist(),
             largest.tolist(),
             whole.tolist(),
@@ -33,5 +33,5 @@ def test_sums_gathered_rows_and_largest_values(size: int) -> None:
 
 def test_alone_nothing_is_copied() -> None:
     values = np.arange(3)
-    assert gathered(ALONE, values) is values
+    assert allgather(ALONE, values) is values
     assert add_with_largest(ALONE, values, np.ones(1))[0] is values

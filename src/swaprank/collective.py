@@ -50,7 +50,7 @@ def total(collective: Collective, count: int) -> int:
     return int(counts[0])
 
 
-def gathered(collective: Collective, values: AnyArray) -> AnyArray:
+def allgather(collective: Collective, values: AnyArray) -> AnyArray:
     """The rows of all workers' arrays, which differ in their number of rows only, in the order of ranks."""
     if collective.size == 1:
         return values
@@ -76,8 +76,8 @@ def allgather_json(collective: Collective, value: Any) -> list[Any]:
     [{'part': 'a.parquet'}]
     """
     text = np.frombuffer(json.dumps(value).encode(), np.uint8)
-    lengths = gathered(collective, np.array([len(text)], np.int64))
-    content = gathered(collective, text).tobytes()
+    lengths = allgather(collective, np.array([len(text)], np.int64))
+    content = allgather(collective, text).tobytes()
     ends = np.cumsum(lengths).tolist()
     return [json.loads(content[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
 

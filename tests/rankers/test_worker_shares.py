@@ -10,7 +10,7 @@ import pytest
 import swaprank as sr
 from swaprank.collective import Collective
 from swaprank.data import cuts
-from swaprank.rankers.ranker import Ranker
+from swaprank.rankers.training import TrainableRanker
 from tests.workers import run_workers
 
 
@@ -42,7 +42,7 @@ def gain(labels: Any) -> float:
     return total
 
 
-RANKERS: dict[str, Callable[[], Ranker]] = {
+RANKERS: dict[str, Callable[[], TrainableRanker]] = {
     "ndcg@10": lambda: sr.LambdaMART("ndcg@10", n_trees=6, n_leaves=9),
     "map": lambda: sr.LambdaMART("map", n_trees=6, n_leaves=9, max_bins=30, min_docs_in_leaf=60),
     "sampled": lambda: sr.LambdaMART(
@@ -58,7 +58,7 @@ RANKERS: dict[str, Callable[[], Ranker]] = {
 }
 
 
-def saved(ranker: Ranker, folder: Path) -> bytes:
+def saved(ranker: TrainableRanker, folder: Path) -> bytes:
     ranker.save(folder / "model.swaprank")
     return (folder / "model.swaprank").read_bytes()
 
@@ -71,13 +71,13 @@ def split(data: sr.Dataset, size: int, seed: int) -> list[sr.Dataset]:
     return [data.subset(owner == rank) for rank in range(size)]
 
 
-def trained(name: str, size: int, seed: int = 0, n_threads: int = 1, **more: Any) -> list[Ranker]:
+def trained(name: str, size: int, seed: int = 0, n_threads: int = 1, **more: Any) -> list[TrainableRanker]:
     train, vali = split(TRAIN, size, seed), split(VALI, size, seed + 1)
 
-    def work(collective: Collective) -> Ranker:
+    def work(collective: Collective) -> TrainableRanker:
         ranker = RANKERS[name]().set_params(n_threads=n_threads)
         own = {} if collective.rank else more
-        return ranker.fit_share(train[collective.rank], {"valid": vali[collective.rank]}, collective, **own)
+        return ranker.fit_shard(train[collective.rank], {"valid": vali[collective.rank]}, collective, **own)
 
     return run_workers(work, size)
 
@@ -122,7 +122,7 @@ def test_a_callback_of_the_first_worker_stops_all() -> None:
 def test_a_random_seed_is_drawn_once() -> None:
     def work(collective: Collective) -> int:
         ranker = sr.MART(n_trees=1, random_state=None)
-        return ranker.fit_share(TRAIN.subset([collective.rank, 7]), {}, collective).random_state_
+        return ranker.fit_shard(TRAIN.subset([collective.rank, 7]), {}, collective).random_state_
 
     assert len(set(run_workers(work, 3))) == 1
 
@@ -139,7 +139,7 @@ def test_a_sum_that_fails_ends_training(monkeypatch: pytest.MonkeyPatch) -> None
     for n_threads in (1, 2):
         monkeypatch.setattr("swaprank.trees.boosting._VALUES_TO_SHARE", 0)
         with pytest.raises(sr.errors.SwaprankError, match="worker 1 is gone"):
-            RANKERS["MART"]().set_params(n_threads=n_threads).fit_share(TRAIN, {}, Failing())
+            RANKERS["MART"]().set_params(n_threads=n_threads).fit_shard(TRAIN, {}, Failing())
 
 
 def test_what_cannot_be_trained_together_says_so() -> None:
@@ -150,6 +150,6 @@ def test_what_cannot_be_trained_together_says_so() -> None:
             return
 
     with pytest.raises(sr.errors.ParameterError, match="RankNet has no training on a cluster"):
-        sr.RankNet().fit_share(TRAIN.with_features(["match"]), {}, Two())
+        sr.RankNet().fit_shard(TRAIN.with_features(["match"]), {}, Two())
     with pytest.raises(sr.errors.ParameterError, match="cannot be trained on a cluster"):
-        sr.LambdaMART("ndcg@5", objective="smooth", n_trees=2).fit_share(TRAIN, {}, Two())
+        sr.LambdaMART("ndcg@5", objective="smooth", n_trees=2).fit_shard(TRAIN, {}, Two())

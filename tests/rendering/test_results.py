@@ -11,7 +11,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.experiments.tuning_result import Trial
-from swaprank.rendering.html_tables import parts_html
+from swaprank.rendering.html_tables import blocks_html
 from swaprank.rendering.json_values import json_text, plain
 from swaprank.rendering.result import Result
 from swaprank.rendering.result_frames import Backend, make_frame
@@ -106,7 +106,7 @@ def test_pages_have_no_colors_and_load_nothing() -> None:
 
 
 def test_numbers_are_right_aligned() -> None:
-    html = parts_html([Table(["name", "value"], [["a", "1"], ["b", "2"]], note="two rows")])
+    html = blocks_html([Table(["name", "value"], [["a", "1"], ["b", "2"]], note="two rows")])
     assert re.findall(r"text-align:(\w+)[^>]*>(\w+)<", html) == [
         ("left", "name"), ("right", "value"), ("left", "a"), ("right", "1"), ("left", "b"), ("right", "2"),
     ]  # fmt: skip

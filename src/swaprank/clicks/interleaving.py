@@ -19,7 +19,7 @@ from swaprank.data.row_values import number_column
 from swaprank.errors import DataError, did_you_mean
 from swaprank.evaluation.significance import mean_interval, p_in_words
 from swaprank.rendering.result import Result
-from swaprank.rendering.text_tables import Parts, Table, decimals, probability
+from swaprank.rendering.text_tables import Blocks, Table, decimals, probability
 from swaprank.seeds import RandomState, random_generator
 
 Method = Literal["team_draft", "optimized"]
@@ -230,7 +230,7 @@ class InterleavingOutcome(Result):
             f"size would take about {needed:,} sessions to see."
         )
 
-    def _parts(self) -> Parts:
+    def _blocks(self) -> Blocks:
         header = ["sessions", "wins", "ties", "losses", "difference", "95% interval", "p sign"]
         counts = [f"{n:,}" for n in (self.n_sessions, self.wins, self.ties, self.losses)]
         interval = f"{decimals(self.low)} to {decimals(self.high)}"

@@ -27,7 +27,7 @@ from swaprank.metrics.ordering import seeded_tie_order
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rendering.result import Result
 from swaprank.rendering.result_frames import rows_as_columns
-from swaprank.rendering.text_tables import Parts, Table, decimals
+from swaprank.rendering.text_tables import Blocks, Table, decimals
 
 _FEWEST_CLICKS = 100
 """The least effective number: an interval from fewer is too short, because some documents have no click yet."""
@@ -120,7 +120,7 @@ class LogEvaluation(Result):
     def __iter__(self) -> Iterator[LogEstimate]:
         return iter(self.results)
 
-    def _parts(self) -> Parts:
+    def _blocks(self) -> Blocks:
         header = ["metric", "estimate", "95% interval", "sessions", "effective clicks", "coverage"]
         rows = [
             [

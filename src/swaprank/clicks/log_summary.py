@@ -9,7 +9,7 @@ import numpy as np
 from swaprank.rendering.charts import whole_numbers
 from swaprank.rendering.figures import axes_for, finish_chart
 from swaprank.rendering.result import Result
-from swaprank.rendering.text_tables import Parts, Table
+from swaprank.rendering.text_tables import Blocks, Table
 
 
 @final
@@ -79,7 +79,7 @@ class LogSummary(Result):
         moved = f"{self.n_moved:,} of {self.n_documents:,} documents changed places"
         return finish_chart(axes, f"{self.n_sessions:,} sessions; {moved}", "position", "click rate")
 
-    def _parts(self) -> Parts:
+    def _blocks(self) -> Blocks:
         rows = [
             ("sessions", f"{self.n_sessions:,}"),
             ("queries", f"{self.n_queries:,}"),

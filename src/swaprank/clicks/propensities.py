@@ -16,7 +16,7 @@ from swaprank.files import existing_file, replacing
 from swaprank.rendering.charts import whole_numbers
 from swaprank.rendering.figures import axes_for, finish_chart
 from swaprank.rendering.result import Result
-from swaprank.rendering.text_tables import Parts, Table, decimals
+from swaprank.rendering.text_tables import Blocks, Table, decimals
 
 _KIND = "swaprank propensities"
 _COLUMNS = ("examination", "low", "high", "epsilon_plus", "epsilon_minus")
@@ -165,7 +165,7 @@ class Propensities(Result):
         columns = {name: getattr(self, name) for name in _COLUMNS if getattr(self, name) is not None}
         return columns if self.epsilon_plus is None else {**columns, "alpha": self.alpha, "beta": self.beta}
 
-    def _parts(self) -> Parts:
+    def _blocks(self) -> Blocks:
         shown = self._shown()
         cells = zip(*([decimals(value) for value in column.tolist()] for column in shown.values()), strict=True)
         rows = [[str(position), *row] for position, row in enumerate(cells, start=1)]

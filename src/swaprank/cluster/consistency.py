@@ -12,7 +12,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray
 from swaprank.cluster.parts import LoadedPart
-from swaprank.collective import Collective, allgather_json, gathered, total
+from swaprank.collective import Collective, allgather, allgather_json, total
 from swaprank.data.categories import Categories, encoded
 from swaprank.data.document_places import query_keys
 from swaprank.data.ids import id_text
@@ -103,7 +103,7 @@ def check_whole_queries(collective: Collective, parts: Sequence[LoadedPart], whe
     n_turns = max(collective.size, -(-total(collective, len(own)) // _HASHES_AT_ONCE))
     for turn in range(n_turns):
         in_turn = own[own % np.uint64(n_turns) == np.uint64(turn)]
-        found, counts = np.unique(gathered(collective, in_turn), return_counts=True)
+        found, counts = np.unique(allgather(collective, in_turn), return_counts=True)
         repeated = found[counts > 1][:_MOST_IDS]
         if len(repeated):
             _compare_ids(collective, parts, hashes, repeated, where)

@@ -42,7 +42,7 @@ def fit_on_dask(
         valid: The validation sets by name.
         callbacks: Called on the client after each round.
         checkpoint: The checkpoint file of the client, and the number of rounds after which it is written.
-        fit: Other arguments of the ranker's `fit_share`.
+        fit: Other arguments of the ranker's `fit_shard`.
 
     Ctrl-C ends training after the round that is under way; what was learned is then marked as interrupted.
     """

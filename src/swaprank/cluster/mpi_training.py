@@ -54,7 +54,7 @@ def fit_on_mpi(ranker: Any, collective: Collective, train: Parts, valid: Mapping
         collective: The processes.
         train: Files; at least one for each process.
         valid: The validation sets by name, in files.
-        fit: Other arguments of the ranker's `fit_share`; callbacks and checkpoints in the first process only.
+        fit: Other arguments of the ranker's `fit_shard`; callbacks and checkpoints in the first process only.
 
     Returns:
         The sizes of the data of all processes.

@@ -18,7 +18,7 @@ class LoadedPart(NamedTuple):
     data: Dataset
 
 
-class Part(NamedTuple):
+class DataPart(NamedTuple):
     """A file that a worker reads, or a data set that Dask has or can compute."""
 
     name: str
@@ -65,9 +65,9 @@ class Parts:
                     "a part must be a Dataset, or a delayed value or a future that gives one; found "
                     f"{type(value).__name__}. For files, use Parts.read."
                 )
-        self._set(Part(f"part {number}", value) for number, value in enumerate(values))
+        self._set(DataPart(f"part {number}", value) for number, value in enumerate(values))
 
-    def _set(self, parts: Iterable[Part], frame: Any = None) -> None:
+    def _set(self, parts: Iterable[DataPart], frame: Any = None) -> None:
         self.parts = tuple(parts)
         self.frame = frame
         """The Dask data frame that the parts are partitions of, or None."""
@@ -96,7 +96,7 @@ class Parts:
             files = paths
         parts = cls.__new__(cls)
         # A worker has a working directory of its own.
-        parts._set(Part(os.path.abspath(file), options=options) for file in files)  # noqa: PTH100
+        parts._set(DataPart(os.path.abspath(file), options=options) for file in files)  # noqa: PTH100
         return parts
 
     @classmethod
@@ -125,7 +125,7 @@ class Parts:
         make = delayed(_dataset_of, pure=True)
         parts = cls.__new__(cls)
         made = [
-            Part(f"partition {number}", make(partition, label, qid, features, **options))
+            DataPart(f"partition {number}", make(partition, label, qid, features, **options))
             for number, partition in enumerate(frame.to_delayed())
         ]
         parts._set(made, frame)

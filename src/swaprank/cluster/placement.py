@@ -6,7 +6,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, NamedTuple
 
-from swaprank.cluster.parts import Part, Parts
+from swaprank.cluster.parts import DataPart, Parts
 from swaprank.cluster.shard import Shard, make_shard
 from swaprank.cluster.supervisor import CHECK_SECONDS, SILENCE_SECONDS, Supervisor, heartbeats
 from swaprank.data.dataset import Dataset
@@ -40,13 +40,13 @@ def place(client: Any, train: Parts, valid: Mapping[str, Parts]) -> Placement:
     return Placement(workers, shards)
 
 
-def _training_parts(client: Any, train: Parts) -> dict[str, list[Part]]:
+def _training_parts(client: Any, train: Parts) -> dict[str, list[DataPart]]:
     """Files in turns to all workers, and values to those that have them."""
     present = sorted(_worker_addresses(client))
     available = _available(client, train, "the training data")
     if available[0].is_file:
         return {worker: available[n :: len(present)] for n, worker in enumerate(present[: len(available)])}
-    by_worker: dict[str, list[Part]] = {}
+    by_worker: dict[str, list[DataPart]] = {}
     where = client.who_has([part.value for part in available])
     for part in available:
         if not where[part.value.key]:
@@ -75,7 +75,7 @@ def _worker_addresses(client: Any) -> list[str]:
     return found
 
 
-def _available(client: Any, parts: Parts, where: str) -> list[Part]:
+def _available(client: Any, parts: Parts, where: str) -> list[DataPart]:
     """Files as they are; values as futures that have been computed, without empty ones."""
     if parts.parts[0].is_file:
         return list(parts.parts)

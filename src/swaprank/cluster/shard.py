@@ -7,7 +7,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray
 from swaprank.cluster.consistency import Schema, check_whole_queries, common_schema
-from swaprank.cluster.parts import LoadedPart, Part
+from swaprank.cluster.parts import DataPart, LoadedPart
 from swaprank.collective import Collective, total
 from swaprank.data.dataset import Dataset
 from swaprank.data.dense_features import DenseFeatures
@@ -22,8 +22,8 @@ class Shard(NamedTuple):
     rank: int
     size: int
     """The number of workers."""
-    train: Sequence[Part]
-    valid: Mapping[str, Sequence[Part]]
+    train: Sequence[DataPart]
+    valid: Mapping[str, Sequence[DataPart]]
     divided: Collection[str]
     """Validation sets of which all workers are given all parts, and each takes some of the queries."""
 
@@ -32,7 +32,7 @@ Counts = dict[str, dict[str, int]]
 """The numbers of documents, queries and features of the training data ("train") and of each validation set."""
 
 
-def make_shard(rank: int, size: int, train: Sequence[Part], valid: Mapping[str, Sequence[Part]]) -> Shard:
+def make_shard(rank: int, size: int, train: Sequence[DataPart], valid: Mapping[str, Sequence[DataPart]]) -> Shard:
     """The shard of a worker: its training parts, and its turn of all parts of the validation sets.
 
     A validation set with fewer parts than workers is divided by queries.
@@ -49,14 +49,14 @@ def fit_on_shard(ranker: Any, collective: Collective, shard: Shard, **fit: Any) 
         ranker: It is fitted on all workers.
         collective: The workers.
         shard: That of this worker.
-        fit: Other arguments of the ranker's `fit_share`.
+        fit: Other arguments of the ranker's `fit_shard`.
 
     Returns:
         The sizes of the data of all workers.
     """
     data = join_parts(collective, _loaded(shard.train), "the training data")
     sets = {name: join_parts(collective, _valid_parts(shard, name), f"the set '{name}'") for name in shard.valid}
-    ranker.fit_share(data, sets, collective, **fit)
+    ranker.fit_shard(data, sets, collective, **fit)
     return {name: _counts(collective, each) for name, each in {**sets, "train": data}.items()}
 
 
@@ -95,7 +95,7 @@ def join_parts(collective: Collective, parts: Sequence[LoadedPart], where: str) 
     return _concatenated([part.data for part in parts], schema)
 
 
-def _loaded(parts: Sequence[Part]) -> list[LoadedPart]:
+def _loaded(parts: Sequence[DataPart]) -> list[LoadedPart]:
     """The parts that have documents."""
     return [loaded for part in parts if (loaded := part.load()) is not None]
 

@@ -40,7 +40,7 @@ class Job(NamedTuple):
     ranker: Any
     """Not fitted."""
     fit: Mapping[str, Any]
-    """Arguments of `fit_share`."""
+    """Arguments of `fit_shard`."""
     host: str
     """The host of the first worker."""
     waits: bool
@@ -124,7 +124,7 @@ def train_shard(job: Job, shard: Shard, tracker: Mapping[str, Any] | None) -> Wo
 
 
 def _arguments_of_first(job: Job, worker: Any) -> dict[str, Any]:
-    """The arguments of `fit_share` that only the first worker is given: it reports each round to the client."""
+    """The arguments of `fit_shard` that only the first worker is given: it reports each round to the client."""
     session = _SESSIONS[job.session]
 
     def report(progress: Any) -> bool:

@@ -17,7 +17,7 @@ from typing import Any, NoReturn, final
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Bytes, Features, Ints, read_only, row_blocks
-from swaprank.collective import Collective, gathered
+from swaprank.collective import Collective, allgather
 from swaprank.data.categories import CATEGORICAL, Categories
 from swaprank.data.cuts import LARGEST_BIN, Cuts
 from swaprank.data.document_places import Places
@@ -143,7 +143,7 @@ class BinnedFeatures(StoredFeatures):
                 f"the data was binned with max_bins={own.max_bins}, but the ranker has max_bins={max_bins}: set "
                 f"max_bins={own.max_bins}, or bin the data again."
             )
-        if not (gathered(collective, own.values[None]) == own.values).all():
+        if not (allgather(collective, own.values[None]) == own.values).all():
             raise DataError("the workers have bins of different cuts: bin all parts like one of them.")
         return own
 

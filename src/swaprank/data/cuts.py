@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swaprank.arrays import AnyArray, Features, Ints, read_only
-from swaprank.collective import Collective, gathered, total
+from swaprank.collective import Collective, allgather, total
 from swaprank.data.document_places import Places, hash_places
 from swaprank.errors import DataError
 from swaprank.kernels import kernel
@@ -59,7 +59,7 @@ def sample_of_rows(places: Places, n_threads: int, collective: Collective) -> An
         return slice(None)
     hashes = sample_hashes(places, n_threads)
     smallest = np.partition(hashes, CUT_SAMPLE - 1)[:CUT_SAMPLE] if n_rows > CUT_SAMPLE else hashes
-    last = np.partition(gathered(collective, smallest), CUT_SAMPLE - 1)[CUT_SAMPLE - 1]
+    last = np.partition(allgather(collective, smallest), CUT_SAMPLE - 1)[CUT_SAMPLE - 1]
     return np.flatnonzero(hashes <= last)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Features, Ints, row_blocks
-from swaprank.collective import Collective, gathered
+from swaprank.collective import Collective, allgather
 from swaprank.data.categories import Categories, encoded
 from swaprank.data.stored_features import FeatureCounts, StoredFeatures
 from swaprank.threads import thread_count
@@ -83,7 +83,7 @@ class DenseFeatures(StoredFeatures):
 
         threads = thread_count(n_threads)
         sampled = sample_of_rows(places, threads, collective)
-        sample = gathered(collective, self.matrix[sampled if order is None else order[sampled]])
+        sample = allgather(collective, self.matrix[sampled if order is None else order[sampled]])
         return cuts_of_sample(sample, self.categorical, max_bins, threads)
 
     def binned(self, cuts: Cuts, n_threads: int | None, order: Ints | None = None) -> BinnedFeatures:

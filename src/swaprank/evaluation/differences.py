@@ -11,7 +11,7 @@ from swaprank.errors import DataError, did_you_mean
 from swaprank.evaluation.significance import holm
 from swaprank.rendering.result import Result
 from swaprank.rendering.result_frames import rows_as_columns
-from swaprank.rendering.text_tables import Parts, Table, decimals
+from swaprank.rendering.text_tables import Blocks, Table, decimals
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class DifferenceTable(Result, Generic[Row]):
     def _notes(self) -> list[str]:
         """Sentences after those of the rows."""
 
-    def _parts(self) -> Parts:
+    def _blocks(self) -> Blocks:
         header = ["metric", "ranking", "mean", "against", "mean", "difference", "95% interval"]
         rows = [
             [

@@ -16,7 +16,7 @@ from swaprank.rendering.figures import axes_for
 from swaprank.rendering.json_values import json_text, plain
 from swaprank.rendering.result import Result
 from swaprank.rendering.result_frames import Backend, make_frame, rows_as_columns
-from swaprank.rendering.text_tables import Parts, Table, decimals, parts_text
+from swaprank.rendering.text_tables import Blocks, Table, blocks_text, decimals
 
 _BINS = 25
 _TALLEST = 0.7
@@ -111,9 +111,9 @@ class Evaluation(Result):
         ---  ------  ------
         a    1.0000  1.0000
         """
-        return parts_text([*self._parts(), self._per_query_table()] if per_query else self._parts())
+        return blocks_text([*self._blocks(), self._per_query_table()] if per_query else self._blocks())
 
-    def _parts(self) -> Parts:
+    def _blocks(self) -> Blocks:
         rows = [
             [
                 str(result.metric),

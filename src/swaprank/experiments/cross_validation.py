@@ -12,7 +12,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, Hint, Interrupted, ParameterError, did_you_mean
 from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.cross_validation_result import CrossValidation, FoldResult
-from swaprank.experiments.folds import Fold, Parts, find_folds, make_folds
+from swaprank.experiments.folds import Fold, FoldData, find_folds, make_folds
 from swaprank.experiments.grid_search import (
     FinishedTrials,
     candidates,
@@ -126,7 +126,13 @@ def _plain_interrupts() -> Iterator[None]:
 
 
 def _finished_trials(
-    folder: Path | None, fold: str, name: str, ranker: Ranker, grid: list[dict[str, Any]], metric: Metric, parts: Parts
+    folder: Path | None,
+    fold: str,
+    name: str,
+    ranker: Ranker,
+    grid: list[dict[str, Any]],
+    metric: Metric,
+    parts: FoldData,
 ) -> FinishedTrials:
     """The trials of one ranker in one fold: in memory, or in files of the output folder."""
     if folder is None:

@@ -15,7 +15,7 @@ from swaprank.rendering.charts import shortened
 from swaprank.rendering.figures import axes_for, finish_chart
 from swaprank.rendering.result import Result
 from swaprank.rendering.result_frames import Backend
-from swaprank.rendering.text_tables import Parts, Table, decimals, parts_text
+from swaprank.rendering.text_tables import Blocks, Table, blocks_text, decimals
 
 
 class FoldResult(NamedTuple):
@@ -81,7 +81,7 @@ class CrossValidation(Result):
 
     def table(self, metric: str) -> str:
         """A table of one metric: rankers by folds."""
-        return parts_text([self._table(metric)])
+        return blocks_text([self._table(metric)])
 
     def _table(self, metric: str) -> Table:
         rows = [
@@ -90,7 +90,7 @@ class CrossValidation(Result):
         ]
         return Table([metric, *self.fold_names, "mean of folds"], rows)
 
-    def _parts(self) -> Parts:
+    def _blocks(self) -> Blocks:
         parts: list[Table | str] = [self._table(metric) for metric in self.metrics]
         if any(fold.chosen for folds in self.folds.values() for fold in folds):
             rows = [
@@ -101,9 +101,9 @@ class CrossValidation(Result):
             parts.append(Table(["ranker", "fold", "chosen on vali", f"vali {self.metrics[0]}"], rows, left=3))
         n_queries = len(next(iter(self.evaluations.values())).qids)
         if self.comparison is not None:
-            return [*parts, f"Query by query, over all {n_queries:,} test queries:", *self.comparison._parts()]
+            return [*parts, f"Query by query, over all {n_queries:,} test queries:", *self.comparison._blocks()]
         name, evaluation = next(iter(self.evaluations.items()))
-        return [*parts, f"{name} over all {n_queries:,} test queries:", *evaluation._parts()]
+        return [*parts, f"{name} over all {n_queries:,} test queries:", *evaluation._blocks()]
 
     def _values(self) -> dict[str, Any]:
         results = [

@@ -24,7 +24,7 @@ PART_NAMES = {
 """Accepted file names of each part, LETOR 4.0's names first."""
 
 
-class Parts(NamedTuple):
+class FoldData(NamedTuple):
     """The data of one fold."""
 
     train: Dataset
@@ -43,7 +43,7 @@ class Fold(NamedTuple):
     """
 
     name: str
-    load: Callable[[], Parts]
+    load: Callable[[], FoldData]
 
 
 def find_folds(folder: str | os.PathLike[str], columns: Mapping[str, Any] | None = None) -> list[Fold]:
@@ -80,12 +80,12 @@ def find_folds(folder: str | os.PathLike[str], columns: Mapping[str, Any] | None
 def _folder_fold(folder: Path, columns: Mapping[str, Any]) -> Fold:
     files = {part: _part_file(folder, part) for part in PART_NAMES}
 
-    def load() -> Parts:
+    def load() -> FoldData:
         train = read(files["train"], **columns)
         vali, test = (
             read_matching(files[part], train.feature_names, train.categories, **columns) for part in ("vali", "test")
         )
-        return Parts(train, vali, test)
+        return FoldData(train, vali, test)
 
     return Fold(folder.name, load)
 
@@ -125,11 +125,11 @@ def make_folds(data: Dataset, n_folds: int, random_state: int = 0) -> list[Fold]
     return [Fold(f"Fold{at + 1}", _fold_loader(data, parts, at)) for at in range(n_folds)]
 
 
-def _fold_loader(data: Dataset, parts: Sequence[Ints], at: int) -> Callable[[], Parts]:
+def _fold_loader(data: Dataset, parts: Sequence[Ints], at: int) -> Callable[[], FoldData]:
     test, vali = at, (at + 1) % len(parts)
 
-    def load() -> Parts:
+    def load() -> FoldData:
         train = np.concatenate([part for other, part in enumerate(parts) if other not in (test, vali)])
-        return Parts(*(data.subset(np.sort(queries)) for queries in (train, parts[vali], parts[test])))
+        return FoldData(*(data.subset(np.sort(queries)) for queries in (train, parts[vali], parts[test])))
 
     return load

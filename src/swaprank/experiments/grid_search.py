@@ -15,7 +15,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.fingerprints import data_digest
 from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.evaluation.evaluate import evaluate
-from swaprank.experiments.folds import Parts
+from swaprank.experiments.folds import FoldData
 from swaprank.experiments.ranker_parameters import parse_settings, training_parameters
 from swaprank.files import replacing, uninterrupted
 from swaprank.metrics.metric import Metric
@@ -246,7 +246,7 @@ class FinishedTrials:
 def grid_search(
     ranker: Ranker,
     metric: Metric,
-    parts: Parts,
+    parts: FoldData,
     finished: FinishedTrials,
     callbacks: Sequence[Callback],
     log: Callable[[str], object],

@@ -11,7 +11,7 @@ from swaprank.rankers.ranker import Ranker
 from swaprank.rendering.charts import shortened, whole_numbers
 from swaprank.rendering.figures import axes_for, finish_chart
 from swaprank.rendering.result import Result
-from swaprank.rendering.text_tables import Parts, Table, decimals, parts_text
+from swaprank.rendering.text_tables import Blocks, Table, blocks_text, decimals
 
 _WIDE_RANGE = 50
 """Positive numbers whose largest is so many times their smallest are drawn on a logarithmic axis."""
@@ -58,9 +58,9 @@ class Tuning(Result):
 
     def to_text(self, n_trials: int = 20) -> str:
         """A table of the best trials, best first."""
-        return parts_text(self._parts(n_trials))
+        return blocks_text(self._blocks(n_trials))
 
-    def _parts(self, n_trials: int = 20) -> Parts:
+    def _blocks(self, n_trials: int = 20) -> Blocks:
         names = list(self.best.parameters)
         ordered = sorted(self.trials, key=lambda trial: (trial.value is None, -(trial.value or 0.0), trial.number))
         rows = [

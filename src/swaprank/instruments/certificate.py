@@ -10,7 +10,7 @@ from swaprank.arrays import Bools, Floats, Ints
 from swaprank.rankers.ranker import Ranker
 from swaprank.rendering.figures import axes_for, finish_chart, new_axes, save_figure
 from swaprank.rendering.result import Result
-from swaprank.rendering.text_tables import Parts
+from swaprank.rendering.text_tables import Blocks
 
 RISE = 1e-12
 """Smaller differences may come from rounding."""
@@ -84,7 +84,7 @@ class Certificate(Result):
         start = np.full((self.n_directions, 1), self.value)
         return np.append(0.0, self.steps), np.hstack((start, self.curves))
 
-    def _parts(self) -> Parts:
+    def _blocks(self) -> Blocks:
         low, high = f"{self.steps.min():g}", f"{self.steps.max():g}"
         lines = [
             f"{self.metric} is {self.value:.6f} over {self.n_queries:,} queries. Moved: {self.parameters}, by steps of "

@@ -21,7 +21,7 @@ from swaprank.rendering.figures import as_written, axes_for, new_axes, save_figu
 from swaprank.rendering.json_values import plain
 from swaprank.rendering.result import Result
 from swaprank.rendering.result_frames import rows_as_columns
-from swaprank.rendering.text_tables import Parts, Table, parts_text
+from swaprank.rendering.text_tables import Blocks, Table, blocks_text
 
 _ARROW = 10
 """The length of the longest arrow, in characters."""
@@ -77,9 +77,9 @@ class QueryExplanation(Result):
 
     def to_text(self, n_documents: int = 20, n_pairs: int = 5) -> str:
         """A table of the first documents, the pairs with the largest forces and the best swaps."""
-        return parts_text(self._parts(n_documents, n_pairs))
+        return blocks_text(self._blocks(n_documents, n_pairs))
 
-    def _parts(self, n_documents: int = 20, n_pairs: int = 5) -> Parts:
+    def _blocks(self, n_documents: int = 20, n_pairs: int = 5) -> Blocks:
         forces, shown = self.forces, min(n_documents, len(self.rows))
         longest = max(float(np.abs(forces).max()), 1e-300)
         names = self.rows if self.docids is None else self.docids

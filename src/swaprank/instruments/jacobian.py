@@ -18,7 +18,7 @@ from swaprank.objectives.objective import BoundKernelObjective
 from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective
 from swaprank.objectives.ranknet_objective import LongRankNetArrays, RankNetArrays
 from swaprank.rendering.result import Result
-from swaprank.rendering.text_tables import Parts
+from swaprank.rendering.text_tables import Blocks
 
 _TOLERANCE = 1e-6
 """Relative to the largest entry or eigenvalue; numeric differences have an error of about 1e-9."""
@@ -58,7 +58,7 @@ class LambdaJacobian(Result):
         """True if that cost is convex near these scores."""
         return bool(self.eigenvalues[0] >= -_TOLERANCE * np.abs(self.eigenvalues).max())
 
-    def _parts(self) -> Parts:
+    def _blocks(self) -> Blocks:
         lowest, highest = (f"{0.0 if abs(value) < 1e-12 else value:.3g}" for value in self.eigenvalues[[0, -1]])
         about = f"symmetric (to {self.asymmetry:.1g})" if self.symmetric else f"not symmetric ({self.asymmetry:.2g})"
         definite = "" if self.positive_semidefinite else "not "

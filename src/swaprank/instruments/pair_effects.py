@@ -30,7 +30,7 @@ from swaprank.objectives.objective_names import PairwiseObjective, pairwise_obje
 from swaprank.objectives.query_gradients import longest_of
 from swaprank.objectives.ranknet_objective import GivenPairsArrays
 from swaprank.rendering.result import Result
-from swaprank.rendering.text_tables import Parts, Table
+from swaprank.rendering.text_tables import Blocks, Table
 from swaprank.threads import run_in_threads
 
 
@@ -69,7 +69,7 @@ class EffectivePairs(Result):
         """The number of effective pairs of all queries."""
         return int(self.effective.sum())
 
-    def _parts(self) -> Parts:
+    def _blocks(self) -> Blocks:
         rows = [
             [words, f"{counts.sum():,.0f}", f"{counts.mean():,.1f}", _share(counts.sum(), self.pairs.sum())]
             for words, counts in (

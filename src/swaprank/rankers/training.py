@@ -41,7 +41,7 @@ class FitRequest(NamedTuple):
     checkpoint: Checkpoint | None = None
     """Where what was trained is kept, to go on from there."""
     collective: Collective = ALONE
-    """The workers that train together; data and validation sets are the shares of one of them."""
+    """The workers that train together; data and validation sets are the shards of one of them."""
 
 
 class Trained(NamedTuple):
@@ -166,7 +166,7 @@ class TrainableRanker(Ranker):
             raise Interrupted(self)
         return self
 
-    def fit_share(
+    def fit_shard(
         self,
         data: Dataset,
         valid: Mapping[str, Dataset],
@@ -180,8 +180,8 @@ class TrainableRanker(Ranker):
     ) -> Self:
         """Learn together with other workers, each from whole queries of its own; all of them get the same model.
 
-        Every worker calls it with the same arguments, except for its share of the data. The features and categories of
-        all shares are the same. Callbacks and the checkpoint may be given to one worker only, that of rank 0.
+        Every worker calls it with the same arguments, except for its shard of the data. The features and categories of
+        all shards are the same. Callbacks and the checkpoint may be given to one worker only, that of rank 0.
         """
         self.check_parameters()
         start = self.base_ranker if base_ranker is None else base_ranker

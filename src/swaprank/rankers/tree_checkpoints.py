@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swaprank.arrays import AnyArray
-from swaprank.collective import gathered, total
+from swaprank.collective import allgather, total
 from swaprank.data.fingerprints import shared_fingerprint
 from swaprank.errors import ModelFileError
 from swaprank.files import existing_file
@@ -42,7 +42,7 @@ def kept_trees(ranker: TreeRanker, request: FitRequest, booster: Booster, measur
     content = b""
     if checkpoint is not None and collective.rank == 0 and checkpoint.path.exists():
         content = existing_file(checkpoint.path).read_bytes()
-    content = gathered(collective, np.frombuffer(content, np.uint8)).tobytes()
+    content = allgather(collective, np.frombuffer(content, np.uint8)).tobytes()
     if not content:
         return []
     where = "the checkpoint" if checkpoint is None else checkpoint.path

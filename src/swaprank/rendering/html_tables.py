@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from html import escape
 
-from swaprank.rendering.text_tables import Parts, Table
+from swaprank.rendering.text_tables import Blocks, Table
 
 _TABLE = "border-collapse:collapse;margin:.5em 0;font-size:inherit;font-variant-numeric:tabular-nums"
 _CELL = "padding:.15em .7em;white-space:nowrap"
@@ -11,11 +11,11 @@ _RULE = ";border-bottom:1px solid currentColor"
 _PARAGRAPH = "margin:.5em 0;max-width:60em"
 
 
-def parts_html(parts: Parts) -> str:
+def blocks_html(parts: Blocks) -> str:
     """Tables and paragraphs as HTML; every text is escaped.
 
-    >>> from swaprank.rendering.html_tables import parts_html
-    >>> "a &lt; b" in parts_html(["a < b"])
+    >>> from swaprank.rendering.html_tables import blocks_html
+    >>> "a &lt; b" in blocks_html(["a < b"])
     True
     """
     inner = "".join(_paragraph(part) if isinstance(part, str) else _table(part) for part in parts)

@@ -4,10 +4,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from swaprank.rendering.html_tables import parts_html
+from swaprank.rendering.html_tables import blocks_html
 from swaprank.rendering.json_values import json_text, plain
 from swaprank.rendering.result_frames import Backend, make_frame
-from swaprank.rendering.text_tables import Parts, parts_text
+from swaprank.rendering.text_tables import Blocks, blocks_text
 
 
 class Result(ABC):
@@ -21,7 +21,7 @@ class Result(ABC):
     """
 
     @abstractmethod
-    def _parts(self) -> Parts:
+    def _blocks(self) -> Blocks:
         """The tables and sentences that are printed."""
 
     @abstractmethod
@@ -33,13 +33,13 @@ class Result(ABC):
         """The columns of the data frame."""
 
     def __str__(self) -> str:
-        return parts_text(self._parts())
+        return blocks_text(self._blocks())
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return parts_html(self._parts())
+        return blocks_html(self._blocks())
 
     def to_dict(self) -> dict[str, Any]:
         """The result as plain Python values; undefined numbers are None."""

@@ -14,11 +14,11 @@ class Table(NamedTuple):
     """A line below it, such as "… and 3 more"."""
 
 
-Parts = Sequence[Table | str]
+Blocks = Sequence[Table | str]
 """What a result shows, from top to bottom: tables and paragraphs."""
 
 
-def parts_text(parts: Parts) -> str:
+def blocks_text(parts: Blocks) -> str:
     """Tables and paragraphs as plain text."""
 
     def text(part: Table | str) -> str:

@@ -6,7 +6,7 @@ from swaprank.arrays import Floats
 from swaprank.data.generated_data import random_polynomial
 from swaprank.errors import ParameterError
 from swaprank.evaluation.evaluate import evaluate
-from swaprank.experiments.folds import Fold, Parts, find_folds
+from swaprank.experiments.folds import Fold, FoldData, find_folds
 from swaprank.metrics.metric import Metric
 from swaprank.rankers.ranker import Ranker
 from swaprank.reproduction.experiment import Settings
@@ -30,14 +30,16 @@ def letor_folds(settings: Settings) -> list[Fold]:
     return folds[:1] if settings.quick else folds
 
 
-def folds_or_generated(settings: Settings) -> list[Parts]:
+def folds_or_generated(settings: Settings) -> list[FoldData]:
     """The data of the folds. Without a folder: three generated data sets, or one if quick."""
     if settings.data is not None:
         return [fold.load() for fold in letor_folds(settings)]
     sizes = QUICK_QUERIES if settings.quick else QUERIES
     seeds = range(settings.random_state, settings.random_state + (1 if settings.quick else 3))
     return [
-        Parts(*random_polynomial(sizes, n_features=FEATURES, n_documents=DOCUMENTS, levels=LEVELS, random_state=seed))
+        FoldData(
+            *random_polynomial(sizes, n_features=FEATURES, n_documents=DOCUMENTS, levels=LEVELS, random_state=seed)
+        )
         for seed in seeds
     ]
 
@@ -54,7 +56,7 @@ def strengths(settings: Settings) -> str | tuple[float, ...]:
     return QUICK_STRENGTHS if settings.quick else STRENGTHS
 
 
-def test_values(ranker: Ranker, parts: Parts, metrics: list[Metric]) -> Floats:
+def test_values(ranker: Ranker, parts: FoldData, metrics: list[Metric]) -> Floats:
     """The metrics of the test queries, metrics x queries."""
     return np.array([result.per_query for result in evaluate(parts.test, ranker.predict(parts.test), metrics)])
 

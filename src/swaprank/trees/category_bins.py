@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import Features, Floats, Ints, read_only
-from swaprank.collective import Collective, add_with_largest, gathered
+from swaprank.collective import Collective, add_with_largest, allgather
 from swaprank.data.cuts import cut_points, sample_of_rows
 from swaprank.data.dataset import Dataset
 from swaprank.data.document_places import random_fractions
@@ -91,7 +91,7 @@ def category_columns(
         many = np.count_nonzero(counts) >= MANY_CATEGORIES
         if many:
             ordered, of_categories = target_statistics(data, feature, codes, counts, random_state, collective)
-            cuts = cut_points(gathered(collective, ordered[sampled]), max_bins)
+            cuts = cut_points(allgather(collective, ordered[sampled]), max_bins)
             documents, categories = (np.searchsorted(cuts, each) + 1 for each in (ordered, of_categories))
             columns.append(CategoryColumn(feature, NUMBER, documents, _like_missing(categories, counts), len(cuts) + 1))
         frequent = np.argsort(-counts, kind="stable")[:_LARGEST_SET]

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Floats, Ints
-from swaprank.collective import Collective, add_with_largest, gathered
+from swaprank.collective import Collective, add_with_largest, allgather
 from swaprank.data.document_places import Places, first_place, query_at, random_bits
 from swaprank.errors import DataError
 from swaprank.exact_sums import N_LIMBS, add_exactly, carry, rounded_sums
@@ -93,7 +93,7 @@ def draw_sample(
     if fraction < 1.0:
         every = max(1, totals.n_documents // _THRESHOLD_SAMPLE)
         some = some_importances(grad, hess, taken, rates, places, seed, every)
-        rates = rates._replace(threshold=_threshold(gathered(collective, some), fraction))
+        rates = rates._replace(threshold=_threshold(allgather(collective, some), fraction))
     limbs, largest = np.zeros((len(chunks), 2, N_LIMBS), np.int64), np.zeros((len(chunks), 2))
     counts = run_in_threads(
         lambda c, first, last: draw_rows(
