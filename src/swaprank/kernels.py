@@ -16,6 +16,7 @@ from itertools import takewhile
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 
 from swaprank.compilation.storage import STORAGE
 from swaprank.errors import CompilerWarning, SwaprankError
@@ -34,13 +35,27 @@ def _with_numba(function: Any, **options: Any) -> Any:
     return compiled
 
 
+def _try_out(compile_kernel: Callable[..., Any]) -> None:
+    """Compile, save or load a kernel that calls a kernel and allocates memory: it takes all that we take from Numba."""
+    half = compile_kernel(lambda x: x / 2)
+
+    def total_of_halves(values: Any) -> Any:
+        halves = np.empty(len(values))
+        for i in range(len(values)):
+            halves[i] = half(values[i])
+        return halves.sum()
+
+    if compile_kernel(total_of_halves)(np.array([1.0, 2.0])) != 1.5:
+        raise ArithmeticError("a kernel returns another number than Python")
+
+
 def _chosen_compiler() -> Callable[..., Any]:
     """Our compiler; Numba's, with one warning, if ours does not fit the installed version."""
     try:
         from swaprank.compilation.cache import compile_kernel
 
         if numba.version_info[:2] > NEWEST_TRIED:
-            compile_kernel(lambda x: x + 1)(1)
+            _try_out(compile_kernel)
     except SwaprankError:
         raise
     except Exception as error:  # Changed classes may fail in any way.

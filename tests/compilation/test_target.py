@@ -1,4 +1,4 @@
-"""Our compiler is derived from inner classes of Numba: they have what it needs, and without it Numba compiles itself."""
+"""Our compiler is derived from inner classes of Numba: they have what it needs; without it, Numba compiles itself."""
 
 import inspect
 import os
@@ -116,9 +116,24 @@ def test_with_other_classes_inside_numba_compiles_itself_and_warns_once(change: 
     assert run(f"{change}\n{USED}\n{add}", tmp_path) == "2"
 
 
+def test_a_newer_version_that_did_not_change_inside_is_used_without_a_warning(tmp_path: Path) -> None:
+    code = """
+import warnings
+warnings.simplefilter("error")
+import numba
+numba.version_info = (99, 0)
+import swaprank.kernels
+print(type(swaprank.kernels.kernel(lambda x: x)).__name__)
+"""
+    assert run(code, tmp_path) == "Kernel"
+    assert len(list(tmp_path.rglob("*.kernel"))) == 1
+    assert run(code, tmp_path) == "Kernel"
+
+
 def test_lambdamart_trains_with_other_classes_inside_numba(tmp_path: Path) -> None:
     train = """
 import swaprank as sr
+warnings.simplefilter("error")
 (data,) = sr.datasets.random_net((40,), n_features=4, random_state=0)
 print(*sr.LambdaMART(n_trees=3, n_threads=1).fit(data).predict(data).tolist())
 sr.show_versions()

@@ -13,8 +13,7 @@ def categorical(X: AnyArray, y: AnyArray, qid: AnyArray, n_categories: dict[int,
     """A data set some of whose features are numbers of categories."""
     data = sr.Dataset(X, y, qid=qid)
     values = {data.feature_names[f]: tuple(f"value {c}" for c in range(n)) for f, n in n_categories.items()}
-    object.__setattr__(data, "categories", values)
-    return data
+    return data._with(stored=data.stored._with(categories=values))
 
 
 def leaf_numbers(forest: Forest, tree: int, X: Features) -> Ints:

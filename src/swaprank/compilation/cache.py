@@ -76,7 +76,8 @@ class KernelCache(NullCache):
         parts = [_compiler(), stamp(function), repr(sorted(self.options.items()))]
         for argument in sig:
             parts.extend(_type_parts(argument))
-        return f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}-{digest_of(parts)[:32]}.kernel"
+        module, name = function.__module__.rpartition(".")[2], function.__name__.strip("<>")
+        return f"{module}.{name}-{digest_of(parts)[:32]}.kernel"
 
 
 @cache
