@@ -21,7 +21,7 @@ import numpy as np
 import swaprank as sr
 from swaprank.arrays import Floats
 from swaprank.clicks.relevance_estimates import Estimator
-from swaprank.rendering.text_tables import text_table
+from swaprank.rendering.tables import text_table
 
 METRICS = ("dcg@5", "p@3", "mrr")
 N_DOCUMENTS = 12

@@ -40,7 +40,7 @@ import swaprank as sr
 from swaprank.arrays import Floats
 from swaprank.evaluation.significance import mean_interval
 from swaprank.rendering.figures import save_figure
-from swaprank.rendering.text_tables import text_table
+from swaprank.rendering.tables import text_table
 
 METRIC = "dcg@10(gain=linear)"
 TREES: dict[str, Any] = {"n_trees": 100, "n_leaves": 15, "learning_rate": 0.1, "n_threads": 1}

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import swaprank as sr
-from swaprank.rendering.result_frames import Backend
+from swaprank.rendering.result import Backend
 
 DATA = sr.Dataset(
     np.zeros((7, 1)), [0, 1, 0, 2, 0, 0, 1], qid=["a", "a", "b", "b", "c", "c", "d"], docid=list("tuvwxyz")

@@ -216,7 +216,7 @@ def test_importances_that_need_data() -> None:
     assert [abs(widths[name]) for name in names.values()] == sorted(map(abs, widths.values()), reverse=True)
     by_shuffling = mart().plot_importances(new_axes(), kind="permutation", data=vali)
     assert [bar.get_width() for bar in by_shuffling.patches] == list(mart().permutation_importances(vali).values())
-    with pytest.raises(sr.errors.ParameterError, match="are measured on data: give data="):
+    with pytest.raises(sr.errors.ParameterError, match="are measured on data: give it"):
         linear().plot_importances()
     with pytest.raises(
         sr.errors.ParameterError, match="LinearRegressionRanker has no importances of the kind 'gain'; known are"

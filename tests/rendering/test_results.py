@@ -11,11 +11,8 @@ import pytest
 
 import swaprank as sr
 from swaprank.experiments.tuning_result import Trial
-from swaprank.rendering.html_tables import blocks_html
-from swaprank.rendering.json_values import json_text, plain
-from swaprank.rendering.result import Result
-from swaprank.rendering.result_frames import Backend, make_frame
-from swaprank.rendering.text_tables import Table
+from swaprank.rendering.result import Backend, Result, json_text, make_frame, plain
+from swaprank.rendering.tables import Table, blocks_html
 
 NAMES = ["evaluation", "left out", "comparison", "cross-validation", "tuning", "certificate", "explanation", "pairs",
          "Jacobian"]  # fmt: skip

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import swaprank as sr
-from swaprank.rendering.text_tables import decimals, probability
+from swaprank.rendering.tables import decimals, probability
 from tests.reporting.pages import Page, read_page
 
 TRAIN, VALI, TEST = sr.datasets.random_net(

@@ -42,7 +42,7 @@ def certify(
     from swaprank.model_files.container import check_target
     from swaprank.registry import load
     from swaprank.rendering.figures import check_drawing
-    from swaprank.rendering.json_values import json_text
+    from swaprank.rendering.result import json_text
 
     if output is not None:
         if not polish:

@@ -43,7 +43,7 @@ def clicks_evaluate(
     from swaprank.clicks.log_evaluation import evaluate
     from swaprank.clicks.log_files import read_clicks
     from swaprank.clicks.propensities import Propensities
-    from swaprank.rendering.json_values import json_text
+    from swaprank.rendering.result import json_text
 
     known = None if propensities is None else Propensities.load(propensities)
     print_detail(f"reading {log}")

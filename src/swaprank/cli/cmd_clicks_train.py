@@ -42,7 +42,7 @@ def clicks_train(
     from swaprank.errors import Interrupted
     from swaprank.files import writable_target
     from swaprank.registry import make_ranker
-    from swaprank.rendering.json_values import json_text
+    from swaprank.rendering.result import json_text
 
     sources = [path for path in (log, propensities, valid) if path is not None]
     for target in (output, save_propensities):

@@ -31,7 +31,7 @@ def combine(
     from swaprank.reading.read import read_matching
     from swaprank.registry import load
     from swaprank.rendering.figures import check_drawing
-    from swaprank.rendering.json_values import json_text
+    from swaprank.rendering.result import json_text
 
     check_target(output, (first, second, data))
     if figure is not None:

@@ -29,7 +29,7 @@ def evaluate(
     from swaprank.cli.rankings import read_ranking
     from swaprank.evaluation.evaluate import evaluate as measure
     from swaprank.reading.read import read_judged
-    from swaprank.rendering.json_values import json_text
+    from swaprank.rendering.result import json_text
 
     print_detail(f"reading {data}")
     judged = read_judged(data, **columns)

@@ -29,7 +29,7 @@ def explain(
     from swaprank.instruments.explain import explain_query
     from swaprank.registry import load
     from swaprank.rendering.figures import check_drawing
-    from swaprank.rendering.json_values import json_text
+    from swaprank.rendering.result import json_text
 
     if figure is not None:
         check_drawing(figure)

@@ -81,8 +81,8 @@ def _renamed(given: list[str]) -> dict[str, str]:
 
 def _show_formats(json: bool) -> None:
     from swaprank.exchange.export import FORMATS
-    from swaprank.rendering.json_values import json_text
-    from swaprank.rendering.text_tables import text_table
+    from swaprank.rendering.result import json_text
+    from swaprank.rendering.tables import text_table
 
     rows = [(name, each.file, each.description) for name, each in FORMATS.items()]
     if json:

@@ -67,15 +67,15 @@ def _show_model(file: str, json: bool) -> None:
 
 def _show_environment(json: bool) -> None:
     from swaprank.environment import environment, environment_text
-    from swaprank.rendering.json_values import json_text
+    from swaprank.rendering.result import json_text
 
     print_result(json_text(environment()) if json else environment_text())
 
 
 def _show_rankers(json: bool) -> None:
     from swaprank.experiments.ranker_parameters import trainable_rankers
-    from swaprank.rendering.json_values import json_text
-    from swaprank.rendering.text_tables import text_table
+    from swaprank.rendering.result import json_text
+    from swaprank.rendering.tables import text_table
 
     known = trainable_rankers()
     if json:
@@ -89,7 +89,7 @@ def _show_parameters(ranker: str, json: bool) -> None:
     import textwrap
 
     from swaprank.experiments.ranker_parameters import list_parameters
-    from swaprank.rendering.json_values import json_text
+    from swaprank.rendering.result import json_text
 
     parameters = list_parameters(ranker)
     if json:

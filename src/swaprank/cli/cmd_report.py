@@ -56,7 +56,7 @@ def report(
 ) -> None:
     """Write a report about a model: metrics, queries, features and calibration in one HTML file that works offline."""
     from swaprank.cli.progress_bars import progress_bar
-    from swaprank.rendering.text_tables import decimals
+    from swaprank.rendering.tables import decimals
     from swaprank.reporting.report import report as make_report
 
     with progress_bar() as update:

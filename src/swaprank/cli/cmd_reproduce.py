@@ -42,7 +42,7 @@ def reproduce(
     """Repeat an experiment of a paper, and print its results next to the published ones."""
     from swaprank.errors import ParameterError
     from swaprank.rendering.figures import check_drawing
-    from swaprank.rendering.json_values import json_text
+    from swaprank.rendering.result import json_text
     from swaprank.reproduction.experiment import Settings, draw_chart, outcome_values
     from swaprank.reproduction.experiment_names import EXPERIMENTS, experiment
 

@@ -21,7 +21,7 @@ from swaprank.clicks.propensities import Propensities
 from swaprank.clicks.relevance_regression import clicks_by_position, regressed_examination
 from swaprank.clicks.trust_em import estimate_trust, in_normal_form, initial_trust
 from swaprank.errors import DataError, Hint, ParameterError, Wording, did_you_mean
-from swaprank.rendering.text_tables import counted
+from swaprank.rendering.tables import counted
 from swaprank.seeds import random_generator
 from swaprank.threads import thread_count
 

@@ -17,7 +17,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.frames import role_columns
 from swaprank.data.grouping import checked_fractions
 from swaprank.errors import DataError, ParameterError
-from swaprank.rendering.text_tables import counted
+from swaprank.rendering.tables import counted
 from swaprank.seeds import random_generator
 
 

@@ -19,7 +19,7 @@ from swaprank.data.row_values import number_column
 from swaprank.errors import DataError, did_you_mean
 from swaprank.evaluation.significance import mean_interval, p_in_words
 from swaprank.rendering.result import Result
-from swaprank.rendering.text_tables import Blocks, Table, decimals, probability
+from swaprank.rendering.tables import Blocks, Table, decimals, probability
 from swaprank.seeds import RandomState, random_generator
 
 Method = Literal["team_draft", "optimized"]

@@ -13,7 +13,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.evaluation.differences import BaselineDifference, DifferenceTable, check_systems, corrected
 from swaprank.evaluation.significance import LEVEL, mean_interval, p_in_words, t_test
 from swaprank.metrics.metric import Metric
-from swaprank.rendering.text_tables import probability
+from swaprank.rendering.tables import probability
 
 
 @final

@@ -25,9 +25,8 @@ from swaprank.metrics.cumulative import Cumulative
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import seeded_tie_order
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.rendering.result import Result
-from swaprank.rendering.result_frames import rows_as_columns
-from swaprank.rendering.text_tables import Blocks, Table, decimals
+from swaprank.rendering.result import Result, rows_as_columns
+from swaprank.rendering.tables import Blocks, Table, decimals
 
 _FEWEST_CLICKS = 100
 """The least effective number: an interval from fewer is too short, because some documents have no click yet."""

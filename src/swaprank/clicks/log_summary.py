@@ -6,10 +6,9 @@ from typing import Any, final
 
 import numpy as np
 
-from swaprank.rendering.charts import whole_numbers
-from swaprank.rendering.figures import axes_for, finish_chart
+from swaprank.rendering.figures import axes_for, finish_chart, whole_numbers
 from swaprank.rendering.result import Result
-from swaprank.rendering.text_tables import Blocks, Table
+from swaprank.rendering.tables import Blocks, Table
 
 
 @final

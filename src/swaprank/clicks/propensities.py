@@ -13,10 +13,9 @@ from numpy.typing import ArrayLike
 from swaprank.arrays import AnyArray, Floats
 from swaprank.errors import DataError
 from swaprank.files import existing_file, replacing
-from swaprank.rendering.charts import whole_numbers
-from swaprank.rendering.figures import axes_for, finish_chart
+from swaprank.rendering.figures import axes_for, finish_chart, whole_numbers
 from swaprank.rendering.result import Result
-from swaprank.rendering.text_tables import Blocks, Table, decimals
+from swaprank.rendering.tables import Blocks, Table, decimals
 
 _KIND = "swaprank propensities"
 _COLUMNS = ("examination", "low", "high", "epsilon_plus", "epsilon_minus")

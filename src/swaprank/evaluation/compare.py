@@ -23,9 +23,8 @@ from swaprank.evaluation.significance import (
 )
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.rendering.charts import chart_height, draw_interval, name_rows, shortened, write_right
-from swaprank.rendering.figures import axes_for
-from swaprank.rendering.text_tables import decimals, probability
+from swaprank.rendering.figures import axes_for, chart_height, draw_interval, name_rows, shortened, write_right
+from swaprank.rendering.tables import decimals, probability
 
 _BETTER, _WORSE, _UNSURE = "C0", "C1", "0.5"
 

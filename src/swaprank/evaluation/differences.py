@@ -9,9 +9,8 @@ import numpy as np
 
 from swaprank.errors import DataError, did_you_mean
 from swaprank.evaluation.significance import holm
-from swaprank.rendering.result import Result
-from swaprank.rendering.result_frames import rows_as_columns
-from swaprank.rendering.text_tables import Blocks, Table, decimals
+from swaprank.rendering.result import Result, rows_as_columns
+from swaprank.rendering.tables import Blocks, Table, decimals
 
 
 @dataclass(frozen=True)

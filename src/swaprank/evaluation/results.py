@@ -11,12 +11,9 @@ from swaprank.errors import MetricError, did_you_mean
 from swaprank.evaluation.significance import mean, mean_interval
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metric as parse_metric
-from swaprank.rendering.charts import chart_height, draw_interval, name_rows, write_right
-from swaprank.rendering.figures import axes_for
-from swaprank.rendering.json_values import json_text, plain
-from swaprank.rendering.result import Result
-from swaprank.rendering.result_frames import Backend, make_frame, rows_as_columns
-from swaprank.rendering.text_tables import Blocks, Table, blocks_text, decimals
+from swaprank.rendering.figures import axes_for, chart_height, draw_interval, name_rows, write_right
+from swaprank.rendering.result import Backend, Result, json_text, make_frame, plain, rows_as_columns
+from swaprank.rendering.tables import Blocks, Table, blocks_text, decimals
 
 _BINS = 25
 _TALLEST = 0.7

@@ -7,7 +7,7 @@ import numpy as np
 from swaprank.arrays import AnyArray, Floats, row_blocks
 from swaprank.exact_sums import exact_mean
 from swaprank.kernels import kernel
-from swaprank.rendering.text_tables import probability
+from swaprank.rendering.tables import probability
 
 LEVEL = 0.05
 """Differences with a smaller p-value are significant."""

@@ -11,11 +11,9 @@ from swaprank.evaluation.compare import Comparison, compare_evaluations
 from swaprank.evaluation.results import Evaluation, MetricResult
 from swaprank.experiments.grid_search import GridTrial
 from swaprank.model_files.configurations import format_parameters
-from swaprank.rendering.charts import shortened
-from swaprank.rendering.figures import axes_for, finish_chart
-from swaprank.rendering.result import Result
-from swaprank.rendering.result_frames import Backend
-from swaprank.rendering.text_tables import Blocks, Table, blocks_text, decimals
+from swaprank.rendering.figures import axes_for, finish_chart, shortened
+from swaprank.rendering.result import Backend, Result
+from swaprank.rendering.tables import Blocks, Table, blocks_text, decimals
 
 
 class FoldResult(NamedTuple):

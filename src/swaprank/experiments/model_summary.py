@@ -7,7 +7,7 @@ import numpy as np
 
 from swaprank.experiments.ranker_parameters import training_parameters
 from swaprank.rankers.ranker import Ranker
-from swaprank.rendering.json_values import json_number, json_text
+from swaprank.rendering.result import json_text, plain
 
 _FEATURES_SHOWN = 10
 
@@ -129,7 +129,7 @@ def metric_values(ranker: Ranker) -> dict[str, dict[str, MetricValues]]:
     def values(history: list[float]) -> MetricValues:
         # Round 0, the start of training, and rounds of partial_fit are not in the history.
         kept = history[ranker.best_round_ - 1 : ranker.best_round_]
-        return {"value": json_number(kept[0]) if kept else None, "last": json_number(history[-1])}
+        return {"value": plain(kept[0]) if kept else None, "last": plain(history[-1])}
 
     return {
         name: {metric: values(history) for metric, history in of_set.items() if history}

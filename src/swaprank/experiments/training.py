@@ -21,7 +21,7 @@ from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback, as_checkpoint
 from swaprank.reading.read import read_matching
 from swaprank.registry import load
-from swaprank.rendering.json_values import json_number, json_text
+from swaprank.rendering.result import json_text, plain
 
 _OTHERS_WAIT = 2.0
 """Seconds after which a process of MPI that is not the first reports an error: the first one mostly has the same."""
@@ -48,9 +48,9 @@ class TrainingResult(NamedTuple):
         if not history:
             return None
         kept = metric_values(ranker)["valid"][metric]["value"]
-        value = kept if self.valid is None else json_number(ranker.score(self.valid))
+        value = kept if self.valid is None else plain(ranker.score(self.valid))
         rounds = {"best_round": ranker.best_round_, "n_rounds": ranker.n_rounds_}
-        return {"metric": metric, "value": value, "best": json_number(max(history)), **rounds}
+        return {"metric": metric, "value": value, "best": plain(max(history)), **rounds}
 
     def to_json(self) -> str:
         """The result as JSON."""

@@ -8,10 +8,9 @@ import numpy as np
 
 from swaprank.errors import ParameterError, did_you_mean
 from swaprank.rankers.ranker import Ranker
-from swaprank.rendering.charts import shortened, whole_numbers
-from swaprank.rendering.figures import axes_for, finish_chart
+from swaprank.rendering.figures import axes_for, finish_chart, shortened, whole_numbers
 from swaprank.rendering.result import Result
-from swaprank.rendering.text_tables import Blocks, Table, blocks_text, decimals
+from swaprank.rendering.tables import Blocks, Table, blocks_text, decimals
 
 _WIDE_RANGE = 50
 """Positive numbers whose largest is so many times their smallest are drawn on a logarithmic axis."""

@@ -10,7 +10,7 @@ from swaprank.arrays import Bools, Floats, Ints
 from swaprank.rankers.ranker import Ranker
 from swaprank.rendering.figures import axes_for, finish_chart, new_axes, save_figure
 from swaprank.rendering.result import Result
-from swaprank.rendering.text_tables import Blocks
+from swaprank.rendering.tables import Blocks
 
 RISE = 1e-12
 """Smaller differences may come from rounding."""

@@ -18,10 +18,8 @@ from swaprank.metrics.terms import PAIRWISE
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.ranker import Ranker
 from swaprank.rendering.figures import as_written, axes_for, new_axes, save_figure
-from swaprank.rendering.json_values import plain
-from swaprank.rendering.result import Result
-from swaprank.rendering.result_frames import rows_as_columns
-from swaprank.rendering.text_tables import Blocks, Table, blocks_text
+from swaprank.rendering.result import Result, plain, rows_as_columns
+from swaprank.rendering.tables import Blocks, Table, blocks_text
 
 _ARROW = 10
 """The length of the longest arrow, in characters."""

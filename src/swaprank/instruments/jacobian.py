@@ -18,7 +18,7 @@ from swaprank.objectives.objective import BoundKernelObjective
 from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective
 from swaprank.objectives.ranknet_objective import LongRankNetArrays, RankNetArrays
 from swaprank.rendering.result import Result
-from swaprank.rendering.text_tables import Blocks
+from swaprank.rendering.tables import Blocks
 
 _TOLERANCE = 1e-6
 """Relative to the largest entry or eigenvalue; numeric differences have an error of about 1e-9."""

@@ -30,7 +30,7 @@ from swaprank.objectives.objective_names import PairwiseObjective, pairwise_obje
 from swaprank.objectives.query_gradients import longest_of
 from swaprank.objectives.ranknet_objective import GivenPairsArrays
 from swaprank.rendering.result import Result
-from swaprank.rendering.text_tables import Blocks, Table
+from swaprank.rendering.tables import Blocks, Table
 from swaprank.threads import run_in_threads
 
 

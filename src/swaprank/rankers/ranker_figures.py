@@ -13,8 +13,15 @@ from swaprank.metrics.metric import OWN_SUFFIX, Metric, bind_metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.rounds import VALID
-from swaprank.rendering.charts import chart_height, name_rows, shortened, whole_numbers, write_right
-from swaprank.rendering.figures import axes_for, finish_chart
+from swaprank.rendering.figures import (
+    axes_for,
+    chart_height,
+    finish_chart,
+    name_rows,
+    shortened,
+    whole_numbers,
+    write_right,
+)
 from swaprank.seeds import random_generator
 
 if TYPE_CHECKING:

@@ -1,17 +1,22 @@
-"""Figure files drawn by Matplotlib.
+"""Figures drawn by Matplotlib: files, axes, and charts with one named row per value.
 
 Matplotlib draws the files that people put into papers (SVG, PNG, PDF); `reporting/plots.py` writes the charts of the
 HTML report as SVG by itself, because the report needs no extra package, has tooltips, and follows light and dark mode.
 """
 
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from swaprank.arrays import Floats
 from swaprank.errors import MissingExtraError, ParameterError
 from swaprank.files import replacing, writable_target
 
 SUFFIXES = (".svg", ".png", ".pdf")
+_LONGEST_NAME = 40
 
 
 def check_drawing(path: Path | None = None) -> None:
@@ -89,3 +94,51 @@ def save_figure(axes: Any, path: Path) -> None:
     kind = path.suffix.lower().removeprefix(".")
     with rc_context({"svg.hashsalt": "swaprank", "svg.fonttype": "none"}), replacing(path) as stream:
         axes.figure.savefig(stream, format=kind, metadata={"Date": None} if kind == "svg" else None)
+
+
+def chart_height(n_rows: int, per_row: float = 0.3) -> float:
+    """The height of a figure with so many rows, in inches."""
+    return 1.4 + per_row * n_rows
+
+
+def name_rows(axes: Any, names: Sequence[str]) -> Floats:
+    """Name the rows, and return their heights on the y axis: the first is at the top."""
+    places = np.arange(len(names), dtype=np.float64)[::-1]
+    axes.set_yticks(places, [shortened(name) for name in names])
+    axes.tick_params(axis="y", length=0)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.grid(visible=True, axis="x", alpha=0.3)
+    axes.set_axisbelow(True)
+    return places
+
+
+def draw_interval(axes: Any, place: float, value: float, interval: tuple[float, float], color: str) -> None:
+    """A dot with its interval; without one if it is NaN."""
+    if np.isfinite(interval).all():
+        axes.plot(interval, [place, place], color=color, linewidth=2, solid_capstyle="butt")
+    axes.plot([value], [place], "o", color=color)
+
+
+def write_right(axes: Any, places: Floats, texts: Iterable[str]) -> None:
+    """A text to the right of each row."""
+    for place, text in zip(places, texts, strict=True):
+        axes.annotate(
+            text, (1.0, place), (6, 0), xycoords=("axes fraction", "data"), textcoords="offset points", va="center"
+        )
+
+
+def whole_numbers(axes: Any) -> None:
+    """Only whole numbers on the x axis, as for rounds and trials."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(nbins="auto", integer=True, steps=[1, 2, 5, 10]))
+
+
+def shortened(name: str) -> str:
+    """A name that fits next to a chart.
+
+    >>> from swaprank.rendering.figures import shortened
+    >>> shortened("x" * 50) == "x" * 39 + "…"
+    True
+    """
+    return as_written(name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…")

@@ -7,7 +7,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.metrics.metric import Metric, bind_metric
 from swaprank.rankers.learned import History
 from swaprank.rankers.ranker import Ranker
-from swaprank.rendering.text_tables import decimals
+from swaprank.rendering.tables import decimals
 from swaprank.reporting.markup import Html, join, paragraph, table, tag
 from swaprank.reporting.plots import MOST_POINTS, MOST_ZONES, Axes, Line, chart, legend, lines, thinned, upright
 from swaprank.reporting.scales import scale_of

@@ -9,7 +9,7 @@ import numpy as np
 
 from swaprank.evaluation.compare import Difference
 from swaprank.evaluation.results import MetricResult
-from swaprank.rendering.text_tables import counted, decimals, probability
+from swaprank.rendering.tables import counted, decimals, probability
 from swaprank.reporting.markup import Html, details, join, paragraph, table, tag
 from swaprank.reporting.scales import Scale, percent, round_step
 from swaprank.reporting.subject import Section, Subject

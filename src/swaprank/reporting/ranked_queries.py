@@ -7,7 +7,7 @@ import numpy as np
 
 from swaprank.arrays import Ints
 from swaprank.instruments.explain import QueryExplanation, explain_query
-from swaprank.rendering.text_tables import decimals
+from swaprank.rendering.tables import decimals
 from swaprank.reporting.markup import Html, join, paragraph, shortened, tag
 from swaprank.reporting.scales import percent
 from swaprank.reporting.subject import Section, Subject

@@ -18,7 +18,7 @@ from swaprank.instruments.explain import query_number
 from swaprank.metrics.metric import Metric, bind_metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.ranker import Ranker
-from swaprank.rendering.text_tables import counted
+from swaprank.rendering.tables import counted
 from swaprank.reporting.calibration import calibration_section
 from swaprank.reporting.certification import certificate_section
 from swaprank.reporting.distributions import distributions_section

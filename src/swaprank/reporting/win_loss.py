@@ -3,7 +3,7 @@
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
-from swaprank.rendering.text_tables import decimals
+from swaprank.rendering.tables import decimals
 from swaprank.reporting.markup import Html, join, paragraph, shortened, table, tag
 from swaprank.reporting.plots import Axes, bars, chart, dots, fill_bar, legend, level, thinned
 from swaprank.reporting.scales import Scale, scale_of

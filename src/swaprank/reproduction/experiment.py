@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from swaprank.rendering.figures import new_axes, save_chart
-from swaprank.rendering.json_values import json_number
+from swaprank.rendering.result import plain
 
 Log = Callable[[str], object]
 """Called with one line of text after every finished step."""
@@ -79,7 +79,7 @@ def outcome_values(experiment: Experiment, outcome: Outcome) -> dict[str, Any]:
     """
 
     def numbers(values: Sequence[float] | None) -> list[float | None] | None:
-        return None if values is None else [json_number(float(value)) for value in values]
+        return None if values is None else [plain(float(value)) for value in values]
 
     series = [
         {**line._asdict(), "x": numbers(line.x), "y": numbers(line.y), "errors": numbers(line.errors)}

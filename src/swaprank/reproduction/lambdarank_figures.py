@@ -17,7 +17,7 @@ from swaprank.metrics.cumulative import NDCG
 from swaprank.nets.net_training import Training
 from swaprank.rankers.lambdarank import LambdaRank
 from swaprank.rankers.ranknet import RankNet
-from swaprank.rendering.text_tables import probability, text_table
+from swaprank.rendering.tables import probability, text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 
 WEB_QUERIES, WEB_DOCUMENTS, WEB_FEATURES = 1000, 26, 367

@@ -16,7 +16,7 @@ from swaprank.data.generated_data import random_polynomial
 from swaprank.instruments.pair_effects import effective_pairs
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.rankers.lambdarank import LambdaRank
-from swaprank.rendering.text_tables import probability, text_table
+from swaprank.rendering.tables import probability, text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 
 FEATURES, LEVELS = 50, (0.6, 0.2, 0.12, 0.06, 0.02)

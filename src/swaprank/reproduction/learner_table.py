@@ -18,7 +18,7 @@ from swaprank.experiments.folds import find_folds
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.ranker import Ranker
 from swaprank.registry import ranker_class
-from swaprank.rendering.text_tables import decimals, probability, text_table
+from swaprank.rendering.tables import decimals, probability, text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 from swaprank.reproduction.smoothrank_tables import TABLE_2
 

@@ -4,7 +4,7 @@ from swaprank.data.generated_data import random_polynomial
 from swaprank.instruments.certificate import RISE, Certificate
 from swaprank.instruments.certify import certify
 from swaprank.rankers.lambdarank import LambdaRank
-from swaprank.rendering.text_tables import text_table
+from swaprank.rendering.tables import text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 from swaprank.reproduction.lambdarank_tables import LEVELS, METRICS
 

@@ -22,7 +22,7 @@ from swaprank.data.grouping import query_of_row
 from swaprank.metrics.parse import metric
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.ranknet import RankNet
-from swaprank.rendering.text_tables import probability, text_table
+from swaprank.rendering.tables import probability, text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 
 METRIC = "ndcg@15"

@@ -17,7 +17,7 @@ from swaprank.arrays import Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.metrics.relevance import PairwiseCorrect
 from swaprank.rankers.ranknet import RankNet
-from swaprank.rendering.text_tables import text_table
+from swaprank.rendering.tables import text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 
 DOCUMENTS = 50

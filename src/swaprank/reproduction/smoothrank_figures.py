@@ -10,7 +10,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.objectives.smooth import SmoothObjective
 from swaprank.rankers.smoothrank import ANNEALING, SmoothRank
-from swaprank.rendering.text_tables import text_table
+from swaprank.rendering.tables import text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 from swaprank.reproduction.smoothrank_data import described, folds_or_generated, strengths
 

@@ -8,7 +8,7 @@ from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.linear_regression import LinearRegressionRanker
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.smoothrank import SmoothRank
-from swaprank.rendering.text_tables import probability, text_table
+from swaprank.rendering.tables import probability, text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 from swaprank.reproduction.smoothrank_data import described, letor_folds, mean_of_folds, strengths, test_values
 
