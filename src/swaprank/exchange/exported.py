@@ -99,15 +99,17 @@ def check_missing_as_zero(export: Export, target: str, instead: str = "") -> Non
             f".{instead}",
         )
     if assumed.any():
-        warn(
-            ExportWarning(
-                f"{target} reads a missing value as 0, which is not what the model does with it for "
-                f"{named(export.feature_names, assumed)}: send a value with every document. ",
-                MISSING_AS_ZERO,
-                " accepts this without a warning.",
-            ),
-            stacklevel=frames_within(),
+        warn_of_export(
+            f"{target} reads a missing value as 0, which is not what the model does with it for "
+            f"{named(export.feature_names, assumed)}: send a value with every document. ",
+            MISSING_AS_ZERO,
+            " accepts this without a warning.",
         )
+
+
+def warn_of_export(*parts: str | Hint) -> None:
+    """Warn, at the line that called us, about scores that may differ where the model is served."""
+    warn(ExportWarning(*parts), stacklevel=frames_within())
 
 
 def features_unlike_zero(export: Export) -> tuple[AnyArray, AnyArray]:

@@ -7,15 +7,13 @@ others, unknown ones and missing values go right.
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
-from warnings import warn
 
 import numpy as np
 
 from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.matching import numbered_names
-from swaprank.data.precision import frames_within
-from swaprank.errors import ExportError, ExportWarning
-from swaprank.exchange.exported import Export, refuse_kind
+from swaprank.errors import ExportError
+from swaprank.exchange.exported import Export, refuse_kind, warn_of_export
 from swaprank.exchange.feature_sets import RENAME
 from swaprank.exchange.peer_categories import CategoryNumbers, category_numbers, sets_apart
 from swaprank.exchange.plain_trees import base_in_leaves
@@ -190,11 +188,9 @@ def _warn_about_tiny_thresholds(export: Export, forest: Forest) -> None:
     tiny = near & (np.abs(forest.threshold) > np.finfo(np.float32).smallest_subnormal) & (forest.n_words == 0)
     if tiny.any():
         name = export.feature_names[int(forest.feature[tiny][0])]
-        warn(
+        warn_of_export(
             f"LightGBM reads values from -1e-35 to 1e-35 as 0, but '{name}' has a threshold of "
-            f"{forest.threshold[tiny][0]}: multiply such a feature by a power of 10 before training.",
-            ExportWarning,
-            stacklevel=frames_within(),
+            f"{forest.threshold[tiny][0]}: multiply such a feature by a power of 10 before training."
         )
 
 

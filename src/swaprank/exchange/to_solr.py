@@ -9,13 +9,11 @@ decimal point.
 
 import json
 from typing import Any
-from warnings import warn
 
 import numpy as np
 
 from swaprank.arrays import AnyArray, Features
-from swaprank.data.precision import frames_within
-from swaprank.errors import ExportError, ExportWarning
+from swaprank.errors import ExportError
 from swaprank.exchange.exported import (
     MISSING_AS_ZERO,
     Export,
@@ -23,6 +21,7 @@ from swaprank.exchange.exported import (
     features_unlike_zero,
     named,
     refuse_kind,
+    warn_of_export,
 )
 from swaprank.exchange.plain_trees import fold_tree, plain_trees
 from swaprank.models.forest import Forest
@@ -105,15 +104,12 @@ def _needs_nulls(export: Export) -> bool:
         learned[at] &= not has_null
         assumed[at] &= not has_null
     if (learned | assumed).any():
-        warn(
-            ExportWarning(
-                f"Solr reads missing values of {named(export.feature_names, learned | assumed)} as 0, which the model "
-                'does not do, unless the features are defined with the parameter "defaultValue": "NaN". This needs '
-                "Solr 9.2. If 0 stood for missing values in training, export with ",
-                MISSING_AS_ZERO,
-                ".",
-            ),
-            stacklevel=frames_within(),
+        warn_of_export(
+            f"Solr reads missing values of {named(export.feature_names, learned | assumed)} as 0, which the model "
+            'does not do, unless the features are defined with the parameter "defaultValue": "NaN". This needs '
+            "Solr 9.2. If 0 stood for missing values in training, export with ",
+            MISSING_AS_ZERO,
+            ".",
         )
     return True
 
@@ -127,11 +123,9 @@ def _before_slack(threshold: AnyArray) -> AnyArray:
             written = np.where(written + _SLACK < threshold, np.nextafter(written, highest), written)
     gap = (written + _SLACK).astype(np.float64) - threshold
     if (gap > 0).any():
-        warn(
+        warn_of_export(
             f"Solr adds 1e-6 to thresholds, which changes {np.sum(gap > 0)} of the {len(gap)} thresholds by up to "
-            f"{gap.max():.1g}. If a feature has values so near to each other, multiply it by 1,000 and train again.",
-            ExportWarning,
-            stacklevel=frames_within(),
+            f"{gap.max():.1g}. If a feature has values so near to each other, multiply it by 1,000 and train again."
         )
     return written
 

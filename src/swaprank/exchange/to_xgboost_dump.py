@@ -7,13 +7,18 @@ which sends it to `no`.
 """
 
 import json
-from warnings import warn
 
 import numpy as np
 
-from swaprank.data.precision import frames_within
-from swaprank.errors import ExportWarning
-from swaprank.exchange.exported import MISSING_AS_ZERO, Export, features_unlike_zero, ltr_content, named, refuse_kind
+from swaprank.exchange.exported import (
+    MISSING_AS_ZERO,
+    Export,
+    features_unlike_zero,
+    ltr_content,
+    named,
+    refuse_kind,
+    warn_of_export,
+)
 from swaprank.exchange.plain_trees import fold_tree, node_depths, plain_trees, strict
 from swaprank.models.forest import Forest
 from swaprank.models.served import Trees
@@ -62,13 +67,10 @@ def _warn_of_versions(export: Export) -> None:
     """Warn if a version of the target might matter: if the model does not take a missing value for 0."""
     learned, assumed = features_unlike_zero(export)
     if export.missing == "refuse" and (learned | assumed).any():
-        warn(
-            ExportWarning(
-                f"the model does not take a missing value of {named(export.feature_names, learned | assumed)} for 0. "
-                "Elasticsearch LTR before 1.5.9 and OpenSearch LTR before 3.8 do not send missing values where the "
-                "model does. If 0 stood for them in training, ",
-                MISSING_AS_ZERO,
-                " writes the model for that, and for all versions but OpenSearch LTR 3.2 to 3.7.",
-            ),
-            stacklevel=frames_within(),
+        warn_of_export(
+            f"the model does not take a missing value of {named(export.feature_names, learned | assumed)} for 0. "
+            "Elasticsearch LTR before 1.5.9 and OpenSearch LTR before 3.8 do not send missing values where the "
+            "model does. If 0 stood for them in training, ",
+            MISSING_AS_ZERO,
+            " writes the model for that, and for all versions but OpenSearch LTR 3.2 to 3.7.",
         )

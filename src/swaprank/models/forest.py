@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints, read_only
+from swaprank.data.dataset import Dataset
 from swaprank.data.row_values import LARGEST_SCORE
 from swaprank.errors import ModelFileError, ParameterError, SwaprankError
 from swaprank.kernels import kernel
@@ -93,6 +94,18 @@ class Forest(Model):
     def score_into(self, features: Features, scores: Floats) -> None:
         """See `Model`."""
         score_into(self, features, scores)
+
+    def by_rows(self, data: Dataset, compute: Callable[[Features], AnyArray], n_threads: int | None) -> AnyArray:
+        """See `Model`; bins are decoded block by block, which is exact if all thresholds are cuts of the bins.
+
+        >>> import swaprank as sr
+        >>> (data,) = sr.datasets.random_net((20,), n_features=3, random_state=0)
+        >>> model = sr.MART(n_trees=2).fit(data).model_
+        >>> bool((model.by_rows(data.binned(), model.score, 1) == model.score(data.features)).all())
+        True
+        """
+        data.stored.check_thresholds(self.feature, self.threshold, self.n_words)
+        return data.stored.map_rows(compute, n_threads)
 
     def staged_scores(self, features: Features, stages: Sequence[int] | Ints, n_threads: int | None = None) -> Floats:
         """See `Model`."""

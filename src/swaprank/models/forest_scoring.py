@@ -236,24 +236,10 @@ def add_leaves(layout: ForestLayout, tree: int, first_pair: int, n_lanes: int, b
 
 @kernel
 def score_documents(
-    block_trees: Ints,
-    block_lists: Ints,
-    list_feature: Ints,
-    list_missing_right: Bools,
-    list_steps: Ints,
-    threshold: Features,
-    word: NDArray[np.uint32],
-    mask: NDArray[np.uint32],
-    tree_pairs: Ints,
-    tree_leaves: Ints,
-    leaf_value: Floats,
-    X: Features,
-    start: int,
-    stop: int,
-    tree_counts: Ints,
-    scores: Floats,
-    sets: SetLayout | None,
-) -> None:
+    block_trees: Ints, block_lists: Ints, list_feature: Ints, list_missing_right: Bools, list_steps: Ints,
+    threshold: Features, word: NDArray[np.uint32], mask: NDArray[np.uint32], tree_pairs: Ints, tree_leaves: Ints,
+    leaf_value: Floats, X: Features, start: int, stop: int, tree_counts: Ints, scores: Floats, sets: SetLayout | None,
+) -> None:  # fmt: skip
     """Score the documents from start to stop after each of the numbers of trees, which are ascending.
 
     scores: One row per number of trees. The last row holds the scores to start from, until it is overwritten.

@@ -15,13 +15,14 @@ can start from it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from swaprank.arrays import AnyArray, Features, Floats, Ints
 from swaprank.errors import ParameterError
 
 if TYPE_CHECKING:
+    from swaprank.data.dataset import Dataset
     from swaprank.models.perturbation import Perturbation
     from swaprank.models.served import ServedModel
 
@@ -65,6 +66,10 @@ class Model(ABC):
     def score_into(self, features: Features, scores: Floats) -> None:
         """Write one score per row to an array, on the calling thread."""
         scores[:] = self.score(features, n_threads=1)
+
+    def by_rows(self, data: Dataset, compute: Callable[[Features], AnyArray], n_threads: int | None) -> AnyArray:
+        """The values of `compute` for the features of all rows, one per row."""
+        return compute(data.features)
 
     @abstractmethod
     def describe(self) -> str:

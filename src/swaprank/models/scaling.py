@@ -95,13 +95,8 @@ def sums_of_rows(features: Features, rows: Ints, logged: Bools, first: int, last
     for block in range(first, last):
         chosen = rows[block * _BLOCK_ROWS : (block + 1) * _BLOCK_ROWS]
         take_rows(features, chosen, logged, taken)
-        count, mean, squares, low, high = (
-            np.zeros(d),
-            np.zeros(d),
-            np.zeros(d),
-            np.full(d, np.inf),
-            np.full(d, -np.inf),
-        )
+        count, mean, squares = np.zeros(d), np.zeros(d), np.zeros(d)
+        low, high = np.full(d, np.inf), np.full(d, -np.inf)
         for i in range(len(chosen)):
             for k in range(d):
                 count[k] += 1.0 if taken[i, k] == taken[i, k] else 0.0

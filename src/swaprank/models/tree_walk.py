@@ -9,6 +9,7 @@ tree. The few documents of a tile that are deeper than the common depth go on on
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from swaprank.models.category_sets import CategorySets, category_sets, goes_left
 from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 if TYPE_CHECKING:
+    from swaprank.data.dataset import Dataset
     from swaprank.models.forest import Forest
 
 TILE = 64
@@ -60,6 +62,14 @@ def find_leaves(forest: Forest, X: Features, n_threads: int | None = None) -> ND
         walk = (feature, threshold, missing_left, own_sets, left, right, depth, read_only(X))
         run_in_threads(walk_documents, [(*walk, a, b, tree, first_leaf, leaves) for a, b in chunks])
     return leaves
+
+
+def tree_leaves(tree: Forest, data: Dataset, n_threads: int | None) -> AnyArray:
+    """The leaf of every document in a forest of one tree; of bins, only the features of the tree are decoded."""
+    data.stored.check_thresholds(tree.feature, tree.threshold, tree.n_words)
+    used = data.stored.decoded_features(tree.feature)
+    narrow = replace(tree, n_features=len(used), feature=np.searchsorted(used, tree.feature).astype(np.int32))
+    return data.stored.map_rows(lambda X: find_leaves(narrow, X, n_threads)[:, 0], n_threads, used)
 
 
 def append_leaves(left: AnyArray, right: AnyArray) -> tuple[AnyArray, AnyArray, int]:

@@ -17,7 +17,6 @@ from swaprank.data.features import as_features
 from swaprank.errors import DataError, Hint, MetricError, ParameterError, Wording
 from swaprank.metrics.metric import OWN_SUFFIX, Metric, bind_metric, is_own
 from swaprank.metrics.parse import metric as parse_metric
-from swaprank.models.binned_scoring import by_rows
 from swaprank.models.model import Model
 from swaprank.parameters import Parameters, parameter
 from swaprank.peer_names import check_arguments
@@ -356,11 +355,11 @@ class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         """What `compute` gives for the features of each row; those of binned data are decoded block by block."""
         self.check_fitted()
         if isinstance(X, Dataset):
-            return by_rows(self.model_, self.matched(X), compute, self.n_threads)
+            return self.model_.by_rows(self.matched(X), compute, self.n_threads)
         return compute(self._features_of(X))
 
     def _scores_by(self, model: Model, data: Dataset) -> Floats:
-        return by_rows(model, data, lambda rows: model.score(rows, self.n_threads), self.n_threads)
+        return model.by_rows(data, lambda rows: model.score(rows, self.n_threads), self.n_threads)
 
     def _features_of(self, X: Any) -> Features:
         """The feature matrix to score: the features of this ranker, matched by name if X has names, with its codes."""

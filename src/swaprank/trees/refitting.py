@@ -9,8 +9,8 @@ from swaprank.collective import ALONE
 from swaprank.data.dataset import Dataset
 from swaprank.data.row_values import LARGEST_TERM
 from swaprank.errors import DataError
-from swaprank.models.binned_scoring import tree_leaves
 from swaprank.models.forest import Forest
+from swaprank.models.tree_walk import tree_leaves
 from swaprank.objectives.objective import BoundObjective
 from swaprank.threads import thread_count
 from swaprank.trees.constraints import bounded_values

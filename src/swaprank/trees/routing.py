@@ -9,9 +9,8 @@ from swaprank.collective import Collective
 from swaprank.data.dataset import Dataset
 from swaprank.exact_sums import N_LIMBS, add_exactly, carry, rounded_sums
 from swaprank.kernels import kernel
-from swaprank.models.binned_scoring import tree_leaves
 from swaprank.models.forest import Forest
-from swaprank.models.tree_walk import COMMON_DEPTH, TILE, append_leaves
+from swaprank.models.tree_walk import COMMON_DEPTH, TILE, append_leaves, tree_leaves
 from swaprank.threads import row_chunks, run_in_threads
 from swaprank.trees.histogram import BLOCK
 from swaprank.trees.set_splitting import number_in_set
