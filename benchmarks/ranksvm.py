@@ -24,8 +24,8 @@ import swaprank as sr
 from swaprank.arrays import Features, Floats
 from swaprank.baselines.pair_shares import label_pairs
 from swaprank.baselines.primal_svm import SQUARED_HINGE, PairLoss, fit_svm
-from swaprank.linear import score_functions
-from swaprank.linear.score_functions import LinearScoreFunction
+from swaprank.linear import architectures
+from swaprank.linear.architectures import LinearScoreFunction
 from swaprank.models.products import pull_back
 from swaprank.models.scaling import units_of
 from swaprank.rankers.linear_rounds import LinearProblem
@@ -80,7 +80,7 @@ def report_fits(problem: LinearProblem, pairs: PairLoss, strengths: list[float],
         weights = problem.start
         for strength in strengths:
             passes, start, started = 0, time.perf_counter(), time.process_time()
-            with patch.object(score_functions, "pull_back", counted):
+            with patch.object(architectures, "pull_back", counted):
                 weights, gap = fit_svm(problem, pairs, loss, strength, weights)
             seconds, worked = time.perf_counter() - start, time.process_time() - started
             relative = worked / passes / alone

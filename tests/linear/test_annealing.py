@@ -9,7 +9,7 @@ import pytest
 import swaprank as sr
 from swaprank.arrays import Floats
 from swaprank.linear.annealing import Ascent, Candidate, Stopped, annealing_step
-from swaprank.linear.score_functions import LinearScoreFunction
+from swaprank.linear.architectures import LinearScoreFunction
 from swaprank.objectives.smooth import SmoothObjective
 from tests.interruption import pressed_at_call
 

@@ -10,12 +10,11 @@ from sklearn.linear_model import Ridge
 import swaprank as sr
 from swaprank.arrays import Features, Floats
 from swaprank.errors import ModelFileError
-from swaprank.linear.architectures import rows_by_query
+from swaprank.linear.architectures import LinearScoreFunction, NetScoreFunction, rows_by_query
 from swaprank.linear.cross_validation import query_folds
 from swaprank.linear.minimization import conjugate_gradients
 from swaprank.linear.pairwise_hinge import fit_pairwise_hinge, squared_hinge_queries
 from swaprank.linear.ridge import moments_of, overweighted, ridge
-from swaprank.linear.score_functions import LinearScoreFunction, NetScoreFunction
 from swaprank.linear.start import FitProblem, calibrated, ridge_fit
 from swaprank.models.kernel_machine import fit_kernel_map, kernel_map_from_arrays
 from swaprank.models.layers import make_layers, random_weights

@@ -8,10 +8,9 @@ from scipy.optimize import minimize, rosen, rosen_der
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.linear.architectures import NetArchitecture
+from swaprank.linear.architectures import LinearScoreFunction, NetArchitecture, ScoreFunction
 from swaprank.linear.minimization import Cost, conjugate_gradients, limited_memory_bfgs
 from swaprank.linear.pairwise_hinge import fit_pairwise_hinge
-from swaprank.linear.score_functions import LinearScoreFunction, ScoreFunction
 from swaprank.models.layers import make_layers
 from swaprank.models.scaling import fit_scaling
 

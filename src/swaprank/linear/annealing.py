@@ -13,8 +13,8 @@ import numpy as np
 
 from swaprank.arrays import Bools, Floats
 from swaprank.lanes import dot
+from swaprank.linear.architectures import ScoreFunction
 from swaprank.linear.minimization import conjugate_gradients, limited_memory_bfgs
-from swaprank.linear.score_functions import ScoreFunction
 from swaprank.objectives.smooth import BoundSmooth
 
 Minimizer = Literal["cg", "l-bfgs"]

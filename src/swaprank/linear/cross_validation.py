@@ -15,7 +15,7 @@ from swaprank.arrays import Bools, Floats, Ints
 from swaprank.data.grouping import query_of_row, sum_by_query
 from swaprank.exact_sums import exact_mean
 from swaprank.lanes import dot
-from swaprank.linear.score_functions import LinearScoreFunction, ScoreFunction
+from swaprank.linear.architectures import LinearScoreFunction, ScoreFunction
 from swaprank.metrics.metric import BoundMetric
 from swaprank.seeds import random_generator
 
@@ -121,7 +121,7 @@ def mean_of_fits(
 
     >>> import numpy as np
     >>> from swaprank.linear.cross_validation import mean_of_fits
-    >>> from swaprank.linear.score_functions import LinearScoreFunction
+    >>> from swaprank.linear.architectures import LinearScoreFunction
     >>> scores = LinearScoreFunction(np.eye(2, dtype=np.float32), factor=np.ones(2))
     >>> mean_of_fits([np.array([1.0, 0.0]), np.array([0.0, 99.0])], np.array([0.5, 0.5]), scores, np.array([0, 2]), 1)
     array([25., 25.])

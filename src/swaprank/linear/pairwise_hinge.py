@@ -12,8 +12,8 @@ from swaprank.arrays import Floats, Ints
 from swaprank.data.grouping import longest_list
 from swaprank.kernels import kernel
 from swaprank.lanes import WIDTH, dot, load, spread, store, sum_lanes, where_positive
+from swaprank.linear.architectures import ScoreFunction
 from swaprank.linear.minimization import limited_memory_bfgs
-from swaprank.linear.score_functions import ScoreFunction
 from swaprank.objectives.ranknet_objective import by_descending_label
 from swaprank.threads import query_chunks, run_in_threads, thread_count
 
@@ -86,7 +86,7 @@ def fit_pairwise_hinge(
 
     >>> import numpy as np
     >>> from swaprank.linear.pairwise_hinge import fit_pairwise_hinge
-    >>> from swaprank.linear.score_functions import LinearScoreFunction
+    >>> from swaprank.linear.architectures import LinearScoreFunction
     >>> score_function = LinearScoreFunction(np.array([[1.0], [0.0], [0.5]], dtype=np.float32), np.ones(1))
     >>> labels, indptr = np.array([2.0, 0.0, 1.0]), np.array([0, 3])
     >>> fit_pairwise_hinge(score_function, np.zeros(1), labels, indptr, weights=np.ones(1), strength=0.0).round(3)

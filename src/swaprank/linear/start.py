@@ -12,11 +12,11 @@ import numpy as np
 from swaprank.arrays import Bools, Floats, Ints
 from swaprank.data.grouping import sum_by_query
 from swaprank.lanes import dot
+from swaprank.linear.architectures import LinearScoreFunction, ScoreFunction
 from swaprank.linear.cross_validation import Evaluator, Fit, cross_validate, mean_of_fits, shares_of_fits
 from swaprank.linear.minimization import limited_memory_bfgs
 from swaprank.linear.pairwise_hinge import fit_pairwise_hinge
 from swaprank.linear.ridge import STRENGTHS, moments_of, overweighted, ridge
-from swaprank.linear.score_functions import LinearScoreFunction, ScoreFunction
 from swaprank.metrics.metric import BoundMetric
 
 Start = Literal["regression", "overweighted", "pairwise", "zero"]

@@ -8,6 +8,7 @@ import numpy as np
 
 from swaprank.arrays import Bools, Floats
 from swaprank.linear.annealing import Candidate, annealing_step
+from swaprank.linear.architectures import LinearScoreFunction, ScoreFunction
 from swaprank.linear.cross_validation import (
     Evaluator,
     held_out_values,
@@ -15,7 +16,6 @@ from swaprank.linear.cross_validation import (
     mean_of_fits,
     shares_of_fits,
 )
-from swaprank.linear.score_functions import LinearScoreFunction, ScoreFunction
 from swaprank.objectives.smooth import BoundSmooth
 from swaprank.rankers.learned import History
 from swaprank.rankers.rounds import Callback, Measured, run_rounds

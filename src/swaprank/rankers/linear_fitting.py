@@ -8,9 +8,8 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
-from swaprank.linear.architectures import LinearArchitecture
+from swaprank.linear.architectures import LinearArchitecture, ScoreFunction
 from swaprank.linear.cross_validation import Evaluator
-from swaprank.linear.score_functions import ScoreFunction
 from swaprank.linear.start import FitProblem
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.base_model import base_weights

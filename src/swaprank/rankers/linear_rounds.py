@@ -12,8 +12,7 @@ import numpy as np
 from swaprank.arrays import Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
-from swaprank.linear.architectures import LinearArchitecture
-from swaprank.linear.score_functions import LinearScoreFunction
+from swaprank.linear.architectures import LinearArchitecture, LinearScoreFunction
 from swaprank.metrics.metric import Metric
 from swaprank.models.linear import LinearModel
 from swaprank.models.model import Model

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import swaprank as sr
+from swaprank.linear.architectures import LinearScoreFunction
 from swaprank.linear.cross_validation import mean_of_fits, shares_of_fits
-from swaprank.linear.score_functions import LinearScoreFunction
 
 DATA = sr.datasets.random_polynomial((20,), n_features=4, n_documents=10, random_state=0)[0]
 FUNCTION = LinearScoreFunction(DATA.features, np.ones(4))
