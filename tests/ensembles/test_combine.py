@@ -260,7 +260,7 @@ def test_damaged_files_are_refused(
     vali, _, mart, linear = parts
     path = tmp_path / "model.swaprank"
     sr.combine(mart, linear, vali).save(path)
-    kind, meta, arrays, _ = read_model(path)
+    kind, meta, arrays = read_model(path)
     models = meta["model"]["models"]
 
     def with_models(*damaged: Any) -> dict[str, Any]:

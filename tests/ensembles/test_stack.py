@@ -48,7 +48,7 @@ def test_a_saved_stack_is_the_same(parts: tuple[sr.Dataset, sr.Dataset, list[Ran
     assert_array_equal(again.predict(test), stacked.predict(test))
     again.save(tmp_path / "twin.swaprank")
     assert (tmp_path / "twin.swaprank").read_bytes() == path.read_bytes()
-    kind, meta, arrays, _ = read_model(path)
+    kind, meta, arrays = read_model(path)
     models = meta["model"]["models"]
     for damaged in (models[1:], models[:3], models[2:], [], [1, 2, 3]):
         write_model(path, kind, {**meta, "model": {**meta["model"], "models": damaged}}, arrays)
