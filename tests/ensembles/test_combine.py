@@ -298,7 +298,7 @@ def test_endlessly_nested_rankers_are_an_error(
     parts: tuple[sr.Dataset, sr.Dataset, sr.MART, sr.LinearRegressionRanker], tmp_path: Path
 ) -> None:
     vali, _, mart, linear = parts
-    kind, meta, arrays, _ = content_of(sr.combine(mart, linear, vali))
+    kind, meta, arrays = content_of(sr.combine(mart, linear, vali))
     model = meta["model"]
     for _ in range(500):
         model = {"kind": "ensemble", "models": [model]}
