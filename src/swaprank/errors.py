@@ -5,9 +5,13 @@ All of them are subclasses of `SwaprankError`, and also of the built-in exceptio
 Python and the command line say it differently.
 """
 
+import os
+import sys
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 
@@ -235,11 +239,11 @@ class PrecisionWarning(SwaprankWarning):
     """
 
 
-class CompilerWarning(UserWarning):
+class CompilerWarning(SwaprankWarning):
     """A version of Numba that swaprank's compiler does not fit: Numba compiles the kernels itself.
 
     >>> import swaprank as sr
-    >>> issubclass(sr.errors.CompilerWarning, UserWarning)
+    >>> issubclass(sr.errors.CompilerWarning, sr.errors.SwaprankWarning)
     True
     """
 
@@ -251,6 +255,14 @@ class MissingExtraError(SwaprankError, ImportError):
     >>> issubclass(sr.errors.MissingExtraError, ImportError)
     True
     """
+
+
+def warn_user(warning: SwaprankWarning) -> None:
+    """Give a warning at the user's line of code, the last one outside of this package."""
+    package, level, frame = f"{Path(__file__).parent}{os.sep}", 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(warning, stacklevel=level)
 
 
 _LISTED = 40

@@ -9,7 +9,6 @@ compiled by Numba itself.
 """
 
 import re
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import takewhile
@@ -19,7 +18,7 @@ import numba
 import numpy as np
 
 from swaprank.compilation.storage import STORAGE
-from swaprank.errors import CompilerWarning, SwaprankError
+from swaprank.errors import CompilerWarning, SwaprankError, warn_user
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -63,11 +62,11 @@ def _chosen_compiler() -> Callable[..., Any]:
     else:
         return compile_kernel
     STORAGE.problem = f"{reason}; Numba compiles and caches kernels itself"
-    warnings.warn(
-        f"{reason}, so Numba compiles the kernels itself: the first fit takes longer, and the last digits of a model "
-        f"may differ from those on other CPUs. The newest version tried is {'.'.join(map(str, NEWEST_TRIED))}.",
-        CompilerWarning,
-        stacklevel=2,
+    warn_user(
+        CompilerWarning(
+            f"{reason}, so Numba compiles the kernels itself: the first fit takes longer, and the last digits of a "
+            f"model may differ from those on other CPUs. The newest version tried is {'.'.join(map(str, NEWEST_TRIED))}."
+        )
     )
     return _with_numba
 

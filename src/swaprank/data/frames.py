@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Number
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,15 +13,8 @@ from swaprank.arrays import AnyArray, Features, Floats, row_blocks
 from swaprank.data.categories import CATEGORICAL, Categories, categorical_positions, encoded, not_numbers_advice
 from swaprank.data.dense_features import DenseFeatures, dense
 from swaprank.data.matching import matching_columns
-from swaprank.data.precision import (
-    Merged,
-    count_merged,
-    frames_within,
-    sampled_rows,
-    suspicious_columns,
-    warn_of_merged,
-)
-from swaprank.errors import THE_DATA, DataError, SwaprankWarning, did_you_mean
+from swaprank.data.precision import Merged, count_merged, sampled_rows, suspicious_columns, warn_of_merged
+from swaprank.errors import THE_DATA, DataError, SwaprankWarning, did_you_mean, warn_user
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -270,14 +262,13 @@ def _features(
 def _warn_of_titles(name: str, n_categories: int, n_values: int) -> None:
     """Warn about text that hardly ever repeats: a title or an id is no category."""
     if n_categories >= _MANY and 2 * n_categories > n_values:
-        warnings.warn(
+        warn_user(
             SwaprankWarning(
                 f"column '{name}' is text with {n_categories:,} different values in {n_values:,} rows, and is taken "
                 f"for a categorical feature: leave it out if it is a title or an id, or declare it with ",
                 CATEGORICAL,
                 ".",
-            ),
-            stacklevel=frames_within(),
+            )
         )
 
 

@@ -5,17 +5,13 @@ number. A few merged values out of many change no model. What is reported are co
 trees could have used more.
 """
 
-import os
-import sys
-import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Features
-from swaprank.errors import THE_DATA, Part, PrecisionWarning
+from swaprank.errors import THE_DATA, Part, PrecisionWarning, warn_user
 
 FIRST_INEXACT = np.float32(2.0**24)
 """Single precision has all whole numbers up to this one."""
@@ -109,18 +105,10 @@ def warn_of_merged(found: Sequence[Merged], *where: Part) -> None:
     named = [f"column {m.column}: {m.n_given:,} distinct values become {m.n_kept:,}" for m in found[:_MOST_NAMED]]
     if len(found) > _MOST_NAMED:
         named.append(f"and {len(found) - _MOST_NAMED} more columns")
-    message = PrecisionWarning(
-        *where,
-        f"{'; '.join(named)} in single precision (float32), in which features are stored. Subtract a constant "
-        "first, or use another unit: the age in days instead of seconds since 1970, for example.",
+    warn_user(
+        PrecisionWarning(
+            *where,
+            f"{'; '.join(named)} in single precision (float32), in which features are stored. Subtract a constant "
+            "first, or use another unit: the age in days instead of seconds since 1970, for example.",
+        )
     )
-    warnings.warn(message, stacklevel=frames_within())
-
-
-def frames_within() -> int:
-    """How many calls lie between the user's line and the function that warns."""
-    package = f"{Path(__file__).parents[1]}{os.sep}"
-    depth, frame = 0, sys._getframe()
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
-        depth, frame = depth + 1, frame.f_back
-    return depth

@@ -6,14 +6,12 @@ Missing values, where a target reads them as 0, become an error or a warning, ne
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
-from warnings import warn
 
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bools
 from swaprank.data.categories import Categories
-from swaprank.data.precision import frames_within
-from swaprank.errors import ExportError, ExportWarning, Hint
+from swaprank.errors import ExportError, ExportWarning, Hint, warn_user
 from swaprank.exchange.feature_sets import FeatureSet
 from swaprank.models.served import FeedForward, KernelSum, Mixture, ServedModel, Trees, WeightedSum
 
@@ -108,8 +106,8 @@ def check_missing_as_zero(export: Export, target: str, instead: str = "") -> Non
 
 
 def warn_of_export(*parts: str | Hint) -> None:
-    """Warn, at the line that called us, about scores that may differ where the model is served."""
-    warn(ExportWarning(*parts), stacklevel=frames_within())
+    """Warn about scores that may differ where the model is served."""
+    warn_user(ExportWarning(*parts))
 
 
 def features_unlike_zero(export: Export) -> tuple[AnyArray, AnyArray]:
