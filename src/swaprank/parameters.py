@@ -8,7 +8,7 @@ libraries are all made from the declaration. A class that inherits it may declar
 `n_trees: int = parameter(default=50)`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import Parameter as SignatureParameter
 from inspect import Signature, cleandoc, get_annotations
@@ -78,8 +78,7 @@ class Parameter:
         if isinstance(value, self.instances):
             return
         if self.words and not (value is None and self.optional):
-            if value not in self.words:
-                raise ParameterError(f"there is no {name} '{value}'; {did_you_mean(str(value), self.words)}")
+            check_word(name, value, self.words)
         elif isinstance(self.default, bool):
             if not isinstance(value, bool):
                 raise ParameterError(f"{name} must be True or False; found {value!r}.")
@@ -277,6 +276,19 @@ def check_parameter(name: str, value: Any, bounds: Bounds) -> None:
     fits = numeric and not isinstance(value, bool) and bounds.low <= value <= largest
     if not fits or (bounds.open_low and value == bounds.low):
         raise ParameterError(f"{name} must be {span}; found {value!r}.")
+
+
+def check_word(name: str, value: Any, words: Collection[str]) -> None:
+    """Raise ParameterError if a value is not one of the words that a parameter may be.
+
+    >>> from swaprank.parameters import check_word
+    >>> check_word("method", "swap", ("harvest", "swaps"))
+    Traceback (most recent call last):
+    ...
+    swaprank.errors.ParameterError: there is no method 'swap'; did you mean 'swaps'?
+    """
+    if value not in words:
+        raise ParameterError(f"there is no {name} '{value}'; {did_you_mean(str(value), words)}")
 
 
 def own_name(cls: type[Parameters], name: str, of: str) -> str:

@@ -20,7 +20,8 @@ from swaprank.clicks.harvesting import check_identified, harvested_examination, 
 from swaprank.clicks.propensities import Propensities
 from swaprank.clicks.relevance_regression import clicks_by_position, regressed_examination
 from swaprank.clicks.trust_em import estimate_trust, in_normal_form, initial_trust
-from swaprank.errors import DataError, Hint, ParameterError, Wording, did_you_mean
+from swaprank.errors import DataError, Hint, ParameterError, Wording
+from swaprank.parameters import check_word
 from swaprank.rendering.tables import counted
 from swaprank.seeds import random_generator
 from swaprank.threads import thread_count
@@ -79,8 +80,7 @@ def position_bias(
     <BLANKLINE>
     Estimated from 420 documents that changed places; 95% intervals from 200 resamples of the sessions.
     """
-    if method not in get_args(Method):
-        raise ParameterError(f"there is no method '{method}'; {did_you_mean(str(method), get_args(Method))}")
+    check_word("method", method, get_args(Method))
     if n_resamples is None:
         n_resamples = 200 if method in ("harvest", "swaps") else _FEWEST_RESAMPLES
     if n_resamples != 0 and n_resamples < _FEWEST_RESAMPLES:

@@ -17,7 +17,8 @@ from swaprank.arrays import Floats
 from swaprank.clicks.click_counts import sums
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.propensities import Propensities
-from swaprank.errors import ParameterError, did_you_mean
+from swaprank.errors import ParameterError
+from swaprank.parameters import check_word
 
 Estimator = Literal["self_normalized", "ips"]
 
@@ -36,10 +37,7 @@ def row_shares(
     log: ClickLog, propensities: Propensities, estimator: Estimator = "self_normalized", clip: float = 0.0
 ) -> Shares:
     """The gain and the chance of every row; `clip` is the smallest alpha that inverse propensity scores divide by."""
-    if estimator not in get_args(Estimator):
-        raise ParameterError(
-            f"there is no estimator '{estimator}'; {did_you_mean(str(estimator), get_args(Estimator))}"
-        )
+    check_word("estimator", estimator, get_args(Estimator))
     if not 0 <= clip < 1:
         raise ParameterError(f"clip must be a number from 0 to below 1; found {clip!r}.")
     if clip and estimator != "ips":

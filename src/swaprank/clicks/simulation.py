@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, final
+from typing import Any, Literal, NamedTuple, final, get_args
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from swaprank.clicks.propensities import Propensities
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import deviation_within_lists, query_of_row
 from swaprank.data.row_values import check_scores
-from swaprank.errors import DataError, ParameterError, did_you_mean
+from swaprank.errors import ParameterError
+from swaprank.parameters import Bounds, check_parameter, check_word
 from swaprank.seeds import random_generator
 
 ClickModel = Literal["position", "cascade", "dbn"]
@@ -101,37 +102,30 @@ def simulate_clicks(
     >>> log
     ClickLog(1,000 sessions, 10,000 rows, 20 queries, 561 documents, positions 1 to 10, 9.7% clicked, 12 features)
     """
-    _check(n_sessions, n_shown, noise, persistence, moves, swaps)
+    check_word("click model", model, get_args(ClickModel))
+    for name, number in (("n_sessions", n_sessions), ("n_shown", n_shown)):
+        check_parameter(name, number, Bounds(True, 1, 2**62))
+    for name, share in (("noise", noise), ("persistence", persistence), ("swaps", swaps)):
+        check_parameter(name, share, Bounds(False, 0, 1))
+    check_parameter("moves", moves, Bounds(False, 0, np.inf))
     rng = random_generator(random_state)
     scores = _all_scores(data, ranker)
-    pages = _shown_pages(data, scores, n_sessions, n_shown, moves, swaps, rng)
+    query, shown = _shown_pages(data, scores, n_sessions, n_shown, moves, swaps, rng)
     gain = np.exp2(data.labels - data.labels.min()) - 1.0
     gain /= max(gain.max(), 1.0)
     relevance = noise + (1.0 - noise) * gain
-    is_shown = pages.row >= 0
-    appeal = np.where(is_shown, relevance[pages.row], 0.0)
+    is_shown = shown >= 0
+    appeal = np.where(is_shown, relevance[shown], 0.0)
     if model == "position":
         propensities = _position_bias(n_shown, bias, trust)
         click = _position_clicks(appeal, propensities, rng)
-    elif model in ("cascade", "dbn"):
+    else:
         if model == "cascade":
             gain, persistence = np.ones_like(gain), 1.0
-        click, examined = _cascade_clicks(appeal, gain[pages.row], persistence, is_shown, rng)
+        click, examined = _cascade_clicks(appeal, gain[shown], persistence, is_shown, rng)
         propensities = Propensities(np.maximum(examined.sum(axis=0), 0.5) / examined[:, 0].sum())
-    else:
-        known: Sequence[str] = ("position", "cascade", "dbn")
-        raise ParameterError(f"there is no click model '{model}'; {did_you_mean(str(model), known)}")
-    log, row = _as_log(data, pages, is_shown, click)
+    log, row = _as_log(data, query, shown, click)
     return SimulatedClicks(log, ClickTruth(propensities, relevance[row], row))
-
-
-class _Pages(NamedTuple):
-    """The shown documents: a matrix of sessions x places, with -1 where a query has fewer documents than places."""
-
-    query: Ints
-    """The query of each session, sorted."""
-    row: Ints
-    """The row of the data set at each place."""
 
 
 def _shown_pages(
@@ -142,8 +136,13 @@ def _shown_pages(
     moves: float,
     swaps: float,
     rng: np.random.Generator,
-) -> _Pages:
-    """Sessions of random queries, each ranked by one of the scores with normal noise, maybe with swapped neighbours."""
+) -> tuple[Ints, Ints]:
+    """Sessions of random queries, each ranked by one of the scores with normal noise, maybe with swapped neighbours.
+
+    Returns:
+        The query of each session, sorted; and the row of the data set at each place of each session, -1 where a query
+        has fewer documents than places.
+    """
     query = np.sort(rng.integers(data.n_queries, size=n_sessions))
     sessions = np.searchsorted(query, np.arange(data.n_queries + 1))
     # Noise is relative to how much scores differ within queries, so that `moves` means the same for all rankers.
@@ -161,7 +160,7 @@ def _shown_pages(
             row[start:stop, : len(rows)] = rows[_best(given, n_shown)]
     if swaps > 0:
         _swap_neighbours(row, swaps, rng)
-    return _Pages(query, row)
+    return query, row
 
 
 def _best(scores: Floats, n: int) -> Ints:
@@ -204,9 +203,10 @@ def _cascade_clicks(
     return click, examined
 
 
-def _as_log(data: Dataset, pages: _Pages, is_shown: Bools, click: Bools) -> tuple[ClickLog, Ints]:
+def _as_log(data: Dataset, query: Ints, shown: Ints, click: Bools) -> tuple[ClickLog, Ints]:
     """The log of all shown documents, and the row in the data of each (query, document) pair."""
-    row = pages.row[is_shown]
+    is_shown = shown >= 0
+    row = shown[is_shown]
     lengths = is_shown.sum(axis=1)
     was_shown = np.zeros(len(data), np.bool_)
     was_shown[row] = True
@@ -215,7 +215,7 @@ def _as_log(data: Dataset, pages: _Pages, is_shown: Bools, click: Bools) -> tupl
     pair_row = grouped[was_shown[grouped]]
     pair = np.empty(len(data), np.int64)
     pair[pair_row] = np.arange(len(pair_row))
-    asked, query = np.unique(pages.query, return_inverse=True)
+    asked, query = np.unique(query, return_inverse=True)
     pair_query = np.searchsorted(asked, query_of_row(data.indptr, data.order)[pair_row])
     docid: AnyArray = np.arange(len(data)) if data.docid is None else data.docid
     log = new_log(
@@ -260,14 +260,3 @@ def _all_scores(data: Dataset, ranker: Any) -> list[Floats]:
     several = len(given) > 0 and (hasattr(given[0], "predict") or np.ndim(given[0]) == 1)
     rankers: Sequence[Any] = ranker if several else [ranker]
     return [check_scores(each.predict(data) if hasattr(each, "predict") else each, len(data)) for each in rankers]
-
-
-def _check(n_sessions: int, n_shown: int, noise: float, persistence: float, moves: float, swaps: float) -> None:
-    for name, number in (("n_sessions", n_sessions), ("n_shown", n_shown)):
-        if not isinstance(number, int | np.integer) or number < 1:
-            raise DataError(f"{name} must be a whole number from 1, found {number!r}.")
-    for name, share in (("noise", noise), ("persistence", persistence), ("swaps", swaps)):
-        if not 0 <= share <= 1:
-            raise ParameterError(f"{name} must be a number from 0 to 1; found {share!r}.")
-    if not 0 <= moves < np.inf:
-        raise ParameterError(f"moves must be a number from 0; found {moves!r}.")

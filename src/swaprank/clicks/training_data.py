@@ -10,7 +10,8 @@ from swaprank.clicks.propensities import Propensities
 from swaprank.clicks.relevance_estimates import Estimator, Shares, relevance_of_pairs, row_shares
 from swaprank.data.dataset import Dataset
 from swaprank.data.dense_features import DenseFeatures
-from swaprank.errors import DataError, ParameterError, did_you_mean
+from swaprank.errors import DataError
+from swaprank.parameters import Bounds, check_parameter, check_word
 
 Rule = Literal["skip_above", "last_click"]
 
@@ -83,10 +84,8 @@ def preferences(log: ClickLog, rule: Rule = "skip_above", *, prior: float = 1.0)
     >>> sr.clicks.preferences(log).pairs  # b was clicked below a twice
     Pairs(above=array([1]), below=array([0]), probability=array([0.75]))
     """
-    if rule not in get_args(Rule):
-        raise ParameterError(f"there is no rule '{rule}'; {did_you_mean(str(rule), get_args(Rule))}")
-    if not 0 < prior < np.inf:
-        raise ParameterError(f"prior must be a number above 0; found {prior!r}.")
+    check_word("rule", rule, get_args(Rule))
+    check_parameter("prior", prior, Bounds(False, 0, np.inf, open_low=True))
     winner, loser = _sessions_preferences(log, _preferred_rows(log, rule))
     if len(winner) == 0:
         raise DataError("no session has a click below a document that was not clicked: there are no preferences.")
