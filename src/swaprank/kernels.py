@@ -65,7 +65,7 @@ def _chosen_compiler() -> Callable[..., Any]:
     warn_user(
         CompilerWarning(
             f"{reason}, so Numba compiles the kernels itself: the first fit takes longer, and the last digits of a "
-            f"model may differ from those on other CPUs. The newest version tried is {'.'.join(map(str, NEWEST_TRIED))}."
+            f"model may differ from those on other CPUs. Tried were versions up to {'.'.join(map(str, NEWEST_TRIED))}."
         )
     )
     return _with_numba

@@ -14,8 +14,8 @@ from swaprank.collective import ALONE
 from swaprank.data.document_places import random_fractions
 from swaprank.models.category_sets import set_words
 from swaprank.models.forest import ARRAYS, Forest
+from swaprank.trees.binning import category_columns, prior_documents, target_statistics
 from swaprank.trees.boosting import Booster
-from swaprank.trees.category_bins import category_columns, prior_documents, target_statistics
 from tests.trees.categorical_data import categorical, leaf_numbers, walked_scores
 from tests.trees.test_growing import Fixed, rules
 

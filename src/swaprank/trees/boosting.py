@@ -17,8 +17,7 @@ from swaprank.kernels import kernel
 from swaprank.models.forest import Forest
 from swaprank.objectives.objective import BoundObjective
 from swaprank.threads import row_chunks, run_in_threads, run_together, thread_count
-from swaprank.trees.binning import Bins, make_bins
-from swaprank.trees.category_bins import Layout, category_columns, plain_layout, with_categories
+from swaprank.trees.binning import Bins, Layout, category_columns, make_bins, plain_layout, with_categories
 from swaprank.trees.constraints import NO_CONSTRAINTS, Constraints, bounded_values, by_column
 from swaprank.trees.document_sampling import DIVERGED, Sample, draw_sample, gather_bins, smoothed_l2, total_sums
 from swaprank.trees.growing import grow

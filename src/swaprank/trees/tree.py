@@ -8,8 +8,7 @@ import numpy as np
 from swaprank.arrays import AnyArray, Bools, Bytes, Floats, Ints
 from swaprank.models.category_sets import set_words
 from swaprank.models.forest import ARRAYS, Forest
-from swaprank.trees.binning import Bins
-from swaprank.trees.category_bins import Layout
+from swaprank.trees.binning import Bins, Layout
 
 
 class Tree(NamedTuple):
