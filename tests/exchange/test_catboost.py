@@ -142,7 +142,7 @@ FLOATS = catboost_json([])["features_info"]["float_features"]
         (catboost_json([STUMP | {"leaf_weights": [1, -1]}]), "the weights or counts of its leaves"),
         (catboost_json([STUMP | {"leaf_weights": [1]}]), "the weights or counts of its leaves"),
         (catboost_json([STUMP | {"leaf_values": [[1], [2]]}]), "damaged|leaf_value"),
-        (catboost_json([{"split": catboost_split(0, 1), "left": LEAF}], nested=True), "damaged .*right"),
+        (catboost_json([{"split": catboost_split(0, 1), "left": LEAF}], nested=True), "tree 0: there is no .right"),
         (catboost_json([], features_info={"categorical_features": [{}]}), "has categorical_features, which only"),
         (catboost_json([], features_info={"float_features": []}), "it has 0 features"),
         (catboost_json([], features_info={"float_features": FLOATS[:1] * 2}), "there twice"),

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swaprank.errors import MissingExtraError, ModelFileError, ParameterError
-from swaprank.exchange.tree_building import MOST_FEATURES, PeerModel, PeerTree, build_forest
+from swaprank.exchange.tree_building import MOST_FEATURES, PeerModel, PeerTree, build_forest, tree_by_tree, walk_tree
 
 _ADVICE = "train on numbers alone: encode such columns before training, in the same way as in serving."
 _OTHER_FEATURES = ("categorical_features", "ctrs", "text_features", "embedding_features")
@@ -46,14 +46,13 @@ def read(content: bytes | Mapping[str, Any]) -> PeerModel:
     if len(bias) > 1:
         raise ModelFileError(f"it has {len(bias)} scores for a document, as of several classes; a ranker has one.")
     symmetric, others = (found.get(key) or [] for key in ("oblivious_trees", "trees"))
-    trees = []
-    for number, tree in enumerate([*symmetric, *others]):
-        try:
-            made = _symmetric_tree(tree, features) if number < len(symmetric) else _nested_tree(tree, features)
-        except ModelFileError as error:
-            raise ModelFileError(f"tree {number}: ", error) from None
+
+    def read_tree(number: int, tree: Mapping[str, Any]) -> PeerTree:
+        made = _symmetric_tree(tree, features) if number < len(symmetric) else _nested_tree(tree, features)
         made.leaf_value = [value * float(scale) for value in made.leaf_value]
-        trees.append(made)
+        return made
+
+    trees = tree_by_tree(read_tree, [*symmetric, *others])
     forest = build_forest(trees, n_features, float(bias[0]) if bias else 0.0)
     return PeerModel("CatBoost", forest, names, {}, _objective(found.get("model_info")))
 
@@ -132,21 +131,15 @@ def _symmetric_tree(tree: Mapping[str, Any], features: Mapping[int, _Column]) ->
 
 def _nested_tree(root: Mapping[str, Any], features: Mapping[int, _Column]) -> PeerTree:
     """A tree that was grown depthwise or by loss: nodes have `left` and `right`, and leaves a value and a weight."""
-    nodes, leaves = ([], [root]) if "value" in root else ([root], [])
-    children: tuple[list[int], list[int]] = ([], [])
-    at = 0
-    while at < len(nodes):
-        for side, child in zip(children, (nodes[at]["left"], nodes[at]["right"]), strict=True):
-            parts = leaves if "value" in child else nodes
-            side.append(~len(parts) if "value" in child else len(parts))
-            parts.append(child)
-        at += 1
+    nodes, leaves, left, right = walk_tree(
+        root, lambda part: "value" in part, lambda node: (node["left"], node["right"])
+    )
     values = [leaf["value"] for leaf in leaves]
     if any(isinstance(value, list) for value in values):
         raise ModelFileError("it has several values per leaf, as of several classes; a ranker has one.")
     weights = [leaf["weight"] for leaf in leaves] if all("weight" in leaf for leaf in leaves) else None
     splits = [_split(node["split"], features) for node in nodes]
-    return _tree(splits, left=children[0], right=children[1], leaf_value=values, leaf_weight=weights)
+    return _tree(splits, left=left, right=right, leaf_value=values, leaf_weight=weights)
 
 
 def _objective(info: Any) -> str | None:

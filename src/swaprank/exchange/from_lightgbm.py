@@ -14,7 +14,7 @@ from swaprank.arrays import AnyArray, Bools
 from swaprank.data.categories import Categories
 from swaprank.errors import ModelFileError, ParameterError
 from swaprank.exchange.peer_categories import named_categories, numbered_categories
-from swaprank.exchange.tree_building import PeerModel, PeerTree, at_most, build_forest
+from swaprank.exchange.tree_building import PeerModel, PeerTree, at_most, build_forest, tree_by_tree
 from swaprank.models.category_sets import MAX_WORDS, set_members
 
 _CATEGORICAL, _DEFAULT_LEFT = 1, 2
@@ -49,13 +49,7 @@ def read(content: bytes) -> PeerModel:
     if len(entries) != len(header.get("tree_sizes", "").split()):
         raise ModelFileError("it is truncated: there are fewer trees than the file says.")
     share = 1 / len(entries) if "average_output" in header and entries else 1.0
-    trees = []
-    for number, tree in enumerate(entries):
-        try:
-            trees.append(_tree(tree, share))
-        except (ModelFileError, KeyError, ValueError, OverflowError) as error:
-            found = f"there is no {error}" if isinstance(error, KeyError) else str(error).rstrip(".")
-            raise ModelFileError(f"tree {number}: {found}.") from None
+    trees = list(tree_by_tree(lambda _, tree: _tree(tree, share), entries))
     forest = build_forest(trees, n_features)
     has_names = names != tuple(f"Column_{at}" for at in range(n_features))
     objective = header.get("objective", "").partition(" ")[0] or None

@@ -15,7 +15,15 @@ from swaprank.arrays import AnyArray, Bools, Features, Ints
 from swaprank.data.categories import Categories
 from swaprank.errors import ModelFileError, ParameterError
 from swaprank.exchange.peer_categories import named_categories, numbered_categories
-from swaprank.exchange.tree_building import MOST_WORDS, PeerModel, PeerTree, below, build_forest
+from swaprank.exchange.tree_building import (
+    MOST_WORDS,
+    PeerModel,
+    PeerTree,
+    below,
+    build_forest,
+    tree_by_tree,
+    walk_tree,
+)
 from swaprank.exchange.ubjson import loads
 from swaprank.models.category_sets import MAX_WORDS, WORD_CATEGORIES, set_words
 
@@ -79,12 +87,12 @@ def read(content: bytes | Mapping[str, Any]) -> PeerModel:
     n_features = int(state["num_feature"])
     model, weights = _model_and_weights(learner["gradient_booster"])
     used = model["trees"][: _n_used(learner.get("attributes") or {}, model)]
-    nodes = [_nodes(number, tree) for number, tree in enumerate(used)]
+    nodes = list(tree_by_tree(lambda _, tree: _nodes(tree), used))
     names, types = (_texts(learner, key, n_features) for key in ("feature_names", "feature_types"))
     declared = [at for at, kind in enumerate(types) if kind == "c"]
     sets = ((int(tree.feature[node]), right) for tree in nodes for node, right in tree.sets.items())
     categories = _known_categories(model.get("cats"), n_features, whole.get("version", ()), declared, sets)
-    trees = (_tree(number, tree, weights[number], categories) for number, tree in enumerate(nodes))
+    trees = tree_by_tree(lambda number, tree: _tree(tree, weights[number], categories), nodes)
     forest = build_forest(trees, n_features, _base_margin(state["base_score"], objective))
     return PeerModel("XGBoost", forest, tuple(names) or None, categories, objective)
 
@@ -115,45 +123,41 @@ def _n_used(attributes: Mapping[str, str], model: Mapping[str, Any]) -> int | No
     return n_rounds * int(model["gbtree_model_param"].get("num_parallel_tree", 1))
 
 
-def _nodes(number: int, tree: Mapping[str, Any]) -> _Nodes:
-    try:
-        n_nodes = len(tree["left_children"])
-        if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
-            raise ModelFileError("its leaves have several values: a ranker has one score per document.")
+def _nodes(tree: Mapping[str, Any]) -> _Nodes:
+    n_nodes = len(tree["left_children"])
+    if int(tree["tree_param"].get("size_leaf_vector", 1)) > 1:
+        raise ModelFileError("its leaves have several values: a ranker has one score per document.")
 
-        def whole(key: str) -> Ints:
-            return _whole_numbers(tree[key], n_nodes, key)
+    def whole(key: str) -> Ints:
+        return _whole_numbers(tree[key], n_nodes, key)
 
-        def single(key: str) -> Features:
-            found = np.asarray(tree[key], np.float32)
-            if found.shape != (n_nodes,):
-                raise ModelFileError(f"{key} has not one value for each node.")
-            return found
+    def single(key: str) -> Features:
+        found = np.asarray(tree[key], np.float32)
+        if found.shape != (n_nodes,):
+            raise ModelFileError(f"{key} has not one value for each node.")
+        return found
 
-        with np.errstate(over="ignore"):
-            gain, hessian, condition = (single(key) for key in ("loss_changes", "sum_hessian", "split_conditions"))
-        left, right, feature = (whole(key) for key in ("left_children", "right_children", "split_indices"))
-        missing_left = whole("default_left") != 0
-        return _Nodes(left, right, feature, condition, missing_left, gain, hessian, _node_sets(tree, n_nodes))
-    except (ModelFileError, LookupError, TypeError, ValueError, AttributeError) as error:
-        found = f"there is no {error}" if isinstance(error, KeyError) else str(error).rstrip(".")
-        raise ModelFileError(f"tree {number}: {found}.") from None
+    with np.errstate(over="ignore"):
+        gain, hessian, condition = (single(key) for key in ("loss_changes", "sum_hessian", "split_conditions"))
+    left, right, feature = (whole(key) for key in ("left_children", "right_children", "split_indices"))
+    missing_left = whole("default_left") != 0
+    return _Nodes(left, right, feature, condition, missing_left, gain, hessian, _node_sets(tree, n_nodes))
 
 
-def _tree(number: int, nodes: _Nodes, weight: np.float32, categories: Mapping[int, Categories]) -> PeerTree:
-    inner, leaves, place = _reached(number, nodes)
+def _tree(nodes: _Nodes, weight: np.float32, categories: Mapping[int, Categories]) -> PeerTree:
+    inner, leaves, left, right = _reached(nodes)
     missing_left = nodes.missing_left[inner].tolist()
     n_categories = [len(categories.get(feature, ())) for feature in nodes.feature[inner].tolist()]
     rights = {at: nodes.sets[node] for at, node in enumerate(inner) if node in nodes.sets}
     longest = (max(int(right.max(initial=0)), n_categories[at]) for at, right in rights.items())
     if sum(longest) > MOST_WORDS * WORD_CATEGORIES:
-        raise ModelFileError(f"tree {number}: its sets of categories are too many to be a model.")
+        raise ModelFileError("its sets of categories are too many to be a model.")
     return PeerTree(
         feature=nodes.feature[inner].tolist(),
         threshold=below(nodes.condition[inner]),
         missing_left=missing_left,
-        left=[place[child] for child in nodes.left[inner].tolist()],
-        right=[place[child] for child in nodes.right[inner].tolist()],
+        left=left,
+        right=right,
         leaf_value=(nodes.condition[leaves].astype(np.float64) * weight).tolist(),
         leaf_weight=nodes.hessian[leaves],
         gain=np.nan_to_num(nodes.gain[inner], posinf=0, neginf=0),
@@ -161,28 +165,18 @@ def _tree(number: int, nodes: _Nodes, weight: np.float32, categories: Mapping[in
     )
 
 
-def _reached(number: int, nodes: _Nodes) -> tuple[list[int], list[int], dict[int, int]]:
-    """The nodes and leaves that can be reached from the root, and what each is called in `PeerTree`.
-
-    Others were deleted in training, and stay in the file.
-    """
+def _reached(nodes: _Nodes) -> tuple[list[int], list[int], list[int], list[int]]:
+    """The nodes and leaves that can be reached from the root, and the children; others were deleted in training."""
     left, right = nodes.left.tolist(), nodes.right.tolist()
-    inner: list[int] = []
-    leaves: list[int] = []
-    place: dict[int, int] = {}
-    waiting = [0]
-    while waiting:
-        at = waiting.pop()
-        if not 0 <= at < len(left) or at in place:
-            raise ModelFileError(f"tree {number}: there is no node {at}, or it has two parents.")
-        if left[at] == -1:
-            place[at] = ~len(leaves)
-            leaves.append(at)
-        else:
-            place[at] = len(inner)
-            inner.append(at)
-            waiting += (right[at], left[at])
-    return inner, leaves, place
+    seen = set()
+
+    def is_leaf(at: int) -> bool:
+        if not 0 <= at < len(left) or at in seen:
+            raise ModelFileError(f"there is no node {at}, or it has two parents.")
+        seen.add(at)
+        return bool(left[at] == -1)
+
+    return walk_tree(0, is_leaf, lambda at: (left[at], right[at]))
 
 
 def _base_margin(given: Any, objective: str) -> float:

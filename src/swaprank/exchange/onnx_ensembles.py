@@ -11,7 +11,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Floats, Ints
 from swaprank.errors import ModelFileError
-from swaprank.exchange.tree_building import MOST_WORDS, PeerTree, at_most, below
+from swaprank.exchange.tree_building import MOST_WORDS, PeerTree, at_most, below, walk_tree
 from swaprank.models.category_sets import MAX_WORDS, WORD_CATEGORIES, set_words
 
 _MODES = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ", "MEMBER", "LEAF")
@@ -254,24 +254,20 @@ def _splits(nodes: _Nodes, sets: dict[int, AnyArray], n_features: int, columns: 
 
 def _trees(splits: _Splits, leaf_value: Floats, roots: Ints) -> list[PeerTree]:
     """Each tree with its own nodes; a leaf that has two parents becomes two."""
-    is_used = np.zeros(len(splits.feature), np.bool_)
+    used = set()
+
+    def children(node: int) -> tuple[int, int]:
+        if node in used:
+            raise ModelFileError(f"node {node} has two parents, or is in two trees.")
+        used.add(node)
+        return int(splits.left[node]), int(splits.right[node])
+
     trees = []
     for root in roots.tolist():
-        # Its nodes by position, and its leaves as ~position.
-        nodes, leaves = ([root], []) if root >= 0 else ([], [root])
-        children: tuple[list[int], list[int]] = ([], [])
-        at = 0
-        while at < len(nodes):
-            if is_used[nodes[at]]:
-                raise ModelFileError(f"node {nodes[at]} has two parents, or is in two trees.")
-            is_used[nodes[at]] = True
-            for side, child in zip(children, (splits.left[nodes[at]], splits.right[nodes[at]]), strict=True):
-                parts = nodes if child >= 0 else leaves
-                side.append(len(parts) if child >= 0 else ~len(parts))
-                parts.append(int(child))
-            at += 1
+        # Nodes are known by position, and leaves as ~position.
+        nodes, leaves, left, right = walk_tree(root, lambda part: part < 0, children)
         feature, threshold, missing_left = (each[nodes].tolist() for each in splits[:3])
         sets = {own: splits.sets[node] for own, node in enumerate(nodes) if node in splits.sets}
         values = leaf_value[~np.array(leaves)].tolist()
-        trees.append(PeerTree(feature, threshold, missing_left, *children, values, sets=sets))
+        trees.append(PeerTree(feature, threshold, missing_left, left, right, values, sets=sets))
     return trees

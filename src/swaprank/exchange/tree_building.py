@@ -4,9 +4,9 @@ A reader gives each tree as a `PeerTree`, with the nodes in the file's order. He
 first, and the documents of a node are the sum of those of its leaves.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, TypeVar, final
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from swaprank.arrays import AnyArray, Floats
 from swaprank.data.categories import Categories
 from swaprank.errors import ModelFileError
 from swaprank.models.forest import ARRAYS, Forest, check_forest
+
+Made = TypeVar("Made")
+Part = TypeVar("Part")
 
 MOST_FEATURES = 1_000_000
 """A small file could ask for any number of features, each of which gets a name."""
@@ -88,6 +91,48 @@ def _next_below(numbers: AnyArray) -> AnyArray:
         return np.nextafter(numbers, np.float32(-np.inf))
 
 
+def tree_by_tree(read: Callable[[int, Any], Made], trees: Iterable[Any]) -> Iterator[Made]:
+    """The results of `read` for the number of each tree and the tree; an error says which tree it is about."""
+    for number, tree in enumerate(trees):
+        try:
+            made = read(number, tree)
+        except ModelFileError as error:
+            raise ModelFileError(f"tree {number}: ", error) from None
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            damage = (
+                f"there is no {error}" if isinstance(error, KeyError) else f"damaged ({type(error).__name__}: {error})"
+            )
+            raise ModelFileError(f"tree {number}: {damage}.") from None
+        yield made
+
+
+def walk_tree(
+    root: Part, is_leaf: Callable[[Part], bool], children: Callable[[Part], tuple[Part, Part]]
+) -> tuple[list[Part], list[Part], list[int], list[int]]:
+    """The nodes and the leaves of a tree, parents first, and the left and right children as `PeerTree` has them.
+
+    Both functions are called once for each part of the tree.
+
+    >>> from swaprank.exchange.tree_building import walk_tree
+    >>> walk_tree(("a", "b"), lambda part: isinstance(part, str), lambda part: part)
+    ([('a', 'b')], ['a', 'b'], [-1], [-2])
+    """
+    nodes: list[Part] = []
+    leaves: list[Part] = []
+
+    def placed(part: Part) -> int:
+        ends = is_leaf(part)
+        (leaves if ends else nodes).append(part)
+        return -len(leaves) if ends else len(nodes) - 1
+
+    placed(root)
+    sides: tuple[list[int], list[int]] = ([], [])
+    for node in nodes:  # It grows while it is walked.
+        for side, child in zip(sides, children(node), strict=True):
+            side.append(placed(child))
+    return nodes, leaves, *sides
+
+
 def build_forest(trees: Iterable[PeerTree], n_features: int, base_score: float = 0.0) -> Forest:
     """A forest of these trees; ModelFileError if something is wrong with them.
 
@@ -104,17 +149,13 @@ def build_forest(trees: Iterable[PeerTree], n_features: int, base_score: float =
         raise ModelFileError(f"it has {n_features:,} features; a model has from 1 to {MOST_FEATURES:,}.")
     columns: dict[str, list[AnyArray]] = {name: [np.zeros(0, dtype)] for name, (dtype, _) in ARRAYS.items()}
     tree_nodes, tree_leaves, n_words = [0], [0], 0
-    for number, tree in enumerate(trees):
-        try:
-            arrays = _numbered(tree, n_features)
-        except ModelFileError as error:
-            raise ModelFileError(f"tree {number}: ", error) from None
+    for arrays in tree_by_tree(lambda _, tree: _numbered(tree, n_features), trees):
         for name, array in arrays.items():
             columns[name].append(array)
         tree_nodes.append(tree_nodes[-1] + len(arrays["left"]))
         tree_leaves.append(tree_leaves[-1] + len(arrays["leaf_value"]))
         n_words += len(arrays["words"])
-        if n_words > MOST_WORDS or number >= _MOST_TREES:
+        if n_words > MOST_WORDS or len(tree_nodes) > _MOST_TREES:
             raise ModelFileError("its trees, or their sets of categories, are too many to be a model.")
     columns |= {"tree_nodes": [np.array(tree_nodes)], "tree_leaves": [np.array(tree_leaves)]}
     made = {name: np.concatenate(columns[name]).astype(dtype) for name, (dtype, _) in ARRAYS.items()}
@@ -127,21 +168,18 @@ def _numbered(tree: PeerTree, n_features: int) -> dict[str, AnyArray]:
     lengths = {len(each) for each in (tree.feature, tree.threshold, tree.missing_left, tree.right)}
     if lengths != {n_nodes} or n_leaves != n_nodes + 1:
         raise ModelFileError(f"it has {n_nodes:,} nodes and {n_leaves:,} leaves, or values of a node are missing.")
-    nodes, leaves = ([0], []) if n_nodes else ([], [0])
-    new_node, new_leaf = {0: 0}, {0: 0} if not n_nodes else {}
-    children: tuple[list[int], list[int]] = ([], [])
-    at = 0
-    while at < len(nodes):
-        for side, found in zip(children, (tree.left[nodes[at]], tree.right[nodes[at]]), strict=True):
-            old, known, limit = (found, new_node, n_nodes) if found >= 0 else (~found, new_leaf, n_leaves)
-            if old >= limit or old in known:
-                raise ModelFileError(
-                    f"node {nodes[at]} has the child {found}, which does not exist or has two parents."
-                )
-            known[old] = len(known)
-            (nodes if found >= 0 else leaves).append(old)
-            side.append(known[old] if found >= 0 else ~known[old])
-        at += 1
+    seen = {0}
+
+    def children(node: int) -> tuple[int, int]:
+        both = (tree.left[node], tree.right[node])
+        for child in both:
+            if not -n_leaves <= child < n_nodes or child in seen:
+                raise ModelFileError(f"node {node} has the child {child}, which does not exist or has two parents.")
+            seen.add(child)
+        return both
+
+    nodes, ends, left, right = walk_tree(0 if n_nodes else ~0, lambda part: part < 0, children)
+    leaves = [~end for end in ends]
     if len(nodes) != n_nodes:
         raise ModelFileError(f"only {len(nodes):,} of its {n_nodes:,} nodes can be reached from the root.")
     feature = np.asarray(tree.feature, np.int64)[nodes]
@@ -150,7 +188,7 @@ def _numbered(tree: PeerTree, n_features: int) -> dict[str, AnyArray]:
     leaf_count = _counts(tree.leaf_weight, n_leaves)[leaves]
     node_count = np.zeros(n_nodes, np.int64)
     for node in range(n_nodes - 1, -1, -1):
-        for child in (children[0][node], children[1][node]):
+        for child in (left[node], right[node]):
             node_count[node] += node_count[child] if child >= 0 else leaf_count[~child]
     sets = [tree.sets.get(node, _NO_WORDS) for node in nodes]
     has_set = np.array([len(words) > 0 for words in sets], np.bool_)
@@ -159,8 +197,8 @@ def _numbered(tree: PeerTree, n_features: int) -> dict[str, AnyArray]:
         "feature": feature,
         "threshold": np.where(has_set, np.float32(0), np.asarray(tree.threshold, np.float32)[nodes]),
         "missing_left": np.asarray(tree.missing_left, np.bool_)[nodes],
-        "left": np.array(children[0], np.int64),
-        "right": np.array(children[1], np.int64),
+        "left": np.array(left, np.int64),
+        "right": np.array(right, np.int64),
         "gain": gain,
         "node_count": node_count,
         "leaf_value": np.asarray(tree.leaf_value, np.float64)[leaves],
