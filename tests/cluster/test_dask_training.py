@@ -113,7 +113,13 @@ def test_columns_are_named_as_for_a_table_in_memory(client: Client, tmp_path: Pa
     assert expected == saved(RANKERS["MART"]().fit(dataset(TRAIN), valid=dataset(VALI)), tmp_path)
     parts = dd.from_delayed([dask.delayed(each) for each in parts_of(TRAIN, 3)], meta=TRAIN[:0]).rename(columns=names)
     unweighted = vali.drop(columns="weight")
-    for valid in (vali, dd.from_pandas(vali, npartitions=1), (unweighted, "clicked", "query")):
+    frame = dd.from_pandas(unweighted, npartitions=1)
+    for valid in (
+        vali,
+        dd.from_pandas(vali, npartitions=1),
+        (unweighted, "clicked", "query"),
+        (frame, "clicked", "query"),
+    ):
         assert saved(RANKERS["MART"]().fit(parts, **by_name, valid=valid), tmp_path) == expected
     X, y = unweighted.drop(columns=["clicked", "query"]), vali.clicked
     pairs = RANKERS["MART"]().fit(parts, **by_name, eval_set=[(X, y)], eval_qid=[vali["query"]])

@@ -36,3 +36,5 @@ def test_what_is_no_part_says_what_to_do() -> None:
         sr.Parts([])
     with pytest.raises(sr.errors.DataError, match="parts have their own columns: give them without qid"):
         as_parts(sr.Parts.read(["a.txt"]), qid="query")
+    with pytest.raises(sr.errors.DataError, match="give them without categorical_features"):
+        as_parts(sr.Parts.read(["a.txt"]), categorical_features=["brand"])

@@ -150,17 +150,16 @@ class Parts:
         return f"Parts({len(names):,} {'part' if len(names) == 1 else 'parts'}: {shown})"
 
 
-_COLUMNS = {"y": "label", "qid": "qid", "sample_weight": "sample_weight", "base_score": "base_score"}
-"""Arguments of `fit` that name columns of a Dask data frame, and their names in `Parts.from_frame`."""
+_COLUMNS = ("y", "qid", "sample_weight", "base_score")
+"""Arguments of `fit` that name columns of a Dask data frame."""
 
 
-def as_parts(data: Any, *, categorical_features: Any = None, **columns: Any) -> Any:
+def as_parts(data: Any, **columns: Any) -> Any:
     """Data on a cluster as Parts; everything else as it is. This is found out without importing Dask.
 
     Args:
         data: `Parts`, a Dask data frame, a delayed value or a future of Dask, or a list of such; or anything else.
-        categorical_features: As for `fit`, for a data frame.
-        columns: Other arguments of `fit`; those for a data frame are names of columns.
+        columns: The other arguments of `fit`. For a data frame they are names of columns, and categorical_features.
 
     >>> from swaprank.cluster.parts import as_parts
     >>> as_parts([[1.0, 2.0]])
@@ -171,14 +170,13 @@ def as_parts(data: Any, *, categorical_features: Any = None, **columns: Any) -> 
     given = {name: value for name, value in columns.items() if value is not None}
     if _is_frame(data):
         for name, value in given.items():
-            if name not in _COLUMNS:
+            if name not in (*_COLUMNS, "categorical_features"):
                 raise ArgumentError(f"{name} cannot be given for data on a cluster; use columns, or Datasets as parts.")
-            if not isinstance(value, str):
+            if name in _COLUMNS and not isinstance(value, str):
                 raise DataError(
                     f"{name} must be the name of a column of the Dask data frame; found {type(value).__name__}."
                 )
-        names = {_COLUMNS[name]: value for name, value in given.items()}
-        return Parts.from_frame(data, **names, categorical_features=categorical_features)
+        return Parts.from_frame(data, given.pop("y", "label"), **given)
     if given:
         raise DataError(f"parts have their own columns: give them without {', '.join(given)}.")
     if isinstance(data, Parts):

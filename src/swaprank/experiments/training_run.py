@@ -118,7 +118,11 @@ def read_record(model: AnyPath, digest: str) -> dict[str, Any] | None:
 def read_train(run: TrainingRun) -> Dataset:
     """Read the training data of a run that has one file."""
     if len(run.train_files) > 1:
-        raise DataError("give one file, or several parts of a data set with --dask or --mpi.")
+        raise DataError(
+            "give one file, or several parts of a data set with ",
+            Wording("run_on_dask or run_on_mpi", "--dask or --mpi"),
+            ".",
+        )
     train = Path(run.train_files[0])
     # The names of columns may be those of the validation data.
     columns = {} if is_bins(train) and run.valid is not None else run.columns

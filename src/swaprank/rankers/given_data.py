@@ -129,10 +129,11 @@ def validation_sets(
 
 def validation_data(name: str, given: Any, columns: Mapping[str, Any]) -> Dataset | Parts:
     """A validation set for training data on a cluster: in parts, or a Dataset, which is divided among the workers."""
-    data = as_parts(given, **(columns if column_names(given) else {}))
-    if isinstance(data, Parts | Dataset):
-        return data
-    return as_dataset(**_set_arguments(f"the set '{name}'", given, columns))
+    if not (isinstance(given, tuple) and isinstance(given[-1], str)):
+        data = as_parts(given, **(columns if column_names(given) else {}))
+        if isinstance(data, Parts | Dataset):
+            return data
+    return as_data(**_set_arguments(f"the set '{name}'", given, columns))
 
 
 def _set_arguments(where: str, given: Any, columns: Mapping[str, Any]) -> Mapping[str, Any]:
