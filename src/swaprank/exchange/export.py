@@ -22,7 +22,7 @@ class TargetFormat(NamedTuple):
     module: str
     """Has a function `content(export: Export) -> bytes`."""
     file: str
-    """What its files are usually called."""
+    """The usual name of its files."""
     description: str
 
 

@@ -1,4 +1,4 @@
-"""What a format is given: a model for the features of its target; and what formats share about it.
+"""A model for the features of a target, as formats are given it, and what formats share about it.
 
 Missing values, where a target reads them as 0, become an error or a warning, never silence.
 """
@@ -19,7 +19,7 @@ MISSING_AS_ZERO = Hint("missing", "zero")
 
 
 class Export(NamedTuple):
-    """What a format is given: a model for all features of the target, and how to write it."""
+    """A model for all features of a target, and how to write it."""
 
     to: str
     """The name of the format, for messages."""
@@ -28,15 +28,15 @@ class Export(NamedTuple):
     categories: Mapping[str, Categories]
     """The categories of each categorical feature; their positions are the numbers that the model takes."""
     name: str
-    """What the model is called where it is served."""
+    """The name of the model where it is served."""
     missing: Literal["refuse", "zero"]
-    """What to do about missing values that the model treats otherwise than a target that reads them as 0."""
+    """The choice for missing values that the model treats otherwise than a target that reads them as 0."""
     request: bool
     """Write the whole body of the request that uploads the model, instead of the model alone."""
     feature_set: FeatureSet | None
     """The features of the target as they were given, with their definitions if these were given."""
     may_be_missing: Bools | None = None
-    """Which features had missing values in training; None if that is not known."""
+    """True for features with missing values in training; None if that is not known."""
 
 
 def refuse_kind(export: Export, holds: str, instead: str) -> ExportError:

@@ -26,9 +26,9 @@ class FeatureSet(NamedTuple):
 
     names: tuple[str, ...]
     definitions: tuple[Mapping[str, Any], ...] | None
-    """What the target is told to compute, one per name; None if only names were given."""
+    """The definitions that the target computes, one per name; None if only names were given."""
     name: str | None
-    """What the set itself is called; None if that was not given."""
+    """The name of the set itself; None if that was not given."""
 
     def columns_of(self, wanted: Sequence[str]) -> Ints:
         """The position of each feature of a model; DataError if one is not there."""

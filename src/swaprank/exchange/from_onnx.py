@@ -31,7 +31,7 @@ _CODES: Pattern = ("Floor", ("Gather 1", "features", "columns"))
 _KNOWN: Pattern = ("And", ("Not", ("Less", _CODES, "zero")), ("Less", _CODES, "n_rows"))
 _ROWS: Pattern = (f"Cast {_INT64}", ("Where", _KNOWN, _CODES, "n_rows"))
 _SETS: Pattern = (f"Cast {_DOUBLE}", ("Gather 0", "table", ("Gather 1", _ROWS, "at")))
-"""What our export writes for the sets of one feature: operator and inputs; words stand for any input."""
+"""The operators that our export writes for the sets of one feature: operator and inputs; words stand for any input."""
 
 
 def content_of(model: Any) -> bytes:

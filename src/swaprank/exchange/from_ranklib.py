@@ -65,7 +65,7 @@ _NEXT = {
     "split at a threshold": {"split": "split with a left side"},
     "split with a left side": {"split": "node"},
 }
-"""What an element becomes by its next child. RankLib tells children by their order."""
+"""The state of an element after its next child. RankLib tells children by their order."""
 _COMPLETE = ("models", "ensemble", "whole tree", "leaf", "node", "feature", "threshold", "output")
 
 

@@ -48,7 +48,7 @@ _LOGIT = ("binary:logistic", "reg:logistic")
 _LOG = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft")
 """Objectives whose base_score is a probability, or a count: it is transformed before it is added."""
 _FEWEST_NUMBERS = 1024
-"""Where missing values go right, a number that is in no set must be known, because it goes left."""
+"""A number that is in no set goes left, and must be known if missing values go right."""
 
 
 def content_of(model: Any) -> bytes:
@@ -114,7 +114,7 @@ def _model_and_weights(booster: Mapping[str, Any]) -> tuple[Mapping[str, Any], F
 
 
 def _n_used(attributes: Mapping[str, str], model: Mapping[str, Any]) -> int | None:
-    """How many trees predict uses; None for all. A file of an XGBRanker that stopped early has further trees."""
+    """The number of trees that predict uses; None for all. An XGBRanker that stopped early has further trees."""
     if not {"scikit_learn", "best_iteration"} <= attributes.keys():
         return None
     n_rounds = int(attributes["best_iteration"]) + 1
@@ -180,7 +180,7 @@ def _reached(nodes: _Nodes) -> tuple[list[int], list[int], list[int], list[int]]
 
 
 def _base_margin(given: Any, objective: str) -> float:
-    """What is added to every score: base_score as a number, "5E-1" or "[5E-1]", in the scale of the scores."""
+    """The constant of every score: base_score as a number, "5E-1" or "[5E-1]", in the scale of the scores."""
     base = float(np.float32(str(given).strip("[] ")))
     if objective in _LOGIT:
         base = min(max(base, 1e-6), 1 - 1e-6)

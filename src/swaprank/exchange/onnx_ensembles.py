@@ -81,7 +81,7 @@ def peer_trees(
 
 
 def _check_target(attributes: Mapping[str, Any]) -> bool:
-    """Whether trees are averaged instead of summed."""
+    """True if trees are averaged instead of summed."""
 
     def named(name: str, known: Sequence[str], default: str) -> str:
         found = attributes.get(name, default)

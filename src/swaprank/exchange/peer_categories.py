@@ -33,7 +33,7 @@ class CategoryNumbers(NamedTuple):
 
 
 def category_numbers(export: Export) -> CategoryNumbers:
-    """What the target takes for the categories of each feature; ExportError for numbers that it cannot take.
+    """The numbers of the categories of each feature in the target; ExportError for those that it cannot take.
 
     >>> import numpy as np
     >>> from swaprank.exchange.peer_categories import category_numbers

@@ -19,7 +19,7 @@ _READERS = {
 """A reader has `read(content) -> PeerModel`, of bytes or of parsed JSON; one of a library also `content_of(model)`."""
 
 _COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"BZh")
-"""How files of gzip, xz, zstd, zip and bzip2 begin."""
+"""The first bytes of files of gzip, xz, zstd, zip and bzip2."""
 _KNOWN = "LightGBM text, XGBoost JSON or UBJ, CatBoost JSON or cbm, RankLib XML, ONNX"
 
 

@@ -27,7 +27,7 @@ from swaprank.version import __version__
 
 _OPSET, _TREE_OPSET, _IR_VERSION = 9, 3, 4
 _LARGEST_FILE = 2**31 - 1
-"""What a Protocol Buffers message may have."""
+"""The most bytes of a Protocol Buffers message."""
 
 
 def content(export: Export) -> bytes:

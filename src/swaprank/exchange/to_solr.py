@@ -92,7 +92,7 @@ def _trees(export: Export, forest: Forest) -> dict[str, Any]:
 
 
 def _needs_nulls(export: Export) -> bool:
-    """Whether missing values are to be told from 0, which Solr does for features whose default value is NaN."""
+    """True if missing values are to be told from 0, which Solr does for features whose default value is NaN."""
     learned, assumed = features_unlike_zero(export)
     if export.missing == "zero" or not learned.any():
         check_missing_as_zero(export, "Solr")

@@ -24,7 +24,7 @@ from swaprank.models.served import Trees
 _NO_PARENT = 2**31 - 1
 _LARGEST = np.finfo(np.float32).max
 _WHOLE_NUMBERS = 15
-"""What XGBoost calls the type of categories that are numbers."""
+"""XGBoost's number for the type of categories that are numbers."""
 
 
 def content(export: Export) -> bytes:
@@ -120,7 +120,7 @@ def _sets(own: Mapping[int, Ints]) -> dict[str, str]:
 
 
 def _data_frame_categories(export: Export, categories: CategoryNumbers) -> str:
-    """What XGBoost finds the numbers of a data frame's categories with, from version 3.1 on.
+    """The table in which XGBoost finds the numbers of a data frame's categories, from version 3.1 on.
 
     Categories that are numbers are all numbers up to the largest, so that their places are the numbers themselves.
     """

@@ -38,7 +38,7 @@ class PeerTree:
     right: Sequence[int] = ()
     leaf_value: Sequence[float] = (0.0,)
     leaf_weight: Sequence[float] | AnyArray | None = None
-    """How many training documents reached each leaf, or a sum of hessians; None if the file does not say."""
+    """The training documents of each leaf, or a sum of hessians; None if the file does not say."""
     gain: Sequence[float] | AnyArray | None = None
     sets: dict[int, AnyArray] = field(default_factory=dict)
     """Words of the categories that go left (models/forest.py), by node; categories beyond go where missing ones go."""
@@ -55,7 +55,7 @@ class PeerModel(NamedTuple):
     categories: Mapping[int, Categories]
     """The categories of each categorical feature, by its position; their positions are the codes in the model."""
     objective: str | None
-    """What it was trained for, in the words of the library; None if the file does not say."""
+    """The loss that it was trained for, in the words of the library; None if the file does not say."""
 
 
 def at_most(threshold: Any) -> AnyArray:

@@ -1,1 +1,1 @@
-"""What has been learned: linear models, kernel machines, nets, forests and ensembles of them."""
+"""Fitted models: linear models, kernel machines, nets, forests and ensembles of them."""

@@ -56,7 +56,7 @@ class CategorySets(NamedTuple):
     """The sets of some nodes, for kernels."""
 
     n_categories: Features
-    """How many categories the node's set tells apart: 32 for each of its words, 0 if the node has a threshold."""
+    """The number of categories in the words of the node's set, 32 for each word; 0 if the node has a threshold."""
     first_word: NDArray[np.uint64]
     words: NDArray[np.uint32]
 

@@ -73,7 +73,7 @@ class Forest(Model):
     leaf_value: Floats
     leaf_count: Ints
     n_words: NDArray[np.int32]
-    """How many words the node's set of categories has; 0 if the node has a threshold."""
+    """The number of words of the node's set of categories; 0 if the node has a threshold."""
     words: NDArray[np.uint32]
     """The sets of all nodes: category c goes left if bit c % 32 of the node's word c // 32 is set."""
 

@@ -89,7 +89,7 @@ class Model(ABC):
         """The inverse of `to_parts`. All parts are checked; raises ModelFileError, or KeyError if one is missing."""
 
     def perturb(self, features: Features, rows: Ints, base: Floats) -> Perturbation:
-        """How the scores of some rows change with the parameters; `base`, one value per entry of `rows`, is added."""
+        """The scores of some rows as functions of the parameters; `base`, one value per entry of `rows`, is added."""
         raise ParameterError(f"{self.describe()}: the parameters of such a model cannot be perturbed.")
 
     def feature_weights(self) -> Floats:
@@ -97,7 +97,7 @@ class Model(ABC):
         raise ParameterError(f"the model is not linear in the features, but {self.describe()}.")
 
     def importances(self, features: Features | None = None) -> Importances | None:
-        """How important each feature is, on these rows if given; None if the model alone does not tell."""
+        """The importance of each feature, on these rows if given; None if the model alone does not tell."""
         return None
 
     def contributions(self, features: Features, n_threads: int | None = None) -> Floats:

@@ -28,7 +28,7 @@ class Scaling(NamedTuple):
     """The scaling of each feature, as arrays for kernels."""
 
     logged: Bools
-    """Which features are replaced by sign(x) log(1 + |x|)."""
+    """True for features that are replaced by sign(x) log(1 + |x|)."""
     mean: Features
     factor: Features
     """1 / standard deviation; 0 for constant features."""
@@ -122,7 +122,7 @@ class ColumnStatistics(NamedTuple):
     mean: Floats
     std: Floats
     varies: Bools
-    """Whether the feature has more than one value."""
+    """True if the feature has more than one value."""
 
 
 def column_statistics(features: Features, logged: Bools, n_threads: int | None = None) -> ColumnStatistics:

@@ -143,7 +143,7 @@ class Scorer:
 
 
 def _passes(features: AnyArray) -> bool:
-    """Whether kernels can read the array as it is."""
+    """True if kernels can read the array as it is."""
     flags = features.flags
     return features.dtype == _FLOAT32 and features.ndim in (1, 2) and flags.c_contiguous and flags.aligned
 
