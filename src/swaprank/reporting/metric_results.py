@@ -9,6 +9,7 @@ import numpy as np
 
 from swaprank.evaluation.compare import Difference
 from swaprank.evaluation.results import MetricResult
+from swaprank.evaluation.significance import p_in_words
 from swaprank.rendering.tables import counted, decimals, probability
 from swaprank.reporting.markup import Html, details, join, paragraph, table, tag
 from swaprank.reporting.scales import Scale, percent, round_step
@@ -42,7 +43,7 @@ def headline(subject: Subject) -> Html:
             _interval_text(difference.low, difference.high, signed=True),
             ""
             if np.isnan(difference.p_randomization)
-            else join([tag("b", _p_value(difference)), ", randomization test"]),
+            else join([tag("b", p_in_words(difference.p_randomization)), ", randomization test"]),
             picture=difference_interval(difference, difference_scale([difference])),
             style=direction(difference),
         ),
@@ -106,11 +107,6 @@ def _figure(label: str, number: str, *below: object, picture: object = "", style
 
 def _interval_text(low: float, high: float, *, signed: bool = False) -> str:
     return "no interval: there are too few queries" if np.isnan(low) else f"95% interval {_span(low, high, signed)}"
-
-
-def _p_value(difference: Difference) -> str:
-    written = probability(difference.p_randomization)
-    return f"p {written}" if written.startswith("<") else f"p = {written}"
 
 
 def _split_bar(difference: Difference) -> Html:
