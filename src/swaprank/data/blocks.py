@@ -105,7 +105,7 @@ class GivenBlocks(BlockSource):
 
 
 class Scanned(NamedTuple):
-    """What the first pass found."""
+    """The result of the first pass."""
 
     labels: Floats
     grouping: Grouping
@@ -140,7 +140,7 @@ def scan(source: BlockSource, *, with_sample: bool, n_threads: int | None) -> Sc
 
 @final
 class _Rows:
-    """What all blocks have in common, and what each has for its rows."""
+    """The features that all blocks have in common, and the columns of their rows."""
 
     def __init__(self) -> None:
         self.names: tuple[str, ...] = ()

@@ -27,7 +27,7 @@ SAMPLE_SEED = 0
 
 
 class Cuts(NamedTuple):
-    """How values become bins."""
+    """The bounds of bins."""
 
     values: Features
     """(n_features, 255), padded with infinity; categorical features have none."""
@@ -64,7 +64,7 @@ def sample_of_rows(places: Places, n_threads: int, collective: Collective) -> An
 
 
 def sample_hashes(places: Places, n_threads: int) -> AnyArray:
-    """What decides whether a row is in the sample; one hash per row, grouped by query."""
+    """One hash per row, grouped by query: the rows with the smallest are the sample."""
     n_rows = int(places.indptr[-1])
     hashes = np.empty(n_rows, np.uint64)
     run_in_threads(

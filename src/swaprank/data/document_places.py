@@ -15,7 +15,7 @@ from swaprank.data.ids import id_text
 from swaprank.kernels import kernel
 
 _OFFSET, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
-"""Of the hash FNV-1a, here over code points."""
+"""Constants of the hash FNV-1a, here over code points."""
 
 
 class Places(NamedTuple):
@@ -79,7 +79,7 @@ def query_at(indptr: Ints, row: int) -> int:
 
 @kernel
 def first_place(places: Places, query: int) -> np.uint64:
-    """What is added to the number of a row of this query to get its place."""
+    """The number that is added to that of a row of this query to get its place."""
     return np.uint64(places.keys[query] - np.uint64(places.indptr[query]))
 
 

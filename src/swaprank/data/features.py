@@ -99,7 +99,7 @@ def _is_table(X: Any) -> bool:
 
 
 def _declared(categorical: Any, names: Any, n_features: int) -> dict[int, str]:
-    """What the columns that are declared categorical are called in messages; the names are not checked yet."""
+    """The names in messages of the columns that are declared categorical; `names` are not checked yet."""
     if not categorical:
         return {}
     named = isinstance(names, Sequence) and len(names) == n_features

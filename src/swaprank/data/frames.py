@@ -155,14 +155,14 @@ def column_names(X: Any) -> list[str]:
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a pandas, Polars or Arrow table, or another one that narwhals supports."""
+    """True if X is a pandas, Polars or Arrow table, or another one that narwhals supports."""
     import narwhals as nw
 
     return nw.dependencies.is_into_dataframe(X) or nw.dependencies.is_polars_lazyframe(X) or _is_record_batch(X)
 
 
 def _is_record_batch(X: Any) -> bool:
-    """Whether X is a part of an Arrow table."""
+    """True if X is a part of an Arrow table."""
     arrow = sys.modules.get("pyarrow")
     return arrow is not None and isinstance(X, arrow.RecordBatch)
 
@@ -289,7 +289,7 @@ def _categories(column: nw.Series[Any]) -> tuple[Features, Categories]:
 
 
 def _merged(column: nw.Series[Any], kept: Features) -> Merged | None:
-    """What single precision loses of a column, if it is much."""
+    """The loss of a column in single precision; None if it is small."""
     import narwhals as nw
 
     rows = sampled_rows(len(kept))

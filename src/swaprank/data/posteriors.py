@@ -75,7 +75,7 @@ def adjacency(posteriors: ArrayLike, order: ArrayLike | None = None) -> Floats:
 
 
 def is_consistent(posteriors: ArrayLike, tolerance: float = 1e-9) -> bool:
-    """Whether there are RankNet outputs with exactly these probabilities, so that its cost can reach the minimum.
+    """True if there are RankNet outputs with exactly these probabilities, so that its cost can reach the minimum.
 
     >>> import swaprank as sr
     >>> sr.data.posteriors.is_consistent([[0.5, 0.6, 0.6], [0.4, 0.5, 0.6], [0.4, 0.4, 0.5]])  # 0.6 and 0.6 make 0.6923

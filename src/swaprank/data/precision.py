@@ -43,7 +43,7 @@ def sampled_rows(n_rows: int) -> slice:
 
 
 def suspicious_columns(given: AnyArray, kept: Features) -> Bools:
-    """Whether a column, or each column, may merge values, from its sampled rows: a quick test without sorting.
+    """True if a column, or each column, may merge values, from its sampled rows: a quick test without sorting.
 
     Either a large number is not exact, or a pair of rows is merged. A row is paired with one half the sample away: in
     sorted data, neighbours are close even if most values are not.

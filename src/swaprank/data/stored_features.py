@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class FeatureCounts(NamedTuple):
-    """What the values of each feature are like."""
+    """Counts over the values of each feature."""
 
     n_missing: Ints
     is_constant: Bools
@@ -117,7 +117,7 @@ class StoredFeatures(ReadOnly, ABC):
 
     @abstractmethod
     def counts(self) -> FeatureCounts:
-        """What the values of each feature are like."""
+        """Count missing values, and find features with one value."""
 
     @abstractmethod
     def content(self) -> tuple[AnyArray, ...]:

@@ -30,7 +30,7 @@ class Summary:
     list_lengths: dict[str, float]
     """Documents per query: min, median, mean, max."""
     labels: dict[str, int]
-    """How often each label occurs; empty if there are more than 20 distinct labels."""
+    """The number of documents with each label; empty if there are more than 20 distinct labels."""
     label_range: tuple[float, float]
     n_one_label: int
     """Queries whose documents all have the same label, so every order is equally good."""
@@ -46,9 +46,9 @@ class Summary:
     """Features that are 0 everywhere, as numbers."""
     has_docid: bool
     is_grouped: bool
-    """Whether the rows of each query are contiguous."""
+    """True if the rows of each query are contiguous."""
     is_binned: bool
-    """Whether there are bins instead of values; which features are all zero is then not known."""
+    """True if there are bins instead of values; which features are all zero is then not known."""
 
     def to_json(self) -> str:
         """The statistics as JSON."""

@@ -1,4 +1,4 @@
-"""Whether work that was saved may be continued: it must have been begun with the same configuration."""
+"""Configurations of saved work: it may be continued with the same one only."""
 
 import os
 from collections.abc import Mapping

@@ -38,7 +38,7 @@ _DTYPES = {
 
 
 class FileKind(NamedTuple):
-    """What a file is: its first 16 bytes, its name in error messages, and their class."""
+    """A kind of file: its first 16 bytes, its name in error messages, and their class."""
 
     magic: bytes
     name: str

@@ -148,7 +148,7 @@ class TableBlocks(BlockSource):
 
 @final
 class _TableFile:
-    """How the tables of one file become blocks."""
+    """One file of tables, which become blocks."""
 
     def __init__(self, file: Path, roles: Roles, *, may_warn: bool) -> None:
         self._file, self._roles, self._may_warn = file, roles, may_warn

@@ -221,7 +221,7 @@ def parse_pairs(
 
 @kernel
 def has_colon(text: Bytes, start: Any, stop: Any) -> Any:
-    """Whether the word that starts here has a colon."""
+    """True if the word that starts here has a colon."""
     at, end = start, after_token(text, start, stop)
     while at < end and text[at] != COLON:
         at += U(1)

@@ -73,13 +73,13 @@ first_marked: Callable[..., Any] = intrinsic(_first_marked)
 
 @kernel
 def is_blank(byte: int) -> bool:
-    """Whether a byte separates words within a line; a carriage return does."""
+    """True if a byte separates words within a line; a carriage return does."""
     return byte == SPACE or (9 <= byte <= 13 and byte != NEWLINE)
 
 
 @kernel
 def ends_token(text: Bytes, at: Any, stop: Any) -> bool:
-    """Whether a token ends at this position."""
+    """True if a token ends at this position."""
     return at >= stop or text[at] == NEWLINE or text[at] == HASH or is_blank(text[at])
 
 
@@ -139,7 +139,7 @@ def decimal_at(text: Bytes, pos: Any, stop: Any) -> tuple[Any, Any, int, bool]:
 
 @kernel
 def is_exact(mantissa: Any, exponent: int, dropped: bool) -> bool:
-    """Whether mantissa times 10^exponent is rounded only once in double arithmetic, so correctly."""
+    """True if mantissa times 10^exponent is rounded only once in double arithmetic, so correctly."""
     return not dropped and mantissa <= _EXACT_MANTISSA and abs(exponent) <= _EXACT_TENS
 
 
@@ -157,7 +157,7 @@ def scaled(mantissa: Any, exponent: int) -> Any:
 
 @kernel
 def determines_float32(value: float) -> Any:
-    """Whether a double with an error of a few units in the last place determines the nearest float32."""
+    """True if a double with an error of a few units in the last place determines the nearest float32."""
     if value == 0.0 or value < 1e-46 or value > 3.5e38:
         return True
     # A float32 drops the last 29 bits of a double; at a midpoint, only the first of those is set.
@@ -167,7 +167,7 @@ def determines_float32(value: float) -> Any:
 
 @kernel
 def is_word(text: Bytes, at: Any, stop: Any, word: Bytes) -> bool:
-    """Whether the token here is this word, ignoring case."""
+    """True if the token here is this word, ignoring case."""
     end = at + U(word.size)
     if end > stop or not ends_token(text, end, stop):
         return False

@@ -56,7 +56,7 @@ def read_table(
 
 
 class Roles(NamedTuple):
-    """What the columns of a table are, as in `read_table`."""
+    """The roles of the columns of a table, as in `read_table`."""
 
     label: str = "label"
     qid: str = "qid"
@@ -70,7 +70,7 @@ class Roles(NamedTuple):
 
 
 def is_separated(file: Path) -> bool:
-    """Whether a table is text, in which all values but ids and categories are numbers."""
+    """True if a table is text, in which all values but ids and categories are numbers."""
     return content_suffix(file) in (".csv", ".tsv")
 
 
