@@ -10,7 +10,7 @@ so that scores of decoded rows are exact. Categories have no order and no cuts: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, final
 
@@ -21,7 +21,7 @@ from swaprank.collective import Collective, allgather
 from swaprank.data.categories import CATEGORICAL, Categories
 from swaprank.data.cuts import LARGEST_BIN, Cuts
 from swaprank.data.document_places import Places
-from swaprank.data.stored_features import FeatureCounts, StoredFeatures
+from swaprank.data.stored_features import AllCategories, Codes, Compute, FeatureCounts, Names, StoredFeatures
 from swaprank.errors import DataError, Hint, Wording
 from swaprank.kernels import kernel
 from swaprank.threads import row_chunks, run_in_threads, thread_count
@@ -87,9 +87,7 @@ class BinnedFeatures(StoredFeatures):
             values[:, features == feature] = self.codes[row, start:stop, None]
         return values
 
-    def map_rows(
-        self, compute: Callable[[Features], AnyArray], n_threads: int | None = None, features: Ints | None = None
-    ) -> AnyArray:
+    def map_rows(self, compute: Compute, n_threads: int | None, features: Ints | None = None) -> AnyArray:
         """See `StoredFeatures`."""
         chosen = np.arange(len(self.names)) if features is None else features
         size = max(1024, _DECODED_BYTES // (4 * len(chosen)))
@@ -191,13 +189,7 @@ class BinnedFeatures(StoredFeatures):
                 f" of {whose}, in their order.",
             )
 
-    def _changed(
-        self,
-        names: tuple[str, ...],
-        categories: Mapping[str, Categories],
-        chosen: Ints | None,
-        codes: Mapping[int, Features],
-    ) -> StoredFeatures:
+    def _changed(self, names: Names, categories: AllCategories, chosen: Ints | None, codes: Codes) -> StoredFeatures:
         changed = np.array(self.codes)
         for feature, column in codes.items():
             changed[np.searchsorted(self.categorical, feature)] = column

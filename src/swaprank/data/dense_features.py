@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
@@ -11,7 +11,7 @@ import numpy as np
 from swaprank.arrays import AnyArray, Bools, Features, Ints, row_blocks
 from swaprank.collective import Collective, allgather
 from swaprank.data.categories import Categories, encoded
-from swaprank.data.stored_features import FeatureCounts, StoredFeatures
+from swaprank.data.stored_features import AllCategories, Codes, Compute, FeatureCounts, Names, StoredFeatures
 from swaprank.threads import thread_count
 
 if TYPE_CHECKING:
@@ -58,9 +58,7 @@ class DenseFeatures(StoredFeatures):
         """See `StoredFeatures`; a slice shares the memory."""
         return DenseFeatures(self.names, self.categories, self.matrix[rows])
 
-    def map_rows(
-        self, compute: Callable[[Features], AnyArray], n_threads: int | None = None, features: Ints | None = None
-    ) -> AnyArray:
+    def map_rows(self, compute: Compute, n_threads: int | None, features: Ints | None = None) -> AnyArray:
         """See `StoredFeatures`."""
         return compute(self.matrix)
 
@@ -126,13 +124,7 @@ class DenseFeatures(StoredFeatures):
     def _encoded(self, feature: int, where: str, whose: str) -> tuple[Features, Categories]:
         return encoded(self.column(feature), where)
 
-    def _changed(
-        self,
-        names: tuple[str, ...],
-        categories: Mapping[str, Categories],
-        chosen: Ints | None,
-        codes: Mapping[int, Features],
-    ) -> StoredFeatures:
+    def _changed(self, names: Names, categories: AllCategories, chosen: Ints | None, codes: Codes) -> StoredFeatures:
         matrix = self.matrix
         if chosen is not None:
             matrix = np.ascontiguousarray(matrix[:, chosen])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from swaprank.data.binned_features import BinnedFeatures
     from swaprank.data.cuts import Cuts
     from swaprank.data.document_places import Places
+
+Names: TypeAlias = tuple[str, ...]
+AllCategories: TypeAlias = Mapping[str, Categories]
+"""The categories of each categorical feature, by its name."""
+Codes: TypeAlias = Mapping[int, Features]
+"""The codes of some features, by their positions."""
+Compute: TypeAlias = Callable[[Features], AnyArray]
+"""Makes one entry per row of rows x features."""
 
 
 class FeatureCounts(NamedTuple):
@@ -39,8 +47,8 @@ class FeatureCounts(NamedTuple):
 class StoredFeatures(ReadOnly, ABC):
     """The features of all rows; the arrays are read-only."""
 
-    names: tuple[str, ...]
-    categories: Mapping[str, Categories]
+    names: Names
+    categories: AllCategories
     """The values of each categorical feature as text; a row has their number, from 0."""
 
     def __post_init__(self) -> None:
@@ -75,9 +83,7 @@ class StoredFeatures(ReadOnly, ABC):
         """Some of the rows, given by a slice or by numbers."""
 
     @abstractmethod
-    def map_rows(
-        self, compute: Callable[[Features], AnyArray], n_threads: int | None = None, features: Ints | None = None
-    ) -> AnyArray:
+    def map_rows(self, compute: Compute, n_threads: int | None, features: Ints | None = None) -> AnyArray:
         """Return what `compute` gives for all rows, one entry per row, block by block if they have to be decoded.
 
         Args:
@@ -128,13 +134,7 @@ class StoredFeatures(ReadOnly, ABC):
         """The codes and categories of a feature that is a number here."""
 
     @abstractmethod
-    def _changed(
-        self,
-        names: tuple[str, ...],
-        categories: Mapping[str, Categories],
-        chosen: Ints | None,
-        codes: Mapping[int, Features],
-    ) -> StoredFeatures:
+    def _changed(self, names: Names, categories: AllCategories, chosen: Ints | None, codes: Codes) -> StoredFeatures:
         """The chosen features, or all, with other names and categories, of which some have other codes."""
 
     def _check_choice(self, chosen: Ints | None, wanted: Sequence[str], whose: str, where: str) -> None:
@@ -143,7 +143,7 @@ class StoredFeatures(ReadOnly, ABC):
     def matched(
         self,
         names: Sequence[str],
-        categories: Mapping[str, Categories] | None,
+        categories: AllCategories | None,
         new_categories: bool,
         whose: str,
         where: str,
