@@ -2,6 +2,10 @@
 
 RankNet's probability that i ranks above j is P_ij = 1 / (1 + exp(-(o_i - o_j))) for its outputs o. Outputs with given
 probabilities exist only if these are consistent; then the adjacent pairs of any order determine all others.
+
+>>> import swaprank as sr
+>>> sr.data.posteriors.all_pairs([0.6, 0.6])[0, 2].round(4)  # 0.6 and 0.6 make 0.6923
+np.float64(0.6923)
 """
 
 import numpy as np
@@ -66,7 +70,8 @@ def adjacency(posteriors: ArrayLike, order: ArrayLike | None = None) -> Floats:
     """The inverse of `all_pairs`: P(order[i] above order[i + 1]), from a matrix of all pairs.
 
     >>> import swaprank as sr
-    >>> sr.data.posteriors.adjacency(sr.data.posteriors.all_pairs([0.9, 0.2], order=[1, 2, 0]), order=[1, 2, 0]).round(4).tolist()
+    >>> matrix = sr.data.posteriors.all_pairs([0.9, 0.2], order=[1, 2, 0])
+    >>> sr.data.posteriors.adjacency(matrix, order=[1, 2, 0]).round(4).tolist()
     [0.9, 0.2]
     """
     matrix = _matrix(posteriors)
