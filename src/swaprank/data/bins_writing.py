@@ -1,4 +1,4 @@
-"""Write a binned data set to a file (model_files/container.py) that can be memory-mapped, so that it is there at once."""
+"""Write a binned data set to a file (model_files/container.py) that is memory-mapped, so that it is there at once."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class StoredFeatures(ReadOnly, ABC):
 
     @abstractmethod
     def decoded_features(self, used: AnyArray) -> Ints:
-        """The features that `map_rows` should be asked for if only these are used: all of them if nothing is decoded."""
+        """The features that `map_rows` should be asked for if only these are used: all if nothing is decoded."""
 
     @abstractmethod
     def check_thresholds(self, feature: AnyArray, threshold: Features, set_size: AnyArray) -> None:

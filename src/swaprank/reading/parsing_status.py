@@ -1,4 +1,4 @@
-"""Settings and status codes of the LETOR parser, shared by the kernel and the code around it, and what they mean in words.
+"""Settings and status codes of the LETOR parser, shared by the kernel and the code around it, and their words.
 
 Numba compiles these numbers into `letor_kernel` and watches only that file: touch it after an edit here.
 """
