@@ -31,17 +31,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def after_round(number: int, name: str = "SIGINT", of: str = "") -> str:
     return f"""
 import os, signal
-from contextlib import contextmanager
-import swaprank.cli.progress_bars as bars
-@contextmanager
-def training_bar():
-    def callbacks(title):
-        def press(progress):
-            if progress.round == {number} and title == {of!r}:
-                os.kill(os.getpid(), signal.{name})
-        return [press]
-    yield callbacks
-bars.training_bar = training_bar
+import swaprank.rankers.rounds as rounds
+def show_rounds(update, title):
+    def press(progress):
+        if progress.round == {number} and title == {of!r}:
+            os.kill(os.getpid(), signal.{name})
+    return press
+rounds.show_rounds = show_rounds
 """
 
 

@@ -13,8 +13,7 @@ import pytest
 import swaprank as sr
 from swaprank.cli.unknown_options import suggested
 from swaprank.errors import Hint, Wording
-from swaprank.experiments.ranker_parameters import list_parameters, trainable_rankers
-from swaprank.peer_names import PARAMETERS
+from swaprank.experiments.ranker_parameters import list_parameters, names_elsewhere, trainable_rankers
 from tests.command_line import here, swaprank
 
 SOURCE = Path(sr.__path__[0])
@@ -50,7 +49,8 @@ def texts() -> Iterator[tuple[str, str]]:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:
                 case ast.Call(func=ast.Name(id=name), args=parts) if name.endswith(("Error", "Warning")):
-                    if name != "ArgumentError" and not any("__name__" in ast.unparse(part) for part in parts):
+                    python_only = name in ("ArgumentError", "AttributeError")
+                    if not python_only and not any("__name__" in ast.unparse(part) for part in parts):
                         yield f"{path.relative_to(SOURCE)}, line {node.lineno}", "".join(map(message, parts))
 
 
@@ -174,8 +174,8 @@ summary.summarize = warn
         ("train x --monotone-constraints {'a':1}", "--set monotone_constraints={'a':1}"),
         ("train x --metrik map", "(Possible options: --metric"),
         ("predict x --tree 3", "--trees)"),
-        ("train x -o y --set n_estimators=5", "has no parameter 'n_estimators'; did you mean 'n_trees'?"),
-        ("cv x --set num_leaves=5", "has no parameter 'num_leaves'; did you mean 'n_leaves'?"),
+        ("train x -o y --set n_tree=5", "has no parameter 'n_tree'; did you mean 'n_trees'?"),
+        ("cv x --set n_leafs=5", "has no parameter 'n_leafs'; did you mean 'n_leaves'?"),
         ("trian x", "No such command 'trian'. Did you mean 'train'?"),
     ],
 )
@@ -195,7 +195,7 @@ def test_every_parameter_gets_a_suggestion_also_by_the_names_of_others() -> None
             if option not in options:
                 assert expected in suggested(option, ["--ranker", kind, option, "3"], options), (kind, parameter)
     known = {parameter.name for kind in trainable_rankers() for parameter in list_parameters(kind)}
-    for theirs, ours in PARAMETERS.items():
+    for theirs, ours in names_elsewhere().items():
         if ours.split(" or ")[0] in known:  # others are arguments of fit
             said = suggested(f"--{theirs.replace('_', '-')}", [], options)
             said = said.replace("--seed", "random_state").replace("--threads", "n_threads")

@@ -11,11 +11,7 @@ import typer
 
 from swaprank.cli.cmd_bin import bin_
 from swaprank.cli.cmd_certify import certify
-from swaprank.cli.cmd_clicks_evaluate import clicks_evaluate
-from swaprank.cli.cmd_clicks_info import clicks_info
-from swaprank.cli.cmd_clicks_propensity import clicks_propensity
-from swaprank.cli.cmd_clicks_simulate import clicks_simulate
-from swaprank.cli.cmd_clicks_train import clicks_train
+from swaprank.cli.cmd_clicks import clicks_evaluate, clicks_info, clicks_propensity, clicks_simulate, clicks_train
 from swaprank.cli.cmd_combine import combine
 from swaprank.cli.cmd_compare import compare
 from swaprank.cli.cmd_cv import cv
@@ -32,11 +28,9 @@ from swaprank.cli.cmd_reproduce import reproduce
 from swaprank.cli.cmd_train import train
 from swaprank.cli.cmd_tune import tune
 from swaprank.cli.cmd_warm import warm
-from swaprank.cli.exit_codes import BAD_INPUT, BROKEN, CLOSED_PIPE, INTERRUPTED, NO
-from swaprank.cli.output import print_note
-from swaprank.cli.table_columns import with_table_columns
+from swaprank.cli.options import with_added_options
+from swaprank.cli.output import BAD_INPUT, BROKEN, CLOSED_PIPE, INTERRUPTED, NO, print_note
 from swaprank.cli.unknown_options import SuggestingCommand
-from swaprank.cli.verbosity import with_verbosity
 from swaprank.errors import PrecisionWarning, SwaprankError, SwaprankWarning
 from swaprank.version import __version__
 
@@ -59,14 +53,14 @@ COMMANDS = {
 for panel, commands in COMMANDS.items():
     for command in commands:
         name = command.__name__.rstrip("_")
-        app.command(name, cls=SuggestingCommand, rich_help_panel=panel)(with_verbosity(with_table_columns(command)))
+        app.command(name, cls=SuggestingCommand, rich_help_panel=panel)(with_added_options(command))
 
 CLICK_COMMANDS = (clicks_info, clicks_propensity, clicks_train, clicks_evaluate, clicks_simulate)
 """The commands of `swaprank clicks`, in the order of its help."""
 clicks_app = typer.Typer(help="Learn from click logs: position bias, training, evaluation.", no_args_is_help=True)
 for of_clicks in CLICK_COMMANDS:
     name = of_clicks.__name__.removeprefix("clicks_")
-    clicks_app.command(name, cls=SuggestingCommand)(with_verbosity(with_table_columns(of_clicks)))
+    clicks_app.command(name, cls=SuggestingCommand)(with_added_options(of_clicks))
 app.add_typer(clicks_app, name="clicks", rich_help_panel="Clicks")
 
 
@@ -86,7 +80,7 @@ def _options(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; raises SystemExit with one of the codes of `exit_codes`. Errors go to standard error."""
+    """Run the command line; raises SystemExit with one of the exit codes of output.py. Errors go to standard error."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("default", PrecisionWarning)

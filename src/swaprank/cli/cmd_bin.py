@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import Columns, Threads
-from swaprank.cli.output import print_info
+from swaprank.cli.options import Columns, Threads
+from swaprank.cli.output import print_info, progress_bar
 
 
 def bin_(
@@ -32,7 +32,6 @@ def bin_(
     The data is read twice, block by block, so that it may be larger than memory. Trees learn the same model from bins.
     The rows of a query must be adjacent and in one file.
     """
-    from swaprank.cli.progress_bars import progress_bar
     from swaprank.data.bins_file import read_bins
     from swaprank.files import writable_target
     from swaprank.reading.binned_reading import write_binned

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, Columns, Figure, ModelFile, ModelMetric, Seed, Threads
-from swaprank.cli.exit_codes import NO
-from swaprank.cli.output import print_info, print_result
+from swaprank.cli.options import AsJson, Columns, Figure, ModelFile, ModelMetric, Seed, Threads
+from swaprank.cli.output import NO, print_files, print_json, print_result, progress_bar
+from swaprank.cli.rankings import read_for
 
 
 def certify(
@@ -36,20 +36,14 @@ def certify(
     Moves the parameters in random directions and measures the metric.
     The exit code is 1 if a direction improves the metric.
     """
-    from swaprank.cli.progress_bars import progress_bar
-    from swaprank.cli.rankings import read_for
     from swaprank.instruments.certify import certify as test
     from swaprank.model_files.container import check_target
     from swaprank.registry import load
-    from swaprank.rendering.figures import check_drawing
-    from swaprank.rendering.result import json_text
 
     if output is not None:
         if not polish:
             raise typer.BadParameter("-o requires --polish.")
         check_target(output, (model, data))
-    if figure is not None:
-        check_drawing(figure)
     ranker = load(model)
     ranker.n_threads = threads
     judged = read_for(ranker, data, columns)
@@ -71,10 +65,9 @@ def certify(
     if figure is not None:
         certificate.draw(figure)
     if json:
-        print_result(json_text(certificate.to_dict()))
+        print_json(certificate.to_dict())
     else:
         print_result(str(certificate))
-        for written in filter(None, (output, figure)):
-            print_info(f"\n{written}")
+        print_files(output, figure)
     if not certificate.passed:
         raise typer.Exit(NO)

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, Columns, Figure, Threads
-from swaprank.cli.output import print_info, print_result
+from swaprank.cli.options import AsJson, Columns, Figure, Threads
+from swaprank.cli.output import print_files, print_info, print_json, print_result
 
 
 def combine(
@@ -30,12 +30,8 @@ def combine(
     from swaprank.model_files.container import check_target
     from swaprank.reading.read import read_matching
     from swaprank.registry import load
-    from swaprank.rendering.figures import check_drawing
-    from swaprank.rendering.result import json_text
 
     check_target(output, (first, second, data))
-    if figure is not None:
-        check_drawing(figure)
     a, b = load(first), load(second)
     documents = read_matching(data, names_of_members([a, b]), categories_of_members([a, b]), **columns)
     both = mix(a, b, documents, metric, whole_line=whole_line, n_threads=threads)
@@ -43,9 +39,8 @@ def combine(
     if figure is not None:
         both.draw(figure)
     if json:
-        print_result(json_text({"model": str(output), **both.to_dict()}))
+        print_json({"model": str(output), **both.to_dict()})
         return
     print_info(f"{output}: {both.size_}")
     print_result(both.summary())
-    if figure is not None:
-        print_info(f"\n{figure}")
+    print_files(figure)

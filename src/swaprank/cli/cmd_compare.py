@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, Columns, Convention, JudgedFile, Metrics, Seed, Threads, split_names
-from swaprank.cli.output import print_detail, print_result
+from swaprank.cli.options import AsJson, Columns, Convention, JudgedFile, Metrics, Seed, Threads, split_names
+from swaprank.cli.output import print_result
+from swaprank.cli.rankings import read_rankings
 
 
 def compare(
@@ -29,14 +30,10 @@ def compare(
     columns: Columns,
 ) -> None:
     """Compare rankings query by query, with paired tests, corrected for the number of rankings."""
-    from swaprank.cli.rankings import read_ranking
     from swaprank.evaluation.compare import compare as compare_systems
-    from swaprank.reading.read import read_judged
 
-    print_detail(f"reading {data}")
-    judged = read_judged(data, **columns)
-    files = split_names(scores, "rankings", "NAME=FILE")
-    systems = {name: read_ranking(Path(file), data, judged, columns) for name, file in files.items()}
+    files = {name: Path(file) for name, file in split_names(scores, "rankings", "NAME=FILE").items()}
+    judged, systems = read_rankings(data, files, columns)
     result = compare_systems(
         judged,
         systems,

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, Columns, Convention, Metrics, Seed, Threads, split_names
-from swaprank.cli.output import print_info, print_note, print_result
+from swaprank.cli.options import AsJson, Columns, Convention, Metrics, Seed, Threads, split_names
+from swaprank.cli.output import print_info, print_note, print_result, training_bar
 
 Folds = Annotated[
     Path,
@@ -65,7 +65,6 @@ def cv(
     Use --set metric=… to train for another metric.
     With -o, run the same command again to resume an interrupted run.
     """
-    from swaprank.cli.progress_bars import training_bar
     from swaprank.experiments.cross_validation import cross_validate
     from swaprank.experiments.grid_search import make_rankers, parse_grid
     from swaprank.metrics.parse import metrics as parse_metrics

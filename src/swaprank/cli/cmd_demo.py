@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import Seed
-from swaprank.cli.output import print_info, print_result
-from swaprank.cli.progress_bars import spinner
+from swaprank.cli.options import Seed
+from swaprank.cli.output import print_info, print_result, spinner
 
 
 def demo(

@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, Columns, Convention, JudgedFile, Metrics, Threads
-from swaprank.cli.output import print_detail, print_result
+from swaprank.cli.options import AsJson, Columns, Convention, JudgedFile, Metrics, Threads
+from swaprank.cli.output import print_json, print_result
+from swaprank.cli.rankings import read_rankings
 
 
 def evaluate(
@@ -26,21 +27,16 @@ def evaluate(
     columns: Columns,
 ) -> None:
     """Evaluate rankings: means with 95% confidence intervals, and how each metric is defined."""
-    from swaprank.cli.rankings import read_ranking
     from swaprank.evaluation.evaluate import evaluate as measure
-    from swaprank.reading.read import read_judged
-    from swaprank.rendering.result import json_text
 
-    print_detail(f"reading {data}")
-    judged = read_judged(data, **columns)
-    rankings = {path: read_ranking(path, data, judged, columns) for path in scores}
+    judged, rankings = read_rankings(data, {str(path): path for path in scores}, columns)
     results = {
-        str(path): measure(judged, ranking, metric, convention=convention, n_threads=threads)
+        path: measure(judged, ranking, metric, convention=convention, n_threads=threads)
         for path, ranking in rankings.items()
     }
     if json:
         plain = {path: result.to_dict(per_query=per_query) for path, result in results.items()}
-        print_result(json_text(plain, large=per_query))
+        print_json(plain, large=per_query)
         return
     for path, result in results.items():
         text = result.to_text(per_query=per_query)

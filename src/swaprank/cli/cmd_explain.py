@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, Columns, Figure, ModelFile, ModelMetric
-from swaprank.cli.output import print_info, print_result
+from swaprank.cli.options import AsJson, Columns, Figure, ModelFile, ModelMetric
+from swaprank.cli.output import print_files, print_json, print_result
+from swaprank.cli.rankings import read_for
 
 
 def explain(
@@ -25,21 +26,15 @@ def explain(
     columns: Columns,
 ) -> None:
     """Show the ranked list of one query, the lambda of each document, and the swaps that improve the metric most."""
-    from swaprank.cli.rankings import read_for
     from swaprank.instruments.explain import explain_query
     from swaprank.registry import load
-    from swaprank.rendering.figures import check_drawing
-    from swaprank.rendering.result import json_text
 
-    if figure is not None:
-        check_drawing(figure)
     ranker = load(model)
     explanation = explain_query(ranker, read_for(ranker, data, columns), query, metric)
     if figure is not None:
         explanation.draw(figure, documents)
     if json:
-        print_result(json_text(explanation.to_dict(documents)))
+        print_json(explanation.to_dict(documents))
         return
     print_result(explanation.to_text(documents))
-    if figure is not None:
-        print_info(f"\n{figure}")
+    print_files(figure)

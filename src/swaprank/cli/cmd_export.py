@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, names_or_file, split_names
-from swaprank.cli.output import print_info, print_result
+from swaprank.cli.options import AsJson, names_or_file, split_names
+from swaprank.cli.output import print_info, print_json, print_result
+from swaprank.cli.rankings import load_any
 
 
 def export(
@@ -49,7 +50,6 @@ def export(
 
     The system then gives the same scores. What it cannot hold is an error, and what it may score differently a warning.
     """
-    from swaprank.cli.rankings import load_any
     from swaprank.files import writable_target
 
     if list_formats:
@@ -81,12 +81,11 @@ def _renamed(given: list[str]) -> dict[str, str]:
 
 def _show_formats(json: bool) -> None:
     from swaprank.exchange.export import FORMATS
-    from swaprank.rendering.result import json_text
     from swaprank.rendering.tables import text_table
 
+    header = ("format", "file", "description")
     rows = [(name, each.file, each.description) for name, each in FORMATS.items()]
     if json:
-        keys = ("format", "file", "description")
-        print_result(json_text({"formats": [dict(zip(keys, row, strict=True)) for row in rows]}))
+        print_json({"formats": [dict(zip(header, row, strict=True)) for row in rows]})
     else:
-        print_result(text_table(["format", "file", "description"], rows, left=3))
+        print_result(text_table(header, rows, left=3))

@@ -6,7 +6,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from swaprank.cli.common_options import Seed
+from swaprank.cli.options import Seed
 from swaprank.cli.output import print_detail, print_info
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import names_or_file
+from swaprank.cli.options import names_or_file
 from swaprank.cli.output import print_info
 
 

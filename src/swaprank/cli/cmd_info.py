@@ -4,8 +4,9 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, Columns, InfoFile
-from swaprank.cli.output import can_print, print_result
+from swaprank.cli.options import AsJson, Columns, InfoFile
+from swaprank.cli.output import can_print, print_json, print_result
+from swaprank.cli.rankings import is_model
 
 
 def info(
@@ -28,7 +29,6 @@ def info(
     if (file is not None) + (ranker is not None) + rankers + environment != 1:
         raise typer.BadParameter("give exactly one of FILE, --ranker NAME, --rankers and --environment.")
     if file is not None:
-        from swaprank.cli.rankings import is_model
         from swaprank.reading.formats import is_bins
 
         if check and not is_bins(file):
@@ -67,19 +67,20 @@ def _show_model(file: str, json: bool) -> None:
 
 def _show_environment(json: bool) -> None:
     from swaprank.environment import environment, environment_text
-    from swaprank.rendering.result import json_text
 
-    print_result(json_text(environment()) if json else environment_text())
+    if json:
+        print_json(environment())
+    else:
+        print_result(environment_text())
 
 
 def _show_rankers(json: bool) -> None:
     from swaprank.experiments.ranker_parameters import trainable_rankers
-    from swaprank.rendering.result import json_text
     from swaprank.rendering.tables import text_table
 
     known = trainable_rankers()
     if json:
-        print_result(json_text({"rankers": [{"name": name, "meaning": meaning} for name, meaning in known.items()]}))
+        print_json({"rankers": [{"name": name, "meaning": meaning} for name, meaning in known.items()]})
     else:
         print_result(text_table(["ranker", "description"], list(known.items()), left=2))
 
@@ -89,11 +90,10 @@ def _show_parameters(ranker: str, json: bool) -> None:
     import textwrap
 
     from swaprank.experiments.ranker_parameters import list_parameters
-    from swaprank.rendering.result import json_text
 
     parameters = list_parameters(ranker)
     if json:
-        print_result(json_text({"ranker": ranker, "parameters": [parameter._asdict() for parameter in parameters]}))
+        print_json({"ranker": ranker, "parameters": [parameter._asdict() for parameter in parameters]})
         return
     width = max(60, min(shutil.get_terminal_size().columns, 100))
     for parameter in parameters:

@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import Columns, ModelFile, Threads
+from swaprank.cli.options import Columns, ModelFile, Threads
 from swaprank.cli.output import print_info, print_result
+from swaprank.cli.rankings import read_for
 
 
 def predict(
@@ -30,7 +31,6 @@ def predict(
 
     A table then has no label column, and lines of text start with the query id.
     """
-    from swaprank.cli.rankings import read_for
     from swaprank.errors import ParameterError
     from swaprank.files import writable_target
     from swaprank.reading.trec import write_run, write_scores

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import Columns, Convention, ModelFile
-from swaprank.cli.output import print_info, print_result
+from swaprank.cli.options import Columns, Convention, ModelFile
+from swaprank.cli.output import print_info, print_result, progress_bar
 
 ReportMetrics = Annotated[
     list[str] | None,
@@ -55,7 +55,6 @@ def report(
     columns: Columns,
 ) -> None:
     """Write a report about a model: metrics, queries, features and calibration in one HTML file that works offline."""
-    from swaprank.cli.progress_bars import progress_bar
     from swaprank.rendering.tables import decimals
     from swaprank.reporting.report import report as make_report
 

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, Figure, Seed
-from swaprank.cli.output import print_info, print_note, print_result
+from swaprank.cli.options import AsJson, Figure, Seed
+from swaprank.cli.output import print_files, print_json, print_note, print_result
 
 
 def reproduce(
@@ -41,15 +41,13 @@ def reproduce(
 ) -> None:
     """Repeat an experiment of a paper, and print its results next to the published ones."""
     from swaprank.errors import ParameterError
-    from swaprank.rendering.figures import check_drawing
-    from swaprank.rendering.result import json_text
     from swaprank.reproduction.experiment import Settings, draw_chart, outcome_values
     from swaprank.reproduction.experiment_names import EXPERIMENTS, experiment
 
     if name is None:
         if json:
             listed = [{"name": known.name, "source": known.source} for known in EXPERIMENTS.values()]
-            print_result(json_text({"experiments": listed}))
+            print_json({"experiments": listed})
             return
         for known in EXPERIMENTS.values():
             print_result(f"{known.name:<24}{known.source}")
@@ -59,11 +57,11 @@ def reproduce(
         raise ParameterError(f"{name} does not take --data: it uses generated data.")
     if output is not None and not chosen.takes_output:
         raise ParameterError(f"{name} does not take --output: it cannot resume.")
-    if figure is not None:
-        check_drawing(figure)
     outcome = chosen.run(Settings(quick, seed, data, output), print_note)
-    print_result(json_text(outcome_values(chosen, outcome)) if json else outcome.text)
     if figure is not None:
         draw_chart(outcome.chart, figure)
-        if not json:
-            print_info(f"\n{figure}")
+    if json:
+        print_json(outcome_values(chosen, outcome))
+    else:
+        print_result(outcome.text)
+        print_files(figure)

@@ -5,9 +5,16 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, Columns, RankerName, Settings, Threads, TrainingMetric
-from swaprank.cli.exit_codes import BAD_INPUT, INTERRUPTED
-from swaprank.cli.output import print_detail, print_info, print_note, print_result
+from swaprank.cli.options import AsJson, Columns, RankerName, Settings, Threads, TrainingMetric
+from swaprank.cli.output import (
+    BAD_INPUT,
+    INTERRUPTED,
+    print_detail,
+    print_info,
+    print_note,
+    print_result,
+    training_bar,
+)
 
 Output = Annotated[
     Path | None,
@@ -61,7 +68,6 @@ def train(
     A .toml file next to the model records all parameters and hashes of the data.
     Pass this file to --config to repeat the run.
     """
-    from swaprank.cli.progress_bars import training_bar
     from swaprank.errors import Interrupted
     from swaprank.experiments.training import run_on_dask, run_on_mpi, run_training
     from swaprank.experiments.training_config import differing_versions, read_training_config, recorded_digest

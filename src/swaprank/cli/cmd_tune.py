@@ -5,9 +5,8 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.common_options import AsJson, Columns, RankerName, Seed, Settings, Threads, TrainFile, TrainingMetric
-from swaprank.cli.exit_codes import INTERRUPTED
-from swaprank.cli.output import print_info, print_note, print_result
+from swaprank.cli.options import AsJson, Columns, RankerName, Seed, Settings, Threads, TrainFile, TrainingMetric
+from swaprank.cli.output import INTERRUPTED, print_info, print_note, print_result, training_bar
 
 Output = Annotated[
     Path,
@@ -53,7 +52,6 @@ def tune(
     Ctrl-C stops the search and saves the best model so far; the exit code is 130.
     Requires Optuna, which the extra 'tune' installs.
     """
-    from swaprank.cli.progress_bars import training_bar
     from swaprank.experiments.training_run import TrainingRun
     from swaprank.experiments.tuning import run_tuning
 

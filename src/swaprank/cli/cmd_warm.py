@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from swaprank.cli.output import print_info
-from swaprank.cli.progress_bars import progress_bar
+from swaprank.cli.output import print_info, progress_bar
 
 
 def warm(

@@ -1,17 +1,40 @@
-"""Printing: results always, information unless --quiet, details only if --verbose.
+"""Output of the commands: exit codes, text, and progress on standard error.
 
-Some terminals (old Windows, LANG=C) cannot show all characters.
+Results are printed always, information unless --quiet, details only if --verbose. Some terminals (old Windows, LANG=C)
+cannot show all characters. Progress is a bar on a terminal, and lines elsewhere, if --verbose.
 """
 
+from __future__ import annotations
+
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from swaprank.rendering.bars import UpdateBar, line_bar, terminal_bar
+
+if TYPE_CHECKING:
+    from swaprank.rankers.rounds import Callback
+
+NO = 1
+"""`certify`: the model is not at an optimum."""
+BAD_INPUT = 2
+"""Bad usage or bad input."""
+BROKEN = 70
+"""An internal error; EX_SOFTWARE of sysexits.h."""
+INTERRUPTED = 130
+"""Ctrl-C (128 + SIGINT). `swaprank.__main__` has the codes of the other signals."""
+CLOSED_PIPE = 141
+"""The reader of the output has left, as in `swaprank … | head` (128 + SIGPIPE)."""
+
 
 class Verbosity(IntEnum):
-    """How much to print in addition to the results."""
+    """The amount that is printed in addition to the results."""
 
     QUIET = 0
     NORMAL = 1
@@ -20,7 +43,7 @@ class Verbosity(IntEnum):
 
 verbosity = ContextVar("verbosity", default=Verbosity.NORMAL)
 stdout_is_taken = ContextVar("stdout_is_taken", default=False)
-"""Whether the file that the command writes is standard output: all text then goes to standard error."""
+"""True if the file that the command writes is standard output: all text then goes to standard error."""
 
 
 def print_result(text: str) -> None:
@@ -29,10 +52,24 @@ def print_result(text: str) -> None:
     typer.echo(printable, err=stdout_is_taken.get())
 
 
+def print_json(values: Any, *, large: bool = False) -> None:
+    """Print values as JSON; see `json_text`."""
+    from swaprank.rendering.result import json_text
+
+    print_result(json_text(values, large=large))
+
+
 def print_info(text: str) -> None:
     """Print information, such as the name of a written file, to standard output unless --quiet."""
     if verbosity.get() > Verbosity.QUIET:
         print_result(text)
+
+
+def print_files(*files: Path | None) -> None:
+    """Print the names of the files that were written, as information below a result."""
+    for file in files:
+        if file is not None:
+            print_info(f"\n{file}")
 
 
 def print_note(text: str) -> None:
@@ -48,7 +85,7 @@ def print_detail(text: str) -> None:
 
 
 def can_print(text: str) -> bool:
-    """Whether the encoding of standard output has these characters."""
+    """True if the encoding of standard output has these characters."""
     try:
         text.encode(_encoding())
     except UnicodeEncodeError:
@@ -63,3 +100,36 @@ def _print_error(text: str) -> None:
 
 def _encoding() -> str:
     return getattr(sys.stdout, "encoding", None) or "utf-8"  # there may be no standard output
+
+
+@contextmanager
+def progress_bar(unit: str = "step") -> Iterator[UpdateBar]:
+    """Show progress; yields a function that updates it."""
+    if verbosity.get() is Verbosity.QUIET:
+        yield lambda done, total, title, details: None
+    elif sys.stderr.isatty():
+        with terminal_bar() as update:
+            yield update
+    else:
+        yield line_bar(unit, print_detail)
+
+
+@contextmanager
+def training_bar() -> Iterator[Callable[[str], list[Callback]]]:
+    """Show the progress of trainings; yields a function that takes a title and returns callbacks for `fit`."""
+    from swaprank.rankers.rounds import show_rounds
+
+    with progress_bar("round") as update:
+        yield lambda title: [show_rounds(update, title)]
+
+
+@contextmanager
+def spinner(text: str) -> Iterator[None]:
+    """Show a spinner on standard output if it is a terminal."""
+    if verbosity.get() is Verbosity.QUIET or not sys.stdout.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console().status(text):
+        yield

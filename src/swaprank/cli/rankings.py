@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from swaprank.cli.output import print_detail
 
 if TYPE_CHECKING:
-    from swaprank.cli.common_options import Columns
+    from swaprank.cli.options import Columns
     from swaprank.data.dataset import Dataset
     from swaprank.data.judgements import Qrels
     from swaprank.rankers.ranker import Ranker
 
 
 def is_model(file: Path) -> bool:
-    """Whether a file is a swaprank model."""
+    """True if a file is a swaprank model."""
     from swaprank.files import existing_file
     from swaprank.model_files.container import MAGIC
     from swaprank.reading.text_files import is_stream
@@ -32,6 +33,15 @@ def load_any(file: Path) -> Ranker:
     from swaprank.registry import load
 
     return load(file) if is_model(file) else import_model(file)
+
+
+def read_rankings(data: Path, files: Mapping[str, Path], columns: Columns) -> tuple[Dataset | Qrels, dict[str, Any]]:
+    """Read judged documents, and a ranking of them from each file."""
+    from swaprank.reading.read import read_judged
+
+    print_detail(f"reading {data}")
+    judged = read_judged(data, **columns)
+    return judged, {name: read_ranking(file, data, judged, columns) for name, file in files.items()}
 
 
 def read_ranking(file: Path, data: Path, judged: Dataset | Qrels, columns: Columns) -> Any:

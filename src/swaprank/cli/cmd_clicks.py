@@ -1,0 +1,317 @@
+"""`swaprank clicks`: learn from click logs; position bias, training, evaluation and simulation."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from swaprank.cli.options import (
+    AsJson,
+    Columns,
+    Figure,
+    LogColumns,
+    LogFile,
+    Metrics,
+    PropensityFile,
+    RankerName,
+    Seed,
+    Settings,
+    Threads,
+    split_names,
+)
+from swaprank.cli.output import (
+    INTERRUPTED,
+    print_detail,
+    print_files,
+    print_info,
+    print_json,
+    print_result,
+    progress_bar,
+    training_bar,
+)
+from swaprank.cli.rankings import load_any, read_ranking
+
+
+class BiasMethod(StrEnum):
+    """A way to estimate the position bias."""
+
+    HARVEST = "harvest"
+    SWAPS = "swaps"
+    REGRESSION = "regression"
+    TRUST = "trust"
+
+
+class ClickEstimator(StrEnum):
+    """A way to estimate relevance from clicks."""
+
+    SELF_NORMALIZED = "self_normalized"
+    IPS = "ips"
+
+
+class People(StrEnum):
+    """A model of people who click."""
+
+    POSITION = "position"
+    CASCADE = "cascade"
+    DBN = "dbn"
+
+
+def clicks_info(log: LogFile, figure: Figure = None, json: AsJson = False, *, log_columns: LogColumns) -> None:
+    """Describe a click log: sessions, queries, click rates by position, and how often documents changed places."""
+    from swaprank.clicks.log_files import read_clicks
+    from swaprank.rendering.figures import new_axes, save_figure
+
+    summary = read_clicks(log, **{"features": [], **log_columns}).summarize()
+    if figure is not None:
+        save_figure(summary.plot(new_axes()), figure)
+    _show(summary, json, figure)
+
+
+def clicks_propensity(
+    log: LogFile,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="JSON file to write, for the others.")] = None,
+    method: Annotated[
+        BiasMethod,
+        typer.Option(
+            help="harvest: from documents that changed places. swaps: from neighbours that were shown in both orders. "
+            "regression: relevance is predicted from features. trust: with trust bias."
+        ),
+    ] = BiasMethod.HARVEST,
+    max_position: Annotated[
+        int | None, typer.Option(min=2, help="Last position to estimate.", show_default="the last of the log")
+    ] = None,
+    resamples: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Bootstrap resamples of the sessions for the 95% intervals; 0 for none.",
+            show_default="200; 20 for regression and trust",
+        ),
+    ] = None,
+    figure: Figure = None,
+    seed: Seed = 0,
+    threads: Threads = None,
+    json: AsJson = False,
+    *,
+    log_columns: LogColumns,
+) -> None:
+    """Estimate how likely documents are examined at each position, with 95% intervals.
+
+    If the log cannot tell, because documents never change places, the answer is an error with advice.
+    """
+    from swaprank.clicks.bias_estimation import position_bias
+    from swaprank.clicks.log_files import read_clicks
+    from swaprank.files import writable_target
+    from swaprank.rendering.figures import new_axes, save_figure
+
+    if output is not None:
+        writable_target(output, (log,))
+    if method is not BiasMethod.REGRESSION:
+        log_columns = {"features": [], **log_columns}
+    clicks = read_clicks(log, **log_columns)
+    with progress_bar("resample") as update:
+        found = position_bias(
+            clicks,
+            method.value,
+            max_position=max_position,
+            n_resamples=resamples,
+            random_state=seed,
+            n_threads=threads,
+            progress=lambda done, total: update(done, total, "intervals", ""),
+        )
+    if output is not None:
+        found.save(output)
+    if figure is not None:
+        save_figure(found.plot(new_axes()), figure)
+    _show(found, json, output, figure)
+
+
+def clicks_train(
+    log: LogFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write, such as model.swaprank.")],
+    propensities: PropensityFile = None,
+    valid: Annotated[
+        Path | None, typer.Option(help="Click log of other sessions, best of other queries, for early stopping.")
+    ] = None,
+    ranker: RankerName = None,
+    metric: Annotated[
+        str, typer.Option("--metric", "-m", help="Metric to optimize: a sum of linear gains.")
+    ] = "dcg@10(gain=linear)",
+    settings: Settings = None,
+    save_propensities: Annotated[
+        Path | None, typer.Option(help="JSON file to write the position bias to that the ranker was trained with.")
+    ] = None,
+    seed: Seed = 0,
+    threads: Threads = None,
+    json: AsJson = False,
+    *,
+    log_columns: LogColumns,
+) -> None:
+    """Train a ranker on clicks, without position bias. Ctrl-C saves the model as it is; the exit code is 130.
+
+    Without --propensities, the position bias is learned together with the ranker.
+    """
+    from swaprank.clicks.click_training import train
+    from swaprank.clicks.log_files import read_clicks
+    from swaprank.clicks.propensities import Propensities
+    from swaprank.errors import Interrupted
+    from swaprank.files import writable_target
+    from swaprank.registry import make_ranker
+
+    sources = [path for path in (log, propensities, valid) if path is not None]
+    for target in (output, save_propensities):
+        if target is not None:
+            writable_target(target, sources)
+    model = make_ranker(ranker or "lambdamart", [f"metric={metric}", *(settings or [])])
+    own = {"random_state": seed, "n_threads": threads}
+    model.set_params(**{name: value for name, value in own.items() if name in model.get_params()})
+    known = None if propensities is None else Propensities.load(propensities)
+    print_detail(f"reading {log}")
+    clicks = read_clicks(log, **log_columns)
+    held_out = None if valid is None else read_clicks(valid, **log_columns)
+    found, interrupted = known, False
+    try:
+        with training_bar() as callbacks:
+            found = train(model, clicks, known, valid=held_out, callbacks=callbacks("")).propensities
+    except Interrupted:
+        interrupted = True
+    model.save(output)
+    if save_propensities is not None and found is not None:
+        found.save(save_propensities)
+    if json:
+        bias = None if found is None else found.to_dict()
+        values = {"model": output, "ranker": model.kind, "size": model.size_, "n_sessions": clicks.n_sessions}
+        print_json({**values, "interrupted": interrupted, "propensities": bias})
+    else:
+        print_info(f"{output}: {model.size_}, trained on {clicks.n_sessions:,} sessions")
+        if known is None and found is not None:
+            print_info(f"\n{found}")
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def clicks_evaluate(
+    log: LogFile,
+    rankings: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RANKING...", help="Models, or names of features of the log; NAME=RANKING to name one in the table."
+        ),
+    ],
+    metric: Metrics = ["dcg@10"],  # noqa: B006
+    propensities: PropensityFile = None,
+    estimator: Annotated[
+        ClickEstimator, typer.Option(help="Clicks over expected examinations, or inverse propensity scores.")
+    ] = ClickEstimator.SELF_NORMALIZED,
+    clip: Annotated[float, typer.Option(min=0, help="For ips: divide by a propensity of at least this.")] = 0.0,
+    json: AsJson = False,
+    *,
+    log_columns: LogColumns,
+) -> None:
+    """Estimate the metrics of rankings that were never shown, with 95% intervals; compare several with the first.
+
+    Without --propensities, the position bias is estimated from the same log, and intervals contain its uncertainty.
+    """
+    from swaprank.clicks.log_comparison import compare
+    from swaprank.clicks.log_evaluation import evaluate
+    from swaprank.clicks.log_files import read_clicks
+    from swaprank.clicks.propensities import Propensities
+
+    known = None if propensities is None else Propensities.load(propensities)
+    print_detail(f"reading {log}")
+    clicks = read_clicks(log, **log_columns)
+    named = split_names(rankings, "rankings", "NAME=RANKING")
+    systems = {name: _ranking(ranking, clicks) for name, ranking in named.items()}
+    options: dict[str, Any] = {"propensities": known, "estimator": estimator.value, "clip": clip}
+    results = {name: evaluate(clicks, system, metric, **options) for name, system in systems.items()}
+    comparison = compare(clicks, systems, metric, **options) if len(systems) > 1 else None
+    if json:
+        values = {"evaluations": {name: result.to_dict() for name, result in results.items()}}
+        print_json(values | ({} if comparison is None else {"comparison": comparison.to_dict()}))
+        return
+    for name, result in results.items():
+        print_result(f"{name}\n\n{result}\n" if len(results) > 1 else str(result))
+    if comparison is not None:
+        print_result(str(comparison))
+
+
+def _ranking(text: str, clicks: Any) -> Any:
+    """A model, or the feature of that name as scores."""
+    from swaprank.clicks.log_evaluation import feature_of_pairs
+
+    return load_any(Path(text)) if Path(text).exists() else feature_of_pairs(clicks, text)
+
+
+def clicks_simulate(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Documents with relevance labels, as for train.")],
+    ranker: Annotated[
+        str, typer.Argument(metavar="RANKER", help="The production ranker: a model, scores, or the name of a feature.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Click log to write: .csv, .tsv or .parquet.")],
+    sessions: Annotated[int, typer.Option(min=1, help="Number of sessions.")] = 10_000,
+    model: Annotated[
+        People,
+        typer.Option(
+            help="position: the place decides what is examined. cascade: people stop at the first click. dbn: they "
+            "stop if they are satisfied or lose patience."
+        ),
+    ] = People.POSITION,
+    bias: Annotated[float, typer.Option(min=0, help="Place k is examined with probability (1/k)^bias.")] = 1.0,
+    trust: Annotated[
+        float,
+        typer.Option(min=0, help="Examined documents that are not relevant are clicked with probability trust/k."),
+    ] = 0.0,
+    noise: Annotated[
+        float, typer.Option(min=0, max=1, help="Probability that a document of label 0 is found relevant.")
+    ] = 0.1,
+    shown: Annotated[int, typer.Option(min=1, help="Number of places on a page.")] = 10,
+    moves: Annotated[
+        float, typer.Option(min=0, help="How much documents change places between sessions. 0: they never do.")
+    ] = 0.5,
+    swaps: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of the sessions with two neighbours in a random order.")
+    ] = 0.0,
+    truth: Annotated[
+        Path | None, typer.Option(help="JSON file to write the true propensities to.", show_default=False)
+    ] = None,
+    seed: Seed = 0,
+    *,
+    columns: Columns,
+) -> None:
+    """Simulate clicks on judged documents, as a click log with features, to try out methods whose truth is known."""
+    from swaprank.clicks.log_files import write_clicks
+    from swaprank.clicks.simulation import simulate_clicks
+    from swaprank.files import writable_target
+    from swaprank.reading.read import read
+
+    for target in (output, truth):
+        if target is not None:
+            writable_target(target, (data,))
+    documents, file = read(data, **columns), Path(ranker)
+    scores = read_ranking(file, data, documents, columns) if file.exists() else documents.column(ranker)
+    log, known = simulate_clicks(
+        documents,
+        scores,
+        sessions,
+        model=model.value,
+        bias=bias,
+        trust=trust,
+        noise=noise,
+        n_shown=shown,
+        moves=moves,
+        swaps=swaps,
+        random_state=seed,
+    )
+    write_clicks(log, output)
+    print_info(f"{output}: {log}")
+    if truth is not None:
+        known.propensities.save(truth)
+        print_info(f"{truth}: the true propensities")
+
+
+def _show(result: Any, json: bool, *files: Path | None) -> None:
+    """Print a result, and the files that were written."""
+    print_result(result.to_json() if json else str(result))
+    if not json:
+        print_files(*files)
