@@ -1,4 +1,4 @@
-"""What swaprank runs with: versions, the CPU level, threads, and where compiled kernels are stored."""
+"""The environment of a process: versions, the CPU level, threads, and the folders of compiled kernels."""
 
 import platform
 import re

@@ -148,10 +148,10 @@ class ArgumentError(SwaprankError, TypeError):
     """An argument that does not exist.
 
     >>> import swaprank as sr
-    >>> sr.LambdaMART(num_leaves=31)
+    >>> sr.LambdaMART(lambdarank_truncation_level=30)
     Traceback (most recent call last):
     ...
-    swaprank.errors.ArgumentError: LambdaMART has no argument 'num_leaves'; in swaprank: n_leaves.
+    swaprank.errors.ArgumentError: LambdaMART has no argument 'lambdarank_truncation_level'; in swaprank: horizon.
     """
 
 
@@ -258,7 +258,15 @@ class MissingExtraError(SwaprankError, ImportError):
 
 
 def warn_user(warning: SwaprankWarning) -> None:
-    """Give a warning at the user's line of code, the last one outside of this package."""
+    """Give a warning at the user's line of code, the last one outside of this package.
+
+    >>> import warnings
+    >>> from swaprank.errors import SwaprankWarning, warn_user
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     warn_user(SwaprankWarning("the data is odd."))
+    >>> print(caught[0].message)
+    the data is odd.
+    """
     package, level, frame = f"{Path(__file__).parent}{os.sep}", 1, sys._getframe()
     while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
         level, frame = level + 1, frame.f_back
@@ -270,7 +278,12 @@ _LISTED = 40
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The end of an error message about an unknown word: the most similar known word, or all known words."""
+    """The end of an error message about an unknown word: the most similar known word, or all known words.
+
+    >>> from swaprank.errors import did_you_mean
+    >>> did_you_mean("ngcd", ["ndcg", "map"]), did_you_mean("auc", ["ndcg", "map"])
+    ("did you mean 'ndcg'?", 'known are map, ndcg.')
+    """
     names = sorted(known)
     in_lower_case = {name.lower(): name for name in names}
     nearest = get_close_matches(word.lower(), in_lower_case, n=1, cutoff=0.6)
