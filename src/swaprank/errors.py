@@ -281,7 +281,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The end of an error message about an unknown word: the most similar known word, or all known words.
 
     >>> from swaprank.errors import did_you_mean
-    >>> did_you_mean("ngcd", ["ndcg", "map"]), did_you_mean("auc", ["ndcg", "map"])
+    >>> did_you_mean("ndgc", ["ndcg", "map"]), did_you_mean("auc", ["ndcg", "map"])
     ("did you mean 'ndcg'?", 'known are map, ndcg.')
     """
     names = sorted(known)
