@@ -18,7 +18,7 @@ from swaprank.errors import ModelFileError
 from swaprank.models.forest import Forest, join_forests
 from swaprank.models.kernel_machine import KernelMachine
 from swaprank.models.linear import LinearModel
-from swaprank.models.model import Model, ModelParts
+from swaprank.models.model import Model, ModelParts, array_part
 from swaprank.models.net import Net
 from swaprank.models.served import Mixture, ServedModel, Trees, WeightedSum, on_columns
 
@@ -136,15 +136,12 @@ class Ensemble(Model):
             raise ModelFileError(f"the top of its ensemble must be a linear model or a net; found {top.describe()}.")
         if top.n_features != len(members):
             raise ModelFileError(f"its ensemble has {len(members)} members, but its top model takes {top.n_features}.")
-        for name in ScoreScale._fields:
-            values = arrays.get(name, np.zeros(0))
-            if values.shape != (len(members),) or values.dtype != np.float64 or not np.isfinite(values).all():
-                raise ModelFileError(
-                    f"its ensemble needs {len(members)} finite values of {name} in double precision, one per member."
-                )
-        if (arrays["spread"] <= 0).any():
+        n_members = len(members)
+        scale = ScoreScale(
+            *(array_part("its ensemble", arrays, name, np.float64, (n_members,)) for name in ScoreScale._fields)
+        )
+        if (scale.spread <= 0).any():
             raise ModelFileError("the spread of its ensemble's scores must be above 0.")
-        scale = ScoreScale(*(np.array(arrays[name], dtype=np.float64) for name in ScoreScale._fields))
         return cls(tuple(members), scale, top)
 
 

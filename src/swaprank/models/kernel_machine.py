@@ -19,7 +19,7 @@ from swaprank.kernels import kernel as numba_kernel
 from swaprank.lanes import dot
 from swaprank.models.eigenvectors import eigenvectors
 from swaprank.models.linear import check_weights
-from swaprank.models.model import Model, ModelParts
+from swaprank.models.model import Model, ModelParts, array_part
 from swaprank.models.perturbation import LinearPerturbation, Perturbation, weight_slopes
 from swaprank.models.products import inner_products, project
 from swaprank.models.scaling import Units, fill_missing
@@ -31,7 +31,6 @@ KERNELS: tuple[Kernel, ...] = ("rbf", "polynomial")
 
 _BLOCK_ROWS = 4096
 _LARGEST_DEGREE = 100
-_ARRAYS = {"factor": np.float64, "missing": np.float32, "landmarks": np.float64, "projection": np.float64}
 
 
 @final
@@ -61,7 +60,7 @@ class KernelMap:
 
     def arrays(self) -> dict[str, AnyArray]:
         """The arrays by name."""
-        return dict(zip(_ARRAYS, (*self.units, self.landmarks, self.projection), strict=True))
+        return {**self.units._asdict(), "landmarks": self.landmarks, "projection": self.projection}
 
     def meta(self) -> dict[str, Any]:
         """The values that are not arrays."""
@@ -105,18 +104,14 @@ def kernel_map_from_arrays(arrays: Mapping[str, AnyArray], meta: Mapping[str, An
     """The inverse of `arrays` and `meta`; all values are checked."""
     if meta["kernel"] not in KERNELS:
         raise ModelFileError(f"its kernel {meta['kernel']!r} is not known to this version of swaprank.")
-    for name, dtype in _ARRAYS.items():
-        if name not in arrays or arrays[name].dtype != dtype or not np.isfinite(arrays[name]).all():
-            raise ModelFileError(f"the {name} of its kernel map is missing, not finite, or not {np.dtype(dtype).name}.")
-    factor, missing, landmarks, projection = (arrays[name] for name in _ARRAYS)
-    fits = landmarks.ndim == projection.ndim == 2 and len(landmarks) == len(projection)
-    if not fits or factor.shape != missing.shape or factor.shape != landmarks.shape[1:]:
-        raise ModelFileError("the arrays of its kernel map have shapes that do not match.")
+    landmarks = array_part("its kernel map", arrays, "landmarks", np.float64, (None, None))
+    projection = array_part("its kernel map", arrays, "projection", np.float64, (len(landmarks), None))
+    factor = array_part("its kernel map", arrays, "factor", np.float64, landmarks.shape[1:])
+    missing = array_part("its kernel map", arrays, "missing", np.float32, landmarks.shape[1:])
     gamma, degree = meta["gamma"], meta["degree"]
     if not (type(gamma) is float and 0 < gamma < np.inf and type(degree) is int and 1 <= degree <= _LARGEST_DEGREE):
         raise ModelFileError(f"its kernel is invalid: gamma={meta['gamma']!r}, degree={meta['degree']!r}.")
-    units = Units(factor.astype(np.float64), missing.astype(np.float32))
-    return KernelMap(meta["kernel"], gamma, degree, units, landmarks.astype(np.float64), projection.astype(np.float64))
+    return KernelMap(meta["kernel"], gamma, degree, Units(factor, missing), landmarks, projection)
 
 
 @final
@@ -165,10 +160,9 @@ class KernelMachine(Model):
     def from_parts(cls, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
         """See `Model`."""
         mapping = kernel_map_from_arrays(arrays, meta)
-        if "weights" not in arrays or arrays["weights"].shape != mapping.projection.shape[1:]:
-            raise ModelFileError(f"its kernel map needs {mapping.projection.shape[1]} weights.")
-        check_weights(arrays["weights"])
-        return cls(mapping, np.array(arrays["weights"], dtype=np.float64))
+        weights = array_part("its kernel machine", arrays, "weights", np.float64, mapping.projection.shape[1:])
+        check_weights(weights)
+        return cls(mapping, weights)
 
 
 def _check_size(values: Floats, largest: float, kernel: Kernel) -> None:

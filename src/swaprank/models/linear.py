@@ -10,7 +10,7 @@ from swaprank.arrays import AnyArray, Features, Floats, Ints
 from swaprank.data.row_values import LARGEST_SCORE
 from swaprank.errors import ModelFileError
 from swaprank.lanes import dot
-from swaprank.models.model import Importances, Model, ModelParts
+from swaprank.models.model import Importances, Model, ModelParts, array_part
 from swaprank.models.perturbation import LinearPerturbation, Perturbation, weight_slopes
 from swaprank.models.products import project
 from swaprank.models.scaling import column_statistics, fill_missing, fit_scaling, scaled_rows
@@ -18,9 +18,7 @@ from swaprank.models.served import WeightedSum
 
 
 def check_weights(weights: AnyArray) -> None:
-    """Raise ModelFileError if weights from a model file are not float64, or if a score might overflow."""
-    if weights.dtype != np.float64 or not np.isfinite(weights).all():
-        raise ModelFileError(f"its weights must be finite numbers in double precision; found {weights.dtype}.")
+    """Raise ModelFileError if weights from a model file are so large that a score might overflow."""
     with np.errstate(over="ignore"):
         if not np.sum(np.abs(weights)) * float(np.finfo(np.float32).max) <= LARGEST_SCORE:
             raise ModelFileError("its weights are so large that scores might be infinite.")
@@ -99,13 +97,9 @@ class LinearModel(Model):
     @classmethod
     def from_parts(cls, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
         """See `Model`."""
-        for name in ("weights", "missing"):
-            if name not in arrays or arrays[name].ndim != 1 or not np.isfinite(arrays[name]).all():
-                raise ModelFileError(f"the {name} of its linear model are missing or not finite.")
-        weights, missing = arrays["weights"], arrays["missing"]
+        missing = array_part("its linear model", arrays, "missing", np.float32, (None,))
+        weights = array_part("its linear model", arrays, "weights", np.float64, missing.shape)
+        if len(weights) == 0:
+            raise ModelFileError("its linear model has no weights.")
         check_weights(weights)
-        if missing.dtype != np.float32:
-            raise ModelFileError(f"the missing values of its linear model must be float32; found {missing.dtype}.")
-        if len(weights) != len(missing) or len(weights) == 0:
-            raise ModelFileError(f"its linear model has {len(weights)} weights for {len(missing)} features.")
-        return cls(np.array(weights, dtype=np.float64), np.array(missing, dtype=np.float32))
+        return cls(weights, missing)

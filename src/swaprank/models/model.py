@@ -18,8 +18,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
+import numpy as np
+
 from swaprank.arrays import AnyArray, Features, Floats, Ints
-from swaprank.errors import ParameterError
+from swaprank.errors import ModelFileError, ParameterError
 
 if TYPE_CHECKING:
     from swaprank.data.dataset import Dataset
@@ -32,6 +34,32 @@ class ModelParts(NamedTuple):
 
     meta: dict[str, Any]
     arrays: dict[str, AnyArray]
+
+
+def array_part(
+    whose: str, arrays: Mapping[str, AnyArray], name: str, dtype: type[np.generic], shape: tuple[int | None, ...]
+) -> AnyArray:
+    """A copy of an array from a model file; ModelFileError if it is missing, of another type or shape, or not finite.
+
+    >>> import numpy as np
+    >>> from swaprank.models.model import array_part
+    >>> array_part("its net", {"mean": np.zeros(2)}, "mean", np.float64, (3,))
+    Traceback (most recent call last):
+    ...
+    swaprank.errors.ModelFileError: its net needs 3 values of mean in float64; found float64 of shape (2,).
+    """
+    found = arrays.get(name)
+    if found is None:
+        raise ModelFileError(f"{whose} has no {name}.")
+    fits = found.ndim == len(shape) and all(n in (None, size) for n, size in zip(shape, found.shape, strict=True))
+    if not fits or found.dtype != dtype:
+        wanted = " x ".join("any" if n is None else f"{n:,}" for n in shape)
+        raise ModelFileError(
+            f"{whose} needs {wanted} values of {name} in {np.dtype(dtype)}; found {found.dtype} of shape {found.shape}."
+        )
+    if not np.isfinite(found).all():
+        raise ModelFileError(f"{whose} has a value of {name} that is not finite.")
+    return np.array(found, order="C")
 
 
 class Importances(NamedTuple):

@@ -20,7 +20,7 @@ from swaprank.models.layers import (
     layer_weights,
     make_layers,
 )
-from swaprank.models.model import Model, ModelParts
+from swaprank.models.model import Model, ModelParts, array_part
 from swaprank.models.perturbation import Chunks, LinearPerturbation, Perturbation, ScoresAlong, weight_slopes
 from swaprank.models.products import inner_products
 from swaprank.models.propagation import forward, outputs, rows_in_block
@@ -126,24 +126,12 @@ class Net(Model):
         if meta["activation"] not in ACTIVATIONS:
             raise ModelFileError(f"its activation {meta['activation']!r} is not known to this version of swaprank.")
         layers = make_layers(sizes[0], sizes[1:-1], ACTIVATIONS.index(meta["activation"]))
-        wanted: dict[str, tuple[int, Any]] = {
-            "weights": (count_weights(layers), np.float32),
-            "logged": (sizes[0], np.bool_),
-        }
-        wanted |= dict.fromkeys(("mean", "factor", "missing"), (sizes[0], np.float32))
-        for name, (length, dtype) in wanted.items():
-            if name not in arrays:
-                raise ModelFileError(f"its net has no {name}.")
-            if arrays[name].shape != (length,) or arrays[name].dtype != dtype:
-                raise ModelFileError(
-                    f"its net needs {length:,} values of {name}; found the shape {arrays[name].shape}."
-                )
-            if not np.isfinite(arrays[name]).all():
-                raise ModelFileError(f"its net has a value of {name} that is not finite.")
-        if (np.abs(arrays["missing"]) > MAX_SCALED).any():
+        weights = array_part("its net", arrays, "weights", np.float32, (count_weights(layers),))
+        dtypes = {"logged": np.bool_} | dict.fromkeys(("mean", "factor", "missing"), np.float32)
+        scaling = Scaling(*(array_part("its net", arrays, name, dtypes[name], (sizes[0],)) for name in Scaling._fields))
+        if (np.abs(scaling.missing) > MAX_SCALED).any():
             raise ModelFileError(f"its net replaces missing values by others than ±{MAX_SCALED:g} or less.")
-        scaling = Scaling(*(np.ascontiguousarray(arrays[name]) for name in Scaling._fields))
-        return cls(layers, scaling, np.ascontiguousarray(arrays["weights"]))
+        return cls(layers, scaling, weights)
 
 
 @kernel
