@@ -14,6 +14,7 @@ import swaprank as sr
 from swaprank.exchange.peer_files import read_peer
 from tests.command_line import here
 from tests.exchange.fitted_models import NAMES, data, data_with_categories, fitted
+from tests.exchange.portable_seeds import catboost_seeds
 
 lightgbm = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
 
@@ -113,7 +114,7 @@ def test_it_cannot_be_trained(peer: sr.rankers.ImportedRanker) -> None:
         copied.predict(train)
     with pytest.raises(sr.errors.ParameterError, match="must be a ranker that learns from data"):
         sr.cross_validate(train, [peer], "ndcg@10", n_folds=3)
-    assert "a model of another library" in here("train", "x.txt", "--ranker", "peer", "-o", "y.swaprank").err
+    assert "a model of another library" in here("train", "x.txt", "--ranker", "imported", "-o", "y.swaprank").err
 
 
 def test_names_of_features(booster: Any) -> None:
@@ -175,6 +176,26 @@ def test_files_that_are_no_models(content: bytes, message: str, tmp_path: Path) 
     file.write_bytes(content)
     with pytest.raises(sr.errors.ModelFileError, match=rf"model: .*({message})"):
         read_peer(file)
+
+
+def test_json_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loads, texts = json.loads, []
+
+    def counted(text: bytes) -> Any:
+        texts.append(text)
+        return loads(text)
+
+    monkeypatch.setattr(json, "loads", counted)
+    for at, content in enumerate([*catboost_seeds(), fitted_as_json(tmp_path)]):
+        texts.clear()
+        (tmp_path / f"{at}.json").write_bytes(content)
+        read_peer(tmp_path / f"{at}.json")
+        assert len(texts) == 1
+
+
+def fitted_as_json(folder: Path) -> bytes:
+    fitted("trees").export(folder / "trees.json", to="xgboost")
+    return (folder / "trees.json").read_bytes()
 
 
 def test_a_file_that_does_not_exist() -> None:

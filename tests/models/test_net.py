@@ -53,7 +53,11 @@ def test_a_net_comes_back_from_its_arrays(hidden: tuple[int, ...]) -> None:
         ({}, {"activation": "step"}, "'step' is not known"),
         ({"weights": np.zeros(10)}, {}, "needs 10 values of weights"),
         ({"weights": np.full(10, np.nan, np.float32)}, {}, "a value of weights that is not finite"),
-        ({"mean": np.zeros((3, 1), np.float32)}, {}, "needs 3 values of mean in float32; found float32 of shape \\(3, 1\\)"),
+        (
+            {"mean": np.zeros((3, 1), np.float32)},
+            {},
+            "needs 3 values of mean in float32; found float32 of shape \\(3, 1\\)",
+        ),
         ({"logged": np.zeros(3, np.float32)}, {}, "needs 3 values of logged"),
         ({"factor": None}, {}, "its net has no factor"),
     ],

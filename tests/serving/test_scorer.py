@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
 import swaprank as sr
+from swaprank.rankers.learned import Learned
 from tests.exchange.fitted_models import NAMES, RANKERS, data, data_with_categories, documents, fitted
 from tests.models.random_forests import naive_scores, random_documents, random_forest
 
@@ -49,8 +49,7 @@ def test_random_forests(seed: int, n_leaves: list[int], n_documents: int, set_sh
     rng = np.random.default_rng(seed)
     ranker = sr.MART()
     forest = random_forest(rng, n_leaves, set_share=set_share)
-    ranker.learned_ = replace(ranker.learned_, model=forest)
-    ranker.n_features_in_, ranker.feature_names_in_ = 5, np.array(NAMES, dtype=object)
+    ranker.learned_ = Learned(forest, feature_names=NAMES)
     X = random_documents(rng, n_documents)
     X[np.isinf(X)] = np.nan
     assert sr.Scorer(ranker).predict(X).tolist() == naive_scores(forest, X).tolist()
