@@ -89,8 +89,8 @@ def list_parameters(ranker: str) -> list[ParameterInfo]:
     """List the parameters of a kind of ranker with their defaults and descriptions.
 
     >>> from swaprank.experiments.ranker_parameters import list_parameters
-    >>> list_parameters("random_forest")[2]
-    ParameterInfo(name='early_stopping_rounds', default=None, meaning='…')
+    >>> list_parameters("mart")[0].name, list_parameters("mart")[0].default
+    ('metric', 'ndcg@10')
     """
     declared = ranker_class(ranker).declared
     return [ParameterInfo(name, each.default, each.text) for name, each in declared.items() if not each.is_ranker]
