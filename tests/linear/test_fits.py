@@ -11,11 +11,11 @@ import swaprank as sr
 from swaprank.arrays import Features, Floats
 from swaprank.errors import ModelFileError
 from swaprank.linear.architectures import LinearScoreFunction, NetScoreFunction, rows_by_query
-from swaprank.linear.cross_validation import query_folds
+from swaprank.linear.cross_validation import FitProblem, query_folds
 from swaprank.linear.minimization import conjugate_gradients
-from swaprank.linear.pairwise_hinge import fit_pairwise_hinge, squared_hinge_queries
-from swaprank.linear.ridge import moments_of, overweighted, ridge
-from swaprank.linear.start import FitProblem, calibrated, ridge_fit
+from swaprank.linear.pairwise_hinge import pairwise_fit, squared_hinge_queries
+from swaprank.linear.ridge import moments_of, overweighted, ridge, ridge_fit
+from swaprank.linear.start import calibrated
 from swaprank.models.kernel_machine import fit_kernel_map, kernel_map_from_arrays
 from swaprank.models.layers import make_layers, random_weights
 from swaprank.models.linear import LinearModel
@@ -133,7 +133,8 @@ def test_a_pairwise_fit_is_the_minimum() -> None:
         means = [naive_hinge(labels[a:b], scores[a:b]) for a, b in zip(indptr[:-1], indptr[1:], strict=True)]
         return float(weights @ means / weights.sum() + 0.01 * w @ w)
 
-    found = fit_pairwise_hinge(score_function, np.zeros(3), labels, indptr, weights, strength=0.01)
+    problem = FitProblem(score_function, labels, labels, indptr, np.repeat(weights, 20))
+    (found,) = pairwise_fit(problem, [0.01], np.zeros(3))(problem.all_queries)
     assert cost(found) <= minimize(cost, np.zeros(3)).fun + 1e-6
 
 

@@ -9,8 +9,9 @@ from scipy.optimize import minimize, rosen, rosen_der
 import swaprank as sr
 from swaprank.arrays import Floats
 from swaprank.linear.architectures import LinearScoreFunction, NetArchitecture, ScoreFunction
+from swaprank.linear.cross_validation import FitProblem
 from swaprank.linear.minimization import Cost, conjugate_gradients, limited_memory_bfgs
-from swaprank.linear.pairwise_hinge import fit_pairwise_hinge
+from swaprank.linear.pairwise_hinge import pairwise_fit
 from swaprank.models.layers import make_layers
 from swaprank.models.scaling import fit_scaling
 
@@ -98,6 +99,7 @@ def test_a_pairwise_fit_equals_the_fit_of_explicit_pairs() -> None:
         return total / float(weights.sum()) + strength * float(w @ w)
 
     score_function = LinearScoreFunction(DATA.features, np.ones(4))
-    found = fit_pairwise_hinge(score_function, np.zeros(4), y, DATA.indptr, weights, strength, n_threads=1)
+    problem = FitProblem(score_function, y, y, DATA.indptr, np.repeat(weights, np.diff(DATA.indptr)), n_threads=1)
+    (found,) = pairwise_fit(problem, [strength], np.zeros(4))(problem.all_queries)
     expected = minimize(cost, np.zeros(4), method="BFGS").x
     np.testing.assert_allclose(found, expected, atol=1e-3)

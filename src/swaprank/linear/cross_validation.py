@@ -7,7 +7,8 @@ models with these shares is a linear model, and it hardly changes if the metric 
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, final
 
 import numpy as np
 
@@ -24,6 +25,30 @@ Fit = Callable[[Bools], list[Floats]]
 
 _DRAWS = 1000
 """Samples of queries. A share is precise to about 1 in 100."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FitProblem:
+    """The data that parameters are fitted to; all arrays are grouped by query."""
+
+    score_function: ScoreFunction
+    targets: Floats
+    """The targets of the regression."""
+    labels: Floats
+    indptr: Ints
+    weights: Floats
+    """One per document."""
+    n_threads: int | None = None
+
+    @property
+    def all_queries(self) -> Bools:
+        """True for every query."""
+        return np.ones(len(self.indptr) - 1, np.bool_)
+
+    def weights_in(self, queries: Bools) -> Floats:
+        """Return the weights of the documents of these queries, and 0 for all others."""
+        return np.asarray(self.weights * np.repeat(queries, np.diff(self.indptr)))
 
 
 class Evaluator(NamedTuple):

@@ -6,13 +6,16 @@ For a linear model this is a ranking SVM. L-BFGS needs no more than the gradient
 nets, too; the ranker RankSVM takes Newton steps, which need a linear model (`baselines/primal_svm.py`).
 """
 
+from collections.abc import Sequence
+from functools import partial
+
 import numpy as np
 
-from swaprank.arrays import Floats, Ints
-from swaprank.data.grouping import longest_list
+from swaprank.arrays import Bools, Floats, Ints
+from swaprank.data.grouping import longest_list, sum_by_query
 from swaprank.kernels import kernel
 from swaprank.lanes import WIDTH, dot, load, spread, store, sum_lanes, where_positive
-from swaprank.linear.architectures import ScoreFunction
+from swaprank.linear.cross_validation import Fit, FitProblem
 from swaprank.linear.minimization import limited_memory_bfgs
 from swaprank.objectives.ranknet_objective import by_descending_label
 from swaprank.threads import query_chunks, run_in_threads, thread_count
@@ -73,41 +76,49 @@ def squared_hinge_queries(
             grad[by_label[start + r]] = g[r] / max(n_pairs, 1)
 
 
-def fit_pairwise_hinge(
-    score_function: ScoreFunction,
-    start: Floats,
-    labels: Floats,
-    indptr: Ints,
-    weights: Floats,
-    strength: float,
-    n_threads: int | None = None,
-) -> Floats:
-    """Find the parameters with the lowest cost; labels are grouped by query, and there is one weight per query.
+def pairwise_fit(problem: FitProblem, strengths: Sequence[float], start: Floats) -> Fit:
+    """Return the fit of pairs for each strength; the weight of a query is the mean weight of its documents.
 
     >>> import numpy as np
-    >>> from swaprank.linear.pairwise_hinge import fit_pairwise_hinge
     >>> from swaprank.linear.architectures import LinearScoreFunction
-    >>> score_function = LinearScoreFunction(np.array([[1.0], [0.0], [0.5]], dtype=np.float32), np.ones(1))
-    >>> labels, indptr = np.array([2.0, 0.0, 1.0]), np.array([0, 3])
-    >>> fit_pairwise_hinge(score_function, np.zeros(1), labels, indptr, weights=np.ones(1), strength=0.0).round(3)
-    array([2.])
+    >>> from swaprank.linear.cross_validation import FitProblem
+    >>> from swaprank.linear.pairwise_hinge import pairwise_fit
+    >>> function = LinearScoreFunction(np.array([[1.0], [0.0], [0.5]], dtype=np.float32), np.ones(1))
+    >>> labels = np.array([2.0, 0.0, 1.0])
+    >>> problem = FitProblem(function, labels, labels, indptr=np.array([0, 3]), weights=np.ones(3))
+    >>> [fitted.round(3).tolist() for fitted in pairwise_fit(problem, [0.0], np.zeros(1))(problem.all_queries)]
+    [[2.0]]
     """
-    by_label, longest = by_descending_label(labels, indptr), longest_list(indptr)
-    lengths = np.diff(indptr)
-    shares = weights / max(weights.sum(), np.finfo(float).tiny)
-    share_of_row = np.repeat(shares, lengths)
+    score_function, labels, indptr, n_threads = (
+        problem.score_function,
+        problem.labels,
+        problem.indptr,
+        problem.n_threads,
+    )
+    by_label, longest, lengths = by_descending_label(labels, indptr), longest_list(indptr), np.diff(indptr)
     chunks = query_chunks(indptr, thread_count(n_threads), costs=lengths**2, least_cost=_PAIRS_WORTH_A_THREAD)
     costs, grad = np.empty(len(lengths)), np.empty(len(labels))
 
-    def cost(parameters: Floats) -> tuple[float, Floats]:
-        scores = score_function(parameters, n_threads)
-        run_in_threads(
-            lambda first, last: squared_hinge_queries(
-                labels, indptr, by_label, scores, longest, first, last, costs, grad
-            ),
-            chunks,
-        )
-        back = score_function.pull_back(parameters, grad * share_of_row, n_threads)
-        return dot(costs, shares) + strength * dot(parameters, parameters), back + 2.0 * strength * parameters
+    def fit(queries: Bools) -> list[Floats]:
+        weights = sum_by_query(problem.weights_in(queries), indptr) / np.maximum(lengths, 1)
+        shares = weights / max(weights.sum(), np.finfo(float).tiny)
+        share_of_row = np.repeat(shares, lengths)
 
-    return limited_memory_bfgs(cost, start, max_iterations=200, least_slope=1e-6)
+        def cost(parameters: Floats, strength: float) -> tuple[float, Floats]:
+            scores = score_function(parameters, n_threads)
+            run_in_threads(
+                lambda first, last: squared_hinge_queries(
+                    labels, indptr, by_label, scores, longest, first, last, costs, grad
+                ),
+                chunks,
+            )
+            back = score_function.pull_back(parameters, grad * share_of_row, n_threads)
+            return dot(costs, shares) + strength * dot(parameters, parameters), back + 2.0 * strength * parameters
+
+        found = [start]
+        for strength in strengths:
+            at_strength = partial(cost, strength=strength)
+            found.append(limited_memory_bfgs(at_strength, found[-1], max_iterations=200, least_slope=1e-6))
+        return found[1:]
+
+    return fit

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from swaprank.arrays import Features, Floats, Ints, row_blocks
+from swaprank.arrays import Bools, Features, Floats, Ints, row_blocks
+from swaprank.linear.architectures import LinearScoreFunction
+from swaprank.linear.cross_validation import Fit, FitProblem
 from swaprank.models.eigenvectors import eigenvectors
 from swaprank.models.products import add_outer_products
 
@@ -75,3 +77,30 @@ def overweighted(relevant: Floats, weights: Floats) -> Floats:
         return weights
     shares: Floats = np.where(is_relevant, weights / of_relevant, weights / (total - of_relevant))
     return np.asarray(shares * (total / 2))
+
+
+def ridge_fit(problem: FitProblem, strengths: Sequence[float], overweight: bool, center: Floats) -> Fit:
+    """Return the ridge regression of the targets minus the base scores, regularized towards `center`."""
+    score_function = problem.score_function
+    if not isinstance(score_function, LinearScoreFunction):
+        raise TypeError("ridge regression is for linear score functions")
+    origin = score_function.features.mean(axis=0, dtype=np.float64)
+    residual = problem.targets - score_function(center, problem.n_threads)
+    is_relevant = problem.targets > problem.targets.min()
+    classes = [is_relevant, ~is_relevant] if overweight else [np.ones(len(is_relevant), np.bool_)]
+
+    def sums_by_class(rows: Bools) -> Floats:
+        arrays = score_function.features, score_function.factor, origin, residual, problem.weights
+        return np.array([moments_of(*arrays, np.flatnonzero(rows & of_class)) for of_class in classes])
+
+    whole = sums_by_class(np.ones(len(is_relevant), np.bool_))
+
+    def fit(queries: Bools) -> list[Floats]:
+        # Without the held-out queries, which are few: folds take no more passes over the data than one.
+        sums = whole - sums_by_class(np.repeat(~queries, np.diff(problem.indptr)))
+        totals = sums[:, 0, 0]
+        if (totals > 1e-9 * whole[:, 0, 0]).all():
+            sums *= (totals.sum() / (len(totals) * totals))[:, None, None]  # as `overweighted` does
+        return [center + difference for difference in ridge(sums.sum(axis=0), strengths)]
+
+    return fit

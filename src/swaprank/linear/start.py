@@ -4,19 +4,18 @@
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, final
+from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
-from swaprank.arrays import Bools, Floats, Ints
-from swaprank.data.grouping import sum_by_query
+from swaprank.arrays import Bools, Floats
 from swaprank.lanes import dot
-from swaprank.linear.architectures import LinearScoreFunction, ScoreFunction
-from swaprank.linear.cross_validation import Evaluator, Fit, cross_validate, mean_of_fits, shares_of_fits
+from swaprank.linear.architectures import LinearScoreFunction
+from swaprank.linear.cross_validation import Evaluator, FitProblem, cross_validate, mean_of_fits, shares_of_fits
 from swaprank.linear.minimization import limited_memory_bfgs
-from swaprank.linear.pairwise_hinge import fit_pairwise_hinge
-from swaprank.linear.ridge import STRENGTHS, moments_of, overweighted, ridge
+from swaprank.linear.pairwise_hinge import pairwise_fit
+from swaprank.linear.ridge import STRENGTHS, overweighted, ridge_fit
 from swaprank.metrics.metric import BoundMetric
 
 Start = Literal["regression", "overweighted", "pairwise", "zero"]
@@ -25,70 +24,6 @@ STARTS: tuple[Start, ...] = ("regression", "overweighted", "pairwise", "zero")
 _PAIR_STRENGTHS = STRENGTHS[2:-2:2]
 _NET_STRENGTH = 1e-4
 """Regularization of a net's start. It is fixed: a choice between several would take too many fits."""
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class FitProblem:
-    """The data that a start is fitted to; all arrays are grouped by query."""
-
-    score_function: ScoreFunction
-    targets: Floats
-    """The targets of the regression."""
-    labels: Floats
-    indptr: Ints
-    weights: Floats
-    """One per document."""
-    n_threads: int | None = None
-
-    @property
-    def all_queries(self) -> Bools:
-        """True for every query."""
-        return np.ones(len(self.indptr) - 1, np.bool_)
-
-    def weights_in(self, queries: Bools) -> Floats:
-        """Return the weights of the documents of these queries, and 0 for all others."""
-        return np.asarray(self.weights * np.repeat(queries, np.diff(self.indptr)))
-
-
-def ridge_fit(problem: FitProblem, strengths: Sequence[float], overweight: bool, center: Floats) -> Fit:
-    """Return the ridge regression of the targets minus the base scores, regularized towards `center`."""
-    score_function = problem.score_function
-    if not isinstance(score_function, LinearScoreFunction):
-        raise TypeError("ridge regression is for linear score functions")
-    origin = score_function.features.mean(axis=0, dtype=np.float64)
-    residual = problem.targets - score_function(center, problem.n_threads)
-    is_relevant = problem.targets > problem.targets.min()
-    classes = [is_relevant, ~is_relevant] if overweight else [np.ones(len(is_relevant), np.bool_)]
-
-    def sums_by_class(rows: Bools) -> Floats:
-        arrays = score_function.features, score_function.factor, origin, residual, problem.weights
-        return np.array([moments_of(*arrays, np.flatnonzero(rows & of_class)) for of_class in classes])
-
-    whole = sums_by_class(np.ones(len(is_relevant), np.bool_))
-
-    def fit(queries: Bools) -> list[Floats]:
-        # Without the held-out queries, which are few: folds take no more passes over the data than one.
-        sums = whole - sums_by_class(np.repeat(~queries, np.diff(problem.indptr)))
-        totals = sums[:, 0, 0]
-        if (totals > 1e-9 * whole[:, 0, 0]).all():
-            sums *= (totals.sum() / (len(totals) * totals))[:, None, None]  # as `overweighted` does
-        return [center + difference for difference in ridge(sums.sum(axis=0), strengths)]
-
-    return fit
-
-
-def pairwise_fit(problem: FitProblem, strengths: Sequence[float], start: Floats) -> Fit:
-    """Return the fit of pairs; the weight of a query is the mean weight of its documents."""
-
-    def fit(queries: Bools) -> list[Floats]:
-        weights = sum_by_query(problem.weights_in(queries), problem.indptr) / np.maximum(np.diff(problem.indptr), 1)
-        data, found = (problem.labels, problem.indptr, weights), [start]
-        for strength in strengths:
-            found.append(fit_pairwise_hinge(problem.score_function, found[-1], *data, strength, problem.n_threads))
-        return found[1:]
-
-    return fit
 
 
 def fit_least_squares(problem: FitProblem, start: Floats, strength: float) -> Floats:

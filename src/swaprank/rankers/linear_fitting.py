@@ -9,8 +9,7 @@ from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
 from swaprank.linear.architectures import LinearArchitecture, ScoreFunction
-from swaprank.linear.cross_validation import Evaluator
-from swaprank.linear.start import FitProblem
+from swaprank.linear.cross_validation import Evaluator, FitProblem
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.base_model import base_weights
 from swaprank.rankers.learned import found

@@ -8,8 +8,7 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.linear.architectures import LinearArchitecture
 from swaprank.linear.cross_validation import Evaluator, cross_validate, mean_ignoring_nan, query_folds
-from swaprank.linear.ridge import STRENGTHS
-from swaprank.linear.start import ridge_fit
+from swaprank.linear.ridge import STRENGTHS, ridge_fit
 from swaprank.metrics.metric import Metric, bind_metric
 from swaprank.models.linear import LinearModel
 from swaprank.models.scaling import units_of

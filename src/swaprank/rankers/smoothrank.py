@@ -10,8 +10,8 @@ from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
 from swaprank.linear.annealing import MINIMIZERS, REGULARIZATIONS, Ascent, Candidate, Minimizer
 from swaprank.linear.architectures import Architecture, KernelArchitecture, LinearArchitecture, NetArchitecture
-from swaprank.linear.cross_validation import Evaluator, query_folds
-from swaprank.linear.start import STARTS, FitProblem, Start, calibrated, start_fit
+from swaprank.linear.cross_validation import Evaluator, FitProblem, query_folds
+from swaprank.linear.start import STARTS, Start, calibrated, start_fit
 from swaprank.metrics.metric import Metric, bind_metric
 from swaprank.models.kernel_machine import KERNELS, Kernel, KernelMachine, fit_kernel_map
 from swaprank.models.layers import ACTIVATIONS, Activation, make_layers
