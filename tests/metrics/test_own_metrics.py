@@ -182,8 +182,12 @@ def test_what_is_not_a_function_of_labels_gets_a_clear_error(function: Any, mess
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: sr.metrics.CustomMetric(evaluate=5), lambda: sr.metrics.CascadeMetric(stop="half")]
-)  # type: ignore[arg-type]
+    "make",
+    [
+        lambda: sr.metrics.CustomMetric(evaluate=5),  # type: ignore[arg-type]
+        lambda: sr.metrics.CascadeMetric(stop="half"),  # type: ignore[arg-type]
+    ],
+)
 def test_what_cannot_be_called_is_refused_at_once(make: Callable[[], sr.metrics.Metric]) -> None:
     with pytest.raises(sr.errors.MetricError, match="must be a function, found "):
         make()
