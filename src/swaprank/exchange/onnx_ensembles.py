@@ -12,7 +12,7 @@ import numpy as np
 from swaprank.arrays import AnyArray, Bools, Floats, Ints
 from swaprank.errors import ModelFileError
 from swaprank.exchange.tree_building import MOST_WORDS, PeerTree, at_most, below, walk_tree
-from swaprank.models.category_sets import MAX_WORDS, WORD_CATEGORIES, set_words
+from swaprank.models.category_sets import MAX_WORDS, WORD_CATEGORIES, set_words, words_of_numbers
 
 _MODES = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ", "MEMBER", "LEAF")
 """The first seven have their numbers in ai.onnx.ml 5."""
@@ -215,10 +215,7 @@ def _sets(attributes: Mapping[str, Any], nodes: _Nodes) -> dict[int, AnyArray]:
         raise ModelFileError(f"it has {len(stops)} sets of categories for {len(members)} nodes.")
     sets, n_words, start = {}, 0, 0
     for node, stop in zip(members.tolist(), stops.tolist(), strict=False):
-        own = values[start:stop].astype(np.int64)
-        is_member = np.zeros(int(own.max(initial=0)) + 1, np.bool_)
-        is_member[own] = True
-        sets[node] = set_words(is_member)
+        sets[node] = words_of_numbers(values[start:stop].astype(np.int64))
         start = stop + 1
         _check_size(n_words := n_words + len(sets[node]))
     return sets

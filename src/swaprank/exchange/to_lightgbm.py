@@ -17,7 +17,7 @@ from swaprank.exchange.exported import Export, refuse_kind, warn_of_export
 from swaprank.exchange.feature_sets import RENAME
 from swaprank.exchange.peer_categories import CategoryNumbers, category_numbers, sets_apart
 from swaprank.exchange.plain_trees import base_in_leaves
-from swaprank.models.category_sets import set_words
+from swaprank.models.category_sets import words_of_numbers
 from swaprank.models.forest import Forest
 from swaprank.models.served import Trees
 
@@ -36,7 +36,7 @@ def content(export: Export) -> bytes:
         raise refuse_kind(export, "trees", "onnx or c")
     forest, categories = base_in_leaves(export.model.forest), category_numbers(export)
     _warn_about_tiny_thresholds(export, forest)
-    sets = {node: _set_words(numbers) for node, numbers in sets_apart(forest, categories.numbers)}
+    sets = {node: words_of_numbers(numbers) for node, numbers in sets_apart(forest, categories.numbers)}
     trees = _trees(forest, sets)
     names = lightgbm_names(export)
     header = {
@@ -129,12 +129,6 @@ def _trees(forest: Forest, sets: Mapping[int, AnyArray]) -> list[str]:
         entries |= {"is_linear": 0, "shrinkage": 1}
         trees.append(f"Tree={tree}\n{_lines(entries)}\n\n")
     return trees
-
-
-def _set_words(numbers: Ints) -> AnyArray:
-    members = np.zeros(int(numbers.max(initial=0)) + 1, np.bool_)
-    members[numbers] = True
-    return set_words(members)
 
 
 def _counts(forest: Forest) -> tuple[Ints, Ints]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swaprank.arrays import AnyArray, Bools, Features
+from swaprank.arrays import AnyArray, Bools, Features, Ints
 from swaprank.kernels import inlined_kernel
 
 if TYPE_CHECKING:
@@ -43,6 +43,19 @@ def set_words(members: Bools, others: bool = False) -> AnyArray:
     """
     padded = np.pad(members, (0, -len(members) % WORD_CATEGORIES), constant_values=others)
     return np.packbits(padded, bitorder="little").view("<u4").astype(np.uint32)
+
+
+def words_of_numbers(numbers: Ints) -> AnyArray:
+    """The words of a set that is given by the numbers of its categories; at least one word.
+
+    >>> import numpy as np
+    >>> from swaprank.models.category_sets import words_of_numbers
+    >>> words_of_numbers(np.array([0, 2, 32])).tolist()
+    [5, 1]
+    """
+    members = np.zeros(int(numbers.max(initial=0)) + 1, np.bool_)
+    members[numbers] = True
+    return set_words(members)
 
 
 def node_sets(forest: Forest) -> Iterator[tuple[int, AnyArray]]:
