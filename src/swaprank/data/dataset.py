@@ -12,15 +12,13 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Features, Floats, Ints, ReadOnly
 from swaprank.collective import ALONE
+from swaprank.data import row_values
 from swaprank.data.categories import Categories
 from swaprank.data.features import given_features, replaced_features
 from swaprank.data.frames import columns_of
 from swaprank.data.grouping import chosen_queries, group_rows, order_within, query_of_row, runs_of_groups, split_queries
 from swaprank.data.ids import document_ids
 from swaprank.data.matching import position_among, position_of
-from swaprank.data.pairs import Pairs as Pairs
-from swaprank.data.pairs import check_pairs, pairs_within
-from swaprank.data.row_values import base_scores, checked_weights, number_column, row_weights
 from swaprank.data.stored_features import StoredFeatures
 from swaprank.errors import THE_DATA, DataError
 from swaprank.peer_names import check_arguments
@@ -84,7 +82,7 @@ class Dataset(ReadOnly):
     sample_weight: Floats | None
     base_score: Floats | None
     docid: AnyArray | None
-    pairs: Pairs | None
+    pairs: row_values.Pairs | None
 
     def __init__(
         self,
@@ -107,7 +105,7 @@ class Dataset(ReadOnly):
             raise DataError("y is missing: one label per row of ", THE_DATA, ".")
         stored = given_features(X, feature_names, categorical_features)
         n_rows = stored.n_rows
-        labels = number_column("y", y, n_rows)
+        labels = row_values.number_column("y", y, n_rows)
         if (qid is None) == (group is None):
             raise DataError("give qid, one query id per row, or group, the number of rows of each query.")
         grouping = group_rows(runs_of_groups(group, n_rows) if qid is None else qid, n_rows)
@@ -117,10 +115,10 @@ class Dataset(ReadOnly):
             qids=grouping.qids,
             indptr=grouping.indptr,
             order=grouping.order,
-            sample_weight=row_weights(sample_weight, query_weight, grouping, n_rows),
-            base_score=None if base_score is None else base_scores(base_score, n_rows),
+            sample_weight=row_values.row_weights(sample_weight, query_weight, grouping, n_rows),
+            base_score=None if base_score is None else row_values.base_scores(base_score, n_rows),
             docid=None if docid is None else document_ids(docid, n_rows),
-            pairs=None if pairs is None else check_pairs(pairs, grouping.indptr, grouping.order),
+            pairs=None if pairs is None else row_values.check_pairs(pairs, grouping.indptr, grouping.order),
         )
 
     @classmethod
@@ -261,17 +259,19 @@ class Dataset(ReadOnly):
         """
         n_rows, changes = len(self), dict[str, Any]()
         if labels is not ...:
-            changes["labels"] = number_column("labels", labels, n_rows)
+            changes["labels"] = row_values.number_column("labels", labels, n_rows)
         if features is not ...:
             changes["stored"] = replaced_features(self.stored, features)
         if sample_weight is not ...:
-            changes["sample_weight"] = None if sample_weight is None else checked_weights(sample_weight, n_rows)
+            changes["sample_weight"] = (
+                None if sample_weight is None else row_values.checked_weights(sample_weight, n_rows)
+            )
         if base_score is not ...:
-            changes["base_score"] = None if base_score is None else base_scores(base_score, n_rows)
+            changes["base_score"] = None if base_score is None else row_values.base_scores(base_score, n_rows)
         if docid is not ...:
             changes["docid"] = None if docid is None else document_ids(docid, n_rows)
         if pairs is not ...:
-            changes["pairs"] = None if pairs is None else check_pairs(pairs, self.indptr, self.order)
+            changes["pairs"] = None if pairs is None else row_values.check_pairs(pairs, self.indptr, self.order)
         return self._with(**changes)
 
     def with_features(
@@ -340,7 +340,7 @@ class Dataset(ReadOnly):
             qids=self.qids[is_chosen],
             indptr=np.concatenate(([0], np.cumsum(np.diff(self.indptr)[is_chosen]))),
             order=None if self.order is None else order_within(self.order, rows),
-            pairs=None if self.pairs is None else pairs_within(self.pairs, rows, len(self)),
+            pairs=None if self.pairs is None else row_values.pairs_within(self.pairs, rows, len(self)),
         )
 
     def binned(self, like: Dataset | None = None, *, max_bins: int = 255, n_threads: int | None = None) -> Dataset:

@@ -12,8 +12,9 @@ from typing import NamedTuple, final
 import numpy as np
 
 from swaprank.arrays import Floats, Ints, contiguous_floats, contiguous_ints
-from swaprank.data.dataset import Dataset, Pairs
+from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import longest_list, query_of_row
+from swaprank.data.row_values import Pairs
 from swaprank.elementary import exp, log1p
 from swaprank.kernels import kernel
 from swaprank.objectives.objective import BoundKernelObjective, Objective, bind_kernel

@@ -80,4 +80,4 @@ def file_source(path: Paths, like: Dataset | None, given: Mapping[str, Any]) -> 
     unknown = [name for name in options if name in _TEXT_OPTIONS]
     if unknown:
         raise DataError(f"{files[0]} is a table: {', '.join(unknown)} cannot be given, only for LETOR text.")
-    return TableBlocks(files, Roles(categorical=categorical, **options))
+    return TableBlocks(files, Roles(categorical_features=categorical, **options))

@@ -191,7 +191,7 @@ class _TableFile:
 
 def _tables(file: Path, roles: Roles) -> Iterator[polars.DataFrame]:
     if is_separated(file):
-        yield from _separated_tables(file, [roles.qid, *roles.categorical])
+        yield from _separated_tables(file, [roles.qid, *roles.categorical_features])
         return
     try:
         import pyarrow  # noqa: F401

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from swaprank.data.categories import CATEGORICAL, not_numbers_advice
 from swaprank.data.dataset import Dataset
@@ -28,35 +28,8 @@ NO_FEATURES = "(not read)"
 """The name of the feature of a table of which only the judgements are read."""
 
 
-def read_table(
-    file: Path,
-    *,
-    label: str = "label",
-    qid: str = "qid",
-    features: Sequence[str] | None = None,
-    ignore: Sequence[str] = (),
-    categorical_features: Sequence[str] = (),
-    docid: str | None = None,
-    sample_weight: str | None = None,
-    unlabeled: bool = False,
-    judgements_only: bool = False,
-) -> Dataset:
-    """Read a data set from a table; a number beyond single precision is missing, as in LETOR text.
-
-    Text is categorical in a Parquet file; in a CSV or TSV file, columns of categories must be declared. If only the
-    judgements are wanted, the features are not read: there is one that is 0 everywhere.
-    """
-    categorical = [] if judgements_only else _names("categorical_features", categorical_features)
-    table = polars_table(file, [name for name in (qid, docid, *categorical) if name is not None])
-    roles = Roles(label, qid, docid, sample_weight, features, ignore, tuple(categorical), unlabeled, judgements_only)
-    try:
-        return table_dataset(table, roles, is_text=is_separated(file))
-    except DataError as error:
-        raise DataError(f"{file}: ", error) from None
-
-
 class Roles(NamedTuple):
-    """The roles of the columns of a table, as in `read_table`."""
+    """The roles of the columns of a table, as in `read`."""
 
     label: str = "label"
     qid: str = "qid"
@@ -64,9 +37,26 @@ class Roles(NamedTuple):
     sample_weight: str | None = None
     features: Sequence[str] | None = None
     ignore: Sequence[str] = ()
-    categorical: Sequence[str] = ()
+    categorical_features: Sequence[str] = ()
     unlabeled: bool = False
     judgements_only: bool = False
+    """The features are not read: there is one that is 0 everywhere."""
+
+
+def read_table(file: Path, **columns: Any) -> Dataset:
+    """Read a data set from a table, given its `Roles`; a number beyond single precision is missing, as in LETOR text.
+
+    Text is categorical in a Parquet file; in a CSV or TSV file, columns of categories must be declared.
+    """
+    roles = Roles(**columns)
+    if roles.judgements_only:
+        roles = roles._replace(categorical_features=())
+    categorical = _names("categorical_features", roles.categorical_features)
+    table = polars_table(file, [name for name in (roles.qid, roles.docid, *categorical) if name is not None])
+    try:
+        return table_dataset(table, roles, is_text=is_separated(file))
+    except DataError as error:
+        raise DataError(f"{file}: ", error) from None
 
 
 def is_separated(file: Path) -> bool:
@@ -81,7 +71,7 @@ def table_dataset(table: polars.DataFrame, roles: Roles, *, is_text: bool, is_pa
     label, features = roles.label, roles.features
     _check_roles(table, roles)
     table = _without_columns(table, roles.ignore)
-    for name in roles.categorical:
+    for name in roles.categorical_features:
         feature_position(name, table.columns if features is None else features, CATEGORICAL)
     if roles.unlabeled:
         table = table.with_columns(_zeros().alias(label))
@@ -89,18 +79,11 @@ def table_dataset(table: polars.DataFrame, roles: Roles, *, is_text: bool, is_pa
         table, features = table.with_columns(_zeros().alias(NO_FEATURES)), [NO_FEATURES]
     if is_text:
         needed = {*table.columns} if features is None else {*features, label, roles.sample_weight}
-        table = table.with_columns(_category_text(table[name]) for name in roles.categorical)
-        needed -= {roles.qid, roles.docid, *roles.categorical}
+        table = table.with_columns(_category_text(table[name]) for name in roles.categorical_features)
+        needed -= {roles.qid, roles.docid, *roles.categorical_features}
         table = with_numbers(table, [name for name in table.columns if name in needed], label)
-    columns = columns_of(
-        table,
-        label=label,
-        qid=roles.qid,
-        features=features,
-        roles={"docid": roles.docid, "sample_weight": roles.sample_weight},
-        categorical=roles.categorical,
-        huge_is_missing=True,
-    )
+    others = {"docid": roles.docid, "sample_weight": roles.sample_weight}
+    columns = columns_of(table, label, roles.qid, features, others, roles.categorical_features, huge_is_missing=True)
     qids = integers_or_text(columns.qid) if columns.qid.dtype.kind == "U" else columns.qid
     if not is_part:
         return Dataset(columns.X, columns.label, qid=qids, **columns.roles)
@@ -120,7 +103,7 @@ def _check_roles(table: polars.DataFrame, roles: Roles) -> None:
             )
         if name in roles.ignore:
             raise DataError(f"column '{name}' is given as {role} and to be ignored: a column has one role.")
-        if name in roles.categorical:
+        if name in roles.categorical_features:
             raise DataError(f"column '{name}' is given as {role} and as categorical: a column has one role.")
 
 
