@@ -14,7 +14,7 @@ from numpy.testing import assert_array_equal
 
 import swaprank as sr
 from swaprank.errors import ArgumentError, DataError
-from swaprank.rankers.ranker import FitRequest
+from swaprank.rankers.training import FitRequest, Trained
 from swaprank.registry import RANKERS, ranker_class
 
 
@@ -97,9 +97,9 @@ class Seen:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         inner = sr.MART._fit
 
-        def watched(ranker: sr.MART, request: FitRequest) -> None:
+        def watched(ranker: sr.MART, request: FitRequest) -> Trained:
             self.request = request
-            inner(ranker, request)
+            return inner(ranker, request)
 
         monkeypatch.setattr(sr.MART, "_fit", watched)
 
@@ -166,7 +166,7 @@ def test_a_ranker_without_categories_has_none() -> None:
         ranker.predict(text)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in RANKERS if not ranker_class(kind).takes_categories])
+@pytest.mark.parametrize("kind", [kind for kind in RANKERS if not ranker_class(kind).can.categories])
 def test_other_rankers_refuse_categories(kind: str) -> None:
     ranker = ranker_class(kind)()
     words = rf"{type(ranker).__name__} learns from numbers, but the feature 'brand' is categorical \(such as 'adidas'\)"
