@@ -277,7 +277,7 @@ def test_damaged_files_are_refused(
         (
             meta,
             {name: array for name, array in arrays.items() if name != "1/weights"},
-            "weights of its linear model",
+            "its linear model has no weights",
         ),
         (with_models({**models[0], "kind": "guess"}, *models[1:]), arrays, "the kind 'guess'"),
         (with_models({}, *models[1:]), arrays, "KeyError: 'kind'"),
