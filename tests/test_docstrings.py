@@ -11,6 +11,8 @@ import pytest
 import swaprank as sr
 
 MODULES = [name for _, name, _ in pkgutil.walk_packages(sr.__path__, "swaprank.") if ".cli" not in name]
+SLOW = {"swaprank.rankers.smoothrank", "swaprank.instruments.certify"}
+"""Modules whose examples train for a while."""
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -29,7 +31,9 @@ def public_functions(module: ModuleType) -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in MODULES]
+)
 def test_examples_run(name: str) -> None:
     if name == "swaprank.torch":
         pytest.importorskip("torch", reason="PyTorch is not installed")

@@ -10,6 +10,8 @@ import pytest
 
 from tests.conftest import PROJECT
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = PROJECT / "examples"
 
 

@@ -59,6 +59,7 @@ expected = measured()
 """
 
 
+@pytest.mark.slow
 def test_several_threads_may_evaluate_at_once() -> None:
     code = """
 from concurrent.futures import ThreadPoolExecutor
@@ -68,6 +69,7 @@ with ThreadPoolExecutor(8) as pool:
     modules_after(BIG_ENOUGH_FOR_THREADS + code)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_forked_child_evaluates_after_its_parent_did() -> None:
     code = """
@@ -82,6 +84,7 @@ assert measured() == expected
     modules_after(BIG_ENOUGH_FOR_THREADS + code)
 
 
+@pytest.mark.slow
 def test_numba_is_left_as_it_was_found() -> None:
     code = """
 import numba, os
@@ -93,6 +96,7 @@ assert before == (numba.config.THREADING_LAYER, numba.config.NUMBA_NUM_THREADS, 
     modules_after(code)
 
 
+@pytest.mark.slow
 def test_the_first_page_has_all_names_and_is_short() -> None:
     stub = (files("swaprank") / "__init__.pyi").read_text("utf-8")
     names = {line.rpartition(" as ")[2] for line in stub.splitlines()} - {"__version__"}

@@ -14,6 +14,8 @@ import pytest
 
 from swaprank.compilation.levels import VARIABLE, cpu_levels
 
+pytestmark = pytest.mark.slow
+
 TRAIN = """
 import sys
 from pathlib import Path

@@ -158,6 +158,7 @@ def test_it_is_a_ranker_like_the_others(ranker: Any, tmp_path: Path) -> None:
     assert sr.certify(ranker, TEST, epsilon=0.3, delta=0.3, n_weights=2).n_directions == 4
 
 
+@pytest.mark.slow
 def test_the_command_line_trains_it(tmp_path: Path) -> None:
     sr.write_letor(TRAIN, tmp_path / "train.txt")
     ended = here(

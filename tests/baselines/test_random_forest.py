@@ -16,6 +16,7 @@ def ndcg(scores: object) -> float:
     return sr.evaluate(TEST, scores, "ndcg@10")["ndcg@10"].mean
 
 
+@pytest.mark.slow
 def test_it_ranks_as_well_as_the_forest_of_scikit_learn() -> None:
     # With all features, because scikit-learn draws features for each split, and we do so for each tree.
     other = RandomForestRegressor(60, max_leaf_nodes=100, min_samples_leaf=3, random_state=0)

@@ -16,6 +16,7 @@ TRAIN, VALI, TEST = sr.datasets.random_net((60, 30, 30), n_features=6, n_documen
 QID = np.repeat(np.arange(60), 10)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 3), st.floats(-9, 9)), min_size=1, max_size=30))
 def test_targets_are_evenly_spaced_by_label_then_score(documents: list[tuple[int, float]]) -> None:
     labels, scores = (np.array(values, dtype=np.float64) for values in zip(*documents, strict=True))

@@ -58,6 +58,7 @@ def true_cost(data: sr.Dataset, weights: Floats, strength: float, rel: float) ->
     return float(np.mean(losses) + strength * weights @ weights)
 
 
+@pytest.mark.slow
 def test_the_cost_is_within_the_gap_of_its_minimum() -> None:
     ranker = sr.baselines.SVMMAP(rel=2, regularization=0.01, tolerance=1e-4, standardize=False).fit(TRAIN)
     assert 0 <= ranker.gap_ <= 1e-4

@@ -49,6 +49,7 @@ def test_train_and_repeat(folder: Path) -> None:
     assert (folder / "again.swaprank").read_bytes() == (folder / "m.swaprank").read_bytes()
 
 
+@pytest.mark.slow
 def test_the_model_knows_its_categorical_features(folder: Path) -> None:
     model = sr.load(folder / "m.swaprank")
     scores = [float(line) for line in ran(folder, "predict", "m.swaprank", "vali.csv").out.split()]

@@ -35,6 +35,7 @@ def test_generated_files_are_the_generators(folder: Path) -> None:
         assert (read.qids == part.qids).all()
 
 
+@pytest.mark.slow
 def test_evaluate_prints_what_python_computes(folder: Path) -> None:
     test = sr.read(folder / "test.txt")
     shown = swaprank("evaluate", "test.txt", "f0.txt", "-m", "ndcg@5", "-m", "err(max_label=5)", folder=folder)
@@ -78,6 +79,7 @@ def test_info(folder: Path) -> None:
     assert json.loads(here("info", folder / "train.txt", "--json").out)["n_queries"] == 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
 def test_every_terminal_will_do(folder: Path, encoding: str) -> None:
     shown = swaprank("info", "train.txt", folder=folder, PYTHONIOENCODING=encoding)

@@ -32,6 +32,7 @@ def test_simulated_logs_are_those_of_python(folder: Path) -> None:
     assert sr.clicks.Propensities.load(folder / "truth.json").to_dict() == truth.propensities.to_dict()
 
 
+@pytest.mark.slow
 def test_info_prints_the_summary_and_draws_it(folder: Path) -> None:
     shown = here("clicks", "info", "log.parquet", "--figure", "rates.svg", folder=folder)
     assert shown.out.startswith("sessions                              5,000")

@@ -10,6 +10,8 @@ import pytest
 from tests.command_line import here
 from tests.conftest import PROJECT
 
+pytestmark = pytest.mark.slow
+
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ELSEWHERE = ("demo", "reproduce", "report")
 """Commands with their own tests, which take too long here."""

@@ -10,6 +10,8 @@ import swaprank as sr
 from swaprank.reproduction import demonstration
 from tests.command_line import here
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:

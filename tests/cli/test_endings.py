@@ -14,6 +14,8 @@ import pytest
 import swaprank as sr
 from tests.command_line import here, swaprank
 
+pytestmark = pytest.mark.slow
+
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals are another matter there")
 TRAIN = ("train", "train.txt", "--set", "n_trees=12", "--set", "n_leaves=7", "--set", "min_docs_in_leaf=5")
 

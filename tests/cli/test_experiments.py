@@ -28,6 +28,7 @@ RANKERS = ("--ranker", "small=lambdamart", "--ranker", "mart", "--set", "n_trees
 GRID = ("--grid", "small.n_leaves=3,6")
 
 
+@pytest.mark.slow
 def test_cv_prints_what_python_computes(folder: Path) -> None:
     rankers = {
         "small": sr.LambdaMART("map", n_trees=4, min_docs_in_leaf=3),
@@ -59,6 +60,7 @@ def test_cv_of_one_file(folder: Path) -> None:
     assert shown.out == same.out
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are another matter there")
 def test_ctrl_c_stops_cv_and_the_same_command_resumes(folder: Path) -> None:
     before = """

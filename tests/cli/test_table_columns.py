@@ -51,6 +51,7 @@ def test_a_model_of_a_table_is_that_of_the_same_text(folder: Path) -> None:
     np.testing.assert_array_equal(table.predict(np.asarray(vali.features)[:, [2, 0, 1]]), text.predict(vali))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

@@ -26,6 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 SETTINGS = ("--set", "n_trees=12", "--set", "n_leaves=7", "--set", "min_docs_in_leaf=5")
 
 
+@pytest.mark.slow
 def test_train_and_predict_are_fit_and_predict(folder: Path) -> None:
     trained = swaprank(
         "train", "train.txt", "--valid", "vali.txt", "--ranker", "lambdamart", "--metric", "map", *SETTINGS, "-o",

@@ -13,6 +13,8 @@ from swaprank.clicks.click_training import bias_given_scores
 from swaprank.data.dense_features import DenseFeatures
 from tests.clicks.click_worlds import judged
 
+pytestmark = pytest.mark.slow
+
 METRIC = "dcg@10(gain=linear)"
 
 

@@ -12,6 +12,8 @@ from swaprank.clicks.log_values import check_countable, log_value, new_ranks
 from swaprank.clicks.relevance_estimates import Estimator, row_shares
 from tests.clicks.click_worlds import judged, true_relevance, true_values
 
+pytestmark = pytest.mark.slow
+
 METRICS = ["dcg@5", "p@3", "mrr", "success@3"]
 
 

@@ -12,6 +12,8 @@ from swaprank.clicks.click_counts import ClickCounts, bootstrapped, count_clicks
 from swaprank.clicks.harvesting import harvested_examination
 from tests.clicks.click_worlds import judged
 
+pytestmark = pytest.mark.slow
+
 
 def some_counts(seed: int = 0) -> tuple[ClickCounts, Any]:
     data = judged(10)

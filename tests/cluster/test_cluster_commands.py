@@ -16,6 +16,8 @@ import swaprank as sr
 from swaprank.collective import Alone
 from tests.command_line import here
 
+pytestmark = [pytest.mark.slow, pytest.mark.cluster]
+
 SETTINGS = ("--valid", "vali.txt", "--set", "n_trees=6", "--set", "n_leaves=5", "--threads", "1")
 
 

@@ -16,6 +16,8 @@ from swaprank.cluster.tracker import Tracker
 from swaprank.cluster.xgboost_collective import XGBoostCollective
 from swaprank.errors import ClusterError
 
+pytestmark = [pytest.mark.slow, pytest.mark.cluster]
+
 SIZES = (1, 5, 100_000, 2**20 + 3)
 FORKED = multiprocessing.get_context("forkserver")
 # Imported once for all processes.

@@ -15,6 +15,8 @@ import swaprank as sr
 from swaprank.cluster.supervisor import heartbeats
 from swaprank.rankers.ranker import Ranker
 
+pytestmark = [pytest.mark.slow, pytest.mark.cluster]
+
 
 def frame(n_queries: int, seed: int, first: int = 0) -> pd.DataFrame:
     """Missing values, categories, weights."""

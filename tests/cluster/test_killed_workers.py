@@ -7,6 +7,8 @@ import pytest
 
 from tests.conftest import PROJECT
 
+pytestmark = [pytest.mark.slow, pytest.mark.cluster]
+
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
 @pytest.mark.parametrize(("cluster", "seed"), [("local", 1), ("commands", 2)])

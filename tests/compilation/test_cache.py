@@ -15,6 +15,8 @@ import pytest
 from swaprank.compilation.levels import LEVEL, VARIABLE, cpu_levels
 from swaprank.compilation.storage import STORAGE, Storage, cache_folder, is_trusted, make_private
 
+pytestmark = pytest.mark.slow
+
 needs_users = pytest.mark.skipif(not hasattr(os, "getuid"), reason="no users and modes on this system")
 
 HELPER = """

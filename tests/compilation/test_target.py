@@ -17,6 +17,8 @@ from swaprank.compilation.levels import LEVEL
 from swaprank.compilation.storage import STORAGE
 from swaprank.kernels import NEWEST_TRIED, inlined_kernel, kernel
 
+pytestmark = pytest.mark.slow
+
 DERIVED = (
     target.KernelLibrary,
     target.KernelCodegen,

@@ -33,6 +33,7 @@ def test_certainty_and_uncertainty_propagate_and_confidence_builds(p: float) -> 
     assert np.isnan(chain(1, 0))
 
 
+@pytest.mark.slow
 @given(steps, st.integers(0, 2**32))
 def test_theorem_adjacency_posteriors_determine_all(adjacent: Floats, seed: int) -> None:
     order = np.random.default_rng(seed).permutation(len(adjacent) + 1)

@@ -69,6 +69,7 @@ def assert_exact(bound: BoundMetric, a: list[int], b: list[int]) -> None:
     assert steps.best(-np.inf, np.inf).value == pytest.approx(best.value, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 @settings(deadline=None, max_examples=40)
 @given(lists=two_rankings())
@@ -77,6 +78,7 @@ def test_the_sweep_is_exact(metric: str, lists: tuple[list[int], list[int], list
     assert_exact(sr.metric(metric).bind(labels, indptr), a, b)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=20)
 @given(lists=two_rankings())
 def test_the_sweep_is_exact_for_a_metric_of_the_users(lists: tuple[list[int], list[int], list[int], list[int]]) -> None:
@@ -222,6 +224,7 @@ def test_short_lists_missing_values_and_queries_without_relevant_documents() -> 
         assert nested.value_ >= both.value_ - 1e-12
 
 
+@pytest.mark.slow
 def test_the_step_function_can_be_drawn(
     parts: tuple[sr.Dataset, sr.Dataset, sr.MART, sr.LinearRegressionRanker], tmp_path: Path
 ) -> None:

@@ -29,6 +29,7 @@ from tests.models.random_forests import naive_scores, random_documents, random_f
 
 COMPILER = shutil.which("gcc") or shutil.which("cc")
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(COMPILER is None, reason="there is no C compiler"),
     pytest.mark.skipif(sys.platform == "win32", reason="shared libraries are made in another way"),
 ]

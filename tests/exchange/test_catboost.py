@@ -50,6 +50,7 @@ def raw(model: Any, X: Features) -> AnyArray:
     return np.asarray(model.predict(X, prediction_type="RawFormulaVal"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nan_mode", ["Min", "Max", "Forbidden"])
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("loss", LOSSES)
@@ -190,5 +191,6 @@ def test_binary_files_need_the_package(tmp_path: Path, monkeypatch: pytest.Monke
         read_peer(tmp_path / "model.cbm")
 
 
+@pytest.mark.slow
 def test_damaged_files_give_an_error_or_a_safe_model(tmp_path: Path) -> None:
     assert min(outcomes(catboost_seeds(), tmp_path, printable=True).values()) > 5

@@ -33,6 +33,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIONS)
 def test_models_of_lightgbm_are_scored_the_same_bit_for_bit(name: str, tmp_path: Path) -> None:
     booster, X = train_lightgbm(**OPTIONS[name]), peer_data().X
@@ -183,6 +184,7 @@ def test_what_is_wrong_with_a_file_is_said(old: str, new: str, message: str, tmp
         read_peer(tmp_path / "model.txt")
 
 
+@pytest.mark.slow
 def test_damaged_files_give_an_error_or_a_safe_model(tmp_path: Path) -> None:
     assert min(outcomes(lightgbm_seeds(), tmp_path, n_files=200).values()) > 20
 

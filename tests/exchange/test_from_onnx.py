@@ -171,6 +171,7 @@ def test_large_sets_are_refused_before_they_take_memory(tmp_path: Path) -> None:
         read(graph_of(node), tmp_path)
 
 
+@pytest.mark.slow
 def test_damaged_files_give_an_error_or_a_safe_model(tmp_path: Path) -> None:
     assert min(outcomes(onnx_seeds(), tmp_path).values()) > 5
 

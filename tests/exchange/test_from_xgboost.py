@@ -52,6 +52,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIONS)
 def test_models_of_xgboost_are_scored_the_same(name: str, tmp_path: Path) -> None:
     booster, X = train_xgboost(**OPTIONS[name]), peer_data().X
@@ -177,6 +178,7 @@ def test_all_spellings_of_the_base_score(base: Any, tmp_path: Path) -> None:
     assert read_peer(tmp_path / "model.json").model.base_score == 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [0, 1])
 def test_damaged_files_give_an_error_or_a_safe_model(form: int, tmp_path: Path) -> None:
     # Most bytes of UBJ are types and counts, or the number of a node.

@@ -56,6 +56,7 @@ def test_scores_are_ours_to_single_precision(name: str, tmp_path: Path) -> None:
     assert_same(ranklib_rules.scores(exported(name, tmp_path), X), fitted(name).predict(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["trees", "sum of trees", "one leaf"])
 def test_what_is_written_is_read_again(name: str, tmp_path: Path) -> None:
     X = without_missing(documents(name))

@@ -90,6 +90,7 @@ def around(threshold: np.float32) -> Any:
         return np.array([below, threshold, above, threshold - np.float32(1e-6), threshold + np.float32(1e-6)])[:, None]
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(size=st.floats(-5, 37), sign=st.sampled_from([-1, 1]))
 def test_the_slack_of_1e_6_moves_no_value(size: float, sign: int) -> None:

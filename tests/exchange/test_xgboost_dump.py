@@ -44,6 +44,7 @@ def test_scores_are_ours_to_single_precision_also_of_missing_values(name: str, t
     assert_same(ltr_rules.scores(exported(name, tmp_path), NAMES, X), fitted(name).predict(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HELD)
 @pytest.mark.parametrize("version", ["by node", "zero"])
 def test_zero_for_missing_values_holds_in_all_versions(name: str, version: ltr_rules.Missing, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ VALUES = st.one_of(
 TABLES = st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), VALUES | st.lists(VALUES, max_size=3))
 
 
+@pytest.mark.slow
 @given(TABLES, st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), TABLES))
 def test_toml_is_read_as_it_was_written(values: dict[str, Any], tables: dict[str, dict[str, Any]]) -> None:
     whole = {**values, **{name: table for name, table in tables.items() if name not in values and table}}

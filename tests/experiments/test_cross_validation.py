@@ -99,6 +99,7 @@ def test_results_are_those_of_fit_predict_evaluate_and_compare(data: sr.Dataset)
     assert str(result.comparison) == str(pooled)
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_not_trained_again_and_a_grid_may_grow(
     data: sr.Dataset, tmp_path: Path, trainings: list[sr.Dataset]
 ) -> None:

@@ -13,6 +13,8 @@ from swaprank.compilation import storage
 from swaprank.compilation.storage import is_writable
 from tests.command_line import here
 
+pytestmark = pytest.mark.slow
+
 USE = """
 import swaprank as sr
 from swaprank.compilation.storage import STORAGE

@@ -13,6 +13,8 @@ from swaprank.instruments.certify import count_directions, random_direction
 from swaprank.models.perturbation import Perturbation
 from swaprank.rankers.ranker import Ranker
 
+pytestmark = pytest.mark.slow
+
 
 def mixed_up() -> sr.Dataset:
     """Shuffled rows, features on different scales, missing values, base scores."""

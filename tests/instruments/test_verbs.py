@@ -64,6 +64,7 @@ def test_explain_prints_the_list(folder: Path) -> None:
     assert "there is no query" in unknown.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["local-optimality", "matching-measures", "constructions"])
 def test_small_experiments_print_tables_and_charts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (local_optimality, lambdarank_tables):

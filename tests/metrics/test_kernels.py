@@ -41,6 +41,7 @@ def test_kernels_are_compiled_once_whatever_the_arrays() -> None:
     assert [len(kernel.signatures) for kernel in kernels] == [1, 1, 1]
 
 
+@pytest.mark.slow
 def test_kernels_work_where_nothing_can_be_cached(tmp_path: Path) -> None:
     # A file in place of the cache folder: not even root can write there.
     (tmp_path / "__pycache__").touch()

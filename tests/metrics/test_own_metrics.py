@@ -76,6 +76,7 @@ def test_own_metrics_go_where_names_go() -> None:
     assert "own gain" in sr.metrics.CumulativeMetric(gain=abs).describe()
 
 
+@pytest.mark.slow
 def test_a_function_that_cannot_be_compiled() -> None:
     def bad(labels: Floats) -> float:
         return float(str(labels).encode().decode())
@@ -84,6 +85,7 @@ def test_a_function_that_cannot_be_compiled() -> None:
         sr.metrics.CustomMetric(evaluate=bad).mean([0, 1], [1, 2], [0, 2])
 
 
+@pytest.mark.slow
 def test_a_function_that_fails_or_gives_no_number() -> None:
     def raises(labels: Floats) -> float:
         if labels[0] == 0:
@@ -133,6 +135,7 @@ def test_a_function_that_reads_beyond_the_list(function: Callable[[Floats], floa
         own.swap_gains([0, 1])
 
 
+@pytest.mark.slow
 def test_a_function_that_changes_its_argument_changes_nothing_else() -> None:
     def sorts(labels: Floats) -> float:
         first = labels[0]
@@ -148,6 +151,7 @@ def test_a_function_that_changes_its_argument_changes_nothing_else() -> None:
     np.testing.assert_array_equal(own.swap_gains([2, 3, 1, 1]), honest.swap_gains([2, 3, 1, 1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "function", [lambda x: x[0] > 0, lambda x: 1, lambda x: np.float32(1), njit(lambda x: x[0]), njit(lambda x: True)]
 )
@@ -197,6 +201,7 @@ def measured_elsewhere(bound: sr.metrics.BoundMetric, scores: list[float]) -> fl
     return bound.mean(scores)
 
 
+@pytest.mark.slow
 def test_a_bound_metric_binds_anew_in_another_process() -> None:
     bound = sr.metrics.CustomMetric(evaluate=dcg).bind([0, 3, 1], [0, 3])
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
@@ -211,6 +216,7 @@ def test_a_bound_metric_is_pickled_with_all_it_was_bound_to() -> None:
     assert again.mean([1, 1, 1]) == bound.mean([1, 1, 1]) != metric.bind([0, 1, 2], [0, 3]).mean([3, 2, 1])
 
 
+@pytest.mark.slow
 def test_the_compiled_function_lives_as_long_as_what_is_bound_to_it() -> None:
     def make(value: float) -> Callable[[Floats], float]:
         return lambda labels: value + labels[0]

@@ -44,6 +44,7 @@ def rankings(draw: st.DrawFn) -> tuple[list[int], list[float], list[int], list[s
     return labels, scores, np.cumsum([0, *sizes]).tolist(), ids
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     rankings(),

@@ -47,6 +47,7 @@ def assert_equal_reevaluation(metric: sr.metrics.Metric, lists: list[tuple[float
         assert np.abs(metric.swap_gains(labels) - expected).max() < 1e-13, labels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METRICS)
 def test_swap_gains_equal_reevaluation_on_every_small_list(name: str) -> None:
     assert_equal_reevaluation(METRICS[name], LISTS if not name.startswith("own") else all_lists((0, 1, 3), longest=6))
@@ -63,6 +64,7 @@ def test_swap_gains_follow_the_convention(convention: str) -> None:
         assert_equal_reevaluation(sr.metric(name, convention), all_lists((0, 1, 2), longest=4))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=40), st.data())
 def test_swap_gains_equal_reevaluation_on_longer_lists(labels: list[int], data: st.DataObject) -> None:

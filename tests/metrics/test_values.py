@@ -83,6 +83,7 @@ def test_infinite_scores_rank_first_and_last() -> None:
     assert sr.metric("mrr").mean([0, 1, 0], [-np.inf, np.inf, 5.0], [0, 3]) == 1
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=300), st.integers(0, 2**32))
 def test_every_normalised_metric_lies_between_0_and_1_and_is_1_for_the_ideal_order(

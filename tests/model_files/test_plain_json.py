@@ -21,6 +21,7 @@ plain = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(value=plain)
 def test_values_come_back_as_they_were(value: Any) -> None:

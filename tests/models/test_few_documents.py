@@ -20,6 +20,7 @@ def walked(forest: Forest, X: np.ndarray) -> list[float]:
     return scores.tolist()
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     seed=st.integers(0, 10**6),

@@ -46,6 +46,7 @@ def test_an_empty_forest_comes_back(tmp_path: Path) -> None:
     assert through_a_file(tmp_path / "a.swaprank", FOREST.truncated(0)).n_trees == 0
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=400)
 @given(
     name=st.sampled_from(

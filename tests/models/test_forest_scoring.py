@@ -128,6 +128,7 @@ def test_numbers_of_trees_must_rise_within_the_forest(counts: list[int]) -> None
         score(forest, np.zeros((2, 5), np.float32), n_trees=4)
 
 
+@pytest.mark.slow
 def test_sets_of_very_different_lengths_and_categories_up_to_the_largest_number() -> None:
     rng = np.random.default_rng(11)
     forest = random_forest(rng, [40] * 10, n_features=2, set_share=1)
@@ -144,6 +145,7 @@ def test_documents_need_the_features_of_the_trees() -> None:
         score(single_leaf(0.5, 3, 1), np.zeros((2, 4), np.float32))
 
 
+@pytest.mark.slow
 def test_a_layout_lives_as_long_as_its_forest() -> None:
     forest = single_leaf(0.5, 3, 1)
     score(forest, np.zeros((1, 3), np.float32))

@@ -48,6 +48,7 @@ def gradient_of(layers: Layers, weights: Any, X: Any, grad: Any) -> Any:
     return gradient
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("activation", range(len(ACTIVATIONS)))
 def test_activations_are_those_of_numpy(activation: int) -> None:
     x = np.concatenate((np.linspace(-30, 30, 5001), [0.0, 1e-9, -1e-9, 700.0, -1e9]))
@@ -57,6 +58,7 @@ def test_activations_are_those_of_numpy(activation: int) -> None:
         np.testing.assert_allclose(values, FUNCTIONS[ACTIVATIONS[activation]](x), rtol=2e-15, atol=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", SHAPES)
 @pytest.mark.parametrize("activation", range(len(ACTIVATIONS)))
 def test_scores_are_those_of_numpy(hidden: tuple[int, ...], activation: int) -> None:
@@ -68,6 +70,7 @@ def test_scores_are_those_of_numpy(hidden: tuple[int, ...], activation: int) -> 
     np.testing.assert_allclose(single, naive_scores(layers, weights, X), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", SHAPES)
 @pytest.mark.parametrize("activation", range(len(ACTIVATIONS)))
 def test_gradient_is_that_of_differences_for_every_weight(hidden: tuple[int, ...], activation: int) -> None:

@@ -68,6 +68,7 @@ def test_any_number_of_threads_finds_the_same() -> None:
             np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     hnp.arrays(

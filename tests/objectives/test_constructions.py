@@ -17,6 +17,7 @@ def gradients(data: sr.Dataset, scores: Floats, **options: Any) -> tuple[Floats,
     return grad, hess
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("name", CONSTRUCTIONS)

@@ -13,6 +13,8 @@ from sklearn.base import clone
 import swaprank as sr
 from swaprank.arrays import Floats, Ints
 
+pytestmark = pytest.mark.slow
+
 TRAIN, TEST = sr.datasets.random_net((30, 15), n_features=5, n_documents=20, random_state=0)
 QID = np.repeat(TRAIN.qids, np.diff(TRAIN.indptr))
 WEIGHTED = sr.Dataset(TRAIN.features, TRAIN.labels, qid=QID, sample_weight=np.linspace(0.5, 2, len(TRAIN)))

@@ -14,6 +14,8 @@ from swaprank.objectives.pair_sums import add_pair_sums
 from swaprank.objectives.ranknet_objective import RankNetObjective
 from swaprank.objectives.ranknet_pairs import add_list
 
+pytestmark = pytest.mark.slow
+
 CLOSE = 1e-7
 
 

@@ -35,6 +35,7 @@ def test_the_distribution_of_ranks_is_that_of_pairwise_wins(sigma: float) -> Non
     np.testing.assert_allclose(total.sum(), 12)
 
 
+@pytest.mark.slow
 def test_the_distribution_of_ranks_is_that_of_samples() -> None:
     """Of independent wins, as the paper assumes; of two documents, these are the wins of noisy scores themselves."""
     rng, scores, sigma, n_draws = np.random.default_rng(1), SCORES[:5], 0.8, 400_000

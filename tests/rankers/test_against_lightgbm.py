@@ -22,6 +22,7 @@ def splits_of(node: dict[str, Any]) -> list[tuple[int, float]]:
     return [here, *splits_of(node["left_child"]), *splits_of(node["right_child"])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["ndcg@10", "map", "err"])
 def test_first_trees_are_lightgbms(metric: str) -> None:
     (made,) = sr.datasets.random_net((300,), n_features=6, n_documents=20, levels=5, random_state=1)
@@ -53,6 +54,7 @@ def test_first_trees_are_lightgbms(metric: str) -> None:
     np.testing.assert_allclose(ours.predict(X), booster.predict(X), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_leaves_refitted_values_and_rates_by_round_are_lightgbms() -> None:
     old, new = sr.datasets.random_net((200, 100), n_features=4, n_documents=20, levels=5, random_state=2)
     X, others = (np.round(made.features * 20).astype(np.float32) for made in (old, new))

@@ -11,6 +11,8 @@ import pytest
 import swaprank as sr
 from swaprank.data import cuts
 
+pytestmark = pytest.mark.slow
+
 N_ROWS = 1200
 N_FEATURES = 18
 

@@ -12,6 +12,7 @@ TRAIN, TEST = sr.datasets.random_search((60, 30), n_documents=15, random_state=0
 RANKER = sr.LambdaMART(n_trees=20, n_leaves=7).fit(TRAIN)
 
 
+@pytest.mark.slow
 def test_points_are_contributions_and_colors_are_values() -> None:
     X = TEST.features.copy()
     X[::3, 0] = np.nan

@@ -106,6 +106,7 @@ def test_validation_sets_are_matched_by_name() -> None:
         mart().fit(named(TRAIN), valid=named(TEST, ["bm25", "clicks", "price", "length"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ranker", [mart(5), sr.LambdaRank(n_epochs=2, standardize=False), sr.SmoothRank(annealing=(1.0,))]
 )
@@ -139,6 +140,7 @@ def test_members_of_an_ensemble_may_have_other_features(tmp_path: Path) -> None:
     assert both.value_ >= max(sr.evaluate(TEST, each, "ndcg@10").results[0].mean for each in (a, b))
 
 
+@pytest.mark.slow
 def test_instruments_and_reports_match_by_name() -> None:
     (train,) = sr.datasets.random_net((20,), n_features=5, n_documents=8, random_state=0)
     ranker = sr.LambdaRank(n_epochs=2).fit(named(train))

@@ -131,6 +131,7 @@ CHOOSERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranker", CHOOSERS)
 def test_nothing_is_chosen_by_a_metric_that_is_the_same_for_every_order(ranker: Any) -> None:
     with pytest.raises(

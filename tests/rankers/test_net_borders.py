@@ -72,6 +72,7 @@ def test_logarithms_of_counts_are_learned_from() -> None:
         sr.RankNet(log_features=(3,)).fit(data)
 
 
+@pytest.mark.slow
 def test_a_list_of_a_hundred_thousand_documents() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100_000, 3)).astype(np.float32)

@@ -92,6 +92,7 @@ def failing_checks(estimator: Any) -> set[str]:
     return {result["check_name"] for result in results if result["status"] == "failed"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 6),
     reason="check_estimator(on_fail=…) is new in scikit-learn 1.6",

@@ -22,6 +22,7 @@ def smooth(
     return sr.LambdaMART(metric, objective=objective, **({"n_trees": 15, "n_leaves": 7} | more))
 
 
+@pytest.mark.slow
 def test_it_beats_a_linear_model_and_its_base_ranker() -> None:
     line = sr.LinearRegressionRanker().fit(TRAIN).score(TEST)
     start = sr.MART(n_trees=60, n_leaves=7).fit(TRAIN)

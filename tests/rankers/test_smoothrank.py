@@ -14,6 +14,8 @@ from sklearn.linear_model import LinearRegression
 import swaprank as sr
 from tests.rankers.smoothrank_data import TEST, TRAIN, VALI, ndcg, qid_of, small
 
+pytestmark = pytest.mark.slow
+
 SMOOTH = (8.0, 1.0)
 """At smaller smoothing factors there are many local maxima, and rounding decides which one is found."""
 

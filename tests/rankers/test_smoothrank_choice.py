@@ -17,6 +17,8 @@ from swaprank.linear.cross_validation import query_folds
 from tests.interruption import interrupted_fit, pressed_at_call
 from tests.rankers.smoothrank_data import SHORT, TEST, TRAIN, VALI, ndcg, small
 
+pytestmark = pytest.mark.slow
+
 STRENGTHS = (1.0, 0.01)
 
 

@@ -79,6 +79,7 @@ def test_constraints_are_kept_by_copies_files_and_refits(tmp_path: Path) -> None
     np.testing.assert_array_equal(again.refit(DATA).predict(DATA), ranker.refit(DATA).predict(DATA))
 
 
+@pytest.mark.slow
 def test_settings_of_the_command_line() -> None:
     ranker = make_ranker(
         "lambdamart", ["monotone_constraints={'authority': 1}", "interaction_constraints=[['authority', 'match'], [0]]"]

@@ -26,6 +26,7 @@ def ndcg(ranker: Any, data: sr.Dataset = TEST) -> float:
     return sr.evaluate(data, ranker.predict(data), "ndcg@10")["ndcg@10"].mean
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "metric",
     ["ndcg", "ndcg@5", "dcg@10", "map", "mrr", "err", "p@10", "pairwise", "bpref", "rprec", "rbp",

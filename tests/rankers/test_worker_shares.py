@@ -13,6 +13,8 @@ from swaprank.data import cuts
 from swaprank.rankers.training import TrainableRanker
 from tests.workers import run_workers
 
+pytestmark = pytest.mark.slow
+
 
 def some_data(n_queries: int, seed: int, order: Any = slice(None)) -> sr.Dataset:
     """Missing values, categories, weights; the queries in any order."""

@@ -13,6 +13,8 @@ from swaprank.data import cuts
 from swaprank.data.binned_features import BinnedFeatures
 from swaprank.reading import block_reading, text_files
 
+pytestmark = pytest.mark.slow
+
 N_ROWS = 600
 QID = np.repeat(np.arange(100, 160), 10)
 

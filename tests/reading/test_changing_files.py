@@ -15,6 +15,8 @@ from swaprank.reading import text_files
 from swaprank.reading.tables import read_table
 from swaprank.reading.text_files import text_lines
 
+pytestmark = pytest.mark.slow
+
 # All moments: before the first read of a piece, before the second, … In a process of its own, which a crash would end.
 AT_EVERY_READ = """
 import os, sys

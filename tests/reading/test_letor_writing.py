@@ -63,6 +63,7 @@ def test_spelling(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_round_trip(tmp_path: Path, data: st.DataObject) -> None:

@@ -108,6 +108,7 @@ def test_any_decimal_is_read_as_python_reads_it(tmp_path: Path, texts: list[str]
     check(texts, tmp_path)
 
 
+@pytest.mark.slow
 def test_more_hard_numbers_than_the_buffer_holds(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     texts = [text for bits in rng.integers(0, 0x7F7FFFFE, 3000).tolist() for text in midpoint_texts(bits)]

@@ -98,6 +98,7 @@ def test_an_evaluation_without_queries_or_with_one() -> None:
     assert [text.get_text() for text in axes.texts] == ["1.0000", "-"]
 
 
+@pytest.mark.slow
 def test_differences_of_a_comparison() -> None:
     _, vali = parts()
     systems = {"old": vali.column(0), "new": mart().predict(vali), "equal": vali.column(0)}

@@ -14,9 +14,13 @@ import swaprank as sr
 webdriver = pytest.importorskip("selenium.webdriver", reason="Selenium is not installed")
 wait = pytest.importorskip("selenium.webdriver.support.wait")
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None or DRIVER is None, reason="there is no chromium with its driver (Debian: chromium-driver)"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        CHROMIUM is None or DRIVER is None, reason="there is no chromium with its driver (Debian: chromium-driver)"
+    ),
+]
 FLAGS = (
     "--headless",
     "--no-sandbox",

@@ -13,6 +13,8 @@ import swaprank as sr
 from swaprank.rendering.tables import decimals, probability
 from tests.reporting.pages import Page, read_page
 
+pytestmark = pytest.mark.slow
+
 TRAIN, VALI, TEST = sr.datasets.random_net(
     (40, 20, 30), n_features=6, n_documents=12, levels=(0.5, 0.3, 0.2), random_state=0
 )

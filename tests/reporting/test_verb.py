@@ -67,6 +67,7 @@ def test_report_has_a_usual_place(folder: Path) -> None:
     assert "feature 2, smallest first" in text
 
 
+@pytest.mark.slow
 def test_the_record_of_the_training_is_told_if_it_is_of_this_model(folder: Path) -> None:
     model, record = folder / "forest.swaprank", folder / "forest.toml"
     digest = hashlib.sha256(model.read_bytes()).hexdigest()

@@ -11,6 +11,8 @@ from swaprank.reproduction.experiment import Outcome, Settings
 from swaprank.reproduction.experiment_names import EXPERIMENTS, experiment
 from tests.command_line import here
 
+pytestmark = pytest.mark.slow
+
 
 def test_share_of_ties_is_that_of_all_pairs() -> None:
     labels, indptr = np.array([0.0, 0, 1, 2, 2, 2]), np.array([0, 3, 6])

@@ -11,6 +11,8 @@ from swaprank.reproduction.experiment import Settings, draw_chart
 from swaprank.reproduction.experiment_names import experiment
 from tests.command_line import here
 
+pytestmark = pytest.mark.slow
+
 ALL = dict(learner_table.LEARNERS)
 FEW = ("regression", "SVM-MAP", "RandomForest", "LambdaMART", "SmoothRank")
 

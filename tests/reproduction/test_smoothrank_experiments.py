@@ -12,6 +12,8 @@ from swaprank.reproduction.experiment import Outcome, Settings
 from swaprank.reproduction.experiment_names import EXPERIMENTS, experiment
 from tests.command_line import here
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -27,6 +27,7 @@ def scorer() -> sr.Scorer:
     return sr.Scorer(fitted("trees of missing values"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RANKERS)
 def test_scores_are_those_of_predict(name: str) -> None:
     ranker, raw = fitted(name), documents(name)
@@ -38,6 +39,7 @@ def test_scores_are_those_of_predict(name: str) -> None:
         assert scorer.predict(X[:n]).tolist() == expected[:n].tolist()
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(
     seed=st.integers(0, 10**6),
@@ -277,6 +279,7 @@ def test_a_later_fit_does_not_change_the_scorer() -> None:
     assert scorer.predict(test.features).tolist() == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
 def test_a_scorer_survives_a_fork(tmp_path: Path, scorer: sr.Scorer) -> None:
     path = tmp_path / "model.swaprank"

@@ -18,6 +18,7 @@ def naive_bins(X: Features, cuts: Features) -> np.ndarray[tuple[int, ...], np.dt
     return np.where(np.isnan(X), 0, below + 1)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(
     hnp.arrays(

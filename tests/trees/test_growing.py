@@ -133,6 +133,7 @@ def test_a_split_can_separate_only_missing_values() -> None:
     assert sorted(tree.leaf_value.tolist()) == pytest.approx([-1, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_threads", [1, 2, 3, 7])
 def test_tree_is_identical_for_any_number_of_threads(n_threads: int) -> None:
     rng = np.random.default_rng(9)

@@ -43,6 +43,7 @@ def check(ranker: Any, directions: list[int], seed: int) -> None:
     assert broken_feature(ranker.model_, np.array(directions)) is None
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(
     seed=st.integers(0, 10**6),
