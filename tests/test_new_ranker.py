@@ -15,8 +15,7 @@ from swaprank.cli import app
 from swaprank.metrics.metric import bind_metric
 from swaprank.models.linear import LinearModel
 from swaprank.parameters import parameter
-from swaprank.rankers.capabilities import Capabilities
-from swaprank.rankers.learned import found
+from swaprank.rankers.learned import Capabilities, found
 from swaprank.rankers.rounds import Measured, run_rounds
 from swaprank.rankers.shared_parameters import RandomChoices
 from swaprank.rankers.training import FitRequest, TrainableRanker, Trained

@@ -9,7 +9,7 @@ libraries are all made from the declaration. A class that inherits it may declar
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from inspect import Parameter as SignatureParameter
 from inspect import Signature, cleandoc, get_annotations
 from textwrap import fill
@@ -163,23 +163,27 @@ class Parameters:
 
     declared: ClassVar[Mapping[str, Parameter]] = {}
     """Declarations by name: those of the class itself, then the inherited ones."""
+    _declared_here: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """What the class itself declares, or changes of a declaration that it inherits."""
 
     def __init_subclass__(cls, **others: Any) -> None:
         """Collect the declarations, and make the signature and the documentation of the class from them."""
         super().__init_subclass__(**others)
-        inherited: dict[str, Parameter] = {}
-        for base in cls.__bases__:
-            inherited = {**inherited, **getattr(base, "declared", {})}
-        own: dict[str, Parameter] = {}
-        for name, value in vars(cls).copy().items():
-            if isinstance(value, _Declared):
-                own[name] = replace(inherited[name], **value.given) if name in inherited else Parameter(**value.given)
-                delattr(cls, name)
-        # A parameter of a base class that is given a plain value here is a parameter no more.
-        fixed = {name for name in inherited if name in vars(cls) and name not in own}
-        new = {name: each for name, each in own.items() if name not in inherited}
-        found = {**new, **{name: own.get(name, each) for name, each in inherited.items() if name not in fixed}}
-        cls.declared = dict(sorted(found.items(), key=lambda item: item[1].kw_only))
+        here = {name: value for name, value in vars(cls).items() if isinstance(value, _Declared)}
+        for name in here:
+            delattr(cls, name)
+        cls._declared_here = {name: each.given for name, each in here.items()}
+        classes = [each for each in cls.__mro__ if issubclass(each, Parameters)]
+        given: dict[str, dict[str, Any]] = {}
+        for each in reversed(classes):
+            # A parameter of a base class that is given a plain value is a parameter no more.
+            given = {name: value for name, value in given.items() if name not in vars(each)}
+            for name, changes in each._declared_here.items():
+                given[name] = {**given.get(name, {}), **changes}
+        # The nearest class first, and a parameter that is declared again where it was.
+        first = {name: number for number, each in enumerate(classes) for name in each._declared_here}
+        places = sorted(given, key=lambda name: (given[name].get("kw_only", True), first[name]))
+        cls.declared = {name: Parameter(**given[name]) for name in places}
         cls.__init__ = _init(cls)  # type: ignore[method-assign]
         if cls.__doc__ and cls.declared:
             cls.__doc__ = f"{cleandoc(cls.__doc__)}\n\nArgs:\n{_listed(cls.declared)}\n"

@@ -32,7 +32,7 @@ def test_points_are_contributions_and_colors_are_values() -> None:
 
 
 def test_points_of_one_place_do_not_hide_each_other() -> None:
-    from swaprank.rankers.contribution_plot import swarm
+    from swaprank.rankers.ranker_figures import swarm
 
     for n in (1, 2, 20, 500):
         heights = swarm(np.full(n, 0.3), 0.0, 1.0)

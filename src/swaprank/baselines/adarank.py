@@ -13,7 +13,7 @@ from swaprank.elementary import LOG2_E, exps2
 from swaprank.errors import ParameterError
 from swaprank.metrics.metric import BoundMetric, Metric, bind_metric
 from swaprank.parameters import parameter
-from swaprank.rankers.capabilities import Capabilities
+from swaprank.rankers.learned import Capabilities
 from swaprank.rankers.linear_rounds import LinearProblem, LinearRanker, LinearRound
 from swaprank.rankers.shared_parameters import EarlyStopping
 

@@ -11,7 +11,7 @@ from swaprank.ensembles.step_function import measured_optimum, sweep
 from swaprank.errors import DataError
 from swaprank.metrics.metric import BoundMetric, Metric, bind_metric
 from swaprank.parameters import parameter
-from swaprank.rankers.capabilities import Capabilities
+from swaprank.rankers.learned import Capabilities
 from swaprank.rankers.linear_rounds import LinearProblem, LinearRanker, LinearRound
 from swaprank.rankers.shared_parameters import RandomChoices
 

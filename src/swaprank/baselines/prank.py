@@ -12,7 +12,7 @@ from swaprank.models.linear import LinearModel
 from swaprank.models.model import Model
 from swaprank.models.scaling import Units
 from swaprank.parameters import parameter
-from swaprank.rankers.capabilities import Capabilities
+from swaprank.rankers.learned import Capabilities
 from swaprank.rankers.linear_rounds import LinearProblem, LinearRanker, LinearRound
 from swaprank.rankers.shared_parameters import EarlyStopping, Epochs, RandomChoices
 

@@ -20,13 +20,11 @@ from swaprank.data.dataset import Dataset
 from swaprank.elementary import log
 from swaprank.models.forest import Forest, join_forests
 from swaprank.parameters import parameter
-from swaprank.rankers.base_model import base_model
-from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.forest_methods import ForestMethods
-from swaprank.rankers.learned import found
+from swaprank.rankers.learned import Capabilities, found
 from swaprank.rankers.rounds import Measured, Progress, run_rounds
 from swaprank.rankers.shared_parameters import EarlyStopping, RandomChoices
-from swaprank.rankers.training import FitRequest, TrainableRanker, Trained
+from swaprank.rankers.training import FitRequest, TrainableRanker, Trained, base_model
 from swaprank.seeds import RandomState
 from swaprank.threads import run_strided, thread_count
 from swaprank.trees.binning import Bins, make_bins

@@ -16,8 +16,7 @@ from swaprank.metrics.metric import Metric, bind_metric
 from swaprank.models.ensemble import Ensemble, member_scores
 from swaprank.models.linear import LinearModel
 from swaprank.parameters import parameter
-from swaprank.rankers.capabilities import Capabilities
-from swaprank.rankers.learned import found
+from swaprank.rankers.learned import Capabilities, found
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.training import FitRequest, Trained
 from swaprank.rendering.figures import axes_for, finish_chart, new_axes, save_figure

@@ -14,8 +14,7 @@ from swaprank.errors import DataError, ParameterError
 from swaprank.models.ensemble import Ensemble, ScoreScale, Selection
 from swaprank.models.model import Model
 from swaprank.parameters import parameter
-from swaprank.rankers.capabilities import Capabilities
-from swaprank.rankers.learned import found, learned_value
+from swaprank.rankers.learned import Capabilities, found, learned_value
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.saving import saved_parameters
 from swaprank.rankers.training import TrainableRanker

@@ -15,8 +15,8 @@ from swaprank.models.ensemble import Ensemble, ScoreScale, member_scores
 from swaprank.models.model import Model
 from swaprank.models.net import Net
 from swaprank.parameters import parameter
-from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.lambdarank import LambdaRank
+from swaprank.rankers.learned import Capabilities
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.shared_parameters import EarlyStopping, Epochs, HiddenLayers, RandomChoices
 from swaprank.rankers.training import FitRequest, Trained

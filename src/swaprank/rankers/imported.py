@@ -10,9 +10,8 @@ from swaprank.exchange.peer_files import read_peer
 from swaprank.metrics.metric import Metric
 from swaprank.models.forest import Forest
 from swaprank.parameters import parameter
-from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.forest_methods import ForestMethods
-from swaprank.rankers.learned import Learned, found
+from swaprank.rankers.learned import Capabilities, Learned, found
 
 
 def _text(value: Any) -> str:

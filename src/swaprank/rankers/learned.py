@@ -1,8 +1,8 @@
-"""What a ranker has learned: one value, which files, clusters, imports and exports pass on."""
+"""A kind of ranker has capabilities; a ranker has learned one value, which files, clusters and exports pass on."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field
-from typing import Any, Generic, TypeVar, final, overload
+from typing import Any, Generic, Literal, TypeVar, final, overload
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -164,3 +164,25 @@ class learned_value(Generic[T]):  # noqa: N801
 def not_fitted(ranker: object) -> NotFittedError:
     """The error for a ranker that has learned nothing yet."""
     return NotFittedError(f"this {type(ranker).__name__} has not been fitted: call fit first, or load a model.")
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """Answers for everybody who handles rankers of any kind: tuning, model files, reports, clusters."""
+
+    models: tuple[type[Model], ...] = (Model,)
+    """Classes of models that it learns."""
+    round_name: str = "round"
+    """What a round of training is: a tree, an epoch, …"""
+    rounds_parameter: str | None = None
+    """The parameter that limits the number of rounds."""
+    shows_rounds: bool = True
+    """Whether there is progress to show."""
+    learns_from: Literal["data", "rankers", "nothing"] = "data"
+    """Whether it is trained on data alone, combines fitted rankers, or was trained elsewhere."""
+    categories: bool = False
+    """Whether it knows what to do with categorical features; others learn from numbers."""
+    probabilities: bool = False
+    """Whether differences of its scores are meant as log odds of one document being better than another."""
+    workers: bool = False
+    """Whether it trains on a cluster, and has checkpoints."""

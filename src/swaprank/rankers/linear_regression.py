@@ -13,9 +13,8 @@ from swaprank.metrics.metric import Metric, bind_metric
 from swaprank.models.linear import LinearModel
 from swaprank.models.scaling import units_of
 from swaprank.parameters import parameter
-from swaprank.rankers.capabilities import Capabilities
-from swaprank.rankers.learned import found, learned_value
-from swaprank.rankers.linear_fitting import (
+from swaprank.rankers.learned import Capabilities, found, learned_value
+from swaprank.rankers.linear_rounds import (
     center_weights,
     fit_problem,
     found_by_strength,

@@ -21,13 +21,11 @@ from swaprank.nets.net_training import Trainer, Training, TrainingRules
 from swaprank.nets.optimizers import OPTIMIZERS, Optimizer, Stepper
 from swaprank.objectives.objective import Objective
 from swaprank.parameters import parameter
-from swaprank.rankers.base_model import base_model, check_net_shape
-from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.given_data import as_dataset
-from swaprank.rankers.learned import learned_value
+from swaprank.rankers.learned import Capabilities, learned_value
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
 from swaprank.rankers.shared_parameters import EarlyStopping, Epochs, HiddenLayers, RandomChoices
-from swaprank.rankers.training import FitRequest, TrainableRanker, Trained
+from swaprank.rankers.training import FitRequest, TrainableRanker, Trained, base_model, check_net_shape
 
 
 class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRanker):

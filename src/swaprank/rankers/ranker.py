@@ -20,9 +20,8 @@ from swaprank.metrics.parse import metric as parse_metric
 from swaprank.models.model import Model
 from swaprank.parameters import Parameters, parameter
 from swaprank.peer_names import check_arguments
-from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.given_data import as_dataset
-from swaprank.rankers.learned import History, Learned, learned_value, not_fitted
+from swaprank.rankers.learned import Capabilities, History, Learned, learned_value, not_fitted
 from swaprank.rankers.saving import save
 
 
@@ -184,7 +183,7 @@ class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         >>> [label.get_text() for label in axes.get_yticklabels()]
         ['title_match', 'match', 'authority']
         """
-        from swaprank.rankers.contribution_plot import plot_contributions
+        from swaprank.rankers.ranker_figures import plot_contributions
 
         shares = self.contributions(X)[:, :-1]
         # A category is neither low nor high: it has no rank among the others.

@@ -15,7 +15,7 @@ from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
 from swaprank.objectives.ranknet_objective import RankNetObjective, given_pair_costs
 from swaprank.parameters import parameter
-from swaprank.rankers.capabilities import Capabilities
+from swaprank.rankers.learned import Capabilities
 from swaprank.rankers.net_ranker import NetRanker
 from swaprank.rankers.shared_parameters import PairProbabilities
 

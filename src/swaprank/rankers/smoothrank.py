@@ -21,10 +21,8 @@ from swaprank.models.scaling import fit_scaling, units_of
 from swaprank.objectives.smooth import SMOOTHINGS, BoundSmooth, Smoothing, SmoothObjective
 from swaprank.parameters import parameter
 from swaprank.rankers.annealing_run import AnnealingRun
-from swaprank.rankers.base_model import base_model, check_net_shape
-from swaprank.rankers.capabilities import Capabilities
-from swaprank.rankers.learned import found
-from swaprank.rankers.linear_fitting import (
+from swaprank.rankers.learned import Capabilities, found
+from swaprank.rankers.linear_rounds import (
     center_weights,
     fit_problem,
     found_by_strength,
@@ -34,7 +32,7 @@ from swaprank.rankers.linear_fitting import (
 )
 from swaprank.rankers.rounds import Measured
 from swaprank.rankers.shared_parameters import HiddenLayers, RandomChoices
-from swaprank.rankers.training import FitRequest, TrainableRanker, Trained
+from swaprank.rankers.training import FitRequest, TrainableRanker, Trained, base_model, check_net_shape
 from swaprank.seeds import RandomState
 from swaprank.threads import thread_count
 

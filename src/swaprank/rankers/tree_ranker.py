@@ -1,37 +1,37 @@
-"""What the rankers that train boosted trees share: everything except the objective."""
+"""Rankers that train trees: everything except the objective."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from swaprank.arrays import Floats
+from swaprank.arrays import Bytes, Floats, Ints
 from swaprank.collective import total
 from swaprank.data.dataset import Dataset
 from swaprank.data.document_places import Places
-from swaprank.errors import ParameterError
+from swaprank.errors import ParameterError, did_you_mean
 from swaprank.models.forest import Forest, join_forests
 from swaprank.objectives.objective import Objective
 from swaprank.parameters import Bounds, check_parameter, parameter
-from swaprank.rankers.base_model import base_model
-from swaprank.rankers.capabilities import Capabilities
 from swaprank.rankers.forest_methods import ForestMethods
-from swaprank.rankers.learned import found
+from swaprank.rankers.learned import Capabilities, found
 from swaprank.rankers.rounds import Measured, run_rounds
 from swaprank.rankers.shared_parameters import EarlyStopping, RandomChoices
-from swaprank.rankers.training import FitRequest, TrainableRanker, Trained
+from swaprank.rankers.training import FitRequest, TrainableRanker, Trained, base_model
 from swaprank.rankers.tree_checkpoints import kept_trees, saving
-from swaprank.rankers.tree_constraints import InteractionConstraints, MonotoneConstraints, tree_constraints
 from swaprank.threads import thread_count
 from swaprank.trees.boosting import Booster, GrownTree, ranking_scores
-from swaprank.trees.constraints import Constraints, broken_feature
+from swaprank.trees.constraints import NO_CONSTRAINTS, Constraints, broken_feature
 from swaprank.trees.refitting import refitted_values
 from swaprank.trees.routing import add_tree_scores
 from swaprank.trees.tree import make_forest
 from swaprank.trees.tree_rules import GrowthRules, TreeRules, default_document_fraction
+
+MonotoneConstraints = Mapping[str, int] | Sequence[int]
+InteractionConstraints = Sequence[Sequence[str | int]]
 
 
 class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, TrainableRanker):
@@ -41,7 +41,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         models=(Forest,), round_name="tree", rounds_parameter="n_trees", categories=True, workers=True
     )
     boosts: ClassVar[bool] = True
-    """Whether a tree starts from the scores of the trees before it."""
+    """True if a tree starts from the scores of the trees before it."""
     n_trees: int = parameter(
         default=300,
         low=0,
@@ -244,3 +244,70 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         refitted = copy(self)
         refitted.learned_ = replace(self.learned_, model=model, history={})
         return refitted
+
+
+def tree_constraints(
+    monotone: MonotoneConstraints | None,
+    interaction: InteractionConstraints | None,
+    names: Sequence[str],
+    categorical: Collection[str],
+) -> Constraints:
+    """Check the constraints on features of these names."""
+    directions = NO_CONSTRAINTS.monotone if monotone is None else _directions(monotone, names, categorical)
+    groups = NO_CONSTRAINTS.groups if interaction is None else _groups(interaction, names)
+    return Constraints(directions, groups)
+
+
+def _directions(given: Any, names: Sequence[str], categorical: Collection[str]) -> Ints:
+    if isinstance(given, Mapping):
+        by_position = {_position("monotone_constraints", str(name), names): sign for name, sign in given.items()}
+    elif isinstance(given, Sequence | np.ndarray) and not isinstance(given, str):
+        if len(given) != len(names):
+            raise ParameterError(
+                f"monotone_constraints has {len(given)} numbers for {len(names)} features: give one for each feature, "
+                f"or only some by name: {{'{names[0]}': 1}}."
+            )
+        by_position = dict(enumerate(given))
+    else:
+        raise ParameterError(
+            f"monotone_constraints must map names of features to 1 or -1, as {{'{names[0]}': 1}}, or have one of -1, 0 "
+            f"and 1 for each feature; found {given!r}."
+        )
+    found = np.zeros(len(names), np.int64)
+    for at, sign in by_position.items():
+        if isinstance(sign, bool | np.bool_) or not isinstance(sign, int | np.integer) or sign not in (-1, 0, 1):
+            raise ParameterError(
+                f"monotone_constraints of '{names[at]}' must be 1 (scores never fall as it rises), -1 (never rise) or "
+                f"0; found {sign!r}."
+            )
+        if sign != 0 and names[at] in categorical:
+            raise ParameterError(
+                f"monotone_constraints: '{names[at]}' is a categorical feature, and categories have no order."
+            )
+        found[at] = sign
+    return found if found.any() else NO_CONSTRAINTS.monotone
+
+
+def _groups(given: Any, names: Sequence[str]) -> Bytes:
+    wrong = isinstance(given, str) or not isinstance(given, Sequence) or len(given) == 0
+    if wrong or any(isinstance(group, str) or not isinstance(group, Sequence) or not len(group) for group in given):
+        raise ParameterError(
+            f"interaction_constraints must be a list of groups of features, as [['{names[0]}', '{names[-1]}']]; "
+            f"found {given!r}."
+        )
+    groups = np.zeros((len(given), len(names)), np.uint8)
+    for group, features in zip(groups, given, strict=True):
+        group[[_position("interaction_constraints", feature, names) for feature in features]] = 1
+    alone = np.flatnonzero(groups.max(axis=0) == 0)
+    return np.concatenate((groups, np.eye(len(names), dtype=np.uint8)[alone]))
+
+
+def _position(parameter: str, feature: Any, names: Sequence[str]) -> int:
+    """The position of a feature, which is given by its name or position."""
+    if isinstance(feature, int | np.integer) and not isinstance(feature, bool):
+        if 0 <= feature < len(names):
+            return int(feature)
+        raise ParameterError(f"{parameter}: there is no feature {feature}, only 0 to {len(names) - 1}.")
+    if feature not in names:
+        raise ParameterError(f"{parameter}: there is no feature '{feature}'; {did_you_mean(str(feature), names)}")
+    return list(names).index(feature)
