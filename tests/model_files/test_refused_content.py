@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import swaprank as sr
+from swaprank.model_files.configurations import plain_values
 from swaprank.model_files.container import ModelContent, write_model
 from swaprank.rankers.saving import content_of
 
@@ -35,11 +36,12 @@ def contents() -> dict[str, ModelContent]:
         "other shops": sr.combine(sr.MART(n_trees=1).fit(shops), sr.MART(n_trees=1).fit(new_shops), shops),
         "stacked": sr.stack([trees, linear, net], vali, n_epochs=2),
     }
-    return {name: content_of(ranker) for name, ranker in rankers.items()}
+    written = {name: content_of(ranker) for name, ranker in rankers.items()}
+    return {name: content._replace(meta=plain_values(content.meta)) for name, content in written.items()}
 
 
 def set_to(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
-    """A change of one value, such as "meta/rounds/kept" or "arrays/leaf_value/2"."""
+    """A change of one value, such as "meta/n_rounds" or "arrays/leaf_value/2"."""
 
     def change(content: dict[str, Any]) -> None:
         *outer, last = path.replace("//", "\0").split("/")
@@ -61,11 +63,11 @@ WRONG = [
     ("trees", "meta/parameters/normalize", "yes", "normalize must be True or False"),
     ("trees", "meta/parameters/n_roots", 2, "n_roots"),
     ("trees", "meta/parameters", [], "not valid"),
-    ("shops", "meta/categories", [], "its categories are not those of the features of a mart"),
-    ("shops", "meta/categories/2", ["7"], "it has categories of a feature '2', which it does not have"),
-    ("shops", "meta/categories/1", "7", "its categories of '1' are not a list of text"),
-    ("shops", "meta/categories/1/0", 7, "its categories of '1' are not a list of text"),
-    ("shops", "meta/categories/1/0", "7", "it has a category of '1' twice"),
+    ("shops", "meta/categories", [], "its parameters are not valid"),
+    ("shops", "meta/categories/2", ["7"], "it has categories or missing values of '2', which is no feature of it"),
+    ("shops", "meta/categories/1", "7", "not a list of text"),
+    ("shops", "meta/categories/1/0", 7, "not a list of text"),
+    ("shops", "meta/categories/1/0", "7", "it has a feature name or category twice"),
     ("other shops", "arrays/1//codes//0", np.array([0.5], np.float32), "codes of categories that are not whole"),
     ("other shops", "arrays/1//codes//0", np.array([-1], np.float32), "codes of categories that are not whole"),
     ("other shops", "arrays/1//codes//0", np.array([1]), "codes of categories that are not whole"),
@@ -73,14 +75,14 @@ WRONG = [
     ("net", "meta/categories", {"1": ["7"]}, "its categories are not those of the features of a ranknet"),
     ("trees", "meta/sigma", 0, "sigma must be a number above 0"),
     ("trees", "meta/sigma", float("nan"), "sigma must be"),
-    ("trees", "meta/rounds/kept", 1.5, "rounds kept must be a whole number"),
-    ("trees", "meta/rounds/trained", float("inf"), "rounds trained must be"),
+    ("trees", "meta/best_round", 1.5, "a number of rounds must be a whole number"),
+    ("trees", "meta/n_rounds", float("inf"), "a number of rounds must be"),
     ("trees", "meta/interrupted", 1, "interrupted must be true or false"),
     ("trees", "meta/history/valid/ndcg@10/0", "high", "its history has 'high' where a number is expected"),
     ("trees", "meta/history", {"valid": 3}, "not valid"),
     ("trees", "meta/feature_names", "abcd", "not a list of text"),
     ("trees", "meta/feature_names", ["a", "b", "c"], "3 feature names, but the model has 4 features"),
-    ("trees", "meta/feature_names", ["a", "b", "c", "a"], "a feature name twice"),
+    ("trees", "meta/feature_names", ["a", "b", "c", "a"], "a feature name or category twice"),
     ("trees", "meta/feature_names/1", None, "not a list of text"),
     ("trees", "meta/model/base_score", 1e308, "the leaf values of the forest are too large"),
     ("trees", "meta/model/n_features", 10**9, "feature names"),
