@@ -8,7 +8,6 @@ Our compiler (compilation/target.py, cache.py) is derived from inner classes of 
 compiled by Numba itself.
 """
 
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import takewhile
@@ -91,7 +90,9 @@ def numba_reason(error: Exception) -> str:
     >>> numba_reason(TypeError("Failed in nopython mode\n\x1b[1mUntyped name 'x'\x1b[0m\nDuring: typing of call"))
     "Untyped name 'x'"
     """
-    lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()]
+    first, *colored = str(error).split("\x1b[")
+    plain = first + "".join(text.partition("m")[2] for text in colored)
+    lines = [line.strip() for line in plain.splitlines()]
     lines = [line for line in lines if not line.startswith("Failed in")]
     traceback = ("There are", "During:", "def ", "<source", "File ")
     return " ".join(takewhile(lambda line: line and not line.startswith(traceback), lines)) or type(error).__name__

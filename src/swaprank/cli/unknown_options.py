@@ -8,7 +8,7 @@ from typer.core import TyperCommand
 _OWN_OPTIONS = {"random_state": "--seed", "n_threads": "--threads", "metric": "--metric"}
 """Parameters that have an option of their own."""
 _OTHER_OPTIONS = dict.fromkeys(("eval_set", "valid_sets", "valid_data", "evals", "validation"), "--valid")
-"""What other command lines call an option of ours."""
+"""Names that other command lines have for an option of ours."""
 
 
 class SuggestingCommand(TyperCommand):
@@ -30,7 +30,7 @@ class SuggestingCommand(TyperCommand):
 
 
 def suggested(option: str, arguments: list[str], options: set[str]) -> str:
-    """What to type instead of an unknown option of a command with these arguments and options; empty if unknown."""
+    """The words to type instead of an unknown option of a command with these arguments and options; empty if unknown."""
     from swaprank.experiments.ranker_parameters import names_elsewhere
     from swaprank.peer_names import ADVICE
 

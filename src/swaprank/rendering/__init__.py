@@ -1,1 +1,1 @@
-"""What every result can do: text, HTML, JSON and data frames; and figures."""
+"""Forms of a result: text, HTML, JSON and data frames; and figures."""

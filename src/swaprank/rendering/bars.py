@@ -68,7 +68,7 @@ def print_to_stderr(line: str) -> None:
 
 
 def _in_notebook() -> bool:
-    """Whether this runs in a Jupyter kernel, whose output is a web page."""
+    """True if this runs in a Jupyter kernel, whose output is a web page."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     return shell is not None and hasattr(shell, "kernel")

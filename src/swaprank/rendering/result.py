@@ -1,4 +1,4 @@
-"""What every result can do: print, show itself in notebooks, and become a dict, JSON or a data frame.
+"""The base class of results: they print, show themselves in notebooks, and become a dict, JSON or a data frame.
 
 JSON has no NaN: it becomes null, and None in a dict.
 """

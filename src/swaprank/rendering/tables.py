@@ -24,7 +24,7 @@ class Table(NamedTuple):
 
 
 Blocks = Sequence[Table | str]
-"""What a result shows, from top to bottom: tables and paragraphs."""
+"""The content that a result shows, from top to bottom: tables and paragraphs."""
 
 
 def blocks_text(parts: Blocks) -> str:
