@@ -1,11 +1,21 @@
 """The site: every page is in its navigation, every public name in its reference."""
 
 import re
+from types import ModuleType
 
 import swaprank as sr
 from tests.conftest import PROJECT
 
 DOCS = PROJECT / "docs"
+WHOLE = ("torch", "datasets")
+"""Namespaces that the reference shows as a whole."""
+
+
+def names_of(space: ModuleType) -> list[str]:
+    """The names that a namespace brings; those of the errors are its classes."""
+    if hasattr(space, "__all__"):
+        return list(space.__all__)
+    return [name for name, value in vars(space).items() if isinstance(value, type) and issubclass(value, BaseException | Warning)]
 
 
 def test_every_page_is_in_the_navigation() -> None:
@@ -17,9 +27,15 @@ def test_every_page_is_in_the_navigation() -> None:
 def test_every_public_name_is_in_the_reference_once() -> None:
     pages = (DOCS / "reference").glob("*.md")
     shown = [name for page in pages for name in re.findall(r"^::: swaprank\.(\S+)$", page.read_text(), re.MULTILINE)]
-    names = [name for name in dir(sr) if not name.startswith("_") and name != "clicks"]
-    of_clicks = [name for name in dir(sr.clicks) if getattr(sr, name, None) is not getattr(sr.clicks, name)]
-    assert sorted(shown) == sorted([*names, *(f"clicks.{name}" for name in of_clicks)])
+    public = {name: getattr(sr, name) for name in dir(sr) if not name.startswith("_")}
+    of_namespaces = {
+        f"{name}.{each}": getattr(space, each)
+        for name, space in public.items()
+        if isinstance(space, ModuleType) and name not in WHOLE
+        for each in names_of(space)
+    }
+    expected = {name for name, value in public.items() if not isinstance(value, ModuleType) or name in WHOLE}
+    assert sorted(shown) == sorted({*expected, *of_namespaces})
 
 
 def test_nothing_is_fetched_from_elsewhere() -> None:

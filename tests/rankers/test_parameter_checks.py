@@ -73,8 +73,9 @@ def test_a_new_parameter_is_one_declaration(monkeypatch: pytest.MonkeyPatch, tmp
     Patient(n_trees=1, patience=0.75).fit(DATA).save(tmp_path / "model.swaprank")
     assert sr.load(tmp_path / "model.swaprank").get_params()["patience"] == 0.75
     sr.write_letor(DATA, tmp_path / "train.txt")
-    here("train", tmp_path / "train.txt", "-r", "patient", "--set", "calm=0.5", "-o", tmp_path / "again.swaprank")
-    assert json.loads(here("info", tmp_path / "again.swaprank", "--json").out)["parameters"]["patience"] == 0.5
+    to = tmp_path / "again.swaprank"
+    assert here("train", tmp_path / "train.txt", "--ranker", "patient", "--set", "calm=0.5", "-o", to).code == 0
+    assert json.loads(here("info", to, "--json").out)["parameters"]["patience"] == 0.5
 
 
 def test_a_declaration_again_changes_what_it_names() -> None:

@@ -23,6 +23,7 @@ def _whole(value: Any) -> int:
 
 
 def _seed(value: Any) -> int | None:
+    check_parameter("its seed", value, Bounds(True, 0, 2**63 - 1, optional=True))
     return None if value is None else int(value)
 
 
@@ -37,20 +38,22 @@ def _flag(value: Any) -> bool:
     return value
 
 
-def _names(value: Any) -> tuple[str, ...]:
+def _names(value: Any, one: str = "a feature name", several: str = "feature names") -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(name, str) for name in value):
-        raise ModelFileError("its feature names are not a list of text.")
+        raise ModelFileError(f"its {several} are not a list of text.")
     if len(set(value)) < len(value):
-        raise ModelFileError("it has a feature name or category twice.")
+        raise ModelFileError(f"it has {one} twice.")
     return tuple(value)
 
 
 def _names_or_none(value: Any) -> tuple[str, ...] | None:
-    return None if value is None else _names(value)
+    return None if value is None else _names(value, several="features with missing values")
 
 
 def _categories(value: Any) -> dict[str, Categories]:
-    return {str(name): _names(categories) for name, categories in value.items()}
+    if not isinstance(value, dict):
+        raise ModelFileError("its categories are not those of features.")
+    return {name: _names(each, f"a category of '{name}'", f"categories of '{name}'") for name, each in value.items()}
 
 
 def _history(value: Any) -> History:

@@ -92,9 +92,16 @@ def _saved(parameter: Any) -> Any:
 def to_content(learned: Learned, kind: type) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     """What was learned as plain values and arrays, for a model file."""
     model, arrays = learned.model.to_parts()
-    meta = {each.name: getattr(learned, each.name) for each in fields(Learned) if "read" in each.metadata}
+    meta = {each.name: _plain(getattr(learned, each.name)) for each in fields(Learned) if "read" in each.metadata}
     kept = {name: each.save(learned.found[name]) for name, each in found_by(kind).items() if each.read is not None}
     return {**meta, "found": kept, "model": model}, arrays
+
+
+def _plain(value: Any) -> Any:
+    """The value with lists for tuples, as it comes back from a file."""
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    return list(value) if isinstance(value, tuple) else value
 
 
 def from_content(meta: Mapping[str, Any], arrays: Mapping[str, AnyArray], kind: type) -> Learned:
@@ -124,4 +131,6 @@ def _check_features(learned: Learned) -> None:
         raise ModelFileError(f"it has {len(names)} feature names, but the model has {n_features} features.")
     unknown = [name for name in (*learned.categories, *(learned.missing_features or ())) if name not in names]
     if unknown:
-        raise ModelFileError(f"it has categories or missing values of '{unknown[0]}', which is no feature of it.")
+        raise ModelFileError(
+            f"it knows categories or missing values of a feature '{unknown[0]}', which it does not have."
+        )
