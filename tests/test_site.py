@@ -15,7 +15,10 @@ def names_of(space: ModuleType) -> list[str]:
     """The names that a namespace brings; those of the errors are its classes."""
     if hasattr(space, "__all__"):
         return list(space.__all__)
-    return [name for name, value in vars(space).items() if isinstance(value, type) and issubclass(value, BaseException | Warning)]
+    classes = [
+        value for value in vars(space).values() if isinstance(value, type) and value.__module__ == space.__name__
+    ]
+    return [each.__name__ for each in classes if issubclass(each, BaseException) and not each.__name__.startswith("_")]
 
 
 def test_every_page_is_in_the_navigation() -> None:

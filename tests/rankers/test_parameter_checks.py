@@ -64,7 +64,7 @@ class Patient(MART):  # type: ignore[misc]
 def test_a_new_parameter_is_one_declaration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(registry.RANKERS, "patient", f"{__name__}.Patient")
     assert inspect.signature(Patient).parameters["patience"].default == 0.5
-    assert Patient(calm=0.25).get_params()["patience"] == 0.25  # type: ignore[call-arg]
+    assert Patient(calm=0.25).get_params()["patience"] == 0.25
     with pytest.raises(sr.errors.ParameterError, match="patience must be a number from 0 to 1; found 2"):
         Patient(patience=2).fit(DATA)
     assert "patience: How long to wait for a better split." in str(Patient.__doc__)
@@ -88,7 +88,7 @@ def test_a_declaration_again_changes_what_it_names() -> None:
         depth = 5
 
     assert More().n_trees == 30
-    assert More(n_estimators=4).n_trees == 4  # type: ignore[call-arg]
+    assert More(n_estimators=4).n_trees == 4
     assert list(More.declared) == ["n_trees"]
     assert More.depth == 5
     assert Few().depth == 2
