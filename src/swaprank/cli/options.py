@@ -96,22 +96,13 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a ta
 _PANEL = "Columns of tables"
 
 
-def _column(name: str, meaning: str, default: str | None = None) -> Any:
+def _column(name: str, meaning: str, default: str | None = None, *, several: bool = False) -> Any:
     return Annotated[
-        str | None,
-        typer.Option(
-            f"--{name}", metavar="COLUMN", help=meaning, show_default=default or False, rich_help_panel=_PANEL
-        ),
-    ]
-
-
-def _columns(name: str, meaning: str, default: str | None = None) -> Any:
-    return Annotated[
-        list[str] | None,
+        list[str] | None if several else str | None,
         typer.Option(
             f"--{name}",
-            metavar="COLUMNS",
-            help=f"{meaning}, separated by commas. Can be repeated.",
+            metavar="COLUMNS" if several else "COLUMN",
+            help=f"{meaning}, separated by commas. Can be repeated." if several else meaning,
             show_default=default or False,
             rich_help_panel=_PANEL,
         ),
@@ -123,10 +114,10 @@ _COLUMNS: Mapping[str, Any] = {
     "qid": _column("qid", "Query ids.", "qid"),
     "docid": _column("docid", "Document ids."),
     "sample_weight": _column("sample-weight", "Training weights of documents."),
-    "features": _columns("features", "Features", "all columns without another role"),
-    "ignore": _columns("ignore", "Columns to leave out"),
-    "categorical_features": _columns(
-        "categorical", "Features whose values are categories; also feature numbers of LETOR text"
+    "features": _column("features", "Features", "all columns without another role", several=True),
+    "ignore": _column("ignore", "Columns to leave out", several=True),
+    "categorical_features": _column(
+        "categorical", "Features whose values are categories; also feature numbers of LETOR text", several=True
     ),
 }
 """The options by the keywords of `swaprank.read` that they stand for."""
