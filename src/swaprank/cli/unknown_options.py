@@ -30,7 +30,7 @@ class SuggestingCommand(TyperCommand):
 
 
 def suggested(option: str, arguments: list[str], options: set[str]) -> str:
-    """The words to type instead of an unknown option, given the arguments and options of the command; empty if unknown."""
+    """The words to type instead of an unknown option of a command with these arguments and options; or nothing."""
     from swaprank.experiments.ranker_parameters import names_elsewhere
     from swaprank.peer_names import ADVICE
 
