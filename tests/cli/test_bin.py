@@ -29,6 +29,7 @@ def run(folder: Path, *arguments: str) -> str:
     return ended.out
 
 
+@pytest.mark.slow
 def test_parts_and_one_file_have_the_same_bins(folder: Path) -> None:
     run(folder, "bin", "train.txt", "-o", "whole.bins")
     run(folder, "bin", "parts/0.txt", "parts/1.txt", "parts/2.txt", "-o", "listed.bins", "--threads", "1")

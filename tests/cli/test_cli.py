@@ -56,6 +56,7 @@ def test_evaluate_prints_every_query(folder: Path) -> None:
     assert shown.out == f"{sr.evaluate(test, test.column(0), 'map').to_text(per_query=True)}\n"
 
 
+@pytest.mark.slow
 def test_evaluate_a_run_on_data_and_on_judgements(folder: Path) -> None:
     by_scores = here("evaluate", "test.txt", "f0.txt", "--convention", "trec", folder=folder)
     on_data = here("evaluate", "ids.txt", "f0.run", "--convention", "trec", folder=folder)

@@ -42,6 +42,7 @@ def test_info_prints_the_summary_and_draws_it(folder: Path) -> None:
     assert len(values["click_rate"]) == 4
 
 
+@pytest.mark.slow
 def test_propensities_are_those_of_python_and_go_to_a_file(folder: Path) -> None:
     ended = here("clicks", "propensity", "log.parquet", "-o", "bias.json", "--figure", "bias.svg", folder=folder)
     assert ended.code == 0, ended.err

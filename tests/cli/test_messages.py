@@ -54,6 +54,7 @@ def texts() -> Iterator[tuple[str, str]]:
                         yield f"{path.relative_to(SOURCE)}, line {node.lineno}", "".join(map(message, parts))
 
 
+@pytest.mark.slow
 def test_no_error_of_the_command_line_speaks_python() -> None:
     spoken = {place: text for place, text in texts() if PYTHON.search(text)}
     assert spoken == {}, "say it with a Hint or a Wording, which has other words for the command line"
@@ -141,6 +142,7 @@ def test_errors_say_what_to_type(folder: Path, arguments: str, said: str) -> Non
     assert not PYTHON.search(failed.err)
 
 
+@pytest.mark.slow
 def test_a_warning_is_one_line(folder: Path) -> None:
     before = """
 import warnings

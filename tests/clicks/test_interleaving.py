@@ -56,6 +56,7 @@ def test_optimized_lists_treat_all_pairs_of_short_rankings_alike() -> None:
         np.testing.assert_allclose(probabilities @ np.cumsum(credits, axis=1), 0.0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_better_ranking_wins() -> None:
     rng = np.random.default_rng(1)
     relevance = {document: 0.6 if document < 3 else 0.1 for document in range(8)}

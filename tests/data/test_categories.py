@@ -116,6 +116,7 @@ def test_no_warning_about_the_precision_of_categories() -> None:
         assert len(data.categories["1"]) == 60
 
 
+@pytest.mark.slow
 @given(st.lists(st.none() | st.text(max_size=3)) | st.lists(st.none() | st.integers(-5, 10**20)))
 def test_codes_are_the_places_of_texts(values: list[Any]) -> None:
     objects = np.empty(len(values), dtype=object)

@@ -48,6 +48,7 @@ def test_parts_share_one_target() -> None:
         assert abs(strange - 0.5) < 0.15
 
 
+@pytest.mark.slow
 def test_a_linear_function_explains_a_third_of_the_polynomial() -> None:
     # Three uncorrelated terms of equal variance, of which a linear model can fit one.
     (data,) = sr.datasets.random_polynomial((2000,), levels=200, random_state=0)

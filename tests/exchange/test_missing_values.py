@@ -66,6 +66,7 @@ def test_members_of_a_mixture_count_together() -> None:
         check(Mixture((trees((-1.0, True), (-1.0, False)), linear), np.zeros(2), np.ones(2), top), 2)
 
 
+@pytest.mark.slow
 def test_features_that_were_never_missing_in_training_are_not_warned_about(tmp_path: Path) -> None:
     assert fitted("trees").missing_features_ == ()
     fitted("trees").export(tmp_path / "model.xml", "ranklib")

@@ -64,6 +64,7 @@ def test_scores_of_trees_are_ours_rounded_once(name: str, tmp_path: Path) -> Non
     np.testing.assert_array_equal(run(file_of(name, tmp_path), X), own.astype(np.float32))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLAIN_RANKERS)
 def test_scores_of_other_models_are_ours(name: str, tmp_path: Path) -> None:
     X = documents(name)

@@ -90,6 +90,7 @@ def test_local_gradients_have_a_cost_that_is_not_convex() -> None:
     assert "a cost that is not convex" in str(found)
 
 
+@pytest.mark.slow
 def test_for_which_scores_lambdarank_is_a_gradient() -> None:
     labels = np.array([2.0, 1.0, 0.0])
     ndcg, ranknet = pairwise_objective("ndcg"), pairwise_objective("ranknet")

@@ -37,6 +37,7 @@ def n_digits(text: str) -> int:
     return len(text.lower().split("e")[0].replace(".", "").strip("-0"))
 
 
+@pytest.mark.slow
 def test_numbers_are_as_short_as_they_can_be(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     bits = rng.integers(0, 0x7F800000, 20_000).astype(np.uint32)

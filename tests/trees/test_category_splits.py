@@ -155,6 +155,7 @@ def test_forests_are_identical_for_any_number_of_threads(n_threads: int) -> None
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_categories", [20, 300, 2000])
 def test_categories_explain_other_queries(n_categories: int) -> None:
     """Against the same trees without the categories, and without taking ids of noise for categories with a meaning."""
