@@ -88,7 +88,7 @@ def test_a_declaration_again_changes_what_it_names() -> None:
         depth = 5
 
     assert More().n_trees == 30
-    assert More(n_estimators=4).n_trees == 4
+    assert More(n_estimators=4).n_trees == 4  # type: ignore[call-arg]
     assert list(More.declared) == ["n_trees"]
     assert More.depth == 5
     assert Few().depth == 2
