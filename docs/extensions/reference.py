@@ -21,10 +21,10 @@ class DeclaredParameters(Extension):
         found = getattr(import_module(cls.module.path), cls.name, None)
         if not getattr(found, "declared", None):
             return
-        given = signature(found).parameters.values()
+        given = signature(found).parameters.items()
         parameters = [
-            Parameter(each.name, kind=KINDS[each.kind.name], default=repr(each.default), annotation=_shown(each.annotation))
-            for each in given
+            Parameter(name, kind=KINDS[each.kind.name], default=repr(each.default), annotation=_shown(each.annotation))
+            for name, each in given
         ]
         cls.set_member("__init__", Function("__init__", parameters=Parameters(*parameters)))
         cls.docstring = Docstring(getdoc(found) or "", parent=cls)

@@ -53,7 +53,7 @@ def test_train_and_predict_are_fit_and_predict(folder: Path) -> None:
 
 
 def test_training_continues_from_a_model(folder: Path) -> None:
-    for name, base in (("first", ()), ("second", ("--base", "first.swaprank"))):
+    for name, base in (("first", ()), ("second", ("--base-ranker", "first.swaprank"))):
         trained = here("train", "train.txt", *SETTINGS, *base, "-o", f"{name}.swaprank", folder=folder)
         assert trained.code == 0, trained.err
     assert sr.load(folder / "second.swaprank").model_.n_stages == 24

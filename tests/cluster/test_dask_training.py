@@ -93,13 +93,14 @@ def test_data_frames_files_and_delayed_values_are_the_same_data(client: Client, 
     expected = saved(RANKERS["ndcg@10"]().fit(dataset(TRAIN), valid=dataset(VALI)), tmp_path)
     by_query = dd.from_pandas(TRAIN.sort_values("qid"), npartitions=1).repartition(npartitions=1)
     partitions = dd.from_delayed([dask.delayed(each) for each in [*parts_of(TRAIN, 3), TRAIN[:0]]], meta=TRAIN[:0])
+    (parts := tmp_path / "parts").mkdir()
     for number, each in enumerate(parts_of(TRAIN, 3)):
-        each.to_parquet(tmp_path / f"part-{number}.parquet", index=False)
+        each.to_parquet(parts / f"part-{number}.parquet", index=False)
     delayed = [dask.delayed(dataset)(each) for each in parts_of(TRAIN, 3)]
     cases: list[tuple[Any, dict[str, Any]]] = [
         (by_query, {"sample_weight": "weight"}),
         (partitions, {"sample_weight": "weight"}),
-        (sr.Parts.read(tmp_path, sample_weight="weight"), {}),
+        (sr.Parts.read(parts, sample_weight="weight"), {}),
         (delayed, {}),
     ]
     for data, names in cases:

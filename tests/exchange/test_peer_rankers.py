@@ -219,7 +219,15 @@ def test_the_command_line_reads_uses_and_writes_them(booster: Any, tmp_path: Pat
         done = here("export", model, "--to", "c", "-o", "model.c", folder=tmp_path)
         assert done.out == "model.c: 15 trees of LightGBM as c\n", done.err
     done = here(
-        "train", "train.txt", "--base", "model.swaprank", "-o", "more.swaprank", "--set", "n_trees=2", folder=tmp_path
+        "train",
+        "train.txt",
+        "--base-ranker",
+        "model.swaprank",
+        "-o",
+        "more.swaprank",
+        "--set",
+        "n_trees=2",
+        folder=tmp_path,
     )
     assert done.code == 0, done.err
 

@@ -9,8 +9,13 @@ import pytest
 
 import swaprank as sr
 from swaprank.experiments import optuna_study
-from swaprank.experiments.ranker_parameters import trainable_rankers
-from swaprank.experiments.tuning_ranges import Choice, as_range, default_ranges, fixed_while_tuning
+from swaprank.experiments.ranker_parameters import (
+    Choice,
+    as_range,
+    default_ranges,
+    fixed_while_tuning,
+    trainable_rankers,
+)
 from swaprank.rankers.rounds import Callback
 from swaprank.registry import ranker_class
 

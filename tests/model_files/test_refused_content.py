@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import swaprank as sr
-from swaprank.model_files.configurations import plain_values
 from swaprank.model_files.container import ModelContent, write_model
+from swaprank.model_files.plain_json import plain_values
 from swaprank.rankers.saving import content_of
 
 Content = tuple[dict[str, Any], dict[str, Any]]

@@ -12,13 +12,14 @@ from swaprank.models.layers import (
     ACTIVATIONS,
     Layers,
     activate,
+    backward,
     count_units,
     count_weights,
+    forward,
     layer_weights,
     make_layers,
     random_weights,
 )
-from swaprank.models.propagation import backward, forward
 from tests.models.naive_net import FUNCTIONS, naive_cost, naive_scores
 
 SHAPES = [(), (1,), (10,), (7,), (4, 3), (3, 6, 2)]

@@ -72,7 +72,7 @@ def test_a_linear_net_is_a_base_on_the_command_line(tmp_path: Path, ranker: str)
     net = sr.LambdaRank(hidden=(), n_epochs=3).fit(TRAIN)
     net.save(tmp_path / "net.swaprank")
     sr.write_letor(TRAIN, tmp_path / "train.txt")
-    arguments = ("train", "train.txt", "--ranker", ranker, "--base", "net.swaprank", "-o", "model.swaprank")
+    arguments = ("train", "train.txt", "--ranker", ranker, "--base-ranker", "net.swaprank", "-o", "model.swaprank")
     ended = here(*arguments, "--set", "regularization=1e9", folder=tmp_path)
     assert ended.code == 0, ended.err
     assert np.corrcoef(sr.load(tmp_path / "model.swaprank").predict(TEST), net.predict(TEST))[0, 1] == pytest.approx(

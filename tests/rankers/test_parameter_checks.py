@@ -9,8 +9,7 @@ import pytest
 
 import swaprank as sr
 from swaprank import registry
-from swaprank.experiments.ranker_parameters import list_parameters
-from swaprank.experiments.tuning_ranges import default_ranges
+from swaprank.experiments.ranker_parameters import default_ranges, list_parameters
 from swaprank.parameters import Parameters, alias_names, parameter
 from swaprank.rankers.mart import MART
 from swaprank.registry import RANKERS, ranker_class

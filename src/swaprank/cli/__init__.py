@@ -9,6 +9,7 @@ from contextlib import suppress
 
 import typer
 
+import swaprank as sr
 from swaprank.cli.cmd_bin import bin_
 from swaprank.cli.cmd_certify import certify
 from swaprank.cli.cmd_clicks import clicks_evaluate, clicks_info, clicks_propensity, clicks_simulate, clicks_train
@@ -31,7 +32,6 @@ from swaprank.cli.cmd_warm import warm
 from swaprank.cli.options import with_added_options
 from swaprank.cli.output import BAD_INPUT, BROKEN, CLOSED_PIPE, INTERRUPTED, NO, print_note
 from swaprank.cli.unknown_options import SuggestingCommand
-from swaprank.errors import PrecisionWarning, SwaprankError, SwaprankWarning
 from swaprank.version import __version__
 
 app = typer.Typer(
@@ -83,9 +83,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; raises SystemExit with one of the exit codes of output.py. Errors go to standard error."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("default", PrecisionWarning)
+            warnings.simplefilter("default", sr.errors.PrecisionWarning)
             warnings.showwarning = lambda message, *place, **others: print_note(
-                f"warning: {message.for_command_line() if isinstance(message, SwaprankWarning) else message}"
+                f"warning: {message.for_command_line() if isinstance(message, sr.errors.SwaprankWarning) else message}"
             )
             app(args=arguments)
     except SystemExit as end:
@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail_internally((cause and cause.__cause__) or end)
     except BrokenPipeError:
         sys.exit(CLOSED_PIPE)
-    except SwaprankError as error:
+    except sr.errors.SwaprankError as error:
         _fail(f"error: {error.for_command_line()}", BAD_INPUT)
     except OSError as error:
         where = "the output" if error.filename is None else error.filename

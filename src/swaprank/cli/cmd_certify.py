@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+import swaprank as sr
 from swaprank.cli.options import AsJson, Columns, Figure, ModelFile, ModelMetric, Seed, Threads
 from swaprank.cli.output import NO, print_files, print_json, print_result, progress_bar
 from swaprank.cli.rankings import read_for
@@ -36,19 +37,17 @@ def certify(
     Moves the parameters in random directions and measures the metric.
     The exit code is 1 if a direction improves the metric.
     """
-    from swaprank.instruments.certify import certify as test
     from swaprank.model_files.container import check_target
-    from swaprank.registry import load
 
     if output is not None:
         if not polish:
             raise typer.BadParameter("-o requires --polish.")
         check_target(output, (model, data))
-    ranker = load(model)
+    ranker = sr.load(model)
     ranker.n_threads = threads
     judged = read_for(ranker, data, columns)
     with progress_bar() as update:
-        certificate = test(
+        certificate = sr.certify(
             ranker,
             judged,
             metric,

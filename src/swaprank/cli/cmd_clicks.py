@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+import swaprank as sr
 from swaprank.cli.options import (
     AsJson,
     Columns,
@@ -59,10 +60,9 @@ class People(StrEnum):
 
 def clicks_info(log: LogFile, figure: Figure = None, json: AsJson = False, *, log_columns: LogColumns) -> None:
     """Describe a click log: sessions, queries, click rates by position, and how often documents changed places."""
-    from swaprank.clicks.log_files import read_clicks
     from swaprank.rendering.figures import new_axes, save_figure
 
-    summary = read_clicks(log, **{"features": [], **log_columns}).summarize()
+    summary = sr.clicks.read_clicks(log, **{"features": [], **log_columns}).summarize()
     if figure is not None:
         save_figure(summary.plot(new_axes()), figure)
     _show(summary, json, figure)
@@ -100,8 +100,6 @@ def clicks_propensity(
 
     If the log cannot tell, because documents never change places, the answer is an error with advice.
     """
-    from swaprank.clicks.bias_estimation import position_bias
-    from swaprank.clicks.log_files import read_clicks
     from swaprank.files import writable_target
     from swaprank.rendering.figures import new_axes, save_figure
 
@@ -109,9 +107,9 @@ def clicks_propensity(
         writable_target(output, (log,))
     if method is not BiasMethod.REGRESSION:
         log_columns = {"features": [], **log_columns}
-    clicks = read_clicks(log, **log_columns)
+    clicks = sr.clicks.read_clicks(log, **log_columns)
     with progress_bar("resample") as update:
-        found = position_bias(
+        found = sr.clicks.position_bias(
             clicks,
             method.value,
             max_position=max_position,
@@ -152,10 +150,6 @@ def clicks_train(
 
     Without --propensities, the position bias is learned together with the ranker.
     """
-    from swaprank.clicks.click_training import train
-    from swaprank.clicks.log_files import read_clicks
-    from swaprank.clicks.propensities import Propensities
-    from swaprank.errors import Interrupted
     from swaprank.files import writable_target
     from swaprank.registry import make_ranker
 
@@ -166,15 +160,15 @@ def clicks_train(
     model = make_ranker(ranker or "lambdamart", [f"metric={metric}", *(settings or [])])
     own = {"random_state": seed, "n_threads": threads}
     model.set_params(**{name: value for name, value in own.items() if name in model.get_params()})
-    known = None if propensities is None else Propensities.load(propensities)
+    known = None if propensities is None else sr.clicks.Propensities.load(propensities)
     print_detail(f"reading {log}")
-    clicks = read_clicks(log, **log_columns)
-    held_out = None if valid is None else read_clicks(valid, **log_columns)
+    clicks = sr.clicks.read_clicks(log, **log_columns)
+    held_out = None if valid is None else sr.clicks.read_clicks(valid, **log_columns)
     found, interrupted = known, False
     try:
         with training_bar() as callbacks:
-            found = train(model, clicks, known, valid=held_out, callbacks=callbacks("")).propensities
-    except Interrupted:
+            found = sr.clicks.train(model, clicks, known, valid=held_out, callbacks=callbacks("")).propensities
+    except sr.errors.Interrupted:
         interrupted = True
     model.save(output)
     if save_propensities is not None and found is not None:
@@ -213,19 +207,14 @@ def clicks_evaluate(
 
     Without --propensities, the position bias is estimated from the same log, and intervals contain its uncertainty.
     """
-    from swaprank.clicks.log_comparison import compare
-    from swaprank.clicks.log_evaluation import evaluate
-    from swaprank.clicks.log_files import read_clicks
-    from swaprank.clicks.propensities import Propensities
-
-    known = None if propensities is None else Propensities.load(propensities)
+    known = None if propensities is None else sr.clicks.Propensities.load(propensities)
     print_detail(f"reading {log}")
-    clicks = read_clicks(log, **log_columns)
+    clicks = sr.clicks.read_clicks(log, **log_columns)
     named = split_names(rankings, "rankings", "NAME=RANKING")
     systems = {name: _ranking(ranking, clicks) for name, ranking in named.items()}
     options: dict[str, Any] = {"propensities": known, "estimator": estimator.value, "clip": clip}
-    results = {name: evaluate(clicks, system, metric, **options) for name, system in systems.items()}
-    comparison = compare(clicks, systems, metric, **options) if len(systems) > 1 else None
+    results = {name: sr.clicks.evaluate(clicks, system, metric, **options) for name, system in systems.items()}
+    comparison = sr.clicks.compare(clicks, systems, metric, **options) if len(systems) > 1 else None
     if json:
         values = {"evaluations": {name: result.to_dict() for name, result in results.items()}}
         print_json(values | ({} if comparison is None else {"comparison": comparison.to_dict()}))
@@ -280,17 +269,14 @@ def clicks_simulate(
     columns: Columns,
 ) -> None:
     """Simulate clicks on judged documents, as a click log with features, to try out methods whose truth is known."""
-    from swaprank.clicks.log_files import write_clicks
-    from swaprank.clicks.simulation import simulate_clicks
     from swaprank.files import writable_target
-    from swaprank.reading.read import read
 
     for target in (output, truth):
         if target is not None:
             writable_target(target, (data,))
-    documents, file = read(data, **columns), Path(ranker)
+    documents, file = sr.read(data, **columns), Path(ranker)
     scores = read_ranking(file, data, documents, columns) if file.exists() else documents.column(ranker)
-    log, known = simulate_clicks(
+    log, known = sr.datasets.clicks(
         documents,
         scores,
         sessions,
@@ -303,7 +289,7 @@ def clicks_simulate(
         swaps=swaps,
         random_state=seed,
     )
-    write_clicks(log, output)
+    sr.clicks.write_clicks(log, output)
     print_info(f"{output}: {log}")
     if truth is not None:
         known.propensities.save(truth)

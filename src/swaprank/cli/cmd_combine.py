@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+import swaprank as sr
 from swaprank.cli.options import AsJson, Columns, Figure, Threads
 from swaprank.cli.output import print_files, print_info, print_json, print_result
 
@@ -25,16 +26,14 @@ def combine(
     columns: Columns,
 ) -> None:
     """Find the optimal mix of two models: the alpha for which alpha * A + (1 - alpha) * B has the highest metric."""
-    from swaprank.ensembles.combination import combine as mix
     from swaprank.ensembles.ensemble_ranker import categories_of_members, names_of_members
     from swaprank.model_files.container import check_target
     from swaprank.reading.read import read_matching
-    from swaprank.registry import load
 
     check_target(output, (first, second, data))
-    a, b = load(first), load(second)
+    a, b = sr.load(first), sr.load(second)
     documents = read_matching(data, names_of_members([a, b]), categories_of_members([a, b]), **columns)
-    both = mix(a, b, documents, metric, whole_line=whole_line, n_threads=threads)
+    both = sr.combine(a, b, documents, metric, whole_line=whole_line, n_threads=threads)
     both.save(output)
     if figure is not None:
         both.draw(figure)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+import swaprank as sr
 from swaprank.cli.options import AsJson, Columns, Convention, JudgedFile, Metrics, Seed, Threads, split_names
 from swaprank.cli.output import print_result
 from swaprank.cli.rankings import read_rankings
@@ -30,11 +31,9 @@ def compare(
     columns: Columns,
 ) -> None:
     """Compare rankings query by query, with paired tests, corrected for the number of rankings."""
-    from swaprank.evaluation.compare import compare as compare_systems
-
     files = {name: Path(file) for name, file in split_names(scores, "rankings", "NAME=FILE").items()}
     judged, systems = read_rankings(data, files, columns)
-    result = compare_systems(
+    result = sr.compare(
         judged,
         systems,
         metric,

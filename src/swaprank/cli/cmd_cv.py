@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+import swaprank as sr
 from swaprank.cli.options import AsJson, Columns, Convention, Metrics, Seed, Threads, split_names
 from swaprank.cli.output import print_info, print_note, print_result, training_bar
 
@@ -65,7 +66,6 @@ def cv(
     Use --set metric=… to train for another metric.
     With -o, run the same command again to resume an interrupted run.
     """
-    from swaprank.experiments.cross_validation import cross_validate
     from swaprank.experiments.grid_search import make_rankers, parse_grid
     from swaprank.metrics.parse import metrics as parse_metrics
 
@@ -74,7 +74,7 @@ def cv(
     rankers = make_rankers(kinds, settings or [], metric=metrics[0], random_state=seed, n_threads=threads)
     with training_bar() as callbacks:
         try:
-            result = cross_validate(
+            result = sr.cross_validate(
                 data,
                 rankers,
                 metrics,

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+import swaprank as sr
 from swaprank.cli.options import AsJson, Columns, Convention, JudgedFile, Metrics, Threads
 from swaprank.cli.output import print_json, print_result
 from swaprank.cli.rankings import read_rankings
@@ -27,11 +28,9 @@ def evaluate(
     columns: Columns,
 ) -> None:
     """Evaluate rankings: means with 95% confidence intervals, and how each metric is defined."""
-    from swaprank.evaluation.evaluate import evaluate as measure
-
     judged, rankings = read_rankings(data, {str(path): path for path in scores}, columns)
     results = {
-        path: measure(judged, ranking, metric, convention=convention, n_threads=threads)
+        path: sr.evaluate(judged, ranking, metric, convention=convention, n_threads=threads)
         for path, ranking in rankings.items()
     }
     if json:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+import swaprank as sr
 from swaprank.cli.options import AsJson, Columns, Figure, ModelFile, ModelMetric
 from swaprank.cli.output import print_files, print_json, print_result
 from swaprank.cli.rankings import read_for
@@ -26,11 +27,8 @@ def explain(
     columns: Columns,
 ) -> None:
     """Show the ranked list of one query, the lambda of each document, and the swaps that improve the metric most."""
-    from swaprank.instruments.explain import explain_query
-    from swaprank.registry import load
-
-    ranker = load(model)
-    explanation = explain_query(ranker, read_for(ranker, data, columns), query, metric)
+    ranker = sr.load(model)
+    explanation = sr.explain_query(ranker, read_for(ranker, data, columns), query, metric)
     if figure is not None:
         explanation.draw(figure, documents)
     if json:

@@ -6,6 +6,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
+import swaprank as sr
 from swaprank.cli.options import Seed
 from swaprank.cli.output import print_detail, print_info
 
@@ -59,11 +60,7 @@ def generate(
 
     One number in --queries writes data.txt; two write train.txt and test.txt; three add vali.txt.
     """
-    from swaprank.data.generated_data import random_net, random_polynomial
-    from swaprank.errors import DataError
-    from swaprank.reading.letor_writing import write_letor
-
-    make = random_net if target is Target.NET else random_polynomial
+    make = sr.datasets.random_net if target is Target.NET else sr.datasets.random_polynomial
     sizes = _numbers("--queries", queries, int, "whole numbers separated by commas")
     if len(sizes) not in PART_NAMES:
         raise typer.BadParameter(f"--queries takes up to three numbers; found {len(sizes)}.")
@@ -71,7 +68,7 @@ def generate(
     paths = [folder / f"{name}{ending}" for name in PART_NAMES[len(sizes)]]
     for path in paths:
         if path.exists() and not overwrite:
-            raise DataError(f"{path} already exists: choose another folder, or use --overwrite.")
+            raise sr.errors.DataError(f"{path} already exists: choose another folder, or use --overwrite.")
     print_detail(f"generating {sum(sizes):,} queries")
     parts = make(
         sizes,
@@ -81,7 +78,7 @@ def generate(
         random_state=seed,
     )
     for path, part in zip(paths, parts, strict=True):
-        write_letor(part, path)
+        sr.write_letor(part, path)
         print_info(f"{path}: {len(part):,} documents, {part.n_queries:,} queries")
 
 

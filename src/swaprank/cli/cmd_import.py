@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+import swaprank as sr
 from swaprank.cli.options import names_or_file
 from swaprank.cli.output import print_info
 
@@ -32,15 +33,14 @@ def import_(
 ) -> None:
     """Read a model of another library, and write it as a model of swaprank.
 
-    All commands then take it: predict, evaluate, report, certify, combine, explain, export, and train --base.
+    All commands then take it: predict, evaluate, report, certify, combine, explain, export, and train --base-ranker.
     """
     from swaprank.exchange.feature_sets import feature_set
     from swaprank.model_files.container import check_target
-    from swaprank.rankers.imported import import_model
 
     given = names_or_file(features)
     check_target(output, (model, given if isinstance(given, Path) else None))
     names = feature_set(given)
-    ranker = import_model(model, feature_names=None if names is None else names.names, metric=metric)
+    ranker = sr.import_model(model, feature_names=None if names is None else names.names, metric=metric)
     ranker.save(output)
     print_info(f"{output}: {ranker.size_}, {ranker.n_features_in_:,} features")

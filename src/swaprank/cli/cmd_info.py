@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+import swaprank as sr
 from swaprank.cli.options import AsJson, Columns, InfoFile
 from swaprank.cli.output import can_print, print_json, print_result
 from swaprank.cli.rankings import is_model
@@ -50,18 +51,15 @@ def info(
 
 
 def _show_data(file: str, json: bool, columns: Columns) -> None:
-    from swaprank.data.summary import summarize
-    from swaprank.reading.read import read
 
-    summary = summarize(read(file, **columns))
+    summary = sr.data.summarize(sr.read(file, **columns))
     print_result(summary.to_json() if json else summary.to_text(bar="█" if can_print("█") else "#"))
 
 
 def _show_model(file: str, json: bool) -> None:
     from swaprank.experiments.model_summary import summarize_model
-    from swaprank.registry import load
 
-    summary = summarize_model(load(file))
+    summary = summarize_model(sr.load(file))
     print_result(summary.to_json() if json else summary.to_text())
 
 

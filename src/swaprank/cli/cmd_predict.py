@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+import swaprank as sr
 from swaprank.cli.options import Columns, ModelFile, Threads
 from swaprank.cli.output import print_info, print_result
 from swaprank.cli.rankings import read_for
@@ -31,24 +32,21 @@ def predict(
 
     A table then has no label column, and lines of text start with the query id.
     """
-    from swaprank.errors import ParameterError
     from swaprank.files import writable_target
-    from swaprank.reading.trec import write_run, write_scores
-    from swaprank.registry import load
 
     if output is not None:
         writable_target(output, (model, data))
-    ranker = load(model)
+    ranker = sr.load(model)
     ranker.n_threads = threads
     documents = read_for(ranker, data, columns, unlabeled=True)
     if trees is not None and ranker.model_.n_stages == 0:
-        raise ParameterError(f"--trees requires a model made of trees; {model} is a {ranker.kind}.")
+        raise sr.errors.ParameterError(f"--trees requires a model made of trees; {model} is a {ranker.kind}.")
     scores = ranker.predict(documents) if trees is None else ranker.predict_stage(documents, trees)
     if output is None:
         print_result("\n".join(map(repr, scores.tolist())))
         return
     if output.suffix == ".run":
-        write_run(documents, scores, output)
+        sr.trec.write_run(documents, scores, output)
     else:
-        write_scores(scores, output)
+        sr.write_scores(scores, output)
     print_info(f"{output}: {len(scores):,} scores")

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+import swaprank as sr
 from swaprank.cli.options import Columns, Convention, ModelFile
 from swaprank.cli.output import print_info, print_result, progress_bar
 
@@ -56,10 +57,9 @@ def report(
 ) -> None:
     """Write a report about a model: metrics, queries, features and calibration in one HTML file that works offline."""
     from swaprank.rendering.tables import decimals
-    from swaprank.reporting.report import report as make_report
 
     with progress_bar() as update:
-        made = make_report(
+        made = sr.report(
             model,
             data,
             output,

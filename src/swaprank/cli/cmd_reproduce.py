@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+import swaprank as sr
 from swaprank.cli.options import AsJson, Figure, Seed
 from swaprank.cli.output import print_files, print_json, print_note, print_result
 
@@ -40,7 +41,6 @@ def reproduce(
     json: AsJson = False,
 ) -> None:
     """Repeat an experiment of a paper, and print its results next to the published ones."""
-    from swaprank.errors import ParameterError
     from swaprank.reproduction.experiment import Settings, draw_chart, outcome_values
     from swaprank.reproduction.experiment_names import EXPERIMENTS, experiment
 
@@ -54,9 +54,9 @@ def reproduce(
         return
     chosen = experiment(name)
     if data is not None and not chosen.takes_data:
-        raise ParameterError(f"{name} does not take --data: it uses generated data.")
+        raise sr.errors.ParameterError(f"{name} does not take --data: it uses generated data.")
     if output is not None and not chosen.takes_output:
-        raise ParameterError(f"{name} does not take --output: it cannot resume.")
+        raise sr.errors.ParameterError(f"{name} does not take --output: it cannot resume.")
     outcome = chosen.run(Settings(quick, seed, data, output), print_note)
     if figure is not None:
         draw_chart(outcome.chart, figure)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+import swaprank as sr
 from swaprank.cli.options import AsJson, Columns, RankerName, Settings, Threads, TrainingMetric
 from swaprank.cli.output import (
     BAD_INPUT,
@@ -44,7 +45,7 @@ def train(
     ranker: RankerName = None,
     metric: TrainingMetric = None,
     settings: Settings = None,
-    base: Annotated[Path | None, typer.Option(help="Model to continue training from.")] = None,
+    base_ranker: Annotated[Path | None, typer.Option(help="Model to continue training from.")] = None,
     config: Annotated[
         Path | None, typer.Option(help="Configuration file (.toml or .yaml). Options override the file.")
     ] = None,
@@ -68,7 +69,6 @@ def train(
     A .toml file next to the model records all parameters and hashes of the data.
     Pass this file to --config to repeat the run.
     """
-    from swaprank.errors import Interrupted
     from swaprank.experiments.training import run_on_dask, run_on_mpi, run_training
     from swaprank.experiments.training_config import differing_versions, read_training_config, recorded_digest
 
@@ -78,8 +78,8 @@ def train(
     if any(setting.startswith("metric=") for setting in settings or []):
         raise typer.BadParameter("set the metric with --metric, not with --set.")
     options = {
-        "train": data[0] if data and len(data) == 1 else data, "output": output, "valid": valid, "base": base,
-        "ranker": ranker, "metric": metric, "seed": seed, "threads": threads, "columns": columns,
+        "train": data[0] if data and len(data) == 1 else data, "output": output, "valid": valid,
+        "base_ranker": base_ranker, "ranker": ranker, "metric": metric, "seed": seed, "threads": threads, "columns": columns,
     }  # fmt: skip
     run = read_training_config(config, options, settings or [])
     recorded = None if config is None else recorded_digest(config)
@@ -95,7 +95,7 @@ def train(
                 trained = run_on_dask(run, dask, callbacks(""), print_detail, checkpoint)
             else:
                 trained = run_training(run, callbacks(""), print_detail, checkpoint)
-    except Interrupted as stopped:
+    except sr.errors.Interrupted as stopped:
         trained, interrupted = stopped.result, True
     if trained is None:  # The first process of MPI has it.
         return

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import swaprank as sr
 from swaprank.cli.output import print_detail
 
 if TYPE_CHECKING:
@@ -29,10 +30,7 @@ def is_model(file: Path) -> bool:
 
 def load_any(file: Path) -> Ranker:
     """Read a model of swaprank or of another library."""
-    from swaprank.rankers.imported import import_model
-    from swaprank.registry import load
-
-    return load(file) if is_model(file) else import_model(file)
+    return sr.load(file) if is_model(file) else sr.import_model(file)
 
 
 def read_rankings(data: Path, files: Mapping[str, Path], columns: Columns) -> tuple[Dataset | Qrels, dict[str, Any]]:
@@ -44,21 +42,16 @@ def read_rankings(data: Path, files: Mapping[str, Path], columns: Columns) -> tu
     return judged, {name: read_ranking(file, data, judged, columns) for name, file in files.items()}
 
 
-def read_ranking(file: Path, data: Path, judged: Dataset | Qrels, columns: Columns) -> Any:
+def read_ranking(file: Path, data: Path, judged: Dataset | sr.trec.Qrels, columns: Columns) -> Any:
     """Read scores or a TREC run, or score the documents with a model; `judged` is the content of `data`."""
-    from swaprank.data.judgements import Qrels, Run
-    from swaprank.errors import DataError
-    from swaprank.reading.trec import read_scores
-    from swaprank.registry import load
-
     if not is_model(file):
-        scores = read_scores(file)
-        if not isinstance(scores, Run) and not isinstance(judged, Qrels) and len(scores) != len(judged):
-            raise DataError(f"{file} has {len(scores):,} scores, but {data} has {len(judged):,} documents.")
+        scores = sr.read_scores(file)
+        if not isinstance(scores, sr.trec.Run) and not isinstance(judged, sr.trec.Qrels) and len(scores) != len(judged):
+            raise sr.errors.DataError(f"{file} has {len(scores):,} scores, but {data} has {len(judged):,} documents.")
         return scores
-    if isinstance(judged, Qrels):
-        raise DataError(f"{file} is a model and needs features, but {data} is a qrels file without features.")
-    model = load(file)
+    if isinstance(judged, sr.trec.Qrels):
+        raise sr.errors.DataError(f"{file} is a model and needs features, but {data} is a qrels file without features.")
+    model = sr.load(file)
     print_detail(f"scoring with {file}: {model.size_}")
     same_features = [str(name) for name in model.feature_names_in_] == list(judged.feature_names)
     return model.predict(judged if same_features else read_for(model, data, columns))

@@ -18,7 +18,7 @@ from swaprank.clicks.click_counts import (
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.harvesting import check_identified, harvested_examination, moved_units
 from swaprank.clicks.propensities import Propensities
-from swaprank.clicks.relevance_regression import clicks_by_position, regressed_examination
+from swaprank.clicks.relevance_estimates import clicks_by_position, regressed_examination
 from swaprank.clicks.trust_em import estimate_trust, in_normal_form, initial_trust
 from swaprank.errors import DataError, Hint, ParameterError, Wording
 from swaprank.parameters import check_word

@@ -10,7 +10,7 @@ from swaprank.errors import MetricError, did_you_mean
 from swaprank.evaluation.compare import Comparison, compare_evaluations
 from swaprank.evaluation.results import Evaluation, MetricResult
 from swaprank.experiments.grid_search import GridTrial
-from swaprank.model_files.configurations import format_parameters
+from swaprank.model_files.plain_json import format_parameters
 from swaprank.rendering.figures import axes_for, finish_chart, shortened
 from swaprank.rendering.result import Backend, Result
 from swaprank.rendering.tables import Blocks, Table, blocks_text, decimals

@@ -19,8 +19,7 @@ from swaprank.experiments.folds import FoldData
 from swaprank.experiments.ranker_parameters import parse_settings, training_parameters
 from swaprank.files import replacing, uninterrupted
 from swaprank.metrics.metric import Metric
-from swaprank.model_files.configurations import check_configuration, format_parameters, plain_values
-from swaprank.model_files.plain_json import from_json, to_json
+from swaprank.model_files.plain_json import check_configuration, format_parameters, from_json, plain_values, to_json
 from swaprank.parameters import alias_names, own_name
 from swaprank.peer_names import ARGUMENTS
 from swaprank.rankers.ranker import Ranker

@@ -8,11 +8,10 @@ from typing import Any
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, MissingExtraError
 from swaprank.experiments.grid_search import search_configuration
-from swaprank.experiments.tuning_ranges import Choice, IntRange, Range
+from swaprank.experiments.ranker_parameters import Choice, IntRange, Range
 from swaprank.experiments.tuning_result import Trial
 from swaprank.files import uninterrupted, writable_target, written_directly
-from swaprank.model_files.configurations import check_configuration, plain_values
-from swaprank.model_files.plain_json import from_json, to_json
+from swaprank.model_files.plain_json import check_configuration, from_json, plain_values, to_json
 from swaprank.rankers.ranker import Ranker
 
 _NAME = "swaprank"

@@ -33,7 +33,7 @@ class TrainingResult(NamedTuple):
     run: TrainingRun
     ranker: Ranker
     data: Mapping[str, Mapping[str, Any]]
-    """Sizes of train and valid, and digests of train, valid and base as far as they are known."""
+    """Sizes of train and valid, and digests of train, valid and base_ranker as far as they are known."""
     model_digest: str
     """SHA-256 of the model file; empty if the model went to a device or pipe."""
     valid: Dataset | None = None
@@ -186,11 +186,11 @@ def _start(run: TrainingRun) -> tuple[Ranker, Ranker | None, dict[str, dict[str,
     """The unfitted ranker; the model to start from, and its digest."""
     check_outputs(run)
     ranker = run.make_ranker()
-    if run.base is None:
+    if run.base_ranker is None:
         return ranker, None, {}
-    base_data = {"base": {"digest": file_digest(run.base)}}
+    base_data = {"base_ranker": {"digest": file_digest(run.base_ranker)}}
     _check_unchanged(run, base_data)
-    return ranker, load(run.base), base_data
+    return ranker, load(run.base_ranker), base_data
 
 
 def _check_unchanged(run: TrainingRun, data: Mapping[str, Mapping[str, Any]]) -> None:

@@ -11,7 +11,7 @@ from swaprank.experiments.config_files import read_config
 from swaprank.experiments.ranker_parameters import check_parameter_names, from_config_value, parse_settings
 from swaprank.experiments.training_run import TrainingRun
 
-PATHS = ("train", "valid", "base", "output")
+PATHS = ("train", "valid", "base_ranker", "output")
 VALUES = {"ranker": str, "metric": str, "seed": int, "threads": int}
 TABLES = ("columns", "parameters", "data", "versions", "result")
 COLUMNS = {
@@ -31,7 +31,7 @@ def read_training_config(
     r"""Read the training run of a configuration file; options override the file.
 
     Args:
-        path: TOML or YAML with train (a path, or a list of parts), valid, base, output, ranker, metric, seed, threads,
+        path: TOML or YAML with train (a path, or a list of parts), valid, base_ranker, output, ranker, metric, seed, threads,
             and tables of columns and parameters. Paths are relative to the folder of the file. If None, the options
             alone define the run.
         options: Values for the same names except parameters; None means not given.

@@ -38,7 +38,7 @@ class TrainingRun:
     """A file; on a cluster, also several files or a folder."""
     output: AnyPath
     valid: AnyPath | None = None
-    base: AnyPath | None = None
+    base_ranker: AnyPath | None = None
     """A model to start from."""
     ranker: str = "lambdamart"
     metric: str | None = None
@@ -49,7 +49,7 @@ class TrainingRun:
     columns: Mapping[str, Any] = field(default_factory=dict)
     """Names of the columns of tables, as keywords of `read`."""
     expected: Mapping[str, str] = field(default_factory=dict)
-    """SHA-256 digests that train, valid and base must have."""
+    """SHA-256 digests that train, valid and base_ranker must have."""
 
     @property
     def train_files(self) -> tuple[AnyPath, ...]:
@@ -89,7 +89,7 @@ def write_record(run: TrainingRun, file: Path, ranker: Ranker, data: Mapping[str
         run: The paths of the run.
         file: The record, next to the model.
         ranker: The fitted ranker, already saved.
-        data: Sizes and digests of train, valid and base, as far as they are known.
+        data: Sizes and digests of train, valid and base_ranker, as far as they are known.
     """
     digest = file_digest(run.output)
     with replacing(file) as stream:
@@ -132,7 +132,7 @@ def read_train(run: TrainingRun) -> Dataset:
 
 def check_outputs(run: TrainingRun) -> None:
     """Raise DataError if the model or its record cannot be written, or would overwrite another file."""
-    for path in (*run.train_files, run.valid, run.base, run.output):
+    for path in (*run.train_files, run.valid, run.base_ranker, run.output):
         try:
             str(path).encode()
         except UnicodeEncodeError:
@@ -156,7 +156,7 @@ def _record(
     run: TrainingRun, folder: Path, ranker: Ranker, data: Mapping[str, Mapping[str, Any]], model_digest: str
 ) -> dict[str, Any]:
     """The effective configuration; paths are relative to the folder of the model."""
-    paths = {"valid": run.valid, "base": run.base, "output": run.output}
+    paths = {"valid": run.valid, "base_ranker": run.base_ranker, "output": run.output}
     train = [_relative(folder, path) for path in run.train_files]
     parameters = training_parameters(ranker)
     result = {"model": f"{ranker.kind}: {ranker.size_}", "digest": model_digest, "interrupted": ranker.interrupted_}

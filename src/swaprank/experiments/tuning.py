@@ -13,13 +13,19 @@ from swaprank.data.fingerprints import data_fingerprint
 from swaprank.errors import DataError, Interrupted, ParameterError
 from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.optuna_study import check_optuna, finished_trials, open_study, optimize, suggest_value
-from swaprank.experiments.ranker_parameters import parse_settings
+from swaprank.experiments.ranker_parameters import (
+    Range,
+    as_range,
+    default_ranges,
+    fixed_while_tuning,
+    parse_range,
+    parse_settings,
+)
 from swaprank.experiments.training_run import TrainingRun, check_outputs, read_train, write_record
-from swaprank.experiments.tuning_ranges import Range, as_range, default_ranges, fixed_while_tuning, parse_range
 from swaprank.experiments.tuning_result import Tuning
 from swaprank.files import uninterrupted
 from swaprank.metrics.metric import Metric
-from swaprank.model_files.configurations import format_parameters
+from swaprank.model_files.plain_json import format_parameters
 from swaprank.parameters import own_name
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback, Progress, shown_trainings

@@ -14,12 +14,20 @@ from swaprank.arrays import Features, Floats, Ints, read_only
 from swaprank.data.dataset import Dataset
 from swaprank.kernels import kernel
 from swaprank.models.kernel_machine import KernelMachine, KernelMap
-from swaprank.models.layers import Layers, Reals, count_weights, random_weights, weight_generator
+from swaprank.models.layers import (
+    Layers,
+    Reals,
+    backward,
+    count_weights,
+    forward,
+    random_weights,
+    rows_in_block,
+    weight_generator,
+)
 from swaprank.models.linear import LinearModel
 from swaprank.models.model import Model
 from swaprank.models.net import Net, score_matrix
 from swaprank.models.products import project, pull_back
-from swaprank.models.propagation import backward, forward, rows_in_block
 from swaprank.models.scaling import Scaling, Units, fill_missing, scale_rows
 from swaprank.threads import row_chunks, run_in_threads, thread_count
 

@@ -17,13 +17,15 @@ from swaprank.models.layers import (
     activate,
     count_units,
     count_weights,
+    forward,
     layer_weights,
     make_layers,
+    outputs,
+    rows_in_block,
 )
 from swaprank.models.model import Model, ModelParts, array_part
 from swaprank.models.perturbation import Chunks, LinearPerturbation, Perturbation, ScoresAlong, weight_slopes
 from swaprank.models.products import inner_products
-from swaprank.models.propagation import forward, outputs, rows_in_block
 from swaprank.models.scaling import MAX_SCALED, Scaling, scale_rows, scaled_rows
 from swaprank.models.served import FeedForward, WeightedSum
 from swaprank.threads import row_chunks, run_in_threads, thread_count

@@ -26,8 +26,7 @@ import numpy as np
 from swaprank.arrays import Features, Floats, Ints
 from swaprank.elementary import exp
 from swaprank.kernels import kernel
-from swaprank.models.layers import Layers, Reals
-from swaprank.models.propagation import backward, forward, rows_in_block
+from swaprank.models.layers import Layers, Reals, backward, forward, rows_in_block
 from swaprank.models.scaling import Scaling, scale_rows
 from swaprank.nets.optimizers import Stepper, step
 from swaprank.objectives.query_gradients import query_gradients, weigh_queries

@@ -71,7 +71,7 @@ class ImportedRanker(ForestMethods):
         """Raise ParameterError: it was trained elsewhere."""
         raise ParameterError(
             "a model of another library cannot be trained here: train a LambdaMART, or continue from this model with ",
-            Hint("base_ranker", ..., "--base FILE", call="LambdaMART"),
+            Hint("base_ranker", ..., "--base-ranker FILE", call="LambdaMART"),
             ".",
         )
 

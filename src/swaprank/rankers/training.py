@@ -306,7 +306,7 @@ def missing_features(
     return tuple(name for name in data.feature_names if name in known)
 
 
-_BASE = Hint("base_ranker", option="--base")
+_BASE = Hint("base_ranker", option="--base-ranker")
 
 AnyModel = TypeVar("AnyModel", bound=Model)
 

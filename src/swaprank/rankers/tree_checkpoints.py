@@ -18,8 +18,8 @@ from swaprank.collective import allgather, total
 from swaprank.data.fingerprints import shared_fingerprint
 from swaprank.errors import ModelFileError
 from swaprank.files import existing_file
-from swaprank.model_files.configurations import check_configuration, plain_values
 from swaprank.model_files.container import parse_model, write_model
+from swaprank.model_files.plain_json import check_configuration, plain_values
 from swaprank.models.forest import Forest
 from swaprank.rankers.rounds import Callback, Measured, Progress
 from swaprank.rankers.saving import saved_parameters

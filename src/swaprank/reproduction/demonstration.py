@@ -10,18 +10,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
 
-from swaprank.data.dataset import Dataset
-from swaprank.data.generated_data import random_search
-from swaprank.ensembles.combination import Combination, combine
-from swaprank.errors import DataError, SwaprankError
-from swaprank.evaluation.compare import Comparison, compare
+import swaprank as sr
 from swaprank.files import replacing
-from swaprank.instruments.certificate import Certificate
-from swaprank.instruments.certify import certify
-from swaprank.rankers.ranker import Ranker
-from swaprank.reading.letor_writing import write_letor
-from swaprank.registry import load
-from swaprank.reporting.report import report
 
 METRIC = "ndcg@10"
 MARKER_FILE = "about.txt"
@@ -49,7 +39,7 @@ class DemoModel(NamedTuple):
     seconds: float
 
 
-def make_data(folder: Path, random_state: int = 0) -> dict[str, Dataset]:
+def make_data(folder: Path, random_state: int = 0) -> dict[str, sr.Dataset]:
     """Generate documents of an imaginary search engine, and write them to the folder.
 
     >>> import tempfile
@@ -65,13 +55,15 @@ def make_data(folder: Path, random_state: int = 0) -> dict[str, Dataset]:
     folder.mkdir(parents=True, exist_ok=True)
     marker = folder / MARKER_FILE
     if any(folder.iterdir()) and not marker.exists():
-        raise DataError(f"{folder} has files that the demo did not create and might overwrite: choose another folder.")
+        raise sr.errors.DataError(
+            f"{folder} has files that the demo did not create and might overwrite: choose another folder."
+        )
     with replacing(marker) as stream:
         stream.write(b"Created by `swaprank demo`. Running it again overwrites these files.\n")
-    generated = random_search(tuple(QUERIES.values()), random_state=random_state)
+    generated = sr.datasets.random_search(tuple(QUERIES.values()), random_state=random_state)
     parts = dict(zip(QUERIES, generated, strict=True))
     for name, part in parts.items():
-        write_letor(part, folder / f"{name}.txt")
+        sr.write_letor(part, folder / f"{name}.txt")
     return parts
 
 
@@ -100,39 +92,41 @@ def _train(name: str, folder: Path, random_state: int) -> DemoModel:
     command = [sys.executable, "-m", "swaprank", *arguments, "--quiet"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - a fixed command.
     if ended.returncode != 0:
-        raise SwaprankError(f"training {name} failed: {ended.stderr.strip()}")
+        raise sr.errors.SwaprankError(f"training {name} failed: {ended.stderr.strip()}")
     return DemoModel(name, shlex.join(["swaprank", *arguments]), time.perf_counter() - start)
 
 
-def combine_two(folder: Path, vali: Dataset) -> Combination:
+def combine_two(folder: Path, vali: sr.Dataset) -> sr.ensembles.Combination:
     """Find the exactly optimal mix of trees and net on the validation queries, and save it."""
-    both = combine(load(folder / "lambdamart.swaprank"), load(folder / "lambdarank.swaprank"), vali, METRIC)
+    both = sr.combine(sr.load(folder / "lambdamart.swaprank"), sr.load(folder / "lambdarank.swaprank"), vali, METRIC)
     both.save(folder / "combination.swaprank")
     return both
 
 
-def compare_all(folder: Path, test: Dataset) -> Comparison:
+def compare_all(folder: Path, test: sr.Dataset) -> sr.evaluation.Comparison:
     """Compare all models with the regression on the test queries."""
     rankers = load_all(folder)
     first = {BASELINE: rankers.pop(BASELINE)}
     scores = {name: ranker.predict(test) for name, ranker in {**first, **rankers}.items()}
-    return compare(test, scores, METRIC)
+    return sr.compare(test, scores, METRIC)
 
 
-def load_all(folder: Path) -> dict[str, Ranker]:
+def load_all(folder: Path) -> dict[str, sr.Ranker]:
     """Load the trained models by name, the combination last."""
-    return {name: load(folder / f"{name}.swaprank") for name in (*reversed(TRAININGS), "combination")}
+    return {name: sr.load(folder / f"{name}.swaprank") for name in (*reversed(TRAININGS), "combination")}
 
 
-def certify_one(folder: Path, train: Dataset, progress: Callable[[int, int], None] | None = None) -> Certificate:
+def certify_one(
+    folder: Path, train: sr.Dataset, progress: Callable[[int, int], None] | None = None
+) -> sr.instruments.Certificate:
     """Test whether one model is at a local optimum of its metric."""
-    return certify(load(folder / f"{CERTIFIED}.swaprank"), train, METRIC, progress=progress)
+    return sr.certify(sr.load(folder / f"{CERTIFIED}.swaprank"), train, METRIC, progress=progress)
 
 
 def write_report(folder: Path) -> Path:
     """Write a report that compares the trees with the regression."""
     page = folder / "report.html"
-    report(
+    sr.report(
         folder / "lambdamart.swaprank",
         folder / "test.txt",
         page,

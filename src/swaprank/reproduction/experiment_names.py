@@ -1,6 +1,7 @@
 """All experiments by name."""
 
-from swaprank.errors import ParameterError, did_you_mean
+import swaprank as sr
+from swaprank.errors import did_you_mean
 from swaprank.reproduction import (
     lambdarank_figures,
     lambdarank_tables,
@@ -41,5 +42,5 @@ def experiment(name: str) -> Experiment:
     '[Burges2005, Table 1]'
     """
     if name not in EXPERIMENTS:
-        raise ParameterError(f"there is no experiment '{name}'; {did_you_mean(name, EXPERIMENTS)}")
+        raise sr.errors.ParameterError(f"there is no experiment '{name}'; {did_you_mean(name, EXPERIMENTS)}")
     return EXPERIMENTS[name]

@@ -10,13 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import ttest_rel
 
+import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.data.dataset import Dataset
-from swaprank.data.generated_data import random_polynomial
-from swaprank.metrics.cumulative import NDCG
 from swaprank.nets.net_training import Training
-from swaprank.rankers.lambdarank import LambdaRank
-from swaprank.rankers.ranknet import RankNet
 from swaprank.rendering.tables import probability, text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 
@@ -79,17 +75,17 @@ def slope(x: Sequence[float], y: Sequence[float]) -> float:
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 
 
-def _random_data(n_queries: int, n_documents: int, n_features: int, random_state: int) -> Dataset:
+def _random_data(n_queries: int, n_documents: int, n_features: int, random_state: int) -> sr.Dataset:
     rng = np.random.default_rng(random_state)
     n = n_queries * n_documents
     labels = rng.choice(5, n, p=(0.5, 0.2, 0.15, 0.1, 0.05))
-    return Dataset(rng.random((n, n_features), np.float32), labels, qid=np.repeat(np.arange(n_queries), n_documents))
+    return sr.Dataset(rng.random((n, n_features), np.float32), labels, qid=np.repeat(np.arange(n_queries), n_documents))
 
 
-def _seconds_per_epoch(data: Dataset, hidden: tuple[int, ...], training: Training) -> float:
+def _seconds_per_epoch(data: sr.Dataset, hidden: tuple[int, ...], training: Training) -> float:
     """The fastest of three epochs with one update per query. The first epoch may compile and is not counted."""
     moments: list[float] = []
-    ranker = RankNet(hidden=hidden, training=training, optimizer="sgd", learning_rate=1e-6, decay=1.0, n_epochs=4)
+    ranker = sr.RankNet(hidden=hidden, training=training, optimizer="sgd", learning_rate=1e-6, decay=1.0, n_epochs=4)
     ranker.fit(data, callbacks=[lambda progress: moments.append(time.perf_counter())])
     return float(np.diff(moments).min())
 
@@ -97,13 +93,17 @@ def _seconds_per_epoch(data: Dataset, hidden: tuple[int, ...], training: Trainin
 def run_comparison(settings: Settings, log: Log) -> Outcome:
     """10,000, 5,000 and 10,000 queries of 50 documents as in the paper; quick: a tenth of them and fewer epochs."""
     quick, random_state = settings.quick, settings.random_state
-    train, vali, test = random_polynomial(QUICK_QUERIES if quick else QUERIES, levels=5, random_state=random_state)
+    train, vali, test = sr.datasets.random_polynomial(
+        QUICK_QUERIES if quick else QUERIES, levels=5, random_state=random_state
+    )
     found: dict[str, Floats] = {}
     for layers, hidden in NETS.items():
-        for kind in (RankNet, LambdaRank):
+        for kind in (sr.RankNet, sr.LambdaRank):
             name = f"{kind.__name__}, {layers}"
             scores = _test_scores(kind, hidden, train, vali, test, QUICK_EPOCHS if quick else EPOCHS, random_state)
-            found[name] = np.array([NDCG(k=k).per_query(test.labels, scores, test.indptr) for k in TRUNCATIONS])
+            found[name] = np.array(
+                [sr.metrics.NDCG(k=k).per_query(test.labels, scores, test.indptr) for k in TRUNCATIONS]
+            )
             log(f"{name}: NDCG@10 {found[name][-1].mean():.4f}")
     rows = []
     for layers in NETS:
@@ -125,11 +125,11 @@ def run_comparison(settings: Settings, log: Log) -> Outcome:
 
 
 def _test_scores(
-    kind: type[RankNet | LambdaRank],
+    kind: type[sr.RankNet | sr.LambdaRank],
     hidden: tuple[int, ...],
-    train: Dataset,
-    vali: Dataset,
-    test: Dataset,
+    train: sr.Dataset,
+    vali: sr.Dataset,
+    test: sr.Dataset,
     n_epochs: int,
     random_state: int,
 ) -> Floats:

@@ -10,12 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import ttest_rel
 
+import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.data.dataset import Dataset
-from swaprank.data.generated_data import random_polynomial
-from swaprank.instruments.pair_effects import effective_pairs
-from swaprank.metrics.parse import metric as parse_metric
-from swaprank.rankers.lambdarank import LambdaRank
 from swaprank.rendering.tables import probability, text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 
@@ -46,7 +42,7 @@ QUICK_EPOCHS = 10
 def run_constructions(settings: Settings, log: Log) -> Outcome:
     """5,000 training and 5,000 validation queries as in the paper, but generated; quick: 200 of each."""
     quick, random_state = settings.quick, settings.random_state
-    train, vali = random_polynomial(
+    train, vali = sr.datasets.random_polynomial(
         QUICK_QUERIES if quick else QUERIES, n_features=FEATURES, levels=LEVELS, random_state=random_state
     )
     n_epochs = CONSTRUCTION_QUICK_EPOCHS if quick else EPOCHS
@@ -58,7 +54,7 @@ def run_constructions(settings: Settings, log: Log) -> Outcome:
         pairs = np.empty(0)
         for construction, name in NAMES.items():
             net = _best_net(metric, (10,), train, vali, n_epochs, rates, random_state, construction)
-            values = parse_metric(metric).per_query(vali.labels, net.predict(vali), vali.indptr)
+            values = sr.metric(metric).per_query(vali.labels, net.predict(vali), vali.indptr)
             pairs = values if construction == "pairs" else pairs
             error = float(values.std(ddof=1) / np.sqrt(len(values)))
             means[construction].append(float(values.mean()))
@@ -90,7 +86,7 @@ class Trained(NamedTuple):
 def run_matching(settings: Settings, log: Log) -> Outcome:
     """Training sets of increasing size from one random polynomial; quick: two small ones."""
     sizes, tested = (QUICK_SIZES, QUICK_TESTED) if settings.quick else (SIZES, TESTED)
-    whole, vali, test = random_polynomial(
+    whole, vali, test = sr.datasets.random_polynomial(
         (sizes[-1], tested, tested), n_features=FEATURES, levels=LEVELS, random_state=settings.random_state
     )
     parts, lines = [], []
@@ -129,15 +125,15 @@ def _with_equal_pairs(
 
 
 def _train(
-    name: str, hidden: tuple[int, ...], train: Dataset, vali: Dataset, test: Dataset, settings: Settings
+    name: str, hidden: tuple[int, ...], train: sr.Dataset, vali: sr.Dataset, test: sr.Dataset, settings: Settings
 ) -> Trained:
     """A net trained for one metric, tested on all."""
     n_epochs, rates = (QUICK_EPOCHS, QUICK_RATES) if settings.quick else (EPOCHS, RATES)
     net = _best_net(name, hidden, train, vali, n_epochs, rates, settings.random_state)
     # For MRR the paper counts only swaps that raise it [Donmez2009, Eq. 11]; ours counts those that lower it, too.
-    pairs = effective_pairs(name, train, net.predict(train)).n_effective
+    pairs = sr.instruments.effective_pairs(name, train, net.predict(train)).n_effective
     scores = net.predict(test)
-    values = {other: parse_metric(other).per_query(test.labels, scores, test.indptr) for other in METRICS}
+    values = {other: sr.metric(other).per_query(test.labels, scores, test.indptr) for other in METRICS}
     return Trained(train.n_queries, float(pairs), values)
 
 
@@ -170,16 +166,16 @@ def _p(values: Floats, matching: Floats) -> str:
 def _best_net(
     metric: str,
     hidden: tuple[int, ...],
-    train: Dataset,
-    vali: Dataset,
+    train: sr.Dataset,
+    vali: sr.Dataset,
     n_epochs: int,
     rates: tuple[float, ...],
     random_state: int,
     construction: str = "pairs",
-) -> LambdaRank:
+) -> sr.LambdaRank:
     """The net of the learning rate that is best on the validation queries, as in the paper."""
     nets = [
-        LambdaRank(
+        sr.LambdaRank(
             metric,
             hidden=hidden,
             construction=construction,

@@ -9,14 +9,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from swaprank.data.dataset import Dataset
-from swaprank.data.generated_data import random_search
+import swaprank as sr
 from swaprank.evaluation.compare import compare_evaluations
-from swaprank.experiments.cross_validation import cross_validate
-from swaprank.experiments.cross_validation_result import CrossValidation
 from swaprank.experiments.folds import find_folds
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.rankers.ranker import Ranker
 from swaprank.registry import ranker_class
 from swaprank.rendering.tables import decimals, probability, text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
@@ -112,7 +108,7 @@ def run(settings: Settings, log: Log) -> Outcome:
     return Outcome(text, _chart(result, published, _described(settings)))
 
 
-def _trained(settings: Settings, log: Log) -> CrossValidation:
+def _trained(settings: Settings, log: Log) -> sr.experiments.CrossValidation:
     rankers = {name: _ranker(learner, settings) for name, learner in LEARNERS.items()}
     grid = {
         f"{name}.{parameter}": values[:1] if settings.quick else values
@@ -129,12 +125,12 @@ def _trained(settings: Settings, log: Log) -> CrossValidation:
             log(f"{(perf_counter() - began) / 60:.1f} minutes until the end of {before}")
         log(message)
 
-    return cross_validate(
+    return sr.cross_validate(
         data,
         rankers,
         METRICS,
         grid=grid,
-        n_folds=(3 if settings.quick else 5) if isinstance(data, Dataset) else None,
+        n_folds=(3 if settings.quick else 5) if isinstance(data, sr.Dataset) else None,
         output=settings.output,
         baseline=BASELINES[0],
         random_state=settings.random_state,
@@ -142,7 +138,7 @@ def _trained(settings: Settings, log: Log) -> CrossValidation:
     )
 
 
-def _ranker(learner: Learner, settings: Settings) -> Ranker:
+def _ranker(learner: Learner, settings: Settings) -> sr.Ranker:
     kind = ranker_class(learner.kind)
     known = kind._get_param_names()
     chosen = {"metric": METRICS[0], "random_state": settings.random_state, **learner.parameters}
@@ -151,9 +147,11 @@ def _ranker(learner: Learner, settings: Settings) -> Ranker:
     return kind(**{name: value for name, value in chosen.items() if name in known})
 
 
-def _data(settings: Settings) -> Dataset | Path:
+def _data(settings: Settings) -> sr.Dataset | Path:
     if settings.data is None:
-        (generated,) = random_search(QUICK_QUERIES if settings.quick else QUERIES, random_state=settings.random_state)
+        (generated,) = sr.datasets.random_search(
+            QUICK_QUERIES if settings.quick else QUERIES, random_state=settings.random_state
+        )
         return generated
     if not settings.quick:
         return settings.data
@@ -165,7 +163,7 @@ def _described(settings: Settings) -> str:
     return "generated data" if settings.data is None else settings.data.resolve().name
 
 
-def _published(result: CrossValidation, settings: Settings) -> dict[str, tuple[float, float]]:
+def _published(result: sr.experiments.CrossValidation, settings: Settings) -> dict[str, tuple[float, float]]:
     """NDCG@10 and MAP of [Chapelle2010, Table 2], if the data is OHSUMED with all its folds."""
     if settings.data is None or len(result.fold_names) != OHSUMED_FOLDS:
         return {}
@@ -176,7 +174,7 @@ def _published(result: CrossValidation, settings: Settings) -> dict[str, tuple[f
     return {name.replace(" ", "-"): values for name, values in TABLE_2.items()}
 
 
-def _chart(result: CrossValidation, published: Mapping[str, tuple[float, float]], title: str) -> Chart:
+def _chart(result: sr.experiments.CrossValidation, published: Mapping[str, tuple[float, float]], title: str) -> Chart:
     names = list(result.folds)
     lines = []
     for at, metric in enumerate((METRICS[0], METRICS[4])):

@@ -13,15 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import ttest_rel
 
+import swaprank as sr
 from swaprank.arrays import Floats, Ints
-from swaprank.baselines.nets import RankProp
-from swaprank.baselines.prank import OAPBPM, PRank
-from swaprank.data.dataset import Dataset
-from swaprank.data.generated_data import random_net
 from swaprank.data.grouping import query_of_row
-from swaprank.metrics.parse import metric
-from swaprank.rankers.ranker import Ranker
-from swaprank.rankers.ranknet import RankNet
 from swaprank.rendering.tables import probability, text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 
@@ -37,7 +31,7 @@ FEATURES, SEEN = 100, 57
 class Learner(NamedTuple):
     """One row of the table."""
 
-    make: Callable[..., Ranker]
+    make: Callable[..., sr.Ranker]
     """Creates the learner, given the parameters that all have."""
     vali: float
     test: float
@@ -47,14 +41,14 @@ class Learner(NamedTuple):
 
 
 LEARNERS = {
-    "quadratic PRank": Learner(lambda **same: PRank(degree=2, **same), 0.379, 0.327, 0.011, "39 h 52 min"),
-    "linear PRank": Learner(lambda **same: PRank(**same), 0.410, 0.412, 0.010, "11 min"),
+    "quadratic PRank": Learner(lambda **same: sr.baselines.PRank(degree=2, **same), 0.379, 0.327, 0.011, "39 h 52 min"),
+    "linear PRank": Learner(lambda **same: sr.baselines.PRank(**same), 0.410, 0.412, 0.010, "11 min"),
     "OAP-BPM": Learner(
-        lambda **same: OAPBPM(n_learners=100, probability=0.3, **same), 0.455, 0.454, 0.011, "10 h 23 min"
+        lambda **same: sr.baselines.OAPBPM(n_learners=100, probability=0.3, **same), 0.455, 0.454, 0.011, "10 h 23 min"
     ),
-    "RankProp": Learner(lambda **same: RankProp(hidden=(), **same), 0.459, 0.460, 0.011, "23 min"),
-    "RankNet, one layer": Learner(lambda **same: RankNet(hidden=(), **same), 0.479, 0.477, 0.010, "1 h 7 min"),
-    "RankNet, two layers": Learner(lambda **same: RankNet(hidden=(10,), **same), 0.489, 0.488, 0.010, "5 h 51 min"),
+    "RankProp": Learner(lambda **same: sr.baselines.RankProp(hidden=(), **same), 0.459, 0.460, 0.011, "23 min"),
+    "RankNet, one layer": Learner(lambda **same: sr.RankNet(hidden=(), **same), 0.479, 0.477, 0.010, "1 h 7 min"),
+    "RankNet, two layers": Learner(lambda **same: sr.RankNet(hidden=(10,), **same), 0.489, 0.488, 0.010, "5 h 51 min"),
 }
 
 
@@ -80,24 +74,26 @@ def run(settings: Settings, log: Log) -> Outcome:
     return Outcome(_table(found, sizes), _chart(found))
 
 
-def web_like(sizes: tuple[int, ...], seed: int) -> tuple[Dataset, ...]:
+def web_like(sizes: tuple[int, ...], seed: int) -> tuple[sr.Dataset, ...]:
     """Training, validation and test data; only training data lacks most of the documents without a rating."""
-    train, *others = random_net(sizes, n_features=FEATURES, n_documents=DOCUMENTS, levels=SHARES, random_state=seed)
+    train, *others = sr.datasets.random_net(
+        sizes, n_features=FEATURES, n_documents=DOCUMENTS, levels=SHARES, random_state=seed
+    )
     chance = np.random.default_rng(seed).random(len(train))
     kept = (train.labels > 0) | (chance < UNRATED_IN_TRAINING / (DOCUMENTS - RATED))
     return _seen(train, np.flatnonzero(kept)), *(_seen(part, np.arange(len(part))) for part in others)
 
 
-def _seen(data: Dataset, rows: Ints) -> Dataset:
-    return Dataset(data.features[rows, :SEEN], data.labels[rows], qid=query_of_row(data.indptr)[rows])
+def _seen(data: sr.Dataset, rows: Ints) -> sr.Dataset:
+    return sr.Dataset(data.features[rows, :SEEN], data.labels[rows], qid=query_of_row(data.indptr)[rows])
 
 
-def _learn(ranker: Ranker, train: Dataset, vali: Dataset, test: Dataset) -> Found:
+def _learn(ranker: sr.Ranker, train: sr.Dataset, vali: sr.Dataset, test: sr.Dataset) -> Found:
     """The best epoch on vali, as in the paper."""
     began = perf_counter()
     ranker.fit(train, valid=vali)
     seconds = perf_counter() - began
-    by_query = metric(METRIC).per_query(test.labels, ranker.predict(test), test.indptr)
+    by_query = sr.metric(METRIC).per_query(test.labels, ranker.predict(test), test.indptr)
     return Found(max(ranker.history_["valid"][METRIC]), by_query, seconds)
 
 

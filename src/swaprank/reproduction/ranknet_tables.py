@@ -12,11 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+import swaprank as sr
 from swaprank import datasets
 from swaprank.arrays import Floats, Ints
-from swaprank.data.dataset import Dataset
-from swaprank.metrics.relevance import PairwiseCorrect
-from swaprank.rankers.ranknet import RankNet
 from swaprank.rendering.tables import text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 
@@ -31,7 +29,7 @@ TABLE_1 = {
 TIE_SIZES = (100, 500, 1000, 5000)
 TABLE_2 = {False: (0.595, 0.670, 0.681, 0.690), True: (0.596, 0.669, 0.682, 0.688)}
 
-Generator = Callable[..., tuple[Dataset, ...]]
+Generator = Callable[..., tuple[sr.Dataset, ...]]
 GENERATORS: dict[str, Generator] = {"net": datasets.random_net, "polynomial": datasets.random_polynomial}
 
 
@@ -105,12 +103,12 @@ def _learn(generator: Generator, size: int, hidden: tuple[int, ...], ties: bool,
     """As in the paper: 100 epochs of SGD, learning rate halved when training gets worse, best epoch on vali."""
     queries = (size // DOCUMENTS, 100, 100)
     train, vali, test = generator(queries, n_documents=DOCUMENTS, levels=6, random_state=seed)
-    ranker = RankNet(
+    ranker = sr.RankNet(
         hidden=hidden, metric="pairwise", ties=ties, n_epochs=100, optimizer="sgd", learning_rate=0.001, decay=0.5,
         random_state=seed,
     )  # fmt: skip
     scores = ranker.fit(train, valid=vali).predict(test)
-    different = PairwiseCorrect().mean(test.labels, scores, test.indptr)
+    different = sr.metrics.PairwiseCorrect().mean(test.labels, scores, test.indptr)
     tied = _share_of_ties(test.labels, test.indptr)
     return Measured(different, (1 - tied) * different + tied / 2)
 

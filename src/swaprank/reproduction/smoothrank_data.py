@@ -2,13 +2,9 @@
 
 import numpy as np
 
+import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.data.generated_data import random_polynomial
-from swaprank.errors import ParameterError
-from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.folds import Fold, FoldData, find_folds
-from swaprank.metrics.metric import Metric
-from swaprank.rankers.ranker import Ranker
 from swaprank.reproduction.experiment import Settings
 
 QUERIES, QUICK_QUERIES = (60, 20, 100), (30, 10, 30)
@@ -22,7 +18,7 @@ STRENGTHS, QUICK_STRENGTHS = "auto", (10.0, 1.0, 0.1)
 def letor_folds(settings: Settings) -> list[Fold]:
     """The folds in the folder of the data; quick: only the first."""
     if settings.data is None:
-        raise ParameterError(
+        raise sr.errors.ParameterError(
             "this experiment needs LETOR's OHSUMED: --data FOLDER, a folder with Fold1 to Fold5, each with train.txt, "
             "vali.txt and test.txt."
         )
@@ -38,7 +34,9 @@ def folds_or_generated(settings: Settings) -> list[FoldData]:
     seeds = range(settings.random_state, settings.random_state + (1 if settings.quick else 3))
     return [
         FoldData(
-            *random_polynomial(sizes, n_features=FEATURES, n_documents=DOCUMENTS, levels=LEVELS, random_state=seed)
+            *sr.datasets.random_polynomial(
+                sizes, n_features=FEATURES, n_documents=DOCUMENTS, levels=LEVELS, random_state=seed
+            )
         )
         for seed in seeds
     ]
@@ -56,9 +54,9 @@ def strengths(settings: Settings) -> str | tuple[float, ...]:
     return QUICK_STRENGTHS if settings.quick else STRENGTHS
 
 
-def test_values(ranker: Ranker, parts: FoldData, metrics: list[Metric]) -> Floats:
+def test_values(ranker: sr.Ranker, parts: FoldData, metrics: list[sr.metrics.Metric]) -> Floats:
     """The metrics of the test queries, metrics x queries."""
-    return np.array([result.per_query for result in evaluate(parts.test, ranker.predict(parts.test), metrics)])
+    return np.array([result.per_query for result in sr.evaluate(parts.test, ranker.predict(parts.test), metrics)])
 
 
 def mean_of_folds(folds: list[Floats]) -> Floats:

@@ -5,16 +5,14 @@ The line is a random one through the fitted weights.
 
 import numpy as np
 
+import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.data.dataset import Dataset
-from swaprank.metrics.parse import metric as parse_metric
-from swaprank.objectives.smooth import SmoothObjective
-from swaprank.rankers.smoothrank import ANNEALING, SmoothRank
+from swaprank.rankers.smoothrank import ANNEALING
 from swaprank.rendering.tables import text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 from swaprank.reproduction.smoothrank_data import described, folds_or_generated, strengths
 
-METRIC = parse_metric("ndcg@50")
+METRIC = sr.metric("ndcg@50")
 SIGMAS = (16.0, 4.0, 1.0, 0.25, 2.0**-6)
 POINTS, QUICK_POINTS = 401, 101
 STRENGTH = 1.0
@@ -24,7 +22,7 @@ SETS = ("train", "vali", "test")
 def run_line(settings: Settings, log: Log) -> Outcome:
     """One training query, as in the paper; quick: fewer points."""
     train = folds_or_generated(settings._replace(quick=True))[0].train
-    found = SmoothRank(METRIC, regularization=STRENGTH, random_state=settings.random_state).fit(train)
+    found = sr.SmoothRank(METRIC, regularization=STRENGTH, random_state=settings.random_state).fit(train)
     log(f"{METRIC} of training queries: {found.score(train):.4f}")
     at, random = found.predict(train), _random_scores(train, settings.random_state)
     # At both ends, random weights change the scores by two standard deviations: little of the fit is left there.
@@ -47,22 +45,22 @@ def run_line(settings: Settings, log: Log) -> Outcome:
     return Outcome(text, Chart("The smooth metric along a random line", "step from the fitted weights", "NDCG", lines))
 
 
-def _curves(one: Dataset, lines: Floats) -> dict[str, Floats]:
+def _curves(one: sr.Dataset, lines: Floats) -> dict[str, Floats]:
     """The smooth metric of one query per smoothing factor, and the exact metric; one row of scores per step."""
     labels, grad, hess = one.by_query(one.labels), np.empty(len(one)), np.empty(len(one))
     curves = {}
     for sigma in SIGMAS:
-        smooth = SmoothObjective(METRIC, smoothing_factor=sigma).bind(one, random_state=0, n_threads=1)
+        smooth = sr.objectives.SmoothObjective(METRIC, smoothing_factor=sigma).bind(one, random_state=0, n_threads=1)
         curves[f"sigma {sigma:g}"] = np.array([smooth.mean(smooth.update(scores, grad, hess)) for scores in lines])
     return curves | {"NDCG": np.array([METRIC.mean(labels, scores, one.indptr) for scores in lines])}
 
 
-def _first_with_different_labels(data: Dataset) -> int:
+def _first_with_different_labels(data: sr.Dataset) -> int:
     lists = np.split(data.by_query(data.labels), data.indptr[1:-1])
     return int(np.argmax([np.ptp(labels) > 0 for labels in lists]))
 
 
-def _random_scores(data: Dataset, random_state: int) -> Floats:
+def _random_scores(data: sr.Dataset, random_state: int) -> Floats:
     """Scores from Gaussian weights of standardized features."""
     features = data.features.astype(np.float64)
     known = ~np.isnan(features)
@@ -86,7 +84,7 @@ def run_annealing(settings: Settings, log: Log) -> Outcome:
     folds = folds_or_generated(settings)
     histories = []
     for number, parts in enumerate(folds, 1):
-        ranker = SmoothRank(METRIC, regularization=strengths(settings), random_state=settings.random_state)
+        ranker = sr.SmoothRank(METRIC, regularization=strengths(settings), random_state=settings.random_state)
         # Of the validation sets, the last one is held out.
         ranker.fit(parts.train, valid={"test": parts.test, "vali": parts.vali})
         histories.append({name: ranker.history_[name][str(METRIC)] for name in SETS})

@@ -3,11 +3,9 @@
 import numpy as np
 from scipy.stats import ttest_rel
 
+import swaprank as sr
 from swaprank.arrays import Floats
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.rankers.linear_regression import LinearRegressionRanker
-from swaprank.rankers.ranker import Ranker
-from swaprank.rankers.smoothrank import SmoothRank
 from swaprank.rendering.tables import probability, text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
 from swaprank.reproduction.smoothrank_data import described, letor_folds, mean_of_folds, strengths, test_values
@@ -71,11 +69,11 @@ def run_table_2(settings: Settings, log: Log) -> Outcome:
     return Outcome(text, Chart("OHSUMED", "truncation", "NDCG", lines))
 
 
-def _rankers(settings: Settings) -> dict[str, Ranker]:
+def _rankers(settings: Settings) -> dict[str, sr.Ranker]:
     seed = settings.random_state
     return {
-        "regression": LinearRegressionRanker(metric=TRAINED_FOR, overweight=True, random_state=seed),
-        "SmoothRank": SmoothRank(TRAINED_FOR, regularization=strengths(settings), random_state=seed),
+        "regression": sr.LinearRegressionRanker(metric=TRAINED_FOR, overweight=True, random_state=seed),
+        "SmoothRank": sr.SmoothRank(TRAINED_FOR, regularization=strengths(settings), random_state=seed),
     }
 
 
@@ -86,7 +84,7 @@ def run_table_3(settings: Settings, log: Log) -> Outcome:
     for fold in folds:
         parts = fold.load()
         for k, values in found.items():
-            ranker = SmoothRank(
+            ranker = sr.SmoothRank(
                 f"ndcg@{k}", regularization=strengths(settings), random_state=settings.random_state
             ).fit(parts.train, valid=parts.vali)
             values.append(test_values(ranker, parts, TESTED_METRICS))
