@@ -27,7 +27,9 @@ train, vali = sr.datasets.random_search((40, 20), random_state=0)
 nets = {"hidden": (5,), "n_epochs": 3, "log_features": True}
 rankers = {
     "lambdamart": sr.LambdaMART("ndcg@10", n_trees=8),
-    "lambdamart_map": sr.LambdaMART("map", n_trees=4, objective=sr.objectives.LambdaRankObjective("map", normalize=True)),
+    "lambdamart_map": sr.LambdaMART(
+        "map", n_trees=4, objective=sr.objectives.LambdaRankObjective("map", normalize=True)
+    ),
     "lambdamart_err": sr.LambdaMART("err", n_trees=4, n_leaves=4),
     "mart": sr.MART(n_trees=8),
     "mart_logistic": sr.MART(objective="logistic", n_trees=8),

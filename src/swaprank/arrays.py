@@ -15,6 +15,8 @@ Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 Bytes: TypeAlias = NDArray[np.uint8]
 AnyArray: TypeAlias = NDArray[Any]
+Reals: TypeAlias = NDArray[np.floating[Any]]
+"""float32 to train and score nets, float64 to check gradients: kernels accept both."""
 
 
 def row_blocks(n_rows: int, size: int) -> Iterator[slice]:

@@ -85,7 +85,7 @@ WRONG = [
     ("trees", "meta/history", {"valid": 3}, "not valid"),
     ("trees", "meta/feature_names", "abcd", "not a list of text"),
     ("trees", "meta/feature_names", ["a", "b", "c"], "3 feature names, but the model has 4 features"),
-    ("trees", "meta/feature_names", ["a", "b", "c", "a"], "a feature name or category twice"),
+    ("trees", "meta/feature_names", ["a", "b", "c", "a"], "a feature name twice"),
     ("trees", "meta/feature_names/1", None, "not a list of text"),
     ("trees", "meta/model/base_score", 1e308, "the leaf values of the forest are too large"),
     ("trees", "meta/model/n_features", 10**9, "feature names"),

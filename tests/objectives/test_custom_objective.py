@@ -214,7 +214,7 @@ def test_kernels_that_do_not_compile_or_leave_their_arrays_are_refused() -> None
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, "takes either gradients= or query_kernel="),
+        ({}, "takes either gradients or query_kernel"),
         ({"gradients": ranknet_gradients, "query_kernel": ranknet_kernel}, "takes either"),
         ({"gradients": 3}, "gradients must be a function, found 3"),
         ({"query_kernel": print}, "query_kernel must be a function written with def"),

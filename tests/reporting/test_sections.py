@@ -15,8 +15,7 @@ from swaprank.reporting.calibration import best_sigma, reliability, scored_pairs
 from swaprank.reporting.distributions import label_groups
 from swaprank.reporting.features import effect_of, features_section, importances_of
 from swaprank.reporting.learning_curves import curves, staged_line
-from swaprank.reporting.plots import thinned
-from swaprank.reporting.scales import Scale, scale_of, written
+from swaprank.reporting.plots import Scale, scale_of, thinned, written
 from swaprank.reporting.subject import best_feature, feature_baseline, make_subject, query_sample, row_sample
 from swaprank.reporting.win_loss import in_groups
 

@@ -7,6 +7,7 @@ import typer
 
 from swaprank.cli.options import Columns, Threads
 from swaprank.cli.output import print_info, progress_bar
+from swaprank.files import writable_target
 
 
 def bin_(
@@ -33,7 +34,6 @@ def bin_(
     The rows of a query must be adjacent and in one file.
     """
     from swaprank.data.bins_file import read_bins
-    from swaprank.files import writable_target
     from swaprank.reading.binned_reading import write_binned
     from swaprank.reading.formats import part_files
 

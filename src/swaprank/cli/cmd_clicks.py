@@ -32,6 +32,7 @@ from swaprank.cli.output import (
     training_bar,
 )
 from swaprank.cli.rankings import load_any, read_ranking
+from swaprank.files import writable_target
 
 
 class BiasMethod(StrEnum):
@@ -100,7 +101,6 @@ def clicks_propensity(
 
     If the log cannot tell, because documents never change places, the answer is an error with advice.
     """
-    from swaprank.files import writable_target
     from swaprank.rendering.figures import new_axes, save_figure
 
     if output is not None:
@@ -150,7 +150,6 @@ def clicks_train(
 
     Without --propensities, the position bias is learned together with the ranker.
     """
-    from swaprank.files import writable_target
     from swaprank.registry import make_ranker
 
     sources = [path for path in (log, propensities, valid) if path is not None]
@@ -269,8 +268,6 @@ def clicks_simulate(
     columns: Columns,
 ) -> None:
     """Simulate clicks on judged documents, as a click log with features, to try out methods whose truth is known."""
-    from swaprank.files import writable_target
-
     for target in (output, truth):
         if target is not None:
             writable_target(target, (data,))

@@ -8,6 +8,7 @@ import typer
 from swaprank.cli.options import AsJson, names_or_file, split_names
 from swaprank.cli.output import print_info, print_json, print_result
 from swaprank.cli.rankings import load_any
+from swaprank.files import writable_target
 
 
 def export(
@@ -50,8 +51,6 @@ def export(
 
     The system then gives the same scores. What it cannot hold is an error, and what it may score differently a warning.
     """
-    from swaprank.files import writable_target
-
     if list_formats:
         _show_formats(json)
         return

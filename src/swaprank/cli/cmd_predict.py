@@ -9,6 +9,7 @@ import swaprank as sr
 from swaprank.cli.options import Columns, ModelFile, Threads
 from swaprank.cli.output import print_info, print_result
 from swaprank.cli.rankings import read_for
+from swaprank.files import writable_target
 
 
 def predict(
@@ -32,8 +33,6 @@ def predict(
 
     A table then has no label column, and lines of text start with the query id.
     """
-    from swaprank.files import writable_target
-
     if output is not None:
         writable_target(output, (model, data))
     ranker = sr.load(model)

@@ -79,7 +79,8 @@ def train(
         raise typer.BadParameter("set the metric with --metric, not with --set.")
     options = {
         "train": data[0] if data and len(data) == 1 else data, "output": output, "valid": valid,
-        "base_ranker": base_ranker, "ranker": ranker, "metric": metric, "seed": seed, "threads": threads, "columns": columns,
+        "base_ranker": base_ranker, "ranker": ranker, "metric": metric, "seed": seed, "threads": threads,
+        "columns": columns,
     }  # fmt: skip
     run = read_training_config(config, options, settings or [])
     recorded = None if config is None else recorded_digest(config)

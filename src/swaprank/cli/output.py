@@ -4,8 +4,6 @@ Results are printed always, information unless --quiet, details only if --verbos
 cannot show all characters. Progress is a bar on a terminal, and lines elsewhere, if --verbose.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -115,7 +113,7 @@ def progress_bar(unit: str = "step") -> Iterator[UpdateBar]:
 
 
 @contextmanager
-def training_bar() -> Iterator[Callable[[str], list[Callback]]]:
+def training_bar() -> "Iterator[Callable[[str], list[Callback]]]":
     """Show the progress of trainings; yields a function that takes a title and returns callbacks for `fit`."""
     from swaprank.rankers.rounds import show_rounds
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import swaprank as sr
 from swaprank.cli.output import print_detail
+from swaprank.files import existing_file
 
 if TYPE_CHECKING:
     from swaprank.cli.options import Columns
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 def is_model(file: Path) -> bool:
     """True if a file is a swaprank model."""
-    from swaprank.files import existing_file
     from swaprank.model_files.container import MAGIC
     from swaprank.reading.text_files import is_stream
 

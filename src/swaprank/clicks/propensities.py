@@ -1,7 +1,5 @@
 """Position bias as numbers: the probability that a document is examined, and clicked, at each position."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import dataclass
@@ -127,7 +125,7 @@ class Propensities(Result):
             stream.write(self.to_json().encode() + b"\n")
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Propensities:
+    def load(cls, path: str | os.PathLike[str]) -> "Propensities":
         """Read the propensities that `save` wrote."""
         file = existing_file(path)
         try:

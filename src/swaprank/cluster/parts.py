@@ -1,7 +1,5 @@
 """Data in parts on a cluster: files that the workers read, or values that they have. Each part has whole queries."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -75,7 +73,7 @@ class Parts:
             raise DataError("there are no parts.")
 
     @classmethod
-    def read(cls, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], /, **options: Any) -> Parts:
+    def read(cls, paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], /, **options: Any) -> "Parts":
         """Files that the workers read, each file by one of them.
 
         Args:
@@ -107,7 +105,7 @@ class Parts:
         qid: str = "qid",
         features: Sequence[str] | None = None,
         **options: Any,
-    ) -> Parts:
+    ) -> "Parts":
         """The partitions of a Dask data frame; the arguments are those of `Dataset.from_frame`.
 
         >>> import dask.dataframe as dd, pandas as pd, swaprank as sr

@@ -9,8 +9,6 @@ client                              first worker                          other 
   what was learned        ◄─          the model                             a digest of the same model
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
@@ -45,7 +43,7 @@ class Job(NamedTuple):
     """The host of the first worker."""
     waits: bool
     """True if the first worker waits for the answer of the client after each round."""
-    checkpoint: KeptCheckpoint | None
+    checkpoint: "KeptCheckpoint | None"
     """The client has the file, because the disk of a worker may be lost with it."""
 
 

@@ -8,8 +8,6 @@ A bin stands for its upper cut. A tree whose thresholds are cuts sends this numb
 so that scores of decoded rows are exact. Categories have no order and no cuts: their codes are stored apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, final
@@ -145,7 +143,7 @@ class BinnedFeatures(StoredFeatures):
             raise DataError("the workers have bins of different cuts: bin all parts like one of them.")
         return own
 
-    def binned(self, cuts: Cuts, n_threads: int | None, order: Ints | None = None) -> BinnedFeatures:
+    def binned(self, cuts: Cuts, n_threads: int | None, order: Ints | None = None) -> "BinnedFeatures":
         """See `StoredFeatures`."""
         self._check_cuts(cuts, "the data")
         return self if order is None else self._with(blocks=self.blocks[:, order], codes=self.codes[:, order])

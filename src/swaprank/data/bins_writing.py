@@ -1,7 +1,5 @@
 """Write a binned data set to a file (model_files/container.py) that is memory-mapped, so that it is there at once."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,7 +30,7 @@ def bins_writer(path: str | os.PathLike[str]) -> Iterator[ContainerWriter]:
         yield ContainerWriter(stream, BINS)
 
 
-def write_bins(data: Dataset, path: str | os.PathLike[str]) -> None:
+def write_bins(data: "Dataset", path: str | os.PathLike[str]) -> None:
     """Write a binned data set."""
     bins = _bins_of(data)
     with bins_writer(path) as writer:
@@ -41,7 +39,7 @@ def write_bins(data: Dataset, path: str | os.PathLike[str]) -> None:
         finish_bins(writer, data)
 
 
-def finish_bins(writer: ContainerWriter, data: Dataset) -> None:
+def finish_bins(writer: ContainerWriter, data: "Dataset") -> None:
     """Write everything that the data set has besides its blocks and codes."""
     bins = _bins_of(data)
     for name, array in _small_arrays(data, bins).items():
@@ -51,13 +49,13 @@ def finish_bins(writer: ContainerWriter, data: Dataset) -> None:
     writer.finish("bins", meta)
 
 
-def _bins_of(data: Dataset) -> BinnedFeatures:
+def _bins_of(data: "Dataset") -> BinnedFeatures:
     if not isinstance(data.stored, BinnedFeatures):
         raise DataError("the data set is not binned: call binned() first, as in data.binned().save_bins(path).")
     return data.stored
 
 
-def _small_arrays(data: Dataset, bins: BinnedFeatures) -> dict[str, AnyArray]:
+def _small_arrays(data: "Dataset", bins: BinnedFeatures) -> dict[str, AnyArray]:
     found: dict[str, AnyArray | None] = {
         "cuts": bins.cuts.values,
         "n_bins": bins.cuts.n_bins,

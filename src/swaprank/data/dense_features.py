@@ -1,7 +1,5 @@
 """Features as values: a float32 matrix."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
@@ -73,8 +71,8 @@ class DenseFeatures(StoredFeatures):
         """See `StoredFeatures`: values have no cuts."""
 
     def find_cuts(
-        self, places: Places, order: Ints | None, max_bins: int, n_threads: int | None, collective: Collective
-    ) -> Cuts:
+        self, places: "Places", order: Ints | None, max_bins: int, n_threads: int | None, collective: Collective
+    ) -> "Cuts":
         """See `StoredFeatures`."""
         # Imported here because importing Numba takes time.
         from swaprank.data.cuts import cuts_of_sample, sample_of_rows
@@ -84,7 +82,7 @@ class DenseFeatures(StoredFeatures):
         sample = allgather(collective, self.matrix[sampled if order is None else order[sampled]])
         return cuts_of_sample(sample, self.categorical, max_bins, threads)
 
-    def binned(self, cuts: Cuts, n_threads: int | None, order: Ints | None = None) -> BinnedFeatures:
+    def binned(self, cuts: "Cuts", n_threads: int | None, order: Ints | None = None) -> "BinnedFeatures":
         """See `StoredFeatures`."""
         from swaprank.data.binned_features import BLOCK, BinnedFeatures, bin_rows, n_blocks
 

@@ -13,8 +13,6 @@ A random forest has several ensembles, and its score is their mean. Numbers are 
 does, and a missing value is 0.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass, field
@@ -48,7 +46,7 @@ def read(content: bytes) -> PeerModel:
     return PeerModel("RankLib", _forest(reader), None, {}, None)
 
 
-def _forest(reader: _EnsembleReader) -> Forest:
+def _forest(reader: "_EnsembleReader") -> Forest:
     """All trees; those of a random forest give a share of the mean."""
     for tree in reader.trees:
         tree.leaf_value = [value / reader.n_ensembles for value in tree.leaf_value]

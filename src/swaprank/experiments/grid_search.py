@@ -268,3 +268,16 @@ def grid_search(
         finished.add(GridTrial(candidate, value if value == value else 0.0, seconds), learner)
         label = f"{format_parameters(candidate)}: " if candidate else ""
         log(f"{label}vali {metric} {value:.4f}, {learner.size_}, {seconds:.1f} s")
+
+
+def parse_range(ranker: str, text: str) -> tuple[str, Any]:
+    """Parse "name=low..high" or "name=value,value" for a kind of ranker.
+
+    >>> from swaprank.experiments.grid_search import parse_range
+    >>> parse_range("mart", "n_leaves=7..63"), parse_range("mart", "objective=squared,logistic")
+    (('n_leaves', (7, 63)), ('objective', ['squared', 'logistic']))
+    """
+    name, _, span = text.partition("=")
+    low, dots, high = span.partition("..")
+    values = parse_grid([f"{name}={low},{high}" if dots else text], {ranker: ranker})[name]
+    return name, tuple(values) if dots else values

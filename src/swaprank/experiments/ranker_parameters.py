@@ -1,4 +1,4 @@
-"""Parameters of rankers: list them with their descriptions, convert their values, and the ranges that tuning searches."""
+"""Parameters of rankers: their descriptions, values from text and files, and the ranges that tuning searches."""
 
 import inspect
 from collections.abc import Iterable
@@ -6,7 +6,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from swaprank.errors import Hint, ParameterError, Wording
 from swaprank.experiments.config_files import NONE
-from swaprank.experiments.grid_search import parse_grid
 from swaprank.objectives.objective import Objective
 from swaprank.parameters import alias_names, own_name
 from swaprank.peer_names import ARGUMENTS
@@ -194,16 +193,3 @@ def as_range(name: str, given: Any) -> Range:
         ),
         f"; found {given!r}.",
     )
-
-
-def parse_range(ranker: str, text: str) -> tuple[str, Any]:
-    """Parse "name=low..high" or "name=value,value" for a kind of ranker.
-
-    >>> from swaprank.experiments.ranker_parameters import parse_range
-    >>> parse_range("mart", "n_leaves=7..63"), parse_range("mart", "objective=squared,logistic")
-    (('n_leaves', (7, 63)), ('objective', ['squared', 'logistic']))
-    """
-    name, _, span = text.partition("=")
-    low, dots, high = span.partition("..")
-    values = parse_grid([f"{name}={low},{high}" if dots else text], {ranker: ranker})[name]
-    return name, tuple(values) if dots else values

@@ -31,9 +31,9 @@ def read_training_config(
     r"""Read the training run of a configuration file; options override the file.
 
     Args:
-        path: TOML or YAML with train (a path, or a list of parts), valid, base_ranker, output, ranker, metric, seed, threads,
-            and tables of columns and parameters. Paths are relative to the folder of the file. If None, the options
-            alone define the run.
+        path: TOML or YAML with train (a path, or a list of parts), valid, base_ranker, output, ranker, metric, seed,
+            threads, and tables of columns and parameters. Paths are relative to the folder of the file. If None, the
+            options alone define the run.
         options: Values for the same names except parameters; None means not given.
         settings: Parameters, such as "n_leaves=7".
 

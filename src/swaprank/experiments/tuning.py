@@ -12,13 +12,13 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.fingerprints import data_fingerprint
 from swaprank.errors import DataError, Interrupted, ParameterError
 from swaprank.evaluation.evaluate import evaluate
+from swaprank.experiments.grid_search import parse_range
 from swaprank.experiments.optuna_study import check_optuna, finished_trials, open_study, optimize, suggest_value
 from swaprank.experiments.ranker_parameters import (
     Range,
     as_range,
     default_ranges,
     fixed_while_tuning,
-    parse_range,
     parse_settings,
 )
 from swaprank.experiments.training_run import TrainingRun, check_outputs, read_train, write_record

@@ -10,13 +10,12 @@ from typing import Self, final
 
 import numpy as np
 
-from swaprank.arrays import Features, Floats, Ints, read_only
+from swaprank.arrays import Features, Floats, Ints, Reals, read_only
 from swaprank.data.dataset import Dataset
 from swaprank.kernels import kernel
 from swaprank.models.kernel_machine import KernelMachine, KernelMap
 from swaprank.models.layers import (
     Layers,
-    Reals,
     backward,
     count_weights,
     forward,

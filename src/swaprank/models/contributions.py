@@ -7,8 +7,6 @@ of the path, of the product of their fractions and the subset's Shapley weight. 
 removing one are both linear in its length, so a tree costs leaves x depth^2 instead of 2^features.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from swaprank.models.forest import Forest
 
 
-def contributions(forest: Forest, X: Features, n_threads: int | None = None) -> Floats:
+def contributions(forest: "Forest", X: Features, n_threads: int | None = None) -> Floats:
     """One column per feature and a last column with the expected score; every row sums to the document's score.
 
     >>> import numpy as np
@@ -46,7 +44,7 @@ def contributions(forest: Forest, X: Features, n_threads: int | None = None) -> 
     return result
 
 
-def expected_score(forest: Forest) -> float:
+def expected_score(forest: "Forest") -> float:
     """The mean score of the training documents, computed from the leaf counts.
 
     >>> from swaprank.models.contributions import expected_score

@@ -6,8 +6,6 @@ nodes of the group at which it goes right. So one word is looked up per document
 the same for every category.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -66,7 +64,7 @@ class SetLayout(NamedTuple):
     mask: NDArray[np.uint32]
 
 
-def make_layout(forest: Forest) -> tuple[ForestLayout, SetLayout | None]:
+def make_layout(forest: "Forest") -> tuple[ForestLayout, SetLayout | None]:
     """Sort a forest's nodes for scoring; None if no node has a set of categories."""
     first, middle = np.zeros((2, len(forest.feature)), np.int64)
     position = np.zeros(len(forest.leaf_value), np.int64)
@@ -117,7 +115,7 @@ def make_layout(forest: Forest) -> tuple[ForestLayout, SetLayout | None]:
     return layout, sets
 
 
-def make_set_layout(forest: Forest, n_blocks: int, node: Ints, block: Ints, word: Ints, mask: AnyArray) -> SetLayout:
+def make_set_layout(forest: "Forest", n_blocks: int, node: Ints, block: Ints, word: Ints, mask: AnyArray) -> SetLayout:
     """Sort the steps of the nodes with a set; each has a node, a block of trees, and bits of a word that it keeps."""
     # The sets of a group have about the same length, because its table has as many rows as the longest.
     order = np.lexsort((node, -forest.n_words[node], forest.feature[node], block))

@@ -6,18 +6,15 @@ The last layer has no bias: it would add the same number to all scores, which ch
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swaprank.arrays import Ints
+from swaprank.arrays import Ints, Reals
 from swaprank.kernels import kernel
 from swaprank.lanes import dot
 from swaprank.models.products import add_outer_products, inner_products
-
-Reals: TypeAlias = NDArray[np.floating[Any]]
-"""float32 to train and score nets, float64 to check gradients: kernels accept both."""
 
 Activation = Literal["tanh", "sigmoid", "relu"]
 ACTIVATIONS: tuple[Activation, ...] = ("tanh", "sigmoid", "relu")

@@ -12,8 +12,6 @@ Instruments, reports and files use this interface and never ask for the class of
 can start from it.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -95,7 +93,7 @@ class Model(ABC):
         """Write one score per row to an array, on the calling thread."""
         scores[:] = self.score(features, n_threads=1)
 
-    def by_rows(self, data: Dataset, compute: Callable[[Features], AnyArray], n_threads: int | None) -> AnyArray:
+    def by_rows(self, data: "Dataset", compute: Callable[[Features], AnyArray], n_threads: int | None) -> AnyArray:
         """The values of `compute` for the features of all rows, one per row."""
         return compute(data.features)
 
@@ -104,7 +102,7 @@ class Model(ABC):
         """The size of the model in words, such as "300 trees"."""
 
     @abstractmethod
-    def for_export(self) -> ServedModel:
+    def for_export(self) -> "ServedModel":
         """The model as other systems can serve it."""
 
     @abstractmethod
@@ -116,7 +114,7 @@ class Model(ABC):
     def from_parts(cls, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
         """The inverse of `to_parts`. All parts are checked; raises ModelFileError, or KeyError if one is missing."""
 
-    def perturb(self, features: Features, rows: Ints, base: Floats) -> Perturbation:
+    def perturb(self, features: Features, rows: Ints, base: Floats) -> "Perturbation":
         """The scores of some rows as functions of the parameters; `base`, one value per entry of `rows`, is added."""
         raise ParameterError(f"{self.describe()}: the parameters of such a model cannot be perturbed.")
 

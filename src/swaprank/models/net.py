@@ -7,13 +7,12 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from swaprank.arrays import AnyArray, Features, Floats, Ints, read_only
+from swaprank.arrays import AnyArray, Features, Floats, Ints, Reals, read_only
 from swaprank.errors import ModelFileError, ParameterError
 from swaprank.kernels import kernel
 from swaprank.models.layers import (
     ACTIVATIONS,
     Layers,
-    Reals,
     activate,
     count_units,
     count_weights,

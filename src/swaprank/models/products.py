@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from swaprank.arrays import Features, Floats, read_only
+from swaprank.arrays import Features, Floats, Reals, read_only
 from swaprank.kernels import kernel
 from swaprank.lanes import WIDTH, dot, load, spread, sum_lanes
-from swaprank.models.layers import Reals
 from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 _BLOCK = 4096

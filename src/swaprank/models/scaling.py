@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import Bools, Features, Floats, Ints, read_only, row_blocks
+from swaprank.arrays import Bools, Features, Floats, Ints, Reals, read_only, row_blocks
 from swaprank.kernels import kernel
-from swaprank.models.layers import Reals
 from swaprank.threads import row_chunks, run_in_threads, thread_count
 
 MAX_SCALED = 1e9

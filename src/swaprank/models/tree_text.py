@@ -1,7 +1,5 @@
 """A tree as readable text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -19,7 +17,7 @@ _CATEGORY_LENGTH = 40
 
 
 def tree_text(
-    forest: Forest, tree: int, feature_names: Sequence[str], categories: Mapping[str, Sequence[str]] | None = None
+    forest: "Forest", tree: int, feature_names: Sequence[str], categories: Mapping[str, Sequence[str]] | None = None
 ) -> str:
     """One tree as nested conditions, with the documents and gain of every split and the number and value of every leaf.
 

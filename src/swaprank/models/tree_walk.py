@@ -7,8 +7,6 @@ A processor overlaps the steps of many documents, or down different trees, but n
 tree. The few documents of a tile that are deeper than the common depth go on one by one.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,7 +34,7 @@ _HALF = np.uint64(32)
 _ONE, _TWO = np.uint64(1), np.uint64(2)
 
 
-def find_leaves(forest: Forest, X: Features, n_threads: int | None = None) -> NDArray[np.int32]:
+def find_leaves(forest: "Forest", X: Features, n_threads: int | None = None) -> NDArray[np.int32]:
     """The leaf of every document in every tree (documents x trees), numbered over all trees.
 
     >>> import numpy as np
@@ -64,7 +62,7 @@ def find_leaves(forest: Forest, X: Features, n_threads: int | None = None) -> ND
     return leaves
 
 
-def tree_leaves(tree: Forest, data: Dataset, n_threads: int | None) -> AnyArray:
+def tree_leaves(tree: "Forest", data: "Dataset", n_threads: int | None) -> AnyArray:
     """The leaf of every document in a forest of one tree; of bins, only the features of the tree are decoded."""
     data.stored.check_thresholds(tree.feature, tree.threshold, tree.n_words)
     used = data.stored.decoded_features(tree.feature)
@@ -137,7 +135,7 @@ class PackedForest(NamedTuple):
     """The sets of categories; None if there are none, and their test is not compiled."""
 
 
-def pack(forest: Forest) -> PackedForest:
+def pack(forest: "Forest") -> PackedForest:
     """Pack the nodes of a forest.
 
     >>> from swaprank.models.tree_walk import pack

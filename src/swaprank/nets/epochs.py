@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import Features, Floats, Ints
+from swaprank.arrays import Features, Floats, Ints, Reals
 from swaprank.elementary import exp
 from swaprank.kernels import kernel
-from swaprank.models.layers import Layers, Reals, backward, forward, rows_in_block
+from swaprank.models.layers import Layers, backward, forward, rows_in_block
 from swaprank.models.scaling import Scaling, scale_rows
 from swaprank.nets.optimizers import Stepper, step
 from swaprank.objectives.query_gradients import query_gradients, weigh_queries

@@ -11,10 +11,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import Floats
+from swaprank.arrays import Floats, Reals
 from swaprank.elementary import power
 from swaprank.kernels import kernel
-from swaprank.models.layers import Reals
 
 Optimizer = Literal["sgd", "momentum", "adam"]
 

@@ -5,8 +5,6 @@ like everything else in `OwnArrays`: the kernels are compiled once and cached, a
 compiled when first used.
 """
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -191,7 +189,7 @@ class CustomObjective(Objective):
         """The Python function of the query kernel, also if it is compiled already."""
         return getattr(self.query_kernel, "py_func", self.query_kernel)
 
-    def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundCustom:
+    def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> "BoundCustom":
         """See `Objective`."""
         errors: list[BaseException] = []
         if self.gradients is None:

@@ -1,7 +1,5 @@
 """A smooth version of a metric as an objective: what SmoothRank maximizes [Chapelle2010, section 4]."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, final
@@ -65,7 +63,7 @@ class SmoothObjective(Objective):
             raise ParameterError(f"there is no smoothing '{self.smoothing}'; {names}")
         check_smoothing_factor(self.smoothing_factor)
 
-    def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundSmooth:
+    def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> "BoundSmooth":
         """See `Objective`."""
         terms = self.metric.bind(np.array(data.by_query(data.labels)), data.indptr).terms
         if terms.family not in (CUMULATIVE, AVERAGE_PRECISION, CASCADE):

@@ -13,8 +13,6 @@ So the smoothing factor is relative to the spread of the current scores. The wid
 which for smoothing_factor = 1 is Silverman's rule for the kernel width of a density estimate from n numbers.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -56,7 +54,7 @@ class SmoothBoostingObjective(Objective):
         object.__setattr__(self, "metric", parse_metric(self.metric))
         check_smoothing_factor(self.smoothing_factor)
 
-    def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundSmoothBoosting:
+    def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> "BoundSmoothBoosting":
         """See `Objective`."""
         smooth = SmoothObjective(self.metric).bind(data, random_state=random_state, n_threads=n_threads)
         return BoundSmoothBoosting(smooth, float(self.smoothing_factor), smooth.indptr, smooth.weights)

@@ -1,7 +1,5 @@
 """Train and predict with data on a cluster: the same calls, the same results."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def learn_on_cluster(
-    ranker: TrainableRanker,
+    ranker: "TrainableRanker",
     data: Parts,
     valid: Mapping[str, Dataset | Parts],
     *,
@@ -62,7 +60,7 @@ def _of_round(callback: Callback) -> Any:
     return lambda finished: callback(Progress(*finished))
 
 
-def predict_on_cluster(ranker: Ranker, data: Parts) -> Any:
+def predict_on_cluster(ranker: "Ranker", data: Parts) -> Any:
     """A Dask series for a Dask data frame; for other parts, a list of delayed arrays, one per part."""
     ranker.check_fitted()
     if data.frame is not None:
@@ -70,12 +68,12 @@ def predict_on_cluster(ranker: Ranker, data: Parts) -> Any:
     return data.map(_scores_of_part, ranker)
 
 
-def _scores_of_rows(rows: Any, ranker: Ranker) -> Any:
+def _scores_of_rows(rows: Any, ranker: "Ranker") -> Any:
     """A series with the index of the partition; columns that are no features, such as labels, are left out."""
     import pandas
 
     return pandas.Series(ranker.predict(rows) if len(rows) else [], index=rows.index, name="score", dtype=float)
 
 
-def _scores_of_part(data: Dataset | None, ranker: Ranker) -> Floats | None:
+def _scores_of_part(data: Dataset | None, ranker: "Ranker") -> Floats | None:
     return None if data is None else ranker.predict(data)

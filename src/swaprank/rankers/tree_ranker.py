@@ -23,9 +23,8 @@ from swaprank.rankers.shared_parameters import EarlyStopping, RandomChoices
 from swaprank.rankers.training import FitRequest, TrainableRanker, Trained, base_model
 from swaprank.rankers.tree_checkpoints import kept_trees, saving
 from swaprank.threads import thread_count
-from swaprank.trees.boosting import Booster, GrownTree, ranking_scores
+from swaprank.trees.boosting import Booster, GrownTree, ranking_scores, refitted_values
 from swaprank.trees.constraints import NO_CONSTRAINTS, Constraints, broken_feature
-from swaprank.trees.refitting import refitted_values
 from swaprank.trees.routing import add_tree_scores
 from swaprank.trees.tree import make_forest
 from swaprank.trees.tree_rules import GrowthRules, TreeRules, default_document_fraction

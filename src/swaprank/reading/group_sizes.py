@@ -1,7 +1,5 @@
 """Group sizes in a file next to the data file: `.query` of LightGBM, `.group` of XGBoost."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, final
@@ -60,7 +58,7 @@ class FileQueries:
                 f"the group sizes in {self.sizes_file} sum to {total:,}, but {self.file} has {n_documents:,} documents."
             )
 
-    def of(self, blocks: Sequence[ParsedBlock], first: int = 0) -> IdRuns:
+    def of(self, blocks: "Sequence[ParsedBlock]", first: int = 0) -> IdRuns:
         """The queries of the documents of consecutive blocks; `first` is the number of the first one, from 0."""
         parts = [ids for block in blocks for ids in block.ids]
         bounds = np.cumsum([0, *(ids.n_documents for ids in parts)])

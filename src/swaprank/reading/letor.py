@@ -1,7 +1,5 @@
 """Read LETOR text (SVMlight with query ids)."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterable, Iterator
@@ -123,7 +121,9 @@ def checked_format(
     return LetorFormat(with_qid, float(absent), n_features, zero_based, unlabeled)
 
 
-def parsed_texts(file: Path, form: LetorFormat, texts: Iterable[Text], n_threads: int | None) -> Iterator[ParsedBlock]:
+def parsed_texts(
+    file: Path, form: LetorFormat, texts: Iterable[Text], n_threads: int | None
+) -> "Iterator[ParsedBlock]":
     """The documents of each of the texts that a file consists of, if it has any."""
     # Imported here because importing Numba takes time.
     from swaprank.reading.letor_block import HEAD_BYTES, check_text_precision, parse_block
@@ -175,7 +175,7 @@ def _first_document(text: Text, start: int) -> bytes | None:
     return None
 
 
-def _joined_features(blocks: list[ParsedBlock], n_rows: int, absent: float) -> Features:
+def _joined_features(blocks: "list[ParsedBlock]", n_rows: int, absent: float) -> Features:
     """One matrix; each block is freed once it is copied, to save memory."""
     if len(blocks) == 1:
         return blocks[0].features
@@ -190,7 +190,7 @@ def _joined_features(blocks: list[ParsedBlock], n_rows: int, absent: float) -> F
     return features
 
 
-def _document_ids(blocks: list[ParsedBlock]) -> AnyArray | None:
+def _document_ids(blocks: "list[ParsedBlock]") -> AnyArray | None:
     parts = [ids for block in blocks for ids in block.ids]
     if all(ids.docids is None for ids in parts):
         return None

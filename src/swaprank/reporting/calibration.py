@@ -5,12 +5,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
+import swaprank as sr
 from swaprank.arrays import Floats, Ints
-from swaprank.data.dataset import Dataset
-from swaprank.rankers.ranker import Ranker
 from swaprank.reporting.markup import Html, join, paragraph, table, tag
-from swaprank.reporting.plots import Axes, Line, bars, chart, dots, legend, line_path, stretched
-from swaprank.reporting.scales import Scale, scale_of
+from swaprank.reporting.plots import Axes, Line, Scale, bars, chart, dots, legend, line_path, scale_of, stretched
 from swaprank.reporting.subject import SEED, Section, Subject
 
 MOST_PAIRS = 200_000
@@ -43,7 +41,7 @@ class Reliability(NamedTuple):
         return float((gaps * self.counts[filled]).sum() / max(self.counts.sum(), 1))
 
 
-def scored_pairs(data: Dataset, scores: Floats) -> tuple[Floats, Floats]:
+def scored_pairs(data: sr.Dataset, scores: Floats) -> tuple[Floats, Floats]:
     """Score differences of pairs with different labels, and whether the higher document is better (0.5 if tied).
 
     Uses all pairs of all queries, or a uniform sample of MOST_PAIRS of them.
@@ -132,7 +130,7 @@ def calibration_section(subject: Subject) -> Section:
     return Section("calibration", title, join([paragraph(words, class_="lead"), parts]))
 
 
-def _meaning(ranker: Ranker) -> str:
+def _meaning(ranker: sr.Ranker) -> str:
     if ranker.can.probabilities:
         return "RankNet models 1 / (1 + exp(-sigma (s_i - s_j))) as the probability that i is better than j."
     return (

@@ -2,16 +2,15 @@
 
 import numpy as np
 
-from swaprank.instruments.certificate import Certificate
+import swaprank as sr
 from swaprank.reporting.markup import Html, join, paragraph, table, tag
-from swaprank.reporting.plots import Axes, Line, chart, legend, level, line_path, lines, stretched, thinned
-from swaprank.reporting.scales import scale_of
+from swaprank.reporting.plots import Axes, Line, chart, legend, level, line_path, lines, scale_of, stretched, thinned
 from swaprank.reporting.subject import Section
 
 _FAINT_LINES = 60
 
 
-def certificate_section(found: Certificate, on: str) -> Section:
+def certificate_section(found: sr.instruments.Certificate, on: str) -> Section:
     """The verdict, and the metric along the tested directions.
 
     >>> import swaprank as sr
@@ -40,7 +39,7 @@ def certificate_section(found: Certificate, on: str) -> Section:
     return Section("certificate", "Certificate", body)
 
 
-def _chart(found: Certificate) -> Html:
+def _chart(found: sr.instruments.Certificate) -> Html:
     best, (steps, curves) = found.highest, found.from_zero()
     drawn = thinned(found.n_directions, _FAINT_LINES)
     axes = Axes(

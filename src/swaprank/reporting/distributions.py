@@ -4,8 +4,7 @@ import numpy as np
 
 from swaprank.arrays import Floats, Ints
 from swaprank.reporting.markup import Html, join, paragraph, table, tag
-from swaprank.reporting.plots import Axes, bars, chart, line_path, stretched
-from swaprank.reporting.scales import Scale, scale_of
+from swaprank.reporting.plots import Axes, Scale, bars, chart, line_path, scale_of, stretched
 from swaprank.reporting.subject import Section, Subject
 
 _MOST_LABELS = 8

@@ -7,14 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+import swaprank as sr
 from swaprank.arrays import Features, Floats, read_only
-from swaprank.data.dataset import Dataset
-from swaprank.metrics.metric import Metric
-from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.ranker_figures import permutation_importances
 from swaprank.reporting.markup import Html, details, join, paragraph, shortened, table, tag
-from swaprank.reporting.plots import Axes, Line, chart, fill_bar, lines
-from swaprank.reporting.scales import Scale, scale_of, written
+from swaprank.reporting.plots import Axes, Line, Scale, chart, fill_bar, lines, scale_of, written
 from swaprank.reporting.subject import Section, Subject, query_sample, row_sample
 
 _SHOWN, _MOST_NAMED = 15, 300
@@ -38,7 +35,7 @@ class NamedImportances(NamedTuple):
     meaning: str
 
 
-def importances_of(ranker: Ranker, data: Dataset, metric: Metric) -> NamedImportances:
+def importances_of(ranker: sr.Ranker, data: sr.Dataset, metric: sr.metrics.Metric) -> NamedImportances:
     """The importances that the model defines; permutation importances if it defines none.
 
     >>> import swaprank as sr
@@ -60,7 +57,7 @@ def importances_of(ranker: Ranker, data: Dataset, metric: Metric) -> NamedImport
     return NamedImportances(falls, f"fall of {metric}", meaning)
 
 
-def _sorted(values: Floats, data: Dataset) -> dict[str, float]:
+def _sorted(values: Floats, data: sr.Dataset) -> dict[str, float]:
     """Values by feature name, largest absolute value first. Names are those of this data, not of the training data."""
     return {data.feature_names[f]: float(values[f]) for f in np.argsort(-np.abs(values), kind="stable").tolist()}
 
@@ -85,7 +82,7 @@ class Effect(NamedTuple):
     """The categories of the grid if the feature is categorical, the most frequent first."""
 
 
-def effect_of(ranker: Ranker, data: Dataset, feature: int) -> Effect:
+def effect_of(ranker: sr.Ranker, data: sr.Dataset, feature: int) -> Effect:
     """The curve of one feature from its 1% to its 99% quantile, or its most frequent categories, on a sample.
 
     >>> import swaprank as sr

@@ -2,15 +2,24 @@
 
 import numpy as np
 
+import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.data.dataset import Dataset
-from swaprank.metrics.metric import Metric, bind_metric
+from swaprank.metrics.metric import bind_metric
 from swaprank.rankers.learned import History
-from swaprank.rankers.ranker import Ranker
 from swaprank.rendering.tables import decimals
 from swaprank.reporting.markup import Html, join, paragraph, table, tag
-from swaprank.reporting.plots import MOST_POINTS, MOST_ZONES, Axes, Line, chart, legend, lines, thinned, upright
-from swaprank.reporting.scales import scale_of
+from swaprank.reporting.plots import (
+    MOST_POINTS,
+    MOST_ZONES,
+    Axes,
+    Line,
+    chart,
+    legend,
+    lines,
+    scale_of,
+    thinned,
+    upright,
+)
 from swaprank.reporting.subject import Section, Subject, query_sample
 
 _STAGES = 40
@@ -62,7 +71,7 @@ def curves(history: History) -> dict[str, list[Line]]:
     return found
 
 
-def staged_line(ranker: Ranker, data: Dataset, metric: Metric) -> Line | None:
+def staged_line(ranker: sr.Ranker, data: sr.Dataset, metric: sr.metrics.Metric) -> Line | None:
     """The metric on this data by number of trees; None if the model has fewer than two stages.
 
     >>> import swaprank as sr
@@ -85,7 +94,7 @@ def staged_line(ranker: Ranker, data: Dataset, metric: Metric) -> Line | None:
     return Line(name, stages.astype(np.float64), np.array(values), "here")
 
 
-def _kept_round(ranker: Ranker) -> int:
+def _kept_round(ranker: sr.Ranker) -> int:
     """The kept round as a position on the axis. The stages of a forest include those of its base ranker."""
     return ranker.model_.n_stages or ranker.best_round_
 

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from swaprank.evaluation.compare import Difference
-from swaprank.evaluation.results import MetricResult
+import swaprank as sr
 from swaprank.evaluation.significance import p_in_words
 from swaprank.rendering.tables import counted, decimals, probability
 from swaprank.reporting.markup import Html, details, join, paragraph, table, tag
-from swaprank.reporting.scales import Scale, percent, round_step
+from swaprank.reporting.plots import Scale, percent, round_step
 from swaprank.reporting.subject import Section, Subject
 
 
@@ -60,7 +59,7 @@ def headline(subject: Subject) -> Html:
     return tag("div", paragraph(verdict(difference), class_="verdict"), figures, about, class_="headline")
 
 
-def verdict(difference: Difference) -> str:
+def verdict(difference: sr.evaluation.Difference) -> str:
     """The result in words, without numbers.
 
     >>> import swaprank as sr
@@ -80,7 +79,7 @@ def verdict(difference: Difference) -> str:
     return f"{system} looks {better} than {baseline}, but that may be luck."
 
 
-def direction(difference: Difference) -> str:
+def direction(difference: sr.evaluation.Difference) -> str:
     """The style of a difference: up, down, or none if it may be luck.
 
     >>> import swaprank as sr
@@ -109,7 +108,7 @@ def _interval_text(low: float, high: float, *, signed: bool = False) -> str:
     return "no interval: there are too few queries" if np.isnan(low) else f"95% interval {_span(low, high, signed)}"
 
 
-def _split_bar(difference: Difference) -> Html:
+def _split_bar(difference: sr.evaluation.Difference) -> Html:
     """A bar of wins, ties and losses."""
     counts = (difference.wins, difference.ties, difference.losses)
     total, done, parts = max(sum(counts), 1), 0, []
@@ -171,7 +170,7 @@ def metrics_section(subject: Subject) -> Section:
     return Section("metrics", "Metrics", body)
 
 
-def _convention(result: MetricResult) -> Html:
+def _convention(result: sr.evaluation.MetricResult) -> Html:
     left_out = f" {result.n_left_out:,} queries are left out." if result.n_left_out else ""
     n_queries = len(result.per_query)
     counts = f"{n_queries:,} queries, {result.n_without_relevant:,} of them without {result.metric.needs}.{left_out}"
@@ -198,7 +197,7 @@ def _ruler(scale: Scale | None) -> Html:
     return tag("svg", *marks, class_="ruler", aria_hidden="true")
 
 
-def difference_scale(differences: Sequence[Difference]) -> Scale:
+def difference_scale(differences: Sequence[sr.evaluation.Difference]) -> Scale:
     """A scale for all differences and their intervals, as long below 0 as above.
 
     >>> import swaprank as sr
@@ -213,7 +212,7 @@ def difference_scale(differences: Sequence[Difference]) -> Scale:
     return Scale(-end, end)
 
 
-def difference_interval(difference: Difference, scale: Scale) -> Html:
+def difference_interval(difference: sr.evaluation.Difference, scale: Scale) -> Html:
     """The difference as a dot, its interval as a line, and 0 as a rule.
 
     >>> import swaprank as sr

@@ -16,15 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swaprank.data.dataset import Dataset
-from swaprank.data.summary import summarize
+import swaprank as sr
 from swaprank.environment import versions
-from swaprank.errors import DataError, ModelFileError, ParameterError
 from swaprank.experiments.training_run import read_record
 from swaprank.files import existing_file, file_digest
-from swaprank.metrics.metric import Metric
 from swaprank.model_files.container import parse_model
-from swaprank.rankers.ranker import Ranker
 from swaprank.reading.read import read_matching
 from swaprank.registry import ranker_class, ranker_of
 from swaprank.reporting.markup import Html, details, join, paragraph, shortened, table, tag, text
@@ -54,7 +50,7 @@ class FileInfo(NamedTuple):
     """The record of the training run; only for model files that have one."""
 
 
-def ranker_from(given: Ranker | AnyPath) -> tuple[Ranker, FileInfo | None]:
+def ranker_from(given: sr.Ranker | AnyPath) -> tuple[sr.Ranker, FileInfo | None]:
     """A fitted ranker, or the ranker of a model file.
 
     >>> import swaprank as sr
@@ -63,26 +59,26 @@ def ranker_from(given: Ranker | AnyPath) -> tuple[Ranker, FileInfo | None]:
     >>> ranker_from(sr.MART(n_trees=1).fit(train))[1] is None
     True
     """
-    if isinstance(given, Ranker):
+    if isinstance(given, sr.Ranker):
         given.check_fitted()
         return given, None
     if not isinstance(given, str | os.PathLike):
-        raise ParameterError(f"expected a fitted ranker or a model file, found {type(given).__name__}.")
+        raise sr.errors.ParameterError(f"expected a fitted ranker or a model file, found {type(given).__name__}.")
     file = existing_file(given)
     content = file.read_bytes()
     try:
         kept = parse_model(content)
         ranker = ranker_of(kept)
-    except ModelFileError as error:
-        raise ModelFileError(f"{given}: ", error) from None
+    except sr.errors.ModelFileError as error:
+        raise sr.errors.ModelFileError(f"{given}: ", error) from None
     written_by, digest = kept.meta.get("swaprank"), hashlib.sha256(content).hexdigest()
     by = None if written_by is None else str(written_by)
     return ranker, FileInfo(file.name, len(content), digest, by, read_record(given, digest))
 
 
 def data_from(
-    given: Dataset | AnyPath, ranker: Ranker, columns: Mapping[str, Any] | None = None
-) -> tuple[Dataset, FileInfo | None]:
+    given: sr.Dataset | AnyPath, ranker: sr.Ranker, columns: Mapping[str, Any] | None = None
+) -> tuple[sr.Dataset, FileInfo | None]:
     """A data set with the features of the ranker, or a file of it; `columns` are those of a table.
 
     >>> import swaprank as sr
@@ -91,10 +87,10 @@ def data_from(
     >>> data_from(train, sr.MART(n_trees=1).fit(train))[0] is train
     True
     """
-    if isinstance(given, Dataset):
+    if isinstance(given, sr.Dataset):
         return ranker.matched(given), None
     if not isinstance(given, str | os.PathLike):
-        raise DataError(f"expected a Dataset or a file, found {type(given).__name__}.")
+        raise sr.errors.DataError(f"expected a Dataset or a file, found {type(given).__name__}.")
     names = [str(name) for name in ranker.feature_names_in_]
     data = read_matching(given, names, ranker.categories_, **(columns or {}))
     return ranker.matched(data), file_info(given)
@@ -124,7 +120,7 @@ class DataSource(NamedTuple):
     """
 
     title: str
-    data: Dataset
+    data: sr.Dataset
     file: FileInfo | None
 
     @property
@@ -133,7 +129,7 @@ class DataSource(NamedTuple):
         return self.title.lower() if self.file is None else self.file.name
 
 
-def provenance_section(ranker: Ranker, model_file: FileInfo | None, sources: list[DataSource]) -> Section:
+def provenance_section(ranker: sr.Ranker, model_file: FileInfo | None, sources: list[DataSource]) -> Section:
     """The ranker with all its parameters, the data, and the software.
 
     >>> import swaprank as sr
@@ -171,7 +167,7 @@ def _short_digest(digest: str) -> Html:
     return join([tag("code", digest[:16], title=digest), "…"])
 
 
-def _model_facts(ranker: Ranker, file: FileInfo | None) -> Facts:
+def _model_facts(ranker: sr.Ranker, file: FileInfo | None) -> Facts:
     facts: Facts = [
         ("ranker", type(ranker).__name__),
         ("size", ranker.size_),
@@ -215,7 +211,7 @@ def _fact(name: str, value: Any) -> Html:
 
 
 def _data_facts(source: DataSource) -> Facts:
-    summary = summarize(source.data)
+    summary = sr.data.summarize(source.data)
     lengths, (low, high) = summary.list_lengths, summary.label_range
     facts: Facts = [
         *_file_facts(source.file),
@@ -242,7 +238,7 @@ def _names(names: list[str]) -> str:
     return f"{len(names):,}: {shown}" + (", …" if len(names) > 6 else "")
 
 
-def _parameter_tables(ranker: Ranker) -> list[Html]:
+def _parameter_tables(ranker: sr.Ranker) -> list[Html]:
     """The ranker's own, and those of the members of an ensemble."""
     return [_parameters(type(ranker), ranker.get_params(deep=False)), *_member_tables(ranker.members_)]
 
@@ -259,7 +255,7 @@ def _member_tables(members: Sequence[Mapping[str, Any]]) -> list[Html]:
     ]
 
 
-def _parameters(kind: type[Ranker], parameters: Mapping[str, Any]) -> Html:
+def _parameters(kind: type[sr.Ranker], parameters: Mapping[str, Any]) -> Html:
     defaults = {name: each.default for name, each in inspect.signature(kind).parameters.items()}
     changed, unchanged = [], []
     for name, value in sorted(parameters.items()):
@@ -280,7 +276,7 @@ def _parameters(kind: type[Ranker], parameters: Mapping[str, Any]) -> Html:
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, Metric):
+    if isinstance(value, sr.metrics.Metric):
         return shortened(value, _LONGEST)
     if isinstance(value, np.generic):
         value = value.item()

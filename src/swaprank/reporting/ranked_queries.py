@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+import swaprank as sr
 from swaprank.arrays import Ints
-from swaprank.instruments.explain import QueryExplanation, explain_query
 from swaprank.rendering.tables import decimals
 from swaprank.reporting.markup import Html, join, paragraph, shortened, tag
-from swaprank.reporting.scales import percent
+from swaprank.reporting.plots import percent
 from swaprank.reporting.subject import Section, Subject
 
 MOST_DOCUMENTS = 1_000
@@ -39,7 +39,7 @@ def ranked_section(subject: Subject, qids: Sequence[Any]) -> Section:
     )
     if not chosen:
         words = "No query has documents with different labels: every order is equally good."
-    explained = [(word, explain_query(subject.ranker, subject.data, qid, subject.metric)) for word, qid in chosen]
+    explained = [(word, sr.explain_query(subject.ranker, subject.data, qid, subject.metric)) for word, qid in chosen]
     lists = [_list(each, word) for word, each in explained]
     body = join([paragraph(words, class_="lead"), tag("div", *lists, class_="lists")])
     return Section("lists", "Ranked lists", body)
@@ -73,7 +73,7 @@ def typical_queries(subject: Subject) -> list[tuple[str, Any]]:
     return [(word, data.qids[query]) for query, word in found.items()]
 
 
-def shown_ranks(explanation: QueryExplanation) -> Ints:
+def shown_ranks(explanation: sr.instruments.QueryExplanation) -> Ints:
     """Ranks, from 0, of the first documents, of the largest forces below them, and of the best swaps.
 
     >>> import swaprank as sr
@@ -106,7 +106,7 @@ def short_number(value: float, *, signed: bool = False) -> str:
     return f"{value:{sign}.4g}" if size < 9999.5 else f"{value:{sign}.1e}".replace("e+0", "e").replace("e+", "e")
 
 
-def _list(explanation: QueryExplanation, word: str) -> Html:
+def _list(explanation: sr.instruments.QueryExplanation, word: str) -> Html:
     ranks, n = shown_ranks(explanation).tolist(), len(explanation.rows)
     head = tag(
         "header",
@@ -143,7 +143,7 @@ def _gap(n_documents: int) -> Html:
     return tag("tr", tag("td", f"{n_documents:,} more", colspan=5), class_="gap")
 
 
-def _row(explanation: QueryExplanation, rank: int, strongest: float) -> Html:
+def _row(explanation: sr.instruments.QueryExplanation, rank: int, strongest: float) -> Html:
     label, score, force = (
         float(values[rank]) for values in (explanation.labels, explanation.scores, explanation.forces)
     )

@@ -6,18 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
+import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.data.dataset import Dataset
-from swaprank.errors import Hint, MetricError, ParameterError
-from swaprank.evaluation.compare import Comparison
-from swaprank.evaluation.results import Evaluation
 from swaprank.files import replacing, writable_target
-from swaprank.instruments.certificate import Certificate
-from swaprank.instruments.certify import certify as make_certificate
 from swaprank.instruments.explain import query_number
-from swaprank.metrics.metric import Metric, bind_metric
+from swaprank.metrics.metric import bind_metric
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.rankers.ranker import Ranker
 from swaprank.rendering.tables import counted
 from swaprank.reporting.calibration import calibration_section
 from swaprank.reporting.certification import certificate_section
@@ -53,10 +47,10 @@ class Report:
     """
 
     html: str
-    comparison: Comparison
-    evaluation: Evaluation
+    comparison: sr.evaluation.Comparison
+    evaluation: sr.evaluation.Evaluation
     """The evaluation of the ranker; that of the baseline is in `comparison`."""
-    certificate: Certificate | None
+    certificate: sr.instruments.Certificate | None
 
     def save(self, path: AnyPath) -> None:
         """Write the page; on an error no file is left behind."""
@@ -72,17 +66,17 @@ class Report:
 
 
 def report(
-    ranker: Ranker | str | os.PathLike[str],
-    data: Dataset | str | os.PathLike[str],
+    ranker: sr.Ranker | str | os.PathLike[str],
+    data: sr.Dataset | str | os.PathLike[str],
     path: str | os.PathLike[str] | None = None,
     *,
-    metrics: str | Metric | Iterable[str | Metric] | None = None,
+    metrics: str | sr.metrics.Metric | Iterable[str | sr.metrics.Metric] | None = None,
     convention: str = "standard",
-    baseline: Ranker | str | os.PathLike[str] | None = None,
+    baseline: sr.Ranker | str | os.PathLike[str] | None = None,
     baseline_feature: str | None = None,
     qids: Sequence[Any] = (),
-    train: Dataset | str | os.PathLike[str] | None = None,
-    certify: Certificate | bool = False,
+    train: sr.Dataset | str | os.PathLike[str] | None = None,
+    certify: sr.instruments.Certificate | bool = False,
     title: str | None = None,
     columns: Mapping[str, Any] | None = None,
     progress: StepCallback | None = None,
@@ -116,7 +110,9 @@ def report(
     if path is not None:
         writable_target(path, [each for each in (ranker, data, baseline, train) if isinstance(each, str | os.PathLike)])
     if baseline is not None and baseline_feature is not None:
-        raise ParameterError("give ", Hint("baseline"), " or ", Hint("baseline_feature"), ", not both.")
+        raise sr.errors.ParameterError(
+            "give ", sr.errors.Hint("baseline"), " or ", sr.errors.Hint("baseline_feature"), ", not both."
+        )
     asked = [_CERTIFY] if certify else []
     begin = _announcer([_READ, _SCORE, *_SECTIONS, *asked, _PROVENANCE], progress)
     begin(_READ)
@@ -133,10 +129,10 @@ def report(
     if certify:
         begin(_CERTIFY)
         source = inputs.train or inputs.test
-        if isinstance(certify, Certificate):
+        if isinstance(certify, sr.instruments.Certificate):
             certificate, on = certify, "data of its own"
         else:
-            certificate, on = make_certificate(subject.ranker, source.data, subject.metric), source.name
+            certificate, on = sr.certify(subject.ranker, source.data, subject.metric), source.name
         sections.append(certificate_section(certificate, on))
     begin(_PROVENANCE)
     sections.append(provenance_section(inputs.ranker, inputs.model_file, inputs.sources))
@@ -152,11 +148,11 @@ def report(
 class _Inputs(NamedTuple):
     """The ranker and the data of a report, with the files that they come from."""
 
-    ranker: Ranker
+    ranker: sr.Ranker
     model_file: FileInfo | None
     test: DataSource
     train: DataSource | None
-    scores_of: Callable[[Ranker], Floats]
+    scores_of: Callable[[sr.Ranker], Floats]
     """The scores of another ranker on the test data, also if it has other features."""
 
     @property
@@ -165,13 +161,16 @@ class _Inputs(NamedTuple):
 
 
 def _read(
-    ranker: Ranker | AnyPath, data: Dataset | AnyPath, train: Dataset | AnyPath | None, columns: Mapping[str, Any]
+    ranker: sr.Ranker | AnyPath,
+    data: sr.Dataset | AnyPath,
+    train: sr.Dataset | AnyPath | None,
+    columns: Mapping[str, Any],
 ) -> _Inputs:
     model, file = ranker_from(ranker)
     test = DataSource("Data", *data_from(data, model, columns))
     trained_on = None if train is None else DataSource("Training data", *data_from(train, model, columns))
 
-    def scores_of(other: Ranker) -> Floats:
+    def scores_of(other: sr.Ranker) -> Floats:
         same_features = other.feature_names_in_.tolist() == model.feature_names_in_.tolist()
         same = same_features and other.categories_ == model.categories_
         return other.predict(test.data if same else data_from(data, other, columns)[0])
@@ -181,9 +180,9 @@ def _read(
 
 def _subject(
     inputs: _Inputs,
-    metrics: str | Metric | Iterable[str | Metric] | None,
+    metrics: str | sr.metrics.Metric | Iterable[str | sr.metrics.Metric] | None,
     convention: str,
-    baseline: Ranker | AnyPath | None,
+    baseline: sr.Ranker | AnyPath | None,
     baseline_feature: str | None,
 ) -> Subject:
     data = inputs.test.data
@@ -221,22 +220,22 @@ def _announcer(steps: list[str], progress: StepCallback | None) -> Callable[[str
     return lambda step: progress(step, steps.index(step), len(steps))
 
 
-def _default_metrics(ranker: Ranker, data: Dataset, convention: str) -> list[Metric]:
-    chosen: dict[str, Metric] = {}
+def _default_metrics(ranker: sr.Ranker, data: sr.Dataset, convention: str) -> list[sr.metrics.Metric]:
+    chosen: dict[str, sr.metrics.Metric] = {}
     for metric in (ranker.metric, *USUAL_METRICS):
         try:
             (parsed,) = parse_metrics(metric, convention)
             # Skip metrics that refuse these labels, and custom metrics, which model files do not contain.
             bind_metric(parsed, data)
-        except MetricError:
+        except sr.errors.MetricError:
             continue
         chosen.setdefault(str(parsed), parsed)
     if not chosen:
-        raise MetricError("none of the default metrics accepts these labels: choose others with metrics.")
+        raise sr.errors.MetricError("none of the default metrics accepts these labels: choose others with metrics.")
     return list(chosen.values())
 
 
-def _model_name(ranker: Ranker, file: FileInfo | None) -> str:
+def _model_name(ranker: sr.Ranker, file: FileInfo | None) -> str:
     return type(ranker).__name__ if file is None else Path(file.name).stem
 
 

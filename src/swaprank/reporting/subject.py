@@ -6,15 +6,12 @@ from typing import NamedTuple, final
 
 import numpy as np
 
+import swaprank as sr
 from swaprank.arrays import Floats, Ints
-from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import query_of_row
-from swaprank.errors import DataError, did_you_mean
-from swaprank.evaluation.compare import Comparison, Difference, compare
-from swaprank.evaluation.results import Evaluation, MetricResult
-from swaprank.metrics.metric import Metric, bind_metric
+from swaprank.errors import did_you_mean
+from swaprank.metrics.metric import bind_metric
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.rankers.ranker import Ranker
 from swaprank.reporting.markup import Html
 
 SEED = 0
@@ -62,44 +59,44 @@ class Subject:
     True
     """
 
-    ranker: Ranker
-    data: Dataset
+    ranker: sr.Ranker
+    data: sr.Dataset
     scores: Floats
     name: str
     baseline: str
     """The name of the baseline."""
-    comparison: Comparison
+    comparison: sr.evaluation.Comparison
 
     @property
-    def evaluation(self) -> Evaluation:
+    def evaluation(self) -> sr.evaluation.Evaluation:
         """The evaluation of the ranker."""
         return self.comparison.evaluations[self.name]
 
     @property
-    def baseline_evaluation(self) -> Evaluation:
+    def baseline_evaluation(self) -> sr.evaluation.Evaluation:
         """The evaluation of the baseline."""
         return self.comparison.evaluations[self.baseline]
 
     @property
-    def result(self) -> MetricResult:
+    def result(self) -> sr.evaluation.MetricResult:
         """The result of the ranker for the first metric."""
         return self.evaluation.results[0]
 
     @property
-    def metric(self) -> Metric:
+    def metric(self) -> sr.metrics.Metric:
         """The first metric."""
         return self.result.metric
 
     @property
-    def difference(self) -> Difference:
+    def difference(self) -> sr.evaluation.Difference:
         """The difference from the baseline in the first metric."""
         return self.comparison.differences[0]
 
 
 def make_subject(
-    ranker: Ranker,
-    data: Dataset,
-    metrics: str | Metric | Iterable[str | Metric],
+    ranker: sr.Ranker,
+    data: sr.Dataset,
+    metrics: str | sr.metrics.Metric | Iterable[str | sr.metrics.Metric],
     baseline: Baseline | None = None,
     name: str | None = None,
 ) -> Subject:
@@ -117,11 +114,11 @@ def make_subject(
     against = best_feature(data, parsed[0]) if baseline is None else baseline
     other = f"{against.name} (baseline)" if against.name == name else against.name
     scores = ranker.predict(data)
-    comparison = compare(data, {other: against.scores, name: scores}, parsed)
+    comparison = sr.compare(data, {other: against.scores, name: scores}, parsed)
     return Subject(ranker, data, scores, name, other, comparison)
 
 
-def feature_baseline(data: Dataset, feature: str) -> Baseline:
+def feature_baseline(data: sr.Dataset, feature: str) -> Baseline:
     """Rank by one feature, largest first, or smallest first if its name begins with a minus.
 
     >>> import swaprank as sr
@@ -132,16 +129,16 @@ def feature_baseline(data: Dataset, feature: str) -> Baseline:
     """
     for name in (feature, feature.removeprefix("-")):
         if name in data.categories:
-            raise DataError(f"the feature '{name}' is categorical: its values have no order to rank by.")
+            raise sr.errors.DataError(f"the feature '{name}' is categorical: its values have no order to rank by.")
     if feature in data.feature_names:
         return Baseline(f"feature {feature}", feature_scores(data, data.feature_names.index(feature), 1))
     if feature.startswith("-") and feature[1:] in data.feature_names:
         at = data.feature_names.index(feature[1:])
         return Baseline(f"feature {feature[1:]}, smallest first", feature_scores(data, at, -1))
-    raise DataError(f"there is no feature '{feature}'; {did_you_mean(feature, data.feature_names)}")
+    raise sr.errors.DataError(f"there is no feature '{feature}'; {did_you_mean(feature, data.feature_names)}")
 
 
-def best_feature(data: Dataset, metric: Metric) -> Baseline:
+def best_feature(data: sr.Dataset, metric: sr.metrics.Metric) -> Baseline:
     """The single feature, ascending or descending, with the best metric on the data, or on a sample of large data.
 
     If all features are categorical, none can rank, and all documents are tied.
@@ -167,7 +164,7 @@ def best_feature(data: Dataset, metric: Metric) -> Baseline:
     return feature_baseline(data, best)
 
 
-def feature_scores(data: Dataset, feature: int, sign: int) -> Floats:
+def feature_scores(data: sr.Dataset, feature: int, sign: int) -> Floats:
     """A feature as scores; missing values come last.
 
     >>> import swaprank as sr
@@ -182,7 +179,7 @@ def feature_scores(data: Dataset, feature: int, sign: int) -> Floats:
     return scores
 
 
-def query_sample(data: Dataset, n_documents: int) -> Dataset:
+def query_sample(data: sr.Dataset, n_documents: int) -> sr.Dataset:
     """A random sample of whole queries with about this many documents, or all data if it is not larger.
 
     >>> import swaprank as sr
@@ -211,10 +208,10 @@ def row_sample(n_rows: int, most: int) -> Ints:
     return np.sort(np.random.default_rng(SEED).choice(n_rows, most, replace=False))
 
 
-def _thinned(data: Dataset, n_documents: int) -> Dataset:
+def _thinned(data: sr.Dataset, n_documents: int) -> sr.Dataset:
     """A random sample of rows, for data whose single lists are longer than the sample."""
     rows = row_sample(len(data), n_documents)
-    return Dataset(
+    return sr.Dataset(
         data.stored.rows(rows),
         data.labels[rows],
         qid=query_of_row(data.indptr, data.order)[rows],

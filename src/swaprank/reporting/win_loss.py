@@ -5,8 +5,7 @@ import numpy as np
 from swaprank.arrays import Floats, Ints
 from swaprank.rendering.tables import decimals
 from swaprank.reporting.markup import Html, join, paragraph, shortened, table, tag
-from swaprank.reporting.plots import Axes, bars, chart, dots, fill_bar, legend, level, thinned
-from swaprank.reporting.scales import Scale, scale_of
+from swaprank.reporting.plots import Axes, Scale, bars, chart, dots, fill_bar, legend, level, scale_of, thinned
 from swaprank.reporting.subject import Section, Subject, row_sample
 
 _MOST_BARS = 240

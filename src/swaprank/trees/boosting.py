@@ -1,5 +1,6 @@
-"""Gradient boosting: compute the gradients of the current scores, grow a tree on them, update the scores, repeat."""
+"""Gradient boosting: gradients of the current scores, a tree grown on them, new scores; and new leaf values for known trees."""
 
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import final
@@ -15,6 +16,7 @@ from swaprank.elementary import log
 from swaprank.errors import DataError
 from swaprank.kernels import kernel
 from swaprank.models.forest import Forest
+from swaprank.models.tree_walk import tree_leaves
 from swaprank.objectives.objective import BoundObjective
 from swaprank.threads import row_chunks, run_in_threads, run_together, thread_count
 from swaprank.trees.binning import Bins, Layout, category_columns, make_bins, plain_layout, with_categories
@@ -239,3 +241,45 @@ def add_noise(scores: Floats, scale: float, bits: AnyArray, start: int, stop: in
     for row in range(start, stop):
         uniform = (np.float64(bits[row] >> np.uint64(12)) + 0.5) / 2.0**52
         noisy[row] = scores[row] - scale * log(-log(uniform))
+
+
+def refitted_values(
+    forest: Forest,
+    learning_rates: Sequence[float],
+    data: Dataset,
+    scores: Floats,
+    objective: BoundObjective,
+    l2: float,
+    leaf_smoothing: float,
+    decay_rate: float,
+    monotone: Ints,
+    n_threads: int | None,
+    noise: Callable[[int, Floats], Floats],
+) -> Floats:
+    """The leaf values of all trees, one tree after the other: `decay_rate` x old + (1 - `decay_rate`) x new value.
+
+    A leaf that no document reaches keeps its value. There is one learning rate per tree. `scores` are what the first
+    tree starts from, grouped by query, and in the end what the trees with the new values give. `monotone` has the
+    direction of each feature, or nothing. `noise` gives the scores that a tree, counted from 0, takes its gradients
+    from.
+    """
+    threads = thread_count(n_threads)
+    grad, hess, taken = np.zeros(len(data)), np.zeros(len(data)), np.ones(len(data), np.uint8)
+    fitted = []
+    for tree, learning_rate in enumerate(learning_rates):
+        objective.update(noise(tree, scores), grad, hess)
+        one = forest.part(tree, tree + 1)
+        leaf_of = np.ascontiguousarray(data.by_query(tree_leaves(one, data, threads)))
+        totals = total_sums(grad, hess, taken, data.indptr, threads, ALONE)
+        sums = sum_leaves(leaf_of, len(one.leaf_value), grad, hess, taken, threads, ALONE)
+        steps = newton_steps(sums, smoothed_l2(l2, leaf_smoothing, totals), learning_rate)
+        values = np.where(
+            sums.n_documents > 0, decay_rate * one.leaf_value + (1.0 - decay_rate) * steps, one.leaf_value
+        )
+        if len(monotone):
+            values = bounded_values(one.left, one.right, monotone[one.feature], values, sums.hessian)
+        if not (np.abs(values) <= LARGEST_TERM).all():
+            raise DataError(DIVERGED)
+        add_leaf_values(leaf_of, values, threads, scores)
+        fitted.append(values)
+    return np.concatenate([np.empty(0), *fitted])
