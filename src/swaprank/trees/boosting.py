@@ -1,4 +1,4 @@
-"""Gradient boosting: gradients of the current scores, a tree grown on them, new scores; and new leaf values for known trees."""
+"""Gradient boosting: gradients of the scores, a tree grown on them, new scores; and new leaf values for known trees."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
