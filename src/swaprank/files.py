@@ -83,7 +83,7 @@ def writable_target(path: str | os.PathLike[str], inputs: Iterable[str | os.Path
 
 
 def written_directly(path: str | os.PathLike[str]) -> bool:
-    """Whether this is a device such as /dev/null, a pipe, or an open file such as /dev/stdout: nothing to replace."""
+    """True for a device such as /dev/null, a pipe, or an open file such as /dev/stdout: nothing to replace."""
     file = Path(path)
     found = _status(file)
     is_stream = found is not None and (stat.S_ISCHR(found.st_mode) or stat.S_ISFIFO(found.st_mode))
@@ -91,7 +91,7 @@ def written_directly(path: str | os.PathLike[str]) -> bool:
 
 
 def is_standard_output(path: str | os.PathLike[str] | None) -> bool:
-    """Whether a path, such as /dev/stdout, leads to the standard output of this process.
+    """True if a path, such as /dev/stdout, leads to the standard output of this process.
 
     >>> from swaprank.files import is_standard_output
     >>> is_standard_output("scores.txt"), is_standard_output(None)
@@ -195,7 +195,7 @@ def _new_part(file: Path) -> tuple[Path, int]:
 
 
 def _part_name(file: Path) -> str:
-    """How the names of the temporary files for a file begin; a file name has at most 255 bytes."""
+    """The beginning of the names of the temporary files for a file; a file name has at most 255 bytes."""
     return f".{os.fsencode(file.name)[:200].decode('utf-8', 'ignore')}."
 
 
@@ -250,7 +250,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _status(file: Path) -> os.stat_result | None:
-    """What a path leads to; None if there is nothing yet."""
+    """The file that a path leads to; None if there is nothing yet."""
     try:
         return file.stat()
     except (FileNotFoundError, NotADirectoryError):

@@ -164,7 +164,7 @@ class Parameters:
     declared: ClassVar[Mapping[str, Parameter]] = {}
     """Declarations by name: those of the class itself, then the inherited ones."""
     _declared_here: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """What the class itself declares, or changes of a declaration that it inherits."""
+    """Declarations of the class itself, and its changes of inherited ones."""
 
     def __init_subclass__(cls, **others: Any) -> None:
         """Collect the declarations, and make the signature and the documentation of the class from them."""

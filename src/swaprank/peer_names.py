@@ -61,7 +61,7 @@ _ADVICE = {
         "boosting_type boosting booster tree_method device device_type task_type data_sample_strategy"
     ),
 }
-"""What to do instead, for arguments that have no counterpart of the same meaning."""
+"""Advice for arguments that have no counterpart of the same meaning."""
 
 ARGUMENTS = {theirs: ours for ours, names in _ARGUMENTS.items() for theirs in names.split()}
 ADVICE = {theirs: advice for advice, names in _ADVICE.items() for theirs in names.split()}

@@ -1,4 +1,4 @@
-"""Where rankers are listed: by the names that model files, the command line and configuration files use.
+"""The list of rankers, by the names that model files, the command line and configuration files use.
 
 A new ranker is one line in RANKERS.
 """

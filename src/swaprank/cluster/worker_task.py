@@ -77,7 +77,7 @@ class WorkerResult(NamedTuple):
     counts: Counts
     """The sizes of the data of all workers."""
     learned: Any = None
-    """What was learned, from the first worker."""
+    """The result of the first worker."""
     checkpoint: bytes = b""
     """The last checkpoint, from the first worker."""
 

@@ -50,7 +50,7 @@ class Block(NamedTuple):
 
     data: Dataset
     source: str
-    """Where the rows are, for error messages: the name of the file."""
+    """The name of the file, for error messages."""
     sampled: SampledFeatures | None = None
     """The features, if the data set has none: in the first pass, few rows are needed."""
 

@@ -1,4 +1,4 @@
-"""Where the values of a feature are cut into bins.
+"""Cuts between the bins of a feature.
 
 cuts of a feature    c_1 < c_2 < … < c_m        value <= c_1: bin 1, …, value > c_m: bin m + 1, NaN: bin 0
 

@@ -189,7 +189,7 @@ class Dataset(ReadOnly):
 
     @property
     def places(self) -> Places:
-        """Where each document is, grouped by query: what its random choices depend on."""
+        """The place of each document, grouped by query, which its random choices depend on."""
         # Imported here because importing Numba takes time.
         from swaprank.data.document_places import Places, query_keys
 

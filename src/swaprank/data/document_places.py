@@ -19,7 +19,7 @@ _OFFSET, _PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 
 
 class Places(NamedTuple):
-    """Where the documents are that are numbered query after query."""
+    """The places of documents that are numbered query after query."""
 
     indptr: Ints
     keys: AnyArray

@@ -54,17 +54,17 @@ class ImportedRanker(ForestMethods):
     library_ = found(_text)
     """The library that trained it, such as LightGBM."""
     objective_ = found(_text_or_none)
-    """What it was trained for, in the words of that library, if the model says so."""
+    """The objective that it was trained for, in the words of that library, if the model says so."""
 
     @property
     def size_(self) -> str:
-        """How large the model is, and whose it is."""
+        """The size of the model in words, and the library."""
         self.check_fitted()
         return f"{self.model_.describe()} of {self.library_}"
 
     @property
     def trained_for_(self) -> str:
-        """What it was trained for, in the words of the library."""
+        """The objective that it was trained for, in the words of the library."""
         return self.objective_ or "something that the model does not say"
 
     def fit(self, *arguments: Any, **others: Any) -> NoReturn:

@@ -14,7 +14,7 @@ from swaprank.parameters import Bounds, check_parameter
 
 T = TypeVar("T")
 History = dict[str, dict[str, list[float]]]
-"""What was measured after every round, by set and metric."""
+"""Measurements after every round, by set and metric."""
 
 
 def _whole(value: Any) -> int:
@@ -96,7 +96,7 @@ class Learned:
     missing_features: tuple[str, ...] | None = _saved(_names_or_none, None)
     """The features with missing values in the training data; None if that is not known."""
     history: History = _saved(_history, {})  # noqa: RUF009
-    """What was measured after every round: `history[set][metric]` is a list."""
+    """Measurements after every round: `history[set][metric]` is a list."""
     n_rounds: int = _saved(_whole, 0)
     """Rounds that were trained."""
     best_round: int = _saved(_whole, 0)
@@ -140,7 +140,7 @@ class found(Generic[T]):  # noqa: N801
 
 
 def found_by(kind: type) -> dict[str, "found[Any]"]:
-    """What a kind of ranker finds beside its model, by name."""
+    """Return the values that a kind of ranker finds beside its model, by name."""
     attributes = {name: value for base in reversed(kind.__mro__) for name, value in vars(base).items()}
     return {value.name: value for value in attributes.values() if isinstance(value, found)}
 
@@ -176,16 +176,16 @@ class Capabilities:
     models: tuple[type[Model], ...] = (Model,)
     """Classes of models that it learns."""
     round_name: str = "round"
-    """What a round of training is: a tree, an epoch, …"""
+    """The name of a round of training: tree, epoch, …"""
     rounds_parameter: str | None = None
     """The parameter that limits the number of rounds."""
     shows_rounds: bool = True
-    """Whether there is progress to show."""
+    """True if there is progress to show."""
     learns_from: Literal["data", "rankers", "nothing"] = "data"
-    """Whether it is trained on data alone, combines fitted rankers, or was trained elsewhere."""
+    """Trained on data, a combination of fitted rankers, or trained elsewhere."""
     categories: bool = False
-    """Whether it knows what to do with categorical features; others learn from numbers."""
+    """True if it takes categorical features; others learn from numbers."""
     probabilities: bool = False
-    """Whether differences of its scores are meant as log odds of one document being better than another."""
+    """True if differences of its scores are log odds of one document being better than another."""
     workers: bool = False
-    """Whether it trains on a cluster, and has checkpoints."""
+    """True if it trains on a cluster, and has checkpoints."""

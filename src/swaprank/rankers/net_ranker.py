@@ -1,4 +1,4 @@
-"""What the rankers that train a net share: everything except the objective."""
+"""Rankers that train a net: everything except the objective."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -86,7 +86,7 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
 
     @abstractmethod
     def _objective(self) -> Objective:
-        """What the net minimizes."""
+        """The objective that the net minimizes."""
 
     def _training_metric(self, data: Dataset) -> Callable[[Floats], float]:
         """A function of the scores, grouped by query. The learning rate decays after an epoch in which it falls."""
@@ -94,7 +94,7 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
         return lambda scores: bound.mean(scores, n_threads=self.n_threads)
 
     def _training(self) -> Training:
-        """How the gradients of pairs reach the weights."""
+        """The way in which the gradients of pairs reach the weights."""
         return "factored"
 
     def _fit(self, request: FitRequest) -> Trained:

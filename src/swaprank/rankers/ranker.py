@@ -59,7 +59,7 @@ class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
     missing_features_ = learned_value[tuple[str, ...] | None]("missing_features")
     """The features with missing values in the training data; None if that is not known."""
     history_ = learned_value[History]("history")
-    """What was measured after every round: `history_[set][metric]` is a list."""
+    """Measurements after every round: `history_[set][metric]` is a list."""
     n_rounds_ = learned_value[int]("n_rounds")
     """Rounds that were trained."""
     best_round_ = learned_value[int]("best_round")
@@ -71,7 +71,7 @@ class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
     sigma_ = learned_value[float]("sigma")
     """The steepness (sigma) of the objective that the scores were trained with; 1 if it has none."""
     members_: ClassVar[Any] = ()
-    """Of an ensemble: the kind ("ranker") and the "parameters" of each member, and the "members" of nested ones."""
+    """The members of an ensemble: the kind ("ranker") and the "parameters" of each member, and the "members" of nested ones."""
 
     # Pipelines and searches of scikit-learn pass qid on, if metadata routing is enabled.
     __metadata_request__fit: ClassVar[Mapping[str, bool]] = {"qid": True}
@@ -80,7 +80,7 @@ class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
 
     @property
     def learned_(self) -> Learned:
-        """What was learned; NotFittedError before that."""
+        """Everything that was learned; NotFittedError before that."""
         learned: Learned | None = vars(self).get("_learned")
         if learned is None:
             raise not_fitted(self)
@@ -191,13 +191,13 @@ class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
 
     @property
     def size_(self) -> str:
-        """How large the model is, in words."""
+        """The size of the model in words."""
         self.check_fitted()
         return self.model_.describe()
 
     @property
     def trained_for_(self) -> str:
-        """What the model was trained for, in words: its metric."""
+        """The metric or objective that the model was trained for, in words."""
         return str(self.metric)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -290,7 +290,7 @@ class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
     def permutation_importances(
         self, data: Dataset, metric: str | Metric | None = None, *, n_repeats: int = 5, random_state: int = 0
     ) -> dict[str, float]:
-        """How much a metric falls when a feature's values are shuffled over the rows: the mean of several shuffles."""
+        """The fall of a metric when a feature's values are shuffled over the rows: the mean of several shuffles."""
         from swaprank.rankers.ranker_figures import permutation_importances
 
         chosen = self.training_metric() if metric is None else parse_metric(metric)
@@ -337,7 +337,7 @@ class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         """Check what a model file says of this kind of ranker, beyond single values; ModelFileError if it is wrong."""
 
     def training_metric(self) -> Metric:
-        """What is measured while training, unless the caller names metrics."""
+        """The metric that is measured while training, unless the caller names metrics."""
         if is_own(self.metric):
             name = str(self.metric).removesuffix(OWN_SUFFIX)
             raise MetricError(
@@ -351,7 +351,7 @@ class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         _ = self.learned_
 
     def _of_rows(self, X: Any, compute: Callable[[Features], Floats]) -> Floats:
-        """What `compute` gives for the features of each row; those of binned data are decoded block by block."""
+        """Apply `compute` to the features of each row; those of binned data are decoded block by block."""
         self.check_fitted()
         if isinstance(X, Dataset):
             return self.model_.by_rows(self.matched(X), compute, self.n_threads)

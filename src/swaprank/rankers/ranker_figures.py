@@ -145,7 +145,7 @@ def _measured_metric(ranker: "Ranker", metric: str | Metric | None) -> str:
 
 _LOW, _MISSING, _HIGH = "#2c6fbb", "#a0a0a0", "#d1285b"
 _HEIGHT = 0.42
-"""Of a swarm above and below its line; the lines of the features are 1 apart."""
+"""The height of a swarm above and below its line; the lines of the features are 1 apart."""
 _BINS, _FULL_BIN = 120, 25
 """A swarm has its full height where a bin of the horizontal axis has at least so many points."""
 _MOST_POINTS = 3000

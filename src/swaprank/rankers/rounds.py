@@ -29,7 +29,7 @@ VALID = Hint("valid", ..., "--valid FILE", call="fit")
 
 
 class Progress(NamedTuple):
-    """What a callback is called with after a round.
+    """A finished round, as a callback is told of it.
 
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_net((20, 10), n_features=5, random_state=0)
@@ -42,7 +42,7 @@ class Progress(NamedTuple):
     round: int
     """From 1."""
     n_rounds: int
-    """How many there will be at most."""
+    """The maximum number of rounds."""
     measured: Mapping[str, Mapping[str, float]]
     """This round's metrics, by set and metric."""
     best_round: int
@@ -99,7 +99,7 @@ class Measured:
         self.history: History = {name: {metric: [] for metric in bound} for name, bound in self.bound.items()}
         self.watched = Watched(list(sets)[-1], str(metrics[0])) if sets else None
         self.unusable: Watched | None = None
-        """What would be watched if it were not the same for every order of its documents."""
+        """The set and metric that cannot be watched, because the metric is the same for every order of the documents."""
         if self.watched is not None and total(collective, int((~self.watched_metric.terms.is_empty).sum())) == 0:
             self.watched, self.unusable = None, self.watched
         self.at_start = -np.inf

@@ -90,7 +90,7 @@ def _saved(parameter: Any) -> Any:
 
 
 def to_content(learned: Learned, kind: type) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """What was learned as plain values and arrays, for a model file."""
+    """Return everything that was learned as plain values and arrays, for a model file."""
     model, arrays = learned.model.to_parts()
     meta = {each.name: _plain(getattr(learned, each.name)) for each in fields(Learned) if "read" in each.metadata}
     kept = {name: each.save(learned.found[name]) for name, each in found_by(kind).items() if each.read is not None}
@@ -105,7 +105,7 @@ def _plain(value: Any) -> Any:
 
 
 def from_content(meta: Mapping[str, Any], arrays: Mapping[str, AnyArray], kind: type) -> Learned:
-    """What a model file holds; ModelFileError if something in it is wrong.
+    """Return everything that was learned from the content of a model file; ModelFileError if some of it is wrong.
 
     >>> import swaprank as sr
     >>> from swaprank.rankers.saving import from_content, to_content

@@ -30,25 +30,25 @@ from swaprank.seeds import seed_of
 
 
 class FitRequest(NamedTuple):
-    """What `fit` was called with, checked."""
+    """The arguments of `fit`, checked."""
 
     data: Dataset
     valid: Mapping[str, Dataset]
     metrics: list[Metric]
-    """What is measured on the sets of `valid`."""
+    """Measured on the sets of `valid`; the first one is watched."""
     base: Any
     """A fitted ranker to start from, or None."""
     callbacks: Sequence[Callback]
     seed: int = 0
-    """Of all random choices."""
+    """The seed of all random choices."""
     checkpoint: Checkpoint | None = None
-    """Where what was trained is kept, to go on from there."""
+    """The file from which an interrupted training continues."""
     collective: Collective = ALONE
     """The workers that train together; data and validation sets are the shards of one of them."""
 
 
 class Trained(NamedTuple):
-    """What training itself has found; the ranker adds what it knows of the data, see `Learned`."""
+    """The result of training itself; the ranker adds what it knows of the data, see `Learned`."""
 
     model: Model
     history: History
@@ -265,7 +265,7 @@ class TrainableRanker(Ranker):
         learned_before: Sequence[Ranker] = (),
         collective: Collective = ALONE,
     ) -> Learned:
-        """What was learned, with what is known of the data that it was learned from."""
+        """Return the result of training with what is known of its data."""
         objective = getattr(self, "objective", None)
         known = [ranker.missing_features_ for ranker in learned_before]
         return Learned(

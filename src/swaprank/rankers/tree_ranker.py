@@ -70,11 +70,11 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
     )
 
     chosen_ = found(dict)
-    """What was chosen where a parameter is None, by its name."""
+    """Values that were chosen where a parameter is None, by its name."""
 
     @abstractmethod
     def _objective(self) -> Objective:
-        """What the trees minimize."""
+        """The objective that the trees minimize."""
 
     def _fit(self, request: FitRequest) -> Trained:
         data, collective = request.data, request.collective
@@ -121,7 +121,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         return make_forest(trees, n_features)
 
     def _gradient_scores(self, number: int, scores: Floats, start: Floats, places: Places, rules: TreeRules) -> Floats:
-        """Where `refit` takes the gradients of tree `number`: `scores` are those of the trees before it."""
+        """The scores at which `refit` takes the gradients of tree `number`; `scores` are those of the trees before it."""
         threads = thread_count(self.n_threads)
         return ranking_scores(scores, places, rules.score_noise, self.random_state_, number, threads)
 
@@ -131,7 +131,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         return float(rates[min(number, len(rates)) - 1])
 
     def _choose(self, n_documents: int) -> dict[str, Any]:
-        """What to take where a parameter is None, by its name."""
+        """Choose values where a parameter is None, by its name."""
         given = self.document_fraction is not None
         return {} if given else {"document_fraction": default_document_fraction(n_documents)}
 
@@ -174,7 +174,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         return trees, interrupted
 
     def _measuring(self, measured: Measured, n_threads: int) -> Callable[[int, Forest], None]:
-        """What adds a tree, numbered from 1, to the scores of the sets that are measured."""
+        """Return a function that adds a tree, numbered from 1, to the scores of the sets that are measured."""
 
         def add(number: int, tree: Forest) -> None:
             for name, other in measured.sets.items():
