@@ -99,7 +99,7 @@ class Measured:
         self.history: History = {name: {metric: [] for metric in bound} for name, bound in self.bound.items()}
         self.watched = Watched(list(sets)[-1], str(metrics[0])) if sets else None
         self.unusable: Watched | None = None
-        """The set and metric that cannot be watched, because the metric is the same for every order of the documents."""
+        """A set and metric that cannot be watched: the metric is the same for every order of the documents."""
         if self.watched is not None and total(collective, int((~self.watched_metric.terms.is_empty).sum())) == 0:
             self.watched, self.unusable = None, self.watched
         self.at_start = -np.inf

@@ -121,7 +121,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         return make_forest(trees, n_features)
 
     def _gradient_scores(self, number: int, scores: Floats, start: Floats, places: Places, rules: TreeRules) -> Floats:
-        """The scores at which `refit` takes the gradients of tree `number`; `scores` are those of the trees before it."""
+        """Scores at which `refit` takes the gradients of tree `number`; `scores` are those of the trees before it."""
         threads = thread_count(self.n_threads)
         return ranking_scores(scores, places, rules.score_noise, self.random_state_, number, threads)
 
