@@ -71,7 +71,7 @@ class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
     sigma_ = learned_value[float]("sigma")
     """The steepness (sigma) of the objective that the scores were trained with; 1 if it has none."""
     members_: ClassVar[Any] = ()
-    """The members of an ensemble: the kind ("ranker") and the "parameters" of each member, and the "members" of nested ones."""
+    """The "ranker" (its kind), "parameters" and, if it is an ensemble, "members" of each member of an ensemble."""
 
     # Pipelines and searches of scikit-learn pass qid on, if metadata routing is enabled.
     __metadata_request__fit: ClassVar[Mapping[str, bool]] = {"qid": True}
