@@ -20,8 +20,6 @@ import numpy as np
 from swaprank.errors import ParameterError, did_you_mean
 from swaprank.peer_names import ARGUMENTS, check_arguments
 
-_SAME: Any = object()
-"""Left as the class declares it that the parameter is inherited from."""
 _LARGEST_SHOWN = 10**7
 """Larger upper bounds are there for safety, and not shown in messages."""
 
@@ -38,36 +36,53 @@ class Bounds(NamedTuple):
 
 @dataclass(frozen=True)
 class Parameter:
-    """The declaration of a parameter; see `parameter`."""
+    """The declaration of a parameter."""
 
     default: Any
     text: str = ""
+    """Its meaning, for the documentation and `swaprank info`."""
     low: float | None = None
+    """The smallest number that it may be."""
     above: float | None = None
-    high: float = 2**62
+    """Instead of low: a number that it must be larger than."""
+    high: float | None = None
+    """The largest number."""
     whole: bool | None = None
+    """True for whole numbers only; by default if its default is one."""
     optional: bool = False
+    """True if it may be None; it always may if that is its default."""
     means_none: int | None = None
+    """A number that stands for None in other libraries, and is accepted."""
     words: Sequence[str] = ()
+    """The words that it may be."""
     instances: tuple[type, ...] = ()
+    """Classes whose instances are accepted as they are."""
     each: bool = False
+    """True for a tuple of such numbers."""
     by_round: bool = False
+    """True if it may also be a sequence, one number per round; the last one is kept for all later rounds."""
     also: str = ""
+    """Names of other libraries for the same thing, which are accepted."""
     tune: Any = None
+    """The range that `tune` searches by default: (low, high), or a list of values."""
     tuned_at: Any = None
+    """The value that `tune` sets for all trials."""
     of_objective: bool = False
+    """True if it belongs to the default objective; an objective that is given as an instance has its own."""
     is_ranker: bool = False
+    """True for a fitted ranker, or several: what they have learned becomes part of the model."""
     kw_only: bool = True
+    """False if it may be given by position."""
 
     @property
     def bounds(self) -> Bounds | None:
         """The range of the number or numbers; None for other parameters."""
-        if self.low is None and self.above is None:
+        low = self.low if self.above is None else self.above
+        if low is None:
             return None
         whole = isinstance(self.default, int) if self.whole is None else self.whole
-        low = self.low if self.above is None else self.above
-        high = self.high if whole else min(self.high, np.inf) if self.high < 2**62 else np.inf
-        return Bounds(whole, low or 0, high, self.above is not None, self.optional or self.default is None)
+        high = self.high if self.high is not None else 2**62 if whole else np.inf
+        return Bounds(whole, low, high, self.above is not None, self.optional or self.default is None)
 
     def is_none(self, value: Any) -> bool:
         """True for the number that stands for None in other libraries."""
@@ -95,48 +110,10 @@ class Parameter:
         return value if is_sequence and (self.each or self.by_round) else (value,)
 
 
-def parameter(
-    *,
-    default: Any,
-    text: str = _SAME,
-    low: float | None = _SAME,
-    above: float | None = _SAME,
-    high: float = _SAME,
-    whole: bool = _SAME,
-    optional: bool = _SAME,
-    means_none: int = _SAME,
-    words: Sequence[str] = _SAME,
-    instances: tuple[type, ...] = _SAME,
-    each: bool = _SAME,
-    by_round: bool = _SAME,
-    also: str = _SAME,
-    tune: Any = _SAME,
-    tuned_at: Any = _SAME,
-    of_objective: bool = _SAME,
-    is_ranker: bool = _SAME,
-    kw_only: bool = True,
-) -> Any:
-    """Declare a parameter of a class derived from `Parameters`.
+def parameter(**given: Any) -> Any:
+    """Declare a parameter of a class derived from `Parameters`; the arguments are fields of `Parameter`.
 
-    Args:
-        default: Its default.
-        text: Its meaning, for the documentation and `swaprank info`.
-        low: The smallest number that it may be.
-        above: Instead of low: a number that it must be larger than.
-        high: The largest number.
-        whole: Whether it must be a whole number; by default if its default is one.
-        optional: Whether it may be None; always if that is its default.
-        means_none: A number that stands for None in other libraries, and is accepted.
-        words: The words that it may be.
-        instances: Classes whose instances are accepted as they are.
-        each: It is a tuple of such numbers.
-        by_round: It may also be a sequence of such numbers, one per round; the last one is kept for all later rounds.
-        also: Names of other libraries for the same thing, which are accepted.
-        tune: What `tune` searches by default: (low, high), or a list of values.
-        tuned_at: What `tune` sets for all trials.
-        of_objective: It belongs to the default objective; an objective that is given as an instance has its own.
-        is_ranker: It is a fitted ranker, or several: what they have learned becomes part of the model.
-        kw_only: False if it may be given by position.
+    A parameter that is inherited keeps the fields that are not given.
 
     >>> from swaprank.parameters import Parameters, parameter
     >>> class Trees(Parameters):
@@ -148,7 +125,7 @@ def parameter(
     ...
     swaprank.errors.ParameterError: n_trees must be a whole number from 0; found -1.
     """
-    return _Declared({name: value for name, value in locals().items() if value is not _SAME})
+    return _Declared(given)
 
 
 class _Declared(NamedTuple):
