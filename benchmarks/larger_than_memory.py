@@ -80,7 +80,7 @@ def write_parts(folder: Path, n_rows: int) -> None:
 
 
 def bin_parts(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    from swaprank.reading.binned_reading import write_binned
+    from swaprank.reading.binned_reading import read_binned
 
     passes: dict[str, list[float]] = {}
 
@@ -88,7 +88,7 @@ def bin_parts(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         passes.setdefault(title, []).append(time.perf_counter())
 
     start = time.perf_counter()
-    data = write_binned(folder / "parts", folder / "train.bins", None, 255, progress=update)
+    data = read_binned(folder / "parts", None, 255, target=folder / "train.bins", progress=update)
     seconds = time.perf_counter() - start
     return {
         "seconds": seconds,

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -255,6 +256,21 @@ class MissingExtraError(SwaprankError, ImportError):
     >>> issubclass(sr.errors.MissingExtraError, ImportError)
     True
     """
+
+
+def import_extra(module: str, advice: str) -> Any:
+    """Import a module of an optional package; MissingExtraError with this advice if it is not installed.
+
+    >>> from swaprank.errors import import_extra
+    >>> import_extra("no_such_package", "this needs another package.")
+    Traceback (most recent call last):
+    ...
+    swaprank.errors.MissingExtraError: this needs another package.
+    """
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtraError(advice) from None
 
 
 def warn_user(warning: SwaprankWarning) -> None:

@@ -34,7 +34,7 @@ def bin_(
     The rows of a query must be adjacent and in one file.
     """
     from swaprank.data.bins_file import read_bins
-    from swaprank.reading.binned_reading import write_binned
+    from swaprank.reading.binned_reading import read_binned
     from swaprank.reading.formats import part_files
 
     files = part_files(data)
@@ -44,5 +44,5 @@ def bin_(
     known = None if like is None else read_bins(like)
     options = {**columns, **({} if threads is None else {"n_threads": threads})}
     with progress_bar("row") as update:
-        written = write_binned(files, output, known, max_bins, progress=update, **options)
+        written = read_binned(files, known, max_bins, target=output, progress=update, **options)
     print_info(f"{output}: {written}, {output.stat().st_size / 1e6:,.2f} MB")

@@ -18,8 +18,8 @@ from swaprank.cluster.placement import Placement, place
 from swaprank.cluster.shard import Shard
 from swaprank.cluster.supervisor import CHECK_SECONDS, Supervisor
 from swaprank.cluster.worker_task import Job, KeptCheckpoint, WorkerResult, train_shard
-from swaprank.cluster.xgboost_collective import check_collective
-from swaprank.errors import ClusterError, Hint, MissingExtraError, Part, Wording
+from swaprank.cluster.xgboost_collective import imported_collective
+from swaprank.errors import ClusterError, Hint, Part, Wording, import_extra
 from swaprank.seeds import seed_of
 
 _EXPLANATION_SECONDS = 3.0
@@ -46,7 +46,7 @@ def fit_on_dask(
 
     Ctrl-C ends training after the round that is under way; what was learned is then marked as interrupted.
     """
-    check_collective()
+    imported_collective()
     client = current_client()
     kept = None if checkpoint is None else KeptCheckpoint(*checkpoint, _content(checkpoint[0]))
     placement = place(client, data, valid)
@@ -94,11 +94,7 @@ def connected(scheduler: str) -> Iterator[Any]:
 
 
 def _distributed() -> Any:
-    try:
-        import distributed
-    except ImportError:
-        raise MissingExtraError("training on a Dask cluster needs Dask: pip install 'swaprank[dask]'") from None
-    return distributed
+    return import_extra("distributed", "training on a Dask cluster needs Dask: pip install 'swaprank[dask]'")
 
 
 @contextmanager

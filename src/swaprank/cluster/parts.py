@@ -58,16 +58,16 @@ class Parts:
     def __init__(self, parts: Iterable[Any]) -> None:
         values = list(parts)
         for value in values:
-            if not isinstance(value, Dataset) and not hasattr(value, "key"):
+            if not isinstance(value, Dataset | DataPart) and not hasattr(value, "key"):
                 raise DataError(
                     "a part must be a Dataset, or a delayed value or a future that gives one; found "
                     f"{type(value).__name__}. For files, use Parts.read."
                 )
-        self._set(DataPart(f"part {number}", value) for number, value in enumerate(values))
-
-    def _set(self, parts: Iterable[DataPart], frame: Any = None) -> None:
-        self.parts = tuple(parts)
-        self.frame = frame
+        self.parts = tuple(
+            value if isinstance(value, DataPart) else DataPart(f"part {number}", value)
+            for number, value in enumerate(values)
+        )
+        self.frame: Any = None
         """The Dask data frame that the parts are partitions of, or None."""
         if not self.parts:
             raise DataError("there are no parts.")
@@ -92,10 +92,8 @@ class Parts:
             files = parts_in(Path(paths)) if Path(paths).is_dir() else [paths]
         else:
             files = paths
-        parts = cls.__new__(cls)
         # A worker has a working directory of its own.
-        parts._set(DataPart(os.path.abspath(file), options=options) for file in files)  # noqa: PTH100
-        return parts
+        return cls(DataPart(os.path.abspath(file), options=options) for file in files)  # noqa: PTH100
 
     @classmethod
     def from_frame(
@@ -121,12 +119,11 @@ class Parts:
                 "delayed Datasets of its blocks: sr.Parts([dask.delayed(sr.Dataset)(X, y, qid=qid), …])."
             )
         make = delayed(_dataset_of, pure=True)
-        parts = cls.__new__(cls)
-        made = [
+        parts = cls(
             DataPart(f"partition {number}", make(partition, label, qid, features, **options))
             for number, partition in enumerate(frame.to_delayed())
-        ]
-        parts._set(made, frame)
+        )
+        parts.frame = frame
         return parts
 
     def map(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:

@@ -16,7 +16,7 @@ from typing import Any, final
 
 from swaprank.arrays import Ints, row_blocks
 from swaprank.collective import Collective
-from swaprank.errors import ClusterError, MissingExtraError
+from swaprank.errors import ClusterError, import_extra
 
 _PIECE = 2**20
 """XGBoost copies what it adds up: 8 MB at a time."""
@@ -86,39 +86,33 @@ class XGBoostCollective(Collective):
 
     def _serve(self, started: Request) -> None:
         """Take part in the group until there is an error, or nothing more to add."""
-        xgboost = _xgboost()
+        collective = imported_collective()
+        import xgboost
+
         # Of this thread: what happens to the group is told by our errors, not by its warnings.
         xgboost.set_config(verbosity=0)
         request = started
         try:
             # Ranks are given in the order of these names.
             name = f"{self.rank:06d}"
-            xgboost.collective.init(**self._tracker, dmlc_task_id=name, dmlc_timeout=_LONGEST_STEP, dmlc_retry=1)
+            collective.init(**self._tracker, dmlc_task_id=name, dmlc_timeout=_LONGEST_STEP, dmlc_retry=1)
             started.done.set()
             while self._reason is None:
                 request = self._requests.get()
                 if request.values is None:
                     break
-                request.values[:] = xgboost.collective.allreduce(request.values, xgboost.collective.Op.SUM)
+                request.values[:] = collective.allreduce(request.values, collective.Op.SUM)
                 request.done.set()
             if self._reason is None:
                 with suppress(Exception):  # Everything was added up: it does not matter who leaves first.
-                    xgboost.collective.finalize()
+                    collective.finalize()
         except Exception as error:
             request.error = error
         # The sockets are closed as soon as this thread ends, and so the neighbours learn of an error.
         request.done.set()
 
 
-def _xgboost() -> Any:
-    try:
-        import xgboost
-        import xgboost.collective
-    except ImportError:
-        raise MissingExtraError("training with Dask needs XGBoost's collective: pip install 'swaprank[dask]'") from None
-    return xgboost
-
-
-def check_collective() -> None:
-    """Raise MissingExtraError here if XGBoost is missing, before workers are started."""
-    _xgboost()
+def imported_collective() -> Any:
+    """The module of XGBoost; MissingExtraError if it is not installed."""
+    needed = "training with Dask needs XGBoost's collective: pip install 'swaprank[dask]'"
+    return import_extra("xgboost.collective", needed)

@@ -53,38 +53,30 @@ def bin_blocks(
     >>> sr.data.bin_blocks(Days())
     Dataset(3,500 documents, 70 queries, 5 features, labels 0 to 5, binned)
     """
-    source = GivenBlocks(blocks)
-    if path is None:
-        return bin_source(source, like=like, max_bins=max_bins, n_threads=n_threads)
-    return bin_to_file(source, path, like=like, max_bins=max_bins, n_threads=n_threads)
+    return bin_source(GivenBlocks(blocks), like, max_bins, n_threads, path)
 
 
-def bin_to_file(
+def bin_source(
     source: BlockSource,
-    path: str | os.PathLike[str],
-    *,
-    like: Dataset | None = None,
-    max_bins: int = 255,
-    n_threads: int | None = None,
+    like: Dataset | None,
+    max_bins: int,
+    n_threads: int | None,
+    path: str | os.PathLike[str] | None = None,
 ) -> Dataset:
-    """Bin blocks into a file of bins, and open it."""
+    """Bin blocks, with cuts of their own or those of another data set: in memory, or in a file that is then opened."""
+    if path is None:
+        return _dataset(source, like, max_bins, n_threads, lambda name, shape, dtype: np.zeros(shape, dtype))
     with bins_writer(path) as writer:
-        binned = bin_source(source, like=like, max_bins=max_bins, n_threads=n_threads, allocate=writer.allocate)
+        binned = _dataset(source, like, max_bins, n_threads, writer.allocate)
         finish_bins(writer, binned)
     # Otherwise the file would be mapped twice.
     del writer, binned
     return read_bins(path)
 
 
-def bin_source(
-    source: BlockSource,
-    *,
-    like: Dataset | None = None,
-    max_bins: int = 255,
-    n_threads: int | None = None,
-    allocate: Allocate = lambda name, shape, dtype: np.zeros(shape, dtype),
+def _dataset(
+    source: BlockSource, like: Dataset | None, max_bins: int, n_threads: int | None, allocate: Allocate
 ) -> Dataset:
-    """Bin blocks, with cuts of their own or those of another data set, into arrays of `allocate`."""
     checked_bins(max_bins)
     given = None if like is None else cuts_of(like)
     found = scan(source, with_sample=like is None, n_threads=n_threads)

@@ -16,6 +16,7 @@ from swaprank.exchange.feature_sets import FeatureSet
 from swaprank.models.served import FeedForward, KernelSum, Mixture, ServedModel, Trees, WeightedSum
 
 MISSING_AS_ZERO = Hint("missing", "zero")
+NEEDS_ONNX = "ONNX files need the package onnx: pip install 'swaprank[onnx]'."
 
 
 class Export(NamedTuple):

@@ -15,7 +15,7 @@ import numpy as np
 from swaprank.arrays import Ints
 from swaprank.data.categories import Categories
 from swaprank.data.matching import matching_columns, numbered_names
-from swaprank.errors import DataError, Hint, ParameterError, did_you_mean
+from swaprank.errors import DataError, ExportError, Hint, ParameterError, did_you_mean
 from swaprank.files import existing_file
 
 RENAME = Hint("rename", {"old": "new"}, "--rename OLD=NEW")
@@ -94,6 +94,22 @@ def _from_json(found: Any, where: str) -> FeatureSet:
             names = tuple(str(each["name"]) for each in features)
             return FeatureSet(names, tuple(features), called if isinstance(called, str) else None)
     raise DataError(f'{where}: expected a list of features, each with a "name"; found {json.dumps(found)[:80]}.')
+
+
+def check_names(library: str, written: Sequence[str], given: Sequence[str], refused: str) -> None:
+    """Raise ExportError for the first name that a library cannot hold as it would be written.
+
+    >>> from swaprank.exchange.feature_sets import check_names
+    >>> check_names("XGBoost", ["bm25"], ["bm25"], "[]<")
+    """
+    for name, before in zip(written, given, strict=True):
+        if not name or set(refused) & set(name) or not name.isprintable():
+            raise ExportError(
+                f"{library} cannot hold the feature name {before!r}: it must not be empty or have one of "
+                f"{' '.join(refused)} or a line break. Rename it (",
+                RENAME,
+                ").",
+            )
 
 
 def renamed(

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swaprank.errors import MissingExtraError, ModelFileError, ParameterError
+from swaprank.errors import ModelFileError, ParameterError, import_extra
 from swaprank.exchange.tree_building import MOST_FEATURES, PeerModel, PeerTree, build_forest, tree_by_tree, walk_tree
 
 _ADVICE = "train on numbers alone: encode such columns before training, in the same way as in serving."
+_PACKAGE = "binary files of CatBoost need its package: pip install catboost; or save the model with format='json'."
 _OTHER_FEATURES = ("categorical_features", "ctrs", "text_features", "embedding_features")
 
 
@@ -58,12 +59,7 @@ def read(content: bytes | Mapping[str, Any]) -> PeerModel:
 
 
 def _json_of_binary(content: bytes) -> Any:
-    try:
-        import catboost
-    except ImportError:
-        raise MissingExtraError(
-            "binary files of CatBoost need its package: pip install catboost; or save the model with format='json'."
-        ) from None
+    catboost = import_extra("catboost", _PACKAGE)
     model = catboost.CatBoost()
     try:
         model.load_model(blob=content)

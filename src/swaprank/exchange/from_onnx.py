@@ -14,7 +14,8 @@ import numpy as np
 
 from swaprank.arrays import AnyArray
 from swaprank.data.categories import Categories
-from swaprank.errors import MissingExtraError, ModelFileError, ParameterError
+from swaprank.errors import ModelFileError, ParameterError, import_extra
+from swaprank.exchange.exported import NEEDS_ONNX
 from swaprank.exchange.onnx_ensembles import SetColumn, peer_trees
 from swaprank.exchange.peer_categories import named_categories, numbered_categories
 from swaprank.exchange.tree_building import MOST_FEATURES, PeerModel, PeerTree, build_forest
@@ -43,10 +44,7 @@ def content_of(model: Any) -> bytes:
 
 def read(content: bytes) -> PeerModel:
     """The model in a file."""
-    try:
-        import onnx
-    except ImportError:
-        raise MissingExtraError("ONNX files need the package onnx: pip install 'swaprank[onnx]'.") from None
+    onnx = import_extra("onnx", NEEDS_ONNX)
     from google.protobuf.message import DecodeError
 
     try:

@@ -14,7 +14,7 @@ from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.matching import numbered_names
 from swaprank.errors import ExportError
 from swaprank.exchange.exported import Export, refuse_kind, warn_of_export
-from swaprank.exchange.feature_sets import RENAME
+from swaprank.exchange.feature_sets import RENAME, check_names
 from swaprank.exchange.peer_categories import CategoryNumbers, category_numbers, sets_apart
 from swaprank.exchange.plain_trees import base_in_leaves
 from swaprank.models.category_sets import words_of_numbers
@@ -23,7 +23,7 @@ from swaprank.models.served import Trees
 
 _NAN_IS_MISSING, _DEFAULT_LEFT, _CATEGORICAL = 8, 2, 1
 """Bits of a node's decision_type; without the first, NaN is read as 0."""
-_REFUSED = frozenset('",:[]{}\\')
+_REFUSED = '",:[\\]{}'
 """LightGBM refuses the first seven in training, and puts names into JSON without escaping them."""
 _LARGEST_COUNT = 2**31 - 1
 _ZERO = float(np.float32(1e-35))
@@ -74,14 +74,7 @@ def lightgbm_names(export: Export) -> tuple[str, ...]:
     if export.feature_names == numbered_names(len(export.feature_names)):
         return tuple(f"Column_{at}" for at in range(len(export.feature_names)))
     names = tuple(name.replace(" ", "_") for name in export.feature_names)
-    for name, given in zip(names, export.feature_names, strict=True):
-        if not name or _REFUSED & set(name) or not name.isprintable():
-            raise ExportError(
-                f"LightGBM cannot hold the feature name {given!r}: it must not be empty or have one of "
-                f"{' '.join(sorted(_REFUSED))} or a line break. Rename it (",
-                RENAME,
-                ").",
-            )
+    check_names("LightGBM", names, export.feature_names, _REFUSED)
     if len(set(names)) < len(names):
         twice = next(name for at, name in enumerate(names) if name in names[:at])
         raise ExportError(

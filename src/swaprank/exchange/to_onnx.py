@@ -17,8 +17,8 @@ from typing import Any, cast
 import numpy as np
 
 from swaprank.arrays import AnyArray
-from swaprank.errors import ExportError, MissingExtraError
-from swaprank.exchange.exported import Export
+from swaprank.errors import ExportError, import_extra
+from swaprank.exchange.exported import NEEDS_ONNX, Export
 from swaprank.models.category_sets import WORD_CATEGORIES, node_sets, set_members
 from swaprank.models.forest import Forest, join_forests, single_leaf
 from swaprank.models.scaling import MAX_SCALED
@@ -32,10 +32,7 @@ _LARGEST_FILE = 2**31 - 1
 
 def content(export: Export) -> bytes:
     """The bytes of an ONNX file."""
-    try:
-        import onnx
-    except ImportError:
-        raise MissingExtraError("ONNX files need the package onnx: pip install 'swaprank[onnx]'.") from None
+    onnx = import_extra("onnx", NEEDS_ONNX)
     graph = Graph(onnx)
     scores = _scores(graph, export.model, "features")
     graph.add("Cast", scores, to=onnx.TensorProto.FLOAT, output="scores")

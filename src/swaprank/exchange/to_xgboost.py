@@ -15,7 +15,7 @@ from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.matching import numbered_names
 from swaprank.errors import ExportError
 from swaprank.exchange.exported import Export, refuse_kind
-from swaprank.exchange.feature_sets import RENAME
+from swaprank.exchange.feature_sets import check_names
 from swaprank.exchange.peer_categories import CategoryNumbers, category_numbers, sets_apart
 from swaprank.exchange.plain_trees import base_in_leaves, single_precision
 from swaprank.models.forest import Forest
@@ -42,12 +42,14 @@ def content(export: Export) -> bytes:
         "trees": f"[{','.join(_tree(forest, tree, sets) for tree in range(forest.n_trees))}]",
     }
     has_names = export.feature_names != numbered_names(forest.n_features)
+    if has_names:
+        check_names("XGBoost", export.feature_names, export.feature_names, "[]<")
     types = ["c" if feature in categories.numbers else "float" for feature in range(forest.n_features)]
     state = {"base_score": "0E0", "boost_from_average": "0", "num_class": "0", "num_target": "1"}
     learner = {
         "attributes": "{}",
         # With names, XGBoost takes only data that has them.
-        "feature_names": _text(_checked_names(export) if has_names else []),
+        "feature_names": _text(export.feature_names if has_names else []),
         "feature_types": _text(types if has_names or categories.numbers else []),
         "gradient_booster": _object({"model": _object(model), "name": _text("gbtree")}),
         "learner_model_param": _text({**state, "num_feature": str(forest.n_features)}),
@@ -145,18 +147,6 @@ def _data_frame_categories(export: Export, categories: CategoryNumbers) -> str:
     if not categories.numbers:
         columns, sizes = [], sizes[:0]
     return _text({"enc": columns, "feature_segments": np.cumsum(sizes).tolist(), "sorted_idx": places})
-
-
-def _checked_names(export: Export) -> list[str]:
-    for name in export.feature_names:
-        if not name or set("[]<") & set(name) or not name.isprintable():
-            raise ExportError(
-                f"XGBoost cannot hold the feature name {name!r}: it must not be empty or have one of [ ] < or a line "
-                "break. Rename it (",
-                RENAME,
-                ").",
-            )
-    return list(export.feature_names)
 
 
 def _floats(values: Floats) -> str:

@@ -58,14 +58,6 @@ class KernelMap:
             mapped[block] = values
         return mapped
 
-    def arrays(self) -> dict[str, AnyArray]:
-        """The arrays by name."""
-        return {**self.units._asdict(), "landmarks": self.landmarks, "projection": self.projection}
-
-    def meta(self) -> dict[str, Any]:
-        """The values that are not arrays."""
-        return {"kernel": self.kernel, "gamma": self.gamma, "degree": self.degree}
-
 
 def fit_kernel_map(
     features: Features,
@@ -101,7 +93,7 @@ def fit_kernel_map(
 
 
 def kernel_map_from_arrays(arrays: Mapping[str, AnyArray], meta: Mapping[str, Any]) -> KernelMap:
-    """The inverse of `arrays` and `meta`; all values are checked."""
+    """The map in the parts of a kernel machine; all values are checked."""
     if meta["kernel"] not in KERNELS:
         raise ModelFileError(f"its kernel {meta['kernel']!r} is not known to this version of swaprank.")
     landmarks = array_part("its kernel map", arrays, "landmarks", np.float64, (None, None))
@@ -154,7 +146,10 @@ class KernelMachine(Model):
 
     def to_parts(self) -> ModelParts:
         """See `Model`."""
-        return ModelParts({"kind": self.kind, **self.map.meta()}, {"weights": self.weights, **self.map.arrays()})
+        own = self.map
+        meta = {"kind": self.kind, "kernel": own.kernel, "gamma": own.gamma, "degree": own.degree}
+        arrays = {**own.units._asdict(), "landmarks": own.landmarks, "projection": own.projection}
+        return ModelParts(meta, {"weights": self.weights, **arrays})
 
     @classmethod
     def from_parts(cls, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:

@@ -13,8 +13,8 @@ order, is rewritten for the columns of the ensemble.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias, final
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -26,17 +26,13 @@ if TYPE_CHECKING:
     from swaprank.models.forest import Forest
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Trees:
+class Trees(NamedTuple):
     """Trees whose leaf values are added to the base score; the arrays are those of `models.forest`."""
 
     forest: Forest
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class WeightedSum:
+class WeightedSum(NamedTuple):
     """bias + the sum of weight x value, where a missing value is replaced by `missing`."""
 
     weights: Floats
@@ -44,9 +40,7 @@ class WeightedSum:
     bias: float
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class FeedForward:
+class FeedForward(NamedTuple):
     """Scaled features through layers; the last layer has one unit, and all others are activated.
 
     scaled = (x - mean) * factor, of sign(x) log(1 + |x|) if `logged`; then clipped to ±1e9 (`scaling.MAX_SCALED`). A
@@ -63,9 +57,7 @@ class FeedForward:
     """tanh, sigmoid or relu."""
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class KernelSum:
+class KernelSum(NamedTuple):
     """The sum of coefficient x kernel(z, landmark), where z = (x - missing) * factor, and 0 for a missing x.
 
     rbf: exp(-gamma |z - landmark|²). polynomial: (gamma z'landmark + 1)^degree. All arrays but `missing` are float64.
@@ -80,9 +72,7 @@ class KernelSum:
     coefficients: Floats
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Mixture:
+class Mixture(NamedTuple):
     """A model of other models' scores: top((score - center) / spread)."""
 
     members: tuple[ServedModel, ...]

@@ -4,38 +4,33 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, final
 
-from swaprank.data.block_binning import bin_source, bin_to_file
+from swaprank.data.block_binning import bin_source
 from swaprank.data.blocks import Block, BlockSource
 from swaprank.data.cuts import cuts_of
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError
 from swaprank.reading.block_reading import LetorBlocks, TableBlocks
 from swaprank.reading.formats import Paths, is_table, matching_options, no_columns, part_files
+from swaprank.reading.letor import checked_format
 from swaprank.reading.tables import Roles
 from swaprank.rendering.bars import UpdateBar
 
 _TEXT_OPTIONS = ("n_features", "absent", "zero_based", "n_threads")
 
 
-def read_binned(path: Paths, like: Dataset | None, max_bins: int, **options: Any) -> Dataset:
-    """Read files into bins; `options` are those of `read`."""
-    threads = options.get("n_threads")
-    return bin_source(file_source(path, like, options), like=like, max_bins=max_bins, n_threads=threads)
-
-
-def write_binned(
+def read_binned(
     path: Paths,
-    target: str | os.PathLike[str],
     like: Dataset | None,
     max_bins: int,
     *,
-    progress: UpdateBar,
+    target: str | os.PathLike[str] | None = None,
+    progress: UpdateBar | None = None,
     **options: Any,
 ) -> Dataset:
-    """Read files into a file of bins, and open it."""
-    threads, source = options.get("n_threads"), file_source(path, like, options)
-    shown = ShownBlocks(source, progress)
-    return bin_to_file(shown, target, like=like, max_bins=max_bins, n_threads=threads)
+    """Read files into bins, in memory or in a target file that is then opened; `options` are those of `read`."""
+    source = file_source(path, like, options)
+    shown = source if progress is None else ShownBlocks(source, progress)
+    return bin_source(shown, like, max_bins, options.get("n_threads"), target)
 
 
 @final
@@ -75,7 +70,8 @@ def file_source(path: Paths, like: Dataset | None, given: Mapping[str, Any]) -> 
         unknown = [name for name in options if name not in (*_TEXT_OPTIONS, "unlabeled")]
         if unknown:
             raise no_columns(files[0], unknown)
-        return LetorBlocks(files, categorical_features=categorical, **options)
+        threads = options.pop("n_threads", None)
+        return LetorBlocks(files, checked_format(**options), categorical, threads)
     options.pop("n_threads", None)
     unknown = [name for name in options if name in _TEXT_OPTIONS]
     if unknown:

@@ -16,19 +16,13 @@ import numpy as np
 from swaprank.arrays import Features, Ints
 from swaprank.data.blocks import Block, BlockSource, SampledFeatures, rows_at_once
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError, Hint, MissingExtraError
+from swaprank.errors import DataError, Hint, import_extra
 from swaprank.files import content_suffix
 from swaprank.reading.group_sizes import FileQueries
-from swaprank.reading.letor import checked_format, letor_dataset, parsed_texts
+from swaprank.reading.letor import letor_dataset, parsed_texts
+from swaprank.reading.parsing_status import LetorFormat
 from swaprank.reading.tables import Roles, is_separated, parsed_text, readable, table_dataset
-from swaprank.reading.text_files import (
-    Text,
-    TextInMemory,
-    check_is_text,
-    opened_unchanged,
-    text_blocks,
-    text_pieces,
-)
+from swaprank.reading.text_files import Text, TextInMemory, check_is_text, opened_unchanged, text_blocks, text_pieces
 
 if TYPE_CHECKING:
     import polars
@@ -43,19 +37,10 @@ class LetorBlocks(BlockSource):
     """Files of LETOR text."""
 
     def __init__(
-        self,
-        files: Sequence[Path],
-        *,
-        n_features: int | None = None,
-        absent: float = 0.0,
-        zero_based: bool | None = None,
-        unlabeled: bool = False,
-        categorical_features: Sequence[str] = (),
-        n_threads: int | None = None,
+        self, files: Sequence[Path], form: LetorFormat, categorical: Sequence[str], n_threads: int | None
     ) -> None:
-        self._files, self._n_threads, self.fill = files, n_threads, float(absent)
-        self._form = checked_format(True, absent, n_features, zero_based, unlabeled)
-        self._categorical = list(categorical_features)
+        self._files, self._n_threads, self._form, self.fill = files, n_threads, form, form.absent
+        self._categorical = list(categorical)
         self._width, self._firsts = 0, set[int]()
 
     def blocks(self, *, is_first_pass: bool) -> Iterator[Block]:
@@ -193,10 +178,7 @@ def _tables(file: Path, roles: Roles) -> Iterator[polars.DataFrame]:
     if is_separated(file):
         yield from _separated_tables(file, [roles.qid, *roles.categorical_features])
         return
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        raise MissingExtraError(f"{file}: this needs PyArrow: pip install 'swaprank[frames]'") from None
+    import_extra("pyarrow", f"{file}: this needs PyArrow: pip install 'swaprank[frames]'")
     batches = _parquet_batches(file) if content_suffix(file) == ".parquet" else _arrow_batches(file)
     with readable(file), opened_unchanged(file):
         import polars
@@ -232,9 +214,8 @@ def _separated_tables(file: Path, ids: list[str]) -> Iterator[polars.DataFrame]:
             table = parsed_text(content, file, ids)
         if not names:
             names = block[: block.find(b"\n") + 1]
-        if len(table):
-            for start in range(0, len(table), size := rows_at_once(table.width)):
-                yield table[start : start + size]
+        for start in range(0, len(table), size := rows_at_once(table.width)):
+            yield table[start : start + size]
 
 
 def _lines_in_quotes(file: Path) -> Iterator[bytes]:

@@ -111,7 +111,11 @@ def letor_dataset(
 
 
 def checked_format(
-    with_qid: bool, absent: float, n_features: int | None, zero_based: bool | None, unlabeled: bool
+    with_qid: bool = True,
+    absent: float = 0.0,
+    n_features: int | None = None,
+    zero_based: bool | None = None,
+    unlabeled: bool = False,
 ) -> LetorFormat:
     """The options of `read_letor`, checked."""
     if n_features is not None and not 1 <= n_features <= LARGEST_INDEX:

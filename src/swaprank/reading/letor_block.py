@@ -150,14 +150,14 @@ def _parse_chunk(
     seen = np.full(width, -1, np.int64)
     lowest, highest, ids = first, first + width - 1, []
     for start, stop, n_documents, _ in survey:
-        progress = np.zeros(parsing_status.N_SLOTS, np.int64)
-        progress[parsing_status.ROW] = row
-        progress[parsing_status.LOWEST], progress[parsing_status.HIGHEST] = lowest, highest
+        progress = np.zeros(letor_kernel.N_SLOTS, np.int64)
+        progress[letor_kernel.ROW] = row
+        progress[letor_kernel.LOWEST], progress[letor_kernel.HIGHEST] = lowest, highest
         piece, last_row = read(start, stop), row + n_documents
         kind = _parse_piece(piece, last_row, first, form, expected, seen, progress, rows)
-        lowest, highest = int(progress[parsing_status.LOWEST]), int(progress[parsing_status.HIGHEST])
-        at = int(progress[parsing_status.POSITION])
-        if kind == DONE and progress[parsing_status.ROW] != last_row:
+        lowest, highest = int(progress[letor_kernel.LOWEST]), int(progress[letor_kernel.HIGHEST])
+        at = int(progress[letor_kernel.POSITION])
+        if kind == DONE and progress[letor_kernel.ROW] != last_row:
             kind = CHANGED
         if kind == DONE:
             try:
@@ -186,25 +186,14 @@ def _parse_piece(
     hard = np.empty((_HARD_NUMBERS, 4), np.int64)
     kind = FULL
     while kind == FULL:
-        progress[parsing_status.N_HARD] = 0
+        progress[letor_kernel.N_HARD] = 0
         kind = letor_kernel.parse_lines(
-            text,
-            last_row,
-            first,
-            least,
-            largest,
-            form.with_qid,
-            form.unlabeled,
-            form.absent,
-            expected,
-            seen,
-            hard,
-            progress,
-            *rows,
-        )
-        bad_label = _read_hard_numbers(text, hard[: progress[parsing_status.N_HARD]], rows)
+            text, last_row, first, least, largest, form.with_qid, form.unlabeled, form.absent, expected, seen, hard,
+            progress, *rows,
+        )  # fmt: skip
+        bad_label = _read_hard_numbers(text, hard[: progress[letor_kernel.N_HARD]], rows)
         if bad_label is not None:
-            kind, progress[parsing_status.POSITION] = parsing_status.BAD_LABEL, bad_label
+            kind, progress[letor_kernel.POSITION] = parsing_status.BAD_LABEL, bad_label
     return kind
 
 
@@ -212,7 +201,7 @@ def _read_hard_numbers(text: Bytes, hard: Ints, rows: _Rows) -> int | None:
     """Read with Python the numbers that the kernel cannot round; return the position of the first infinite label."""
     for row, column, start, end in hard.tolist():
         value = float(text[start:end].tobytes())
-        if column != parsing_status.LABEL_COLUMN:
+        if column != letor_kernel.LABEL_COLUMN:
             # A column outside the matrix is stored when the block is parsed again.
             if 0 <= column < rows.features.shape[1]:
                 rows.features[row, column] = single(value)

@@ -41,24 +41,20 @@ from swaprank.reading.parsing_status import (
     BAD_LABEL,
     BAD_PAIR,
     CHANGED,
-    COLUMN,
-    COVERED,
     DONE,
     FULL,
-    HIGHEST,
-    LABEL_COLUMN,
     LARGEST_INDEX,
-    LOWEST,
-    N_HARD,
     NO_QID,
     OUT_OF_RANGE,
-    POSITION,
-    QID_START,
-    QID_STOP,
     REPEATED,
-    ROW,
-    WITHIN_LINE,
 )
+
+# The slots of `progress`: the state of the kernel between calls.
+POSITION, ROW, WITHIN_LINE, COLUMN, COVERED, QID_START, QID_STOP, N_HARD, LOWEST, HIGHEST = range(10)
+N_SLOTS = 10
+
+LABEL_COLUMN = -1
+"""The column in `hard` that means the label."""
 
 _NEWLINES = LOW_BITS * U(NEWLINE)
 _HASHES = LOW_BITS * U(HASH)

@@ -20,13 +20,6 @@ from swaprank.threads import run_in_threads, thread_count
 _BATCH_BYTES = 8 << 20
 
 
-class _Texts(NamedTuple):
-    """Concatenated texts: the k-th is `text[offsets[k]:offsets[k + 1]]`."""
-
-    text: Bytes
-    offsets: Ints
-
-
 class _Lines(NamedTuple):
     """The parts of lines other than features, in the order of the kernel's arguments."""
 
@@ -120,7 +113,7 @@ def _lines(data: Dataset) -> _Lines:
     labels, label_codes = np.unique(data.labels, return_inverse=True)
     _check_writable("query id", data.qids)
     if data.docid is None:
-        docids = _Texts(np.zeros(0, np.uint8), np.zeros(len(data) + 1, np.int64))
+        docids = np.zeros(0, np.uint8), np.zeros(len(data) + 1, np.int64)
     else:
         _check_writable("document id", data.docid, may_be_empty=True)
         docids = _texts([f" #docid = {docid}" if docid != "" else "" for docid in data.docid.tolist()])
@@ -133,10 +126,11 @@ def _lines(data: Dataset) -> _Lines:
     )
 
 
-def _texts(texts: Sequence[str]) -> _Texts:
+def _texts(texts: Sequence[str]) -> tuple[Bytes, Ints]:
+    """The texts, one after the other, and offsets: the k-th is `text[offsets[k]:offsets[k + 1]]`."""
     encoded = [text.encode() for text in texts]
     offsets = np.cumsum([0, *(len(text) for text in encoded)], dtype=np.int64)
-    return _Texts(np.frombuffer(b"".join(encoded), np.uint8).copy(), offsets)
+    return np.frombuffer(b"".join(encoded), np.uint8).copy(), offsets
 
 
 def _label_text(label: float) -> str:

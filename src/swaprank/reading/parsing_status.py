@@ -23,13 +23,6 @@ class LetorFormat(NamedTuple):
 # Return values of the kernel: done, `hard` is full (empty it and call again), or the error in the line.
 DONE, FULL, BAD_LABEL, NO_QID, BAD_PAIR, BAD_VALUE, INFINITE, OUT_OF_RANGE, REPEATED = range(9)
 
-# The slots of `progress`: the state of the kernel between calls.
-POSITION, ROW, WITHIN_LINE, COLUMN, COVERED, QID_START, QID_STOP, N_HARD, LOWEST, HIGHEST = range(10)
-N_SLOTS = 10
-
-LABEL_COLUMN = -1
-"""The column in `hard` that means the label."""
-
 LARGEST_INDEX = 10_000_000
 """Larger feature numbers are an error, rather than a matrix with that many columns."""
 
@@ -68,22 +61,18 @@ def bad_line_error(bad: BadLineError, text: Text, lines_before: int, file: Path,
 def _complaint(kind: int, found: str, n_features: int | None) -> Part:
     shown = f"'{found}'" if found else "the end of the line"
     index, _, value = found.partition(":")
-    if kind == BAD_LABEL:
-        return f"expected a finite number as the label, found {shown}"
-    if kind == NO_QID:
-        return f"expected 'qid:<id>' after the label, found {shown}"
-    if kind == BAD_PAIR:
-        return f"expected '<feature number>:<value>', found {shown}"
-    if kind == BAD_VALUE:
-        return f"expected a number after '{index}:', found " + (f"'{value}'" if value else "nothing")
-    if kind == INFINITE:
-        return f"feature {index} is '{value}'; a value must be finite, or nan if it is missing"
-    if kind == REPEATED:
-        return f"feature {index} is given twice"
-    if kind == LONG_ID:
-        return f"an id of more than {LONGEST_ID:,} bytes, '{found}…'"
-    if kind == NOT_UTF8:
-        return f"the id '{found}' is not UTF-8: {HOW_TO_RECODE}"
+    complaints = {
+        BAD_LABEL: f"expected a finite number as the label, found {shown}",
+        NO_QID: f"expected 'qid:<id>' after the label, found {shown}",
+        BAD_PAIR: f"expected '<feature number>:<value>', found {shown}",
+        BAD_VALUE: f"expected a number after '{index}:', found " + (f"'{value}'" if value else "nothing"),
+        INFINITE: f"feature {index} is '{value}'; a value must be finite, or nan if it is missing",
+        REPEATED: f"feature {index} is given twice",
+        LONG_ID: f"an id of more than {LONGEST_ID:,} bytes, '{found}…'",
+        NOT_UTF8: f"the id '{found}' is not UTF-8: {HOW_TO_RECODE}",
+    }
+    if kind in complaints:
+        return complaints[kind]
     if int(index) == 0:
         numbered = "features are numbered from 1"
         return Wording(

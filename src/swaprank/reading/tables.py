@@ -12,7 +12,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.frames import columns_of
 from swaprank.data.ids import integers_or_text
 from swaprank.data.matching import feature_position
-from swaprank.errors import DataError, Hint, MissingExtraError, Wording, did_you_mean
+from swaprank.errors import DataError, Hint, Wording, did_you_mean, import_extra
 from swaprank.files import compression, content_suffix
 from swaprank.reading.text_files import check_is_text, is_stream, opened_unchanged, text_blocks
 
@@ -122,10 +122,7 @@ def polars_table(file: Path, ids: list[str]) -> polars.DataFrame:
 @contextmanager
 def readable(file: Path) -> Iterator[None]:
     """Errors of Polars and Arrow about a file as DataErrors."""
-    try:
-        import polars
-    except ImportError:
-        raise MissingExtraError(f"{file}: tables need Polars: pip install 'swaprank[frames]'") from None
+    polars = import_extra("polars", f"{file}: tables need Polars: pip install 'swaprank[frames]'")
     try:
         yield
     except (polars.exceptions.PolarsError, OSError) as error:

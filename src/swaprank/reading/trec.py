@@ -34,7 +34,7 @@ def read_qrels(path: str | os.PathLike[str]) -> Qrels:
     """
     file = existing_file(path)
     columns = "query iteration document label"
-    qids, docids, labels = _columns(file, text_lines(file), columns, 2, 3, _whole_number, "a whole number")
+    qids, docids, labels = _columns(file, text_lines(file), columns, 3, _whole_number, "a whole number")
     return Qrels(np.array(qids), np.array(docids), np.array(labels, np.int64))
 
 
@@ -54,7 +54,7 @@ def read_run(path: str | os.PathLike[str]) -> Run:
 def _parse_run(file: Path, lines: Iterable[tuple[int, str]]) -> Run:
     """Parse numbered lines of a run; `file` is for error messages."""
     columns = "query Q0 document rank score tag"
-    qids, docids, scores = _columns(file, lines, columns, 2, 4, _finite_number, "a finite number")
+    qids, docids, scores = _columns(file, lines, columns, 4, _finite_number, "a finite number")
     return Run(np.array(qids), np.array(docids), np.array(scores, np.float64))
 
 
@@ -138,7 +138,6 @@ def _columns(
     file: Path,
     lines: Iterable[tuple[int, str]],
     layout: str,
-    docid_column: int,
     value_column: int,
     parse: Callable[[str], Any],
     expected: str,
@@ -155,7 +154,7 @@ def _columns(
             raise DataError(
                 f"{file}, line {number}: expected {len(layout.split())} columns ({layout}), found {len(words)}."
             )
-        key = words[0], words[docid_column]
+        key = words[0], words[2]
         if first_seen.setdefault(key, number) != number:
             raise DataError(
                 f"{file}, line {number}: document '{key[1]}' of query '{key[0]}' is already in line {first_seen[key]}."
