@@ -42,9 +42,7 @@ class CoordinateAscent(RandomChoices, LinearRanker):
     kind: ClassVar[str] = "coordinate_ascent"
     can: ClassVar[Capabilities] = replace(LinearRanker.can, round_name="pass")
     metric: str | Metric = parameter(
-        default="ndcg@10",
-        kw_only=False,
-        text="The metric to maximize: the name of a metric, or a metric of your own.",
+        default="ndcg@10", kw_only=False, text="The metric to maximize: the name of a metric, or a metric of your own."
     )
     n_restarts: int = parameter(
         default=5,

@@ -43,14 +43,11 @@ class RandomForest(TreeRanker):
     min_docs_in_leaf: int = parameter(default=5, tune=(1, 200), text="Minimum number of training documents in a leaf.")
     feature_fraction: float = parameter(default=0.3, tune=(0.1, 1.0), text="Share of the features that each tree uses.")
     query_fraction: float = parameter(
-        default=0.6,
-        tune=(0.2, 1.0),
-        text="Share of the queries that each tree is grown on, drawn without replacement.",
+        default=0.6, tune=(0.2, 1.0), text="Share of the queries that each tree is grown on, drawn without replacement."
     )
     early_stopping_rounds: int | None = parameter(default=None, tuned_at=None)
     base_ranker: Any = parameter(
-        default=None,
-        text="A fitted ranker made of trees. The forest then learns what its scores leave of the labels.",
+        default=None, text="A fitted ranker made of trees. The forest then learns what its scores leave of the labels."
     )
 
     def _objective(self) -> Objective:

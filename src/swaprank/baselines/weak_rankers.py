@@ -134,8 +134,7 @@ class WeakRankerBoosting(EarlyStopping, RandomChoices, ForestMethods, TrainableR
     early_stopping_rounds: int | None = parameter(default=None, tuned_at=100)
     base_ranker: Any = parameter(default=None, text="A fitted ranker of trees, to which weak rankers are added.")
     random_state: RandomState = parameter(
-        default=0,
-        text="Seed of the sample of rows that thresholds are found from, if there are more than 200,000.",
+        default=0, text="Seed of the sample of rows that thresholds are found from, if there are more than 200,000."
     )
 
     losses_ = found(lambda losses: [float(loss) for loss in losses])

@@ -70,13 +70,7 @@ def generate(
         if path.exists() and not overwrite:
             raise sr.errors.DataError(f"{path} already exists: choose another folder, or use --overwrite.")
     print_detail(f"generating {sum(sizes):,} queries")
-    parts = make(
-        sizes,
-        n_features=features,
-        n_documents=documents,
-        levels=_levels(levels),
-        random_state=seed,
-    )
+    parts = make(sizes, n_features=features, n_documents=documents, levels=_levels(levels), random_state=seed)
     for path, part in zip(paths, parts, strict=True):
         sr.write_letor(part, path)
         print_info(f"{path}: {len(part):,} documents, {part.n_queries:,} queries")

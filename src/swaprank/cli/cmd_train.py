@@ -7,15 +7,7 @@ import typer
 
 import swaprank as sr
 from swaprank.cli.options import AsJson, Columns, RankerName, Settings, Threads, TrainingMetric
-from swaprank.cli.output import (
-    BAD_INPUT,
-    INTERRUPTED,
-    print_detail,
-    print_info,
-    print_note,
-    print_result,
-    training_bar,
-)
+from swaprank.cli.output import BAD_INPUT, INTERRUPTED, print_detail, print_info, print_note, print_result, training_bar
 
 Output = Annotated[
     Path | None,
@@ -57,8 +49,7 @@ def train(
     ] = None,
     mpi: Annotated[bool, typer.Option("--mpi", help="Train in all processes that mpiexec started.")] = False,
     checkpoint: Annotated[
-        Path | None,
-        typer.Option(help="File to keep training in; the same command goes on from there. Trees only."),
+        Path | None, typer.Option(help="File to keep training in; the same command goes on from there. Trees only.")
     ] = None,
     json: AsJson = False,
     *,

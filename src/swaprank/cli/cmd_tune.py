@@ -60,13 +60,7 @@ def tune(
     with training_bar() as callbacks:
         try:
             tuning = run_tuning(
-                run,
-                settings or [],
-                ranges or [],
-                n_trials=trials,
-                timeout=timeout,
-                callbacks=callbacks,
-                log=print_note,
+                run, settings or [], ranges or [], n_trials=trials, timeout=timeout, callbacks=callbacks, log=print_note
             )
         except KeyboardInterrupt:
             print_note("finished trials are saved: run the same command again to resume.")

@@ -29,20 +29,17 @@ JudgedFile = Annotated[
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by train, tune or combine.")]
 TrainFile = Annotated[Path, typer.Argument(metavar="TRAIN", help=f"Training data: {_FORMATS}.")]
 InfoFile = Annotated[
-    Path | None,
-    typer.Argument(metavar="FILE", help=f"Data file: {_FORMATS}; or a model file.", show_default=False),
+    Path | None, typer.Argument(metavar="FILE", help=f"Data file: {_FORMATS}; or a model file.", show_default=False)
 ]
 Figure = Annotated[
     Path | None, typer.Option("--figure", help="Draw a figure to this file (.svg, .png or .pdf). Requires Matplotlib.")
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed. The same seed gives the same output.")]
 Threads = Annotated[
-    int | None,
-    typer.Option(min=1, help="Number of threads. It does not change the result.", show_default="all cores"),
+    int | None, typer.Option(min=1, help="Number of threads. It does not change the result.", show_default="all cores")
 ]
 Metrics = Annotated[
-    list[str],
-    typer.Option("--metric", "-m", help="Metric, such as ndcg@10, map or 'p@5(rel=2)'. Can be repeated."),
+    list[str], typer.Option("--metric", "-m", help="Metric, such as ndcg@10, map or 'p@5(rel=2)'. Can be repeated.")
 ]
 TrainingMetric = Annotated[
     str | None,

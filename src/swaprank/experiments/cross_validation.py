@@ -8,9 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from swaprank.data.dataset import Dataset
+import swaprank as sr
 from swaprank.errors import DataError, Hint, Interrupted, ParameterError, did_you_mean
-from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.cross_validation_result import CrossValidation, FoldResult
 from swaprank.experiments.folds import Fold, FoldData, find_folds, make_folds
 from swaprank.experiments.grid_search import (
@@ -21,20 +20,17 @@ from swaprank.experiments.grid_search import (
     search_configuration,
 )
 from swaprank.files import replacing, uninterrupted
-from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback, shown_trainings
-from swaprank.reading.read import read
 from swaprank.registry import ranker_class
 
 _FILE_NAME = re.compile(r"[\w+-][\w.+-]*")
 
 
 def cross_validate(
-    data: Dataset | str | os.PathLike[str],
-    rankers: Mapping[str, Ranker] | str | Ranker | Iterable[str | Ranker],
-    metrics: str | Metric | Iterable[str | Metric] = "ndcg@10",
+    data: sr.Dataset | str | os.PathLike[str],
+    rankers: Mapping[str, sr.Ranker] | str | sr.Ranker | Iterable[str | sr.Ranker],
+    metrics: str | sr.metrics.Metric | Iterable[str | sr.metrics.Metric] = "ndcg@10",
     *,
     grid: Mapping[str, Sequence[Any]] | None = None,
     n_folds: int | None = None,
@@ -106,7 +102,7 @@ def cross_validate(
                 found = _finished_trials(folder, fold.name, name, ranker, grids[name], metrics[0], parts)
                 watching = [*shown(title), *callbacks(title)]
                 grid_search(ranker, metrics[0], parts, found, watching, partial(_log, title, log))
-                evaluation = evaluate(parts.test, found.ranker.predict(parts.test), metrics, convention=convention)
+                evaluation = sr.evaluate(parts.test, found.ranker.predict(parts.test), metrics, convention=convention)
                 results[name].append(
                     FoldResult(fold.name, evaluation, found.best.parameters, found.best.value, found.trials)
                 )
@@ -129,9 +125,9 @@ def _finished_trials(
     folder: Path | None,
     fold: str,
     name: str,
-    ranker: Ranker,
+    ranker: sr.Ranker,
     grid: list[dict[str, Any]],
-    metric: Metric,
+    metric: sr.metrics.Metric,
     parts: FoldData,
 ) -> FinishedTrials:
     """The trials of one ranker in one fold: in memory, or in files of the output folder."""
@@ -146,9 +142,9 @@ def _log(title: str, log: Callable[[str], object], message: str) -> None:
     log(f"{title}  {message}")
 
 
-def _named_rankers(rankers: Any, metric: Metric) -> dict[str, Ranker]:
+def _named_rankers(rankers: Any, metric: sr.metrics.Metric) -> dict[str, sr.Ranker]:
     """The rankers by name, after checking that all of them can be trained."""
-    if isinstance(rankers, str | Ranker):
+    if isinstance(rankers, str | sr.Ranker):
         rankers = [rankers]
     if not isinstance(rankers, Iterable) or isinstance(rankers, type):
         raise ParameterError(f"cross_validate takes the data, then rankers; found {type(rankers).__name__} as rankers.")
@@ -163,7 +159,7 @@ def _named_rankers(rankers: Any, metric: Metric) -> dict[str, Ranker]:
     if not rankers:
         raise ParameterError("cross-validation needs at least one ranker; found none.")
     for name, ranker in rankers.items():
-        if not isinstance(ranker, Ranker) or ranker.can.learns_from != "data":
+        if not isinstance(ranker, sr.Ranker) or ranker.can.learns_from != "data":
             raise ParameterError(f"'{name}' must be a ranker that learns from data; found {type(ranker).__name__}.")
         if ranker.base_ranker is not None:
             raise ParameterError(f"'{name}' has a base ranker, which may have been trained on test queries.")
@@ -171,9 +167,9 @@ def _named_rankers(rankers: Any, metric: Metric) -> dict[str, Ranker]:
 
 
 def _folds(
-    data: Dataset | str | os.PathLike[str], n_folds: int | None, random_state: int, columns: Mapping[str, Any]
+    data: sr.Dataset | str | os.PathLike[str], n_folds: int | None, random_state: int, columns: Mapping[str, Any]
 ) -> list[Fold]:
-    if not isinstance(data, Dataset):
+    if not isinstance(data, sr.Dataset):
         if not isinstance(data, str | os.PathLike):
             raise DataError(f"cross_validate takes a Dataset, a file or a folder; found {type(data).__name__}.")
         if Path(data).is_dir():
@@ -184,7 +180,7 @@ def _folds(
                     " is for a single file.",
                 )
             return find_folds(data, columns)
-        data = read(data, **columns)
+        data = sr.read(data, **columns)
     return make_folds(data, 5 if n_folds is None else n_folds, random_state)
 
 

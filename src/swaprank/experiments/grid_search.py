@@ -11,24 +11,20 @@ from typing import Any, NamedTuple, final
 
 from sklearn.base import clone
 
-from swaprank.data.dataset import Dataset
+import swaprank as sr
 from swaprank.data.fingerprints import data_digest
 from swaprank.errors import DataError, ParameterError, did_you_mean
-from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.folds import FoldData
 from swaprank.experiments.ranker_parameters import parse_settings, training_parameters
 from swaprank.files import replacing, uninterrupted
-from swaprank.metrics.metric import Metric
 from swaprank.model_files.plain_json import check_configuration, format_parameters, from_json, plain_values, to_json
 from swaprank.parameters import alias_names, own_name
 from swaprank.peer_names import ARGUMENTS
-from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback
 from swaprank.registry import load, ranker_class
-from swaprank.version import __version__
 
 
-def candidates(name: str, ranker: Ranker, grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+def candidates(name: str, ranker: sr.Ranker, grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """All combinations of the grid values that apply to a ranker; one empty candidate if none do.
 
     >>> import swaprank as sr
@@ -43,7 +39,7 @@ def candidates(name: str, ranker: Ranker, grid: Mapping[str, Sequence[Any]]) -> 
     return [dict(zip(own, values, strict=True)) for values in product(*own.values())]
 
 
-def values_for(name: str, kind: type[Ranker], values: Mapping[str, Any]) -> dict[str, Any]:
+def values_for(name: str, kind: type[sr.Ranker], values: Mapping[str, Any]) -> dict[str, Any]:
     """The values for one ranker: "parameter" applies to all rankers that have it; "name.parameter" overrides it."""
     names = {each: each for each in kind.declared} | alias_names(kind.declared)
     common = {names[key]: value for key, value in values.items() if key in names}
@@ -52,7 +48,7 @@ def values_for(name: str, kind: type[Ranker], values: Mapping[str, Any]) -> dict
     return {**common, **{own_name(kind, key, name): value for key, value in named.items()}}
 
 
-def find_parameter(key: str, rankers: Mapping[str, type[Ranker]]) -> tuple[type[Ranker], str]:
+def find_parameter(key: str, rankers: Mapping[str, type[sr.Ranker]]) -> tuple[type[sr.Ranker], str]:
     """A ranker with the parameter that is meant by "parameter" or "name.parameter", and the name it has there.
 
     >>> import swaprank as sr
@@ -95,12 +91,12 @@ def parse_grid(texts: Iterable[str], kinds: Mapping[str, str]) -> dict[str, list
     return grid
 
 
-def _parse_value(key: str, text: str, rankers: Mapping[str, type[Ranker]]) -> Any:
+def _parse_value(key: str, text: str, rankers: Mapping[str, type[sr.Ranker]]) -> Any:
     kind, parameter = find_parameter(key, rankers)
     return parse_settings(kind.kind, [f"{parameter}={text}"])[parameter]
 
 
-def make_rankers(kinds: Mapping[str, str], settings: Iterable[str], **defaults: Any) -> dict[str, Ranker]:
+def make_rankers(kinds: Mapping[str, str], settings: Iterable[str], **defaults: Any) -> dict[str, sr.Ranker]:
     """Create rankers by name from settings such as "n_trees=50" or "lambdarank.n_epochs=20".
 
     Args:
@@ -139,7 +135,7 @@ def _split_at_commas(text: str) -> list[str]:
 
 
 def search_configuration(
-    ranker: Ranker, searched: Container[str], metric: Metric, train: Dataset, valid: Dataset
+    ranker: sr.Ranker, searched: Container[str], metric: sr.metrics.Metric, train: sr.Dataset, valid: sr.Dataset
 ) -> dict[str, Any]:
     """Everything that the result of one trial depends on, except the searched parameters, as plain JSON values.
 
@@ -157,7 +153,7 @@ def search_configuration(
         "validation_metric": str(metric),
         "train": data_digest(train),
         "valid": data_digest(valid),
-        "swaprank": __version__,
+        "swaprank": sr.__version__,
     }
     return plain_values({name: value for name, value in configuration.items() if name not in searched})
 
@@ -183,16 +179,13 @@ class FinishedTrials:
     """
 
     def __init__(
-        self,
-        grid: Sequence[dict[str, Any]],
-        path: Path | None = None,
-        configuration: Mapping[str, Any] | None = None,
+        self, grid: Sequence[dict[str, Any]], path: Path | None = None, configuration: Mapping[str, Any] | None = None
     ) -> None:
         self.grid = grid
         self.path = path
         self.configuration = dict(configuration or {})
         self.trials: list[GridTrial] = []
-        self._ranker: Ranker | None = None
+        self._ranker: sr.Ranker | None = None
         if path is not None and self._file(".json").exists():
             self._load(self._file(".json"))
 
@@ -202,13 +195,13 @@ class FinishedTrials:
         return max(self.trials, key=lambda trial: trial.value)
 
     @property
-    def ranker(self) -> Ranker:
+    def ranker(self) -> sr.Ranker:
         """The ranker of the best trial, fitted."""
         if self._ranker is None:
             self._ranker = load(self._file(".swaprank"))
         return self._ranker
 
-    def add(self, trial: GridTrial, ranker: Ranker) -> None:
+    def add(self, trial: GridTrial, ranker: sr.Ranker) -> None:
         """Add a finished trial and save it."""
         with uninterrupted():
             self.trials.append(trial)
@@ -243,8 +236,8 @@ class FinishedTrials:
 
 
 def grid_search(
-    ranker: Ranker,
-    metric: Metric,
+    ranker: sr.Ranker,
+    metric: sr.metrics.Metric,
     parts: FoldData,
     finished: FinishedTrials,
     callbacks: Sequence[Callback],
@@ -260,9 +253,11 @@ def grid_search(
         log(f"{len(done)} of {len(finished.grid)} already trained" if remaining else "already trained")
     for candidate in remaining:
         started = time.perf_counter()
-        learner: Ranker = clone(ranker).set_params(**candidate)
+        learner: sr.Ranker = clone(ranker).set_params(**candidate)
         learner.fit(parts.train, valid=parts.vali, metrics=[metric], callbacks=callbacks)
-        value = evaluate(parts.vali, learner.predict(parts.vali), [metric], n_threads=learner.n_threads).results[0].mean
+        value = (
+            sr.evaluate(parts.vali, learner.predict(parts.vali), [metric], n_threads=learner.n_threads).results[0].mean
+        )
         seconds = time.perf_counter() - started
         # If the metric is undefined on every validation query, all candidates are equal.
         finished.add(GridTrial(candidate, value if value == value else 0.0, seconds), learner)

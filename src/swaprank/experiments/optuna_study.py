@@ -5,14 +5,13 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from swaprank.data.dataset import Dataset
+import swaprank as sr
 from swaprank.errors import DataError, MissingExtraError
 from swaprank.experiments.grid_search import search_configuration
 from swaprank.experiments.ranker_parameters import Choice, IntRange, Range
 from swaprank.experiments.tuning_result import Trial
 from swaprank.files import uninterrupted, writable_target, written_directly
 from swaprank.model_files.plain_json import check_configuration, from_json, plain_values, to_json
-from swaprank.rankers.ranker import Ranker
 
 _NAME = "swaprank"
 _STARTUP_TRIALS = 5
@@ -31,10 +30,10 @@ def check_optuna() -> None:
 
 def open_study(
     storage: str | os.PathLike[str] | None,
-    learner: Ranker,
+    learner: sr.Ranker,
     tuned: Mapping[str, Range],
-    train: Dataset,
-    valid: Dataset,
+    train: sr.Dataset,
+    valid: sr.Dataset,
     random_state: int,
 ) -> Any:
     """Open a new study, or resume the one in the storage. The first trial has the ranker's own parameters."""
@@ -122,7 +121,7 @@ def _parameter_value(value: Any, span: Range) -> Any:
     return {str(each): each for each in span.values}[value] if isinstance(span, Choice) else value
 
 
-def _own_parameters(learner: Ranker, tuned: Mapping[str, Range]) -> dict[str, Any]:
+def _own_parameters(learner: sr.Ranker, tuned: Mapping[str, Range]) -> dict[str, Any]:
     """The learner's own values of the tuned parameters, where they are within the ranges."""
     own: dict[str, Any] = {}
     for name, span in tuned.items():
@@ -135,7 +134,7 @@ def _own_parameters(learner: Ranker, tuned: Mapping[str, Range]) -> dict[str, An
     return own
 
 
-def _warmup_rounds(learner: Ranker) -> int:
+def _warmup_rounds(learner: sr.Ranker) -> int:
     if learner.can.rounds_parameter is None:
         return _WARMUP_ROUNDS
     return min(_WARMUP_ROUNDS, int(getattr(learner, learner.can.rounds_parameter)) // 10)

@@ -4,12 +4,11 @@ import inspect
 from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeAlias
 
+import swaprank as sr
 from swaprank.errors import Hint, ParameterError, Wording
 from swaprank.experiments.config_files import NONE
-from swaprank.objectives.objective import Objective
 from swaprank.parameters import alias_names, own_name
 from swaprank.peer_names import ARGUMENTS
-from swaprank.rankers.ranker import Ranker
 from swaprank.registry import RANKERS, make_ranker, ranker_class
 
 
@@ -44,7 +43,7 @@ def parse_settings(ranker: str, settings: Iterable[str]) -> dict[str, Any]:
     return {name: getattr(made, name) for name in names}
 
 
-def training_parameters(ranker: Ranker) -> dict[str, Any]:
+def training_parameters(ranker: sr.Ranker) -> dict[str, Any]:
     """The parameters that the model depends on, apart from the metric: all except base_ranker and n_threads.
 
     An objective given as an instance is named by its text.
@@ -56,7 +55,7 @@ def training_parameters(ranker: Ranker) -> dict[str, Any]:
     """
     names = [name for name, each in ranker.declared.items() if not each.is_ranker]
     values = {name: getattr(ranker, name) for name in names if name not in ("metric", "n_threads")}
-    return {name: str(value) if isinstance(value, Objective) else value for name, value in values.items()}
+    return {name: str(value) if isinstance(value, sr.objectives.Objective) else value for name, value in values.items()}
 
 
 def from_config_value(value: Any) -> Any:
@@ -133,7 +132,7 @@ class Choice(NamedTuple):
 Range: TypeAlias = IntRange | FloatRange | Choice
 
 
-def default_ranges(ranker: Ranker) -> dict[str, Range]:
+def default_ranges(ranker: sr.Ranker) -> dict[str, Range]:
     """The default search ranges of a ranker; parameters that have no effect on its objective are left out.
 
     >>> import swaprank as sr
@@ -154,11 +153,11 @@ def default_ranges(ranker: Ranker) -> dict[str, Range]:
         given = ranker.get_params(deep=False)["objective"]
         if given != declared["objective"].default:
             unused = {name for name, each in declared.items() if each.of_objective}
-        unused |= {"objective"} if isinstance(given, Objective) else set()
+        unused |= {"objective"} if isinstance(given, sr.objectives.Objective) else set()
     return {name: as_range(name, span) for name, span in ranges.items() if name not in unused}
 
 
-def fixed_while_tuning(kind: type[Ranker]) -> dict[str, Any]:
+def fixed_while_tuning(kind: type[sr.Ranker]) -> dict[str, Any]:
     """The parameters that `tune` sets for all trials, such as early stopping.
 
     >>> import swaprank as sr

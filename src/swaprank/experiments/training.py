@@ -7,20 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+import swaprank as sr
 from swaprank.cluster.dask_training import connected
 from swaprank.cluster.mpi_training import MPICollective, fit_on_mpi
-from swaprank.cluster.parts import Parts
-from swaprank.data.dataset import Dataset
 from swaprank.data.fingerprints import data_fingerprint
 from swaprank.errors import DataError, Interrupted, SwaprankError
 from swaprank.experiments.model_summary import metric_text, metric_values
 from swaprank.experiments.training_run import AnyPath, TrainingRun, check_outputs, read_train, write_record
 from swaprank.files import file_digest, uninterrupted
 from swaprank.rankers.on_cluster import learn_on_cluster
-from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback, as_checkpoint
 from swaprank.reading.read import read_matching
-from swaprank.registry import load
 from swaprank.rendering.result import json_text, plain
 
 _OTHERS_WAIT = 2.0
@@ -31,12 +28,12 @@ class TrainingResult(NamedTuple):
     """The fitted ranker of a training run, and facts about its data."""
 
     run: TrainingRun
-    ranker: Ranker
+    ranker: sr.Ranker
     data: Mapping[str, Mapping[str, Any]]
     """Sizes of train and valid, and digests of train, valid and base_ranker as far as they are known."""
     model_digest: str
     """SHA-256 of the model file; empty if the model went to a device or pipe."""
-    valid: Dataset | None = None
+    valid: sr.Dataset | None = None
     """The validation data, if it is in this process."""
     divided: str = ""
     """The number of parts or processes on a cluster, in words."""
@@ -144,10 +141,7 @@ def run_on_dask(
 
 
 def run_on_mpi(
-    run: TrainingRun,
-    callbacks: Callable[[], Sequence[Callback]],
-    exit_code: int,
-    checkpoint: AnyPath | None = None,
+    run: TrainingRun, callbacks: Callable[[], Sequence[Callback]], exit_code: int, checkpoint: AnyPath | None = None
 ) -> TrainingResult | None:
     """Train in all processes of MPI; the first one saves the model with its training record, and has a result.
 
@@ -182,7 +176,7 @@ def run_on_mpi(
         raise
 
 
-def _start(run: TrainingRun) -> tuple[Ranker, Ranker | None, dict[str, dict[str, Any]]]:
+def _start(run: TrainingRun) -> tuple[sr.Ranker, sr.Ranker | None, dict[str, dict[str, Any]]]:
     """The unfitted ranker; the model to start from, and its digest."""
     check_outputs(run)
     ranker = run.make_ranker()
@@ -190,7 +184,7 @@ def _start(run: TrainingRun) -> tuple[Ranker, Ranker | None, dict[str, dict[str,
         return ranker, None, {}
     base_data = {"base_ranker": {"digest": file_digest(run.base_ranker)}}
     _check_unchanged(run, base_data)
-    return ranker, load(run.base_ranker), base_data
+    return ranker, sr.load(run.base_ranker), base_data
 
 
 def _check_unchanged(run: TrainingRun, data: Mapping[str, Mapping[str, Any]]) -> None:
@@ -203,10 +197,10 @@ def _check_unchanged(run: TrainingRun, data: Mapping[str, Mapping[str, Any]]) ->
             )
 
 
-def _parts(run: TrainingRun) -> tuple[Parts, dict[str, Parts]]:
+def _parts(run: TrainingRun) -> tuple[sr.Parts, dict[str, sr.Parts]]:
     """The files of the training data and of the validation set, which the workers read."""
-    train = Parts.read(run.train_files[0] if len(run.train_files) == 1 else run.train_files, **run.columns)
-    return train, {} if run.valid is None else {"valid": Parts.read(run.valid, **run.columns)}
+    train = sr.Parts.read(run.train_files[0] if len(run.train_files) == 1 else run.train_files, **run.columns)
+    return train, {} if run.valid is None else {"valid": sr.Parts.read(run.valid, **run.columns)}
 
 
 def _save(result: TrainingResult) -> TrainingResult:

@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, final
 
-from swaprank.data.dataset import Dataset
+import swaprank as sr
 from swaprank.environment import versions
 from swaprank.errors import DataError, ParameterError, Wording
 from swaprank.experiments.config_files import toml_text
 from swaprank.experiments.ranker_parameters import check_parameter_names, training_parameters
 from swaprank.files import file_digest, replacing, writable_target, written_directly
 from swaprank.model_files.container import check_target
-from swaprank.rankers.ranker import Ranker
 from swaprank.reading.formats import is_bins, is_table
-from swaprank.reading.read import read
 from swaprank.registry import ranker_class
 
 AnyPath = str | os.PathLike[str]
@@ -61,7 +59,7 @@ class TrainingRun:
         """The file next to the model that records how it was trained; None if the model goes to a device or pipe."""
         return None if written_directly(self.output) else Path(self.output).with_suffix(".toml")
 
-    def make_ranker(self) -> Ranker:
+    def make_ranker(self) -> sr.Ranker:
         """Create the unfitted ranker."""
         kind = ranker_class(self.ranker)
         if kind.can.learns_from == "rankers":
@@ -82,7 +80,7 @@ class TrainingRun:
         return kind(**{**self.parameters, **own})
 
 
-def write_record(run: TrainingRun, file: Path, ranker: Ranker, data: Mapping[str, Mapping[str, Any]]) -> str:
+def write_record(run: TrainingRun, file: Path, ranker: sr.Ranker, data: Mapping[str, Mapping[str, Any]]) -> str:
     """Write the training record: data, ranker, parameters, seed and versions. Returns SHA-256 of the saved model.
 
     Args:
@@ -115,7 +113,7 @@ def read_record(model: AnyPath, digest: str) -> dict[str, Any] | None:
     return record if isinstance(result, dict) and result.get("digest") == digest else None
 
 
-def read_train(run: TrainingRun) -> Dataset:
+def read_train(run: TrainingRun) -> sr.Dataset:
     """Read the training data of a run that has one file."""
     if len(run.train_files) > 1:
         raise DataError(
@@ -127,7 +125,7 @@ def read_train(run: TrainingRun) -> Dataset:
     # The names of columns may be those of the validation data.
     columns = {} if is_bins(train) and run.valid is not None else run.columns
     threads = None if is_table(train) else run.threads
-    return read(train, n_threads=threads, **columns)
+    return sr.read(train, n_threads=threads, **columns)
 
 
 def check_outputs(run: TrainingRun) -> None:
@@ -153,7 +151,7 @@ def check_outputs(run: TrainingRun) -> None:
 
 
 def _record(
-    run: TrainingRun, folder: Path, ranker: Ranker, data: Mapping[str, Mapping[str, Any]], model_digest: str
+    run: TrainingRun, folder: Path, ranker: sr.Ranker, data: Mapping[str, Mapping[str, Any]], model_digest: str
 ) -> dict[str, Any]:
     """The effective configuration; paths are relative to the folder of the model."""
     paths = {"valid": run.valid, "base_ranker": run.base_ranker, "output": run.output}

@@ -8,26 +8,17 @@ from typing import Any, final
 
 from sklearn.base import clone
 
-from swaprank.data.dataset import Dataset
+import swaprank as sr
 from swaprank.data.fingerprints import data_fingerprint
 from swaprank.errors import DataError, Interrupted, ParameterError
-from swaprank.evaluation.evaluate import evaluate
 from swaprank.experiments.grid_search import parse_range
 from swaprank.experiments.optuna_study import check_optuna, finished_trials, open_study, optimize, suggest_value
-from swaprank.experiments.ranker_parameters import (
-    Range,
-    as_range,
-    default_ranges,
-    fixed_while_tuning,
-    parse_settings,
-)
+from swaprank.experiments.ranker_parameters import Range, as_range, default_ranges, fixed_while_tuning, parse_settings
 from swaprank.experiments.training_run import TrainingRun, check_outputs, read_train, write_record
 from swaprank.experiments.tuning_result import Tuning
 from swaprank.files import uninterrupted
-from swaprank.metrics.metric import Metric
 from swaprank.model_files.plain_json import format_parameters
 from swaprank.parameters import own_name
-from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback, Progress, shown_trainings
 from swaprank.reading.read import read_matching
 from swaprank.registry import ranker_class
@@ -38,9 +29,9 @@ _MAX_REPORTS = 100
 
 
 def tune(
-    train: Dataset,
-    valid: Dataset,
-    ranker: str | Ranker = "lambdamart",
+    train: sr.Dataset,
+    valid: sr.Dataset,
+    ranker: str | sr.Ranker = "lambdamart",
     *,
     ranges: Mapping[str, Any] | None = None,
     n_trials: int = 50,
@@ -83,7 +74,7 @@ def tune(
     """
     check_optuna()
     for data in (train, valid):
-        if not isinstance(data, Dataset):
+        if not isinstance(data, sr.Dataset):
             raise DataError(f"tune takes train, valid and a ranker; found {type(data).__name__} instead of a Dataset.")
     learner = _learner(ranker)
     tuned = _ranges(learner, ranges)
@@ -113,17 +104,17 @@ def tune(
     return tuning
 
 
-def _learner(ranker: str | Ranker) -> Ranker:
+def _learner(ranker: str | sr.Ranker) -> sr.Ranker:
     if isinstance(ranker, str):
         kind = ranker_class(ranker)
         return kind(**fixed_while_tuning(kind))
-    if not isinstance(ranker, Ranker):
+    if not isinstance(ranker, sr.Ranker):
         raise ParameterError(f"tune takes train, valid and a ranker; found {type(ranker).__name__} as the ranker.")
-    learner: Ranker = clone(ranker)
+    learner: sr.Ranker = clone(ranker)
     return learner
 
 
-def _ranges(learner: Ranker, ranges: Mapping[str, Any] | None) -> dict[str, Range]:
+def _ranges(learner: sr.Ranker, ranges: Mapping[str, Any] | None) -> dict[str, Range]:
     if ranges is None:
         return default_ranges(learner)
     return {own_name(type(learner), name, learner.kind): as_range(name, given) for name, given in ranges.items()}
@@ -184,7 +175,7 @@ def run_tuning(
 
 def _learner_and_ranges(
     run: TrainingRun, settings: Sequence[str], ranges: Sequence[str]
-) -> tuple[Ranker, dict[str, Any]]:
+) -> tuple[sr.Ranker, dict[str, Any]]:
     fixed = parse_settings(run.ranker, settings)
     learner = replace(run, parameters={**fixed_while_tuning(ranker_class(run.ranker)), **fixed}).make_ranker()
     if not ranges:
@@ -201,23 +192,23 @@ def _learner_and_ranges(
 class _TrialRunner:
     """Trains and measures one trial when called; keeps the best ranker of this run."""
 
-    learner: Ranker
-    metric: Metric
+    learner: sr.Ranker
+    metric: sr.metrics.Metric
     tuned: Mapping[str, Range]
-    train: Dataset
-    valid: Dataset
+    train: sr.Dataset
+    valid: sr.Dataset
     callbacks: Callable[[str], Sequence[Callback]]
     log: Callable[[str], object]
     best_value: float = -float("inf")
     best_number: int | None = None
-    best_ranker: Ranker | None = None
+    best_ranker: sr.Ranker | None = None
 
     def __call__(self, trial: Any) -> float:
         import optuna
 
         parameters = {name: suggest_value(trial, name, span) for name, span in self.tuned.items()}
         title, pruning = f"trial {trial.number + 1}", _PruningCallback(trial, str(self.metric))
-        ranker: Ranker = clone(self.learner).set_params(**parameters)
+        ranker: sr.Ranker = clone(self.learner).set_params(**parameters)
         ranker.fit(self.train, valid=self.valid, callbacks=[*self.callbacks(title), pruning])
         if pruning.pruned:
             self.log(
@@ -226,7 +217,7 @@ class _TrialRunner:
             )
             raise optuna.TrialPruned
         scores = ranker.predict(self.valid)
-        value = evaluate(self.valid, scores, [self.metric], n_threads=ranker.n_threads).results[0].mean
+        value = sr.evaluate(self.valid, scores, [self.metric], n_threads=ranker.n_threads).results[0].mean
         if value != value:
             raise DataError(f"{self.metric} has no value on the validation set: it is undefined for all its queries.")
         trial.set_user_attr("size", ranker.size_)

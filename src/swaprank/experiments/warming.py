@@ -14,15 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import swaprank as sr
 from swaprank.compilation.storage import PACKAGED, STORAGE, make_private
-from swaprank.data.dataset import Dataset
-from swaprank.data.generated_data import random_net
 from swaprank.errors import SwaprankError
-from swaprank.evaluation.compare import compare
-from swaprank.reading.letor_writing import write_letor
-from swaprank.reading.read import read
 from swaprank.registry import RANKERS, load, ranker_class
-from swaprank.serving.scorer import Scorer
 
 SHARED_WORK = "files and metrics"
 """The name of the kernels that are compiled beside those of the rankers."""
@@ -108,29 +103,29 @@ def compile_for(name: str, folder: Path, place: Path) -> None:
     """Compile for one ranker, in this process, and save to the folder; `place` is for temporary files."""
     STORAGE.saved_to = folder
     # 800 documents: more than 256 values per feature.
-    train, vali = random_net((40, 10), n_documents=20, n_features=4, levels=5, random_state=0)
-    train = Dataset(train.features, train.labels, qid=np.arange(len(train)) // 20, sample_weight=np.ones(len(train)))
+    train, vali = sr.datasets.random_net((40, 10), n_documents=20, n_features=4, levels=5, random_state=0)
+    train = sr.Dataset(train.features, train.labels, qid=np.arange(len(train)) // 20, sample_weight=np.ones(len(train)))
     if name == SHARED_WORK:
         _use_files_and_metrics(vali, place / "data.txt")
     else:
         _use_ranker(name, train, vali, place / f"{name}.swaprank")
 
 
-def _use_files_and_metrics(data: Dataset, file: Path) -> None:
-    write_letor(data, file)
-    read(file)
+def _use_files_and_metrics(data: sr.Dataset, file: Path) -> None:
+    sr.write_letor(data, file)
+    sr.read(file)
     scores = {"first": data.features[:, 0], "second": data.features[:, 1]}
-    compare(data, scores, ["ndcg@10", "map", "mrr", "err@10", "pairwise"])
+    sr.compare(data, scores, ["ndcg@10", "map", "mrr", "err@10", "pairwise"])
 
 
-def _use_ranker(name: str, train: Dataset, vali: Dataset, file: Path) -> None:
+def _use_ranker(name: str, train: sr.Dataset, vali: sr.Dataset, file: Path) -> None:
     ranker = _trained(name, train, vali)
     for parameter, value in _VARIANTS.items():
         if ranker.can.learns_from == "data" and parameter in ranker.get_params():
             _trained(name, train, vali, **{parameter: value})
     ranker.save(file)
     load(file).predict(vali)
-    Scorer(file)
+    sr.Scorer(file)
     ranker.score(vali)
     with suppress(SwaprankError):  # not every model can explain itself
         ranker.contributions(vali)
@@ -138,18 +133,18 @@ def _use_ranker(name: str, train: Dataset, vali: Dataset, file: Path) -> None:
         _use_categories(name, train)
 
 
-def _use_categories(name: str, train: Dataset) -> None:
+def _use_categories(name: str, train: sr.Dataset) -> None:
     """Train on a category that decides the labels, so that trees split on it."""
     features = np.column_stack((train.labels, train.features))
-    data = Dataset(features, train.labels, qid=np.arange(len(train)) // 20, categorical_features=[0])
+    data = sr.Dataset(features, train.labels, qid=np.arange(len(train)) // 20, categorical_features=[0])
     trees = _trained(name, data, data)
     trees.predict(data)
-    Scorer(trees)
+    sr.Scorer(trees)
     trees.contributions(data)
     trees.refit(data)
 
 
-def _trained(name: str, train: Dataset, vali: Dataset, **options: Any) -> Any:
+def _trained(name: str, train: sr.Dataset, vali: sr.Dataset, **options: Any) -> Any:
     kind = ranker_class(name)
     if kind.can.learns_from == "rankers":
         return kind(members=[_trained(member, train, vali) for member in ("linear_regression", "mart")]).fit(train)

@@ -179,11 +179,7 @@ def legend(entries: Iterable[tuple[str, str]]) -> Html:
     >>> "valid" in legend([("s0", "valid")])
     True
     """
-    return tag(
-        "ul",
-        *(tag("li", fill_bar(1.0, style, "key"), name) for style, name in entries),
-        class_="legend",
-    )
+    return tag("ul", *(tag("li", fill_bar(1.0, style, "key"), name) for style, name in entries), class_="legend")
 
 
 def stretched(*content: object) -> Html:
