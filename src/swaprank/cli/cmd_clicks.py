@@ -1,8 +1,7 @@
 """`swaprank clicks`: learn from click logs; position bias, training, evaluation and simulation."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -35,37 +34,9 @@ from swaprank.cli.rankings import load_any, read_ranking
 from swaprank.files import writable_target
 
 
-class BiasMethod(StrEnum):
-    """A way to estimate the position bias."""
-
-    HARVEST = "harvest"
-    SWAPS = "swaps"
-    REGRESSION = "regression"
-    TRUST = "trust"
-
-
-class ClickEstimator(StrEnum):
-    """A way to estimate relevance from clicks."""
-
-    SELF_NORMALIZED = "self_normalized"
-    IPS = "ips"
-
-
-class People(StrEnum):
-    """A model of people who click."""
-
-    POSITION = "position"
-    CASCADE = "cascade"
-    DBN = "dbn"
-
-
 def clicks_info(log: LogFile, figure: Figure = None, json: AsJson = False, *, log_columns: LogColumns) -> None:
     """Describe a click log: sessions, queries, click rates by position, and how often documents changed places."""
-    from swaprank.rendering.figures import new_axes, save_figure
-
     summary = sr.clicks.read_clicks(log, **{"features": [], **log_columns}).summarize()
-    if figure is not None:
-        save_figure(summary.plot(new_axes()), figure)
     _show(summary, json, figure)
 
 
@@ -73,12 +44,12 @@ def clicks_propensity(
     log: LogFile,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="JSON file to write, for the others.")] = None,
     method: Annotated[
-        BiasMethod,
+        Literal["harvest", "swaps", "regression", "trust"],
         typer.Option(
             help="harvest: from documents that changed places. swaps: from neighbours that were shown in both orders. "
             "regression: relevance is predicted from features. trust: with trust bias."
         ),
-    ] = BiasMethod.HARVEST,
+    ] = "harvest",
     max_position: Annotated[
         int | None, typer.Option(min=2, help="Last position to estimate.", show_default="the last of the log")
     ] = None,
@@ -101,17 +72,15 @@ def clicks_propensity(
 
     If the log cannot tell, because documents never change places, the answer is an error with advice.
     """
-    from swaprank.rendering.figures import new_axes, save_figure
-
     if output is not None:
         writable_target(output, (log,))
-    if method is not BiasMethod.REGRESSION:
+    if method != "regression":
         log_columns = {"features": [], **log_columns}
     clicks = sr.clicks.read_clicks(log, **log_columns)
     with progress_bar("resample") as update:
         found = sr.clicks.position_bias(
             clicks,
-            method.value,
+            method,
             max_position=max_position,
             n_resamples=resamples,
             random_state=seed,
@@ -120,9 +89,7 @@ def clicks_propensity(
         )
     if output is not None:
         found.save(output)
-    if figure is not None:
-        save_figure(found.plot(new_axes()), figure)
-    _show(found, json, output, figure)
+    _show(found, json, figure, output)
 
 
 def clicks_train(
@@ -195,8 +162,9 @@ def clicks_evaluate(
     metric: Metrics = ["dcg@10"],  # noqa: B006
     propensities: PropensityFile = None,
     estimator: Annotated[
-        ClickEstimator, typer.Option(help="Clicks over expected examinations, or inverse propensity scores.")
-    ] = ClickEstimator.SELF_NORMALIZED,
+        Literal["self_normalized", "ips"],
+        typer.Option(help="Clicks over expected examinations, or inverse propensity scores."),
+    ] = "self_normalized",
     clip: Annotated[float, typer.Option(min=0, help="For ips: divide by a propensity of at least this.")] = 0.0,
     json: AsJson = False,
     *,
@@ -211,7 +179,7 @@ def clicks_evaluate(
     clicks = sr.clicks.read_clicks(log, **log_columns)
     named = split_names(rankings, "rankings", "NAME=RANKING")
     systems = {name: _ranking(ranking, clicks) for name, ranking in named.items()}
-    options: dict[str, Any] = {"propensities": known, "estimator": estimator.value, "clip": clip}
+    options: dict[str, Any] = {"propensities": known, "estimator": estimator, "clip": clip}
     results = {name: sr.clicks.evaluate(clicks, system, metric, **options) for name, system in systems.items()}
     comparison = sr.clicks.compare(clicks, systems, metric, **options) if len(systems) > 1 else None
     if json:
@@ -239,12 +207,12 @@ def clicks_simulate(
     output: Annotated[Path, typer.Option("--output", "-o", help="Click log to write: .csv, .tsv or .parquet.")],
     sessions: Annotated[int, typer.Option(min=1, help="Number of sessions.")] = 10_000,
     model: Annotated[
-        People,
+        Literal["position", "cascade", "dbn"],
         typer.Option(
             help="position: the place decides what is examined. cascade: people stop at the first click. dbn: they "
             "stop if they are satisfied or lose patience."
         ),
-    ] = People.POSITION,
+    ] = "position",
     bias: Annotated[float, typer.Option(min=0, help="Place k is examined with probability (1/k)^bias.")] = 1.0,
     trust: Annotated[
         float,
@@ -277,7 +245,7 @@ def clicks_simulate(
         documents,
         scores,
         sessions,
-        model=model.value,
+        model=model,
         bias=bias,
         trust=trust,
         noise=noise,
@@ -293,8 +261,12 @@ def clicks_simulate(
         print_info(f"{truth}: the true propensities")
 
 
-def _show(result: Any, json: bool, *files: Path | None) -> None:
-    """Print a result, and the files that were written."""
+def _show(result: Any, json: bool, figure: Path | None, output: Path | None = None) -> None:
+    """Draw and print a result, and the names of the files that were written."""
+    if figure is not None:
+        from swaprank.rendering.figures import new_axes, save_figure
+
+        save_figure(result.plot(new_axes()), figure)
     print_result(result.to_json() if json else str(result))
     if not json:
-        print_files(*files)
+        print_files(output, figure)

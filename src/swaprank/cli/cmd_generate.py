@@ -1,31 +1,13 @@
 """`swaprank generate`: artificial ranking data."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import typer
 
 import swaprank as sr
 from swaprank.cli.options import Seed
 from swaprank.cli.output import print_detail, print_info
-
-
-class Target(StrEnum):
-    """The hidden function that labels the documents."""
-
-    NET = "net"
-    POLYNOMIAL = "polynomial"
-
-
-class Ending(StrEnum):
-    """Ending of the files, which selects their compression."""
-
-    TXT = ".txt"
-    GZ = ".txt.gz"
-    XZ = ".txt.xz"
-    ZST = ".txt.zst"
-
 
 Number = TypeVar("Number", int, float)
 
@@ -34,7 +16,7 @@ PART_NAMES = {1: ("data",), 2: ("train", "test"), 3: ("train", "vali", "test")}
 
 def generate(
     target: Annotated[
-        Target,
+        Literal["net", "polynomial"],
         typer.Argument(
             metavar="net|polynomial",
             help="Function that labels the documents: a random neural net or a random polynomial.",
@@ -52,7 +34,10 @@ def generate(
         str,
         typer.Option(help="Number of relevance levels, or the fraction of each, lowest first, separated by commas."),
     ] = "6",
-    ending: Annotated[Ending, typer.Option(help="Ending of the files, which selects the compression.")] = Ending.TXT,
+    ending: Annotated[
+        Literal[".txt", ".txt.gz", ".txt.xz", ".txt.zst"],
+        typer.Option(help="Ending of the files, which selects the compression."),
+    ] = ".txt",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Overwrite existing files.")] = False,
     seed: Seed = 0,
 ) -> None:
@@ -60,7 +45,7 @@ def generate(
 
     One number in --queries writes data.txt; two write train.txt and test.txt; three add vali.txt.
     """
-    make = sr.datasets.random_net if target is Target.NET else sr.datasets.random_polynomial
+    make = sr.datasets.random_net if target == "net" else sr.datasets.random_polynomial
     sizes = _numbers("--queries", queries, int, "whole numbers separated by commas")
     if len(sizes) not in PART_NAMES:
         raise typer.BadParameter(f"--queries takes up to three numbers; found {len(sizes)}.")

@@ -39,28 +39,19 @@ def info(
 
             read_bins(file, check=True)
         if is_model(file):
-            _show_model(str(file), json)
+            from swaprank.experiments.model_summary import summarize_model
+
+            of_model = summarize_model(sr.load(file))
+            print_result(of_model.to_json() if json else of_model.to_text())
         else:
-            _show_data(str(file), json, columns)
+            summary = sr.data.summarize(sr.read(file, **columns))
+            print_result(summary.to_json() if json else summary.to_text(bar="█" if can_print("█") else "#"))
     elif ranker is not None:
         _show_parameters(ranker, json)
     elif rankers:
         _show_rankers(json)
     else:
         _show_environment(json)
-
-
-def _show_data(file: str, json: bool, columns: Columns) -> None:
-
-    summary = sr.data.summarize(sr.read(file, **columns))
-    print_result(summary.to_json() if json else summary.to_text(bar="█" if can_print("█") else "#"))
-
-
-def _show_model(file: str, json: bool) -> None:
-    from swaprank.experiments.model_summary import summarize_model
-
-    summary = summarize_model(sr.load(file))
-    print_result(summary.to_json() if json else summary.to_text())
 
 
 def _show_environment(json: bool) -> None:

@@ -9,11 +9,10 @@ from swaprank.arrays import AnyArray, Floats, Ints, contiguous_floats
 from swaprank.cluster.parts import Parts, as_parts
 from swaprank.data.dataset import Dataset
 from swaprank.data.frames import split_columns
-from swaprank.data.ids import id_text
 from swaprank.data.judgements import Qrels, Run
 from swaprank.data.row_values import check_scores
 from swaprank.errors import DataError, Wording
-from swaprank.evaluation.results import Evaluation, MetricResult
+from swaprank.evaluation.results import Evaluation, MetricResult, pooled
 from swaprank.metrics.metric import Metric, measure_each
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.parse import metrics as parse_metrics
@@ -81,18 +80,7 @@ def _evaluate_on_cluster(
     found = [each for each in dask.compute(*tasks) if each is not None]
     if not found:
         raise DataError("the data has no documents: all parts are empty.")
-    results = tuple(
-        MetricResult(
-            metric,
-            np.concatenate([each.results[at].per_query for each in found]),
-            sum(each.results[at].n_without_relevant for each in found),
-        )
-        for at, metric in enumerate(metrics)
-    )
-    ids = [each.qids for each in found]
-    if len({each.dtype for each in ids}) > 1:
-        ids = [np.array([id_text(qid) for qid in each.tolist()]) for each in ids]
-    return Evaluation(results, np.concatenate(ids), convention)
+    return pooled(found, metrics, convention)
 
 
 def _evaluate_part(data: Dataset | None, ranker: Any, metrics: list[Metric], n_threads: int | None) -> Any:

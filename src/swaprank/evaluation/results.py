@@ -1,12 +1,13 @@
 """The metrics of a ranking: means with confidence intervals, and values per query."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
 from swaprank.arrays import AnyArray, Floats
+from swaprank.data.ids import id_text
 from swaprank.errors import MetricError, did_you_mean
 from swaprank.evaluation.significance import mean, mean_interval
 from swaprank.metrics.metric import Metric
@@ -214,3 +215,19 @@ class Evaluation(Result):
             }
             for result in self.results
         ]
+
+
+def pooled(parts: Sequence[Evaluation], metrics: Iterable[Metric], convention: str) -> Evaluation:
+    """The evaluation of all queries, given those of parts of them, with these metrics."""
+    results = tuple(
+        MetricResult(
+            metric,
+            np.concatenate([each.results[at].per_query for each in parts]),
+            sum(each.results[at].n_without_relevant for each in parts),
+        )
+        for at, metric in enumerate(metrics)
+    )
+    ids = [each.qids for each in parts]
+    if len({each.dtype for each in ids}) > 1:
+        ids = [np.array([id_text(qid) for qid in each.tolist()]) for each in ids]
+    return Evaluation(results, np.concatenate(ids), convention)

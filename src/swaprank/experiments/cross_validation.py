@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +100,7 @@ def cross_validate(
                 title = f"{fold.name}  {name}"
                 found = _finished_trials(folder, fold.name, name, ranker, grids[name], metrics[0], parts)
                 watching = [*shown(title), *callbacks(title)]
-                grid_search(ranker, metrics[0], parts, found, watching, partial(_log, title, log))
+                grid_search(ranker, metrics[0], parts, found, watching, title, log)
                 evaluation = sr.evaluate(parts.test, found.ranker.predict(parts.test), metrics, convention=convention)
                 results[name].append(
                     FoldResult(fold.name, evaluation, found.best.parameters, found.best.value, found.trials)
@@ -136,10 +135,6 @@ def _finished_trials(
     (folder / fold).mkdir(exist_ok=True)
     configuration = search_configuration(ranker, grid[0], metric, parts.train, parts.vali)
     return FinishedTrials(grid, folder / fold / name, configuration)
-
-
-def _log(title: str, log: Callable[[str], object], message: str) -> None:
-    log(f"{title}  {message}")
 
 
 def _named_rankers(rankers: Any, metric: sr.metrics.Metric) -> dict[str, sr.Ranker]:

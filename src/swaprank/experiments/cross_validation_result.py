@@ -8,7 +8,7 @@ import numpy as np
 
 from swaprank.errors import MetricError, did_you_mean
 from swaprank.evaluation.compare import Comparison, compare_evaluations
-from swaprank.evaluation.results import Evaluation, MetricResult
+from swaprank.evaluation.results import Evaluation, pooled
 from swaprank.experiments.grid_search import GridTrial
 from swaprank.model_files.plain_json import format_parameters
 from swaprank.rendering.figures import axes_for, finish_chart, shortened
@@ -53,9 +53,14 @@ class CrossValidation(Result):
         cls, folds: Mapping[str, list[FoldResult]], baseline: str, n_resamples: int = 10_000, random_state: int = 0
     ) -> Self:
         """Combine the results of the folds."""
-        pooled = {name: _pool([fold.evaluation for fold in each]) for name, each in folds.items()}
-        comparison = compare_evaluations(pooled, baseline, n_resamples, random_state) if len(pooled) > 1 else None
-        return cls(dict(folds), pooled, comparison)
+        first = next(iter(folds.values()))[0].evaluation
+        metrics = [result.metric for result in first]
+        evaluations = {
+            name: pooled([fold.evaluation for fold in each], metrics, first.convention) for name, each in folds.items()
+        }
+        several = len(evaluations) > 1
+        comparison = compare_evaluations(evaluations, baseline, n_resamples, random_state) if several else None
+        return cls(dict(folds), evaluations, comparison)
 
     @property
     def metrics(self) -> list[str]:
@@ -175,16 +180,3 @@ class CrossValidation(Result):
             axes.axhline(mean, color=color, linestyle="--", linewidth=1)
         axes.set_xticks(folds, [shortened(name) for name in self.fold_names])
         return finish_chart(axes, "folds, and their mean (dashed)", "", metric)
-
-
-def _pool(evaluations: Sequence[Evaluation]) -> Evaluation:
-    """Concatenate the queries of all folds."""
-    results = tuple(
-        MetricResult(
-            evaluations[0].results[at].metric,
-            np.concatenate([each.results[at].per_query for each in evaluations]),
-            sum(each.results[at].n_without_relevant for each in evaluations),
-        )
-        for at in range(len(evaluations[0].results))
-    )
-    return Evaluation(results, np.concatenate([each.qids for each in evaluations]), evaluations[0].convention)

@@ -241,28 +241,30 @@ def grid_search(
     parts: FoldData,
     finished: FinishedTrials,
     callbacks: Sequence[Callback],
+    title: str,
     log: Callable[[str], object],
 ) -> None:
     """Train every candidate of the grid that is not finished yet, and measure it on the validation set.
 
+    Lines of the log begin with the title.
     Ctrl-C raises KeyboardInterrupt; the interrupted training does not count as a trial.
     """
     done = [trial.parameters for trial in finished.trials]
     remaining = [candidate for candidate in finished.grid if candidate not in done]
     if done:
-        log(f"{len(done)} of {len(finished.grid)} already trained" if remaining else "already trained")
+        share = f"{len(done)} of {len(finished.grid)} " if remaining else ""
+        log(f"{title}  {share}already trained")
     for candidate in remaining:
         started = time.perf_counter()
         learner: sr.Ranker = clone(ranker).set_params(**candidate)
         learner.fit(parts.train, valid=parts.vali, metrics=[metric], callbacks=callbacks)
-        value = (
-            sr.evaluate(parts.vali, learner.predict(parts.vali), [metric], n_threads=learner.n_threads).results[0].mean
-        )
+        scores = learner.predict(parts.vali)
+        value = sr.evaluate(parts.vali, scores, metric, n_threads=learner.n_threads).results[0].mean
         seconds = time.perf_counter() - started
         # If the metric is undefined on every validation query, all candidates are equal.
         finished.add(GridTrial(candidate, value if value == value else 0.0, seconds), learner)
         label = f"{format_parameters(candidate)}: " if candidate else ""
-        log(f"{label}vali {metric} {value:.4f}, {learner.size_}, {seconds:.1f} s")
+        log(f"{title}  {label}vali {metric} {value:.4f}, {learner.size_}, {seconds:.1f} s")
 
 
 def parse_range(ranker: str, text: str) -> tuple[str, Any]:

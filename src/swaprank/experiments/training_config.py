@@ -14,14 +14,9 @@ from swaprank.experiments.training_run import TrainingRun
 PATHS = ("train", "valid", "base_ranker", "output")
 VALUES = {"ranker": str, "metric": str, "seed": int, "threads": int}
 TABLES = ("columns", "parameters", "data", "versions", "result")
-COLUMNS = {
-    "label": str,
-    "qid": str,
-    "docid": str,
-    "sample_weight": str,
-    "features": list,
-    "ignore": list,
-    "categorical_features": list,
+COLUMNS: dict[str, type] = {
+    **dict.fromkeys(("label", "qid", "docid", "sample_weight"), str),
+    **dict.fromkeys(("features", "ignore", "categorical_features"), list),
 }
 
 

@@ -89,12 +89,8 @@ def pairwise_fit(problem: FitProblem, strengths: Sequence[float], start: Floats)
     >>> [fitted.round(3).tolist() for fitted in pairwise_fit(problem, [0.0], np.zeros(1))(problem.all_queries)]
     [[2.0]]
     """
-    score_function, labels, indptr, n_threads = (
-        problem.score_function,
-        problem.labels,
-        problem.indptr,
-        problem.n_threads,
-    )
+    score_function, n_threads = problem.score_function, problem.n_threads
+    labels, indptr = problem.labels, problem.indptr
     by_label, longest, lengths = by_descending_label(labels, indptr), longest_list(indptr), np.diff(indptr)
     chunks = query_chunks(indptr, thread_count(n_threads), costs=lengths**2, least_cost=_PAIRS_WORTH_A_THREAD)
     costs, grad = np.empty(len(lengths)), np.empty(len(labels))

@@ -5,7 +5,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
@@ -105,22 +105,14 @@ def combine_two(folder: Path, vali: sr.Dataset) -> sr.ensembles.Combination:
 
 def compare_all(folder: Path, test: sr.Dataset) -> sr.evaluation.Comparison:
     """Compare all models with the regression on the test queries."""
-    rankers = load_all(folder)
-    first = {BASELINE: rankers.pop(BASELINE)}
-    scores = {name: ranker.predict(test) for name, ranker in {**first, **rankers}.items()}
-    return sr.compare(test, scores, METRIC)
+    names = (*reversed(TRAININGS), "combination")
+    scores = {name: sr.load(folder / f"{name}.swaprank").predict(test) for name in names}
+    return sr.compare(test, scores, METRIC, baseline=BASELINE)
 
 
-def load_all(folder: Path) -> dict[str, sr.Ranker]:
-    """Load the trained models by name, the combination last."""
-    return {name: sr.load(folder / f"{name}.swaprank") for name in (*reversed(TRAININGS), "combination")}
-
-
-def certify_one(
-    folder: Path, train: sr.Dataset, progress: Callable[[int, int], None] | None = None
-) -> sr.instruments.Certificate:
+def certify_one(folder: Path, train: sr.Dataset) -> sr.instruments.Certificate:
     """Test whether one model is at a local optimum of its metric."""
-    return sr.certify(sr.load(folder / f"{CERTIFIED}.swaprank"), train, METRIC, progress=progress)
+    return sr.certify(sr.load(folder / f"{CERTIFIED}.swaprank"), train, METRIC)
 
 
 def write_report(folder: Path) -> Path:
