@@ -90,7 +90,6 @@ def test_stages_are_scores_of_the_first_trees(set_share: float) -> None:
     stages = staged_scores(forest, X, counts)
     for n_trees, stage in zip(counts, stages, strict=True):
         assert stage.tolist() == naive_scores(forest, X, n_trees).tolist()
-        assert score(forest, X, n_trees=n_trees).tolist() == stage.tolist()
         assert score(forest.truncated(n_trees), X).tolist() == stage.tolist()
 
 
@@ -124,8 +123,6 @@ def test_numbers_of_trees_must_rise_within_the_forest(counts: list[int]) -> None
     forest = random_forest(np.random.default_rng(9), [5] * 3)
     with pytest.raises(SwaprankError, match="at most 3"):
         staged_scores(forest, np.zeros((2, 5), np.float32), counts)
-    with pytest.raises(SwaprankError, match="from 0 to 3, found 4"):
-        score(forest, np.zeros((2, 5), np.float32), n_trees=4)
 
 
 @pytest.mark.slow

@@ -18,18 +18,12 @@ Coded: TypeAlias = tuple[Features, dict[int, Categories]]
 """A feature matrix, and the categories of each categorical feature by its position."""
 
 
-def as_features(
-    X: Any,
-    names: Sequence[str] | None = None,
-    whose: str = "the model",
-    categories: Mapping[str, Categories] | None = None,
-) -> Features:
+def as_features(X: Any) -> Features:
     """X as a checked, C-contiguous float32 matrix; not copied if it is one already.
 
-    If the names of a model's features are given, these features, matched by name (data/matching.py), with the codes of
-    the model's categories. Warns if a column loses most of its values in single precision (data/precision.py).
+    Warns if a column loses most of its values in single precision (data/precision.py).
     """
-    return _of_model(X, names, whose, categories or {})[0] if names else _converted(X, None, [])[1]
+    return _converted(X, None, [])[1]
 
 
 def given_features(X: Any, called: Any = None, categorical: Any = None) -> StoredFeatures:
@@ -59,7 +53,7 @@ def replaced_features(stored: StoredFeatures, X: Any) -> StoredFeatures:
 
 
 def model_features(X: Any, names: Sequence[str], whose: str, categories: Mapping[str, Categories]) -> DenseFeatures:
-    """The features of a model, matched by name if X is a table, with the codes of the model's categories.
+    """The features of a model, matched by name if X is a table (data/matching.py), with the codes of its categories.
 
     A category that the model does not know becomes a missing value.
 
@@ -69,33 +63,27 @@ def model_features(X: Any, names: Sequence[str], whose: str, categories: Mapping
     >>> model_features(X, ["brand"], "MART", {"brand": ("asics", "nike")}).values.tolist()
     [[nan], [1.0], [0.0]]
     """
-    return dense(names, *_of_model(X, names, whose, categories))
-
-
-def _of_model(X: Any, names: Sequence[str], whose: str, categories: Mapping[str, Categories]) -> Coded:
     wanted = {at: categories[name] for at, name in enumerate(names) if name in categories} if categories else {}
-    if _is_table(X):
-        _, matrix, found = feature_columns(X, names, whose, list(wanted))
-        _check_finite(matrix, matrix)
-    else:
-        convert = _from_sparse if hasattr(X, "tocsr") else _from_array
-        matrix, found = convert(X, names, list(wanted), whose)
+    _, matrix, found = _converted(X, names, list(wanted), whose)
     for at, known in wanted.items():
         matrix[:, at] = recoded(matrix[:, at], found[at], known)
-    return matrix, wanted
+    return dense(names, matrix, wanted)
 
 
-def _converted(X: Any, called: Any, declared: list[Any]) -> tuple[list[str] | None, Features, dict[int, Categories]]:
-    """The column names of a table, None for an array; the matrix, and the categories by position."""
-    if _is_table(X):
-        names, matrix, coded = feature_columns(X, categorical=declared, called=called)
-        _check_finite(matrix, matrix)
-        return names, matrix, coded
-    return None, *(_from_sparse if hasattr(X, "tocsr") else _from_array)(X, called, declared)
+def _converted(
+    X: Any, names: Any, declared: list[Any], whose: str | None = None
+) -> tuple[list[str] | None, Features, dict[int, Categories]]:
+    """The column names of a table, None for an array; the matrix, and the categories by position.
 
-
-def _is_table(X: Any) -> bool:
-    return not isinstance(X, np.ndarray | list | tuple) and not hasattr(X, "tocsr") and is_frame(X)
+    The `names` of features are those that a model, `whose`, expects; or those that the user gives, not checked yet.
+    """
+    if hasattr(X, "tocsr"):
+        return None, *_from_sparse(X, names, declared, whose)
+    if isinstance(X, np.ndarray | list | tuple) or not is_frame(X):
+        return None, *_from_array(X, names, declared, whose)
+    columns, matrix, coded = feature_columns(X, names, declared, whose)
+    _check_finite(matrix, matrix)
+    return columns, matrix, coded
 
 
 def _declared(categorical: Any, names: Any, n_features: int) -> dict[int, str]:
@@ -108,9 +96,11 @@ def _declared(categorical: Any, names: Any, n_features: int) -> dict[int, str]:
     return {at: f"column '{known[at]}'" if named else f"column {at}" for at in positions}
 
 
-def _check_columns(shape: tuple[int, ...]) -> None:
+def _check_columns(shape: tuple[int, ...], names: Any, whose: str | None) -> None:
     if shape[1] == 0:
         raise DataError(THE_DATA, f" has 0 feature(s) (shape={shape}) while a minimum of 1 is required.")
+    if whose is not None:
+        check_count(len(names), shape[1], whose, THE_DATA)
 
 
 def _check_numeric(dtype: np.dtype[Any]) -> None:
@@ -121,7 +111,7 @@ def _check_numeric(dtype: np.dtype[Any]) -> None:
         raise DataError(THE_DATA, f" must hold numbers (NaN where a value is missing): found {dtype}.")
 
 
-def _from_array(X: Any, names: Any, categorical: list[Any], whose: str | None = None) -> Coded:
+def _from_array(X: Any, names: Any, categorical: list[Any], whose: str | None) -> Coded:
     """A float32 matrix from an array; `whose` names are the expected features, None if they are not checked yet."""
     # NumPy makes text of a list of numbers and text.
     kind = object if categorical and isinstance(X, list | tuple) else None
@@ -135,9 +125,7 @@ def _from_array(X: Any, names: Any, categorical: list[Any], whose: str | None = 
             f" must have two dimensions, documents x features; found shape {given.shape}.",
             Wording(" Reshape your data: one document is X.reshape(1, -1).", ""),
         )
-    _check_columns(given.shape)
-    if whose is not None:
-        check_count(len(names), given.shape[1], whose, THE_DATA)
+    _check_columns(given.shape, names, whose)
     coded = {at: encoded(given[:, at], where) for at, where in _declared(categorical, names, given.shape[1]).items()}
     if coded:
         given = np.zeros(given.shape, np.float32) if len(coded) == given.shape[1] else given.copy()
@@ -176,13 +164,11 @@ def _as_float32(given: AnyArray) -> Features:
         raise DataError(THE_DATA, f" must hold numbers (NaN where a value is missing): {error}.") from None
 
 
-def _from_sparse(X: Any, names: Any, categorical: list[Any], whose: str | None = None) -> Coded:
+def _from_sparse(X: Any, names: Any, categorical: list[Any], whose: str | None) -> Coded:
     """A dense float32 matrix from a scipy.sparse matrix; values that are not stored are 0."""
     if len(X.shape) != 2:
         raise DataError(THE_DATA, f" must have two dimensions, documents x features; found shape {X.shape}.")
-    _check_columns(X.shape)
-    if whose is not None:
-        check_count(len(names), X.shape[1], whose, THE_DATA)
+    _check_columns(X.shape, names, whose)
     _check_numeric(X.dtype)
     rows = X.tocsr()
 

@@ -101,25 +101,24 @@ def role_columns(
 
 
 def feature_columns(
-    frame: Any,
-    wanted: Sequence[str] | None = None,
-    whose: str = "the model",
-    categorical: Any = None,
-    called: Sequence[str] | None = None,
+    frame: Any, names: Any, categorical: Any, whose: str | None
 ) -> tuple[list[str], Features, dict[int, Categories]]:
     """The columns of a table as features, with their names and categories: all of them, or those that a model has.
 
-    `categorical` are the features that are declared categorical, or those that are categorical in the model, by name or
-    position; `called` is what the columns are called there if not by their names.
+    Args:
+        frame: The table.
+        names: The features of the model; without one, what the columns are called if not by their names.
+        categorical: The features that are declared categorical, or are categorical in the model, by name or position.
+        whose: The model; None if all columns are taken.
     """
     table = _table(frame)
     if not table.columns:
         raise DataError(THE_DATA, " has no features.")
-    chosen = None if wanted is None else matching_columns(wanted, table.columns, whose, THE_DATA)
-    names = table.columns if chosen is None else [table.columns[at] for at in chosen]
-    known_as = names if called is None or len(called) != len(names) else [str(name) for name in called]
-    declared = categorical_positions(categorical, known_as)
-    return names, *_features(table, names, declared, of_model=wanted is not None)
+    chosen = None if whose is None else matching_columns(names, table.columns, whose, THE_DATA)
+    columns = table.columns if chosen is None else [table.columns[at] for at in chosen]
+    is_renamed = whose is None and names is not None and len(names) == len(columns)
+    declared = categorical_positions(categorical, [str(name) for name in names] if is_renamed else columns)
+    return columns, *_features(table, columns, declared, of_model=whose is not None)
 
 
 def split_columns(frame: Any, by_role: Mapping[str, str]) -> tuple[Any, dict[str, AnyArray]]:

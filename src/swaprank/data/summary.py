@@ -64,7 +64,7 @@ class Summary:
         >>> print(sr.data.summarize(sr.Dataset([[1], [2]], [0, 1], qid=[1, 1])).to_text("#").splitlines()[4])
         label 0                                       1   50.0%  ##############################
         """
-        lengths = self.list_lengths
+        lengths, categorical = self.list_lengths, [f"{n} ({c:,} values)" for n, c in self.categorical.items()]
         rows = [
             ("documents", f"{self.n_documents:,}" + (" with ids" if self.has_docid else "")),
             ("queries", f"{self.n_queries:,}" + ("" if self.is_grouped else ", their rows scattered")),
@@ -76,18 +76,13 @@ class Summary:
             *self._label_rows(bar),
             ("queries without a relevant document", f"{self.n_without_relevant:,}"),
             ("queries with one label only", f"{self.n_one_label:,}"),
-            *self._categorical_rows(),
+            *([("categorical features", _named(categorical))] if categorical else []),
             ("features with missing values", _named([f"{n} ({c:,})" for n, c in self.missing.items()])),
             ("constant features", _named(self.constant)),
             *([] if self.is_binned else [("all-zero features", _named(self.all_zero))]),
         ]
         width = max(len(name) for name, _ in rows)
         return "\n".join(f"{name.ljust(width)}  {value}".rstrip() for name, value in rows)
-
-    def _categorical_rows(self) -> list[tuple[str, str]]:
-        if not self.categorical:
-            return []
-        return [("categorical features", _named([f"{n} ({c:,} values)" for n, c in self.categorical.items()]))]
 
     def _label_rows(self, bar: str) -> list[tuple[str, str]]:
         if not self.labels:

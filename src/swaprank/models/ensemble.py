@@ -122,11 +122,7 @@ class Ensemble(Model):
     @classmethod
     def from_parts(cls, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
         """See `Model`."""
-        models = []
-        for at, part in enumerate(meta["models"]):
-            prefix = f"{at}/"
-            own = {name.removeprefix(prefix): each for name, each in arrays.items() if name.startswith(prefix)}
-            models.append(model_from_parts(part, own))
+        models = [model_from_parts(part, _within(f"{at}/", arrays)) for at, part in enumerate(meta["models"])]
         if len(models) < 3:
             raise ModelFileError(f"an ensemble needs at least two members and a top model; found {len(models)} models.")
         *members, top = models
@@ -211,15 +207,15 @@ class Selection(Model):
     @classmethod
     def from_parts(cls, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Self:
         """See `Model`."""
-        own = {name.removeprefix("model/"): each for name, each in arrays.items() if name.startswith("model/")}
-        model, columns, n_features = model_from_parts(meta["model"], own), arrays["columns"], int(meta["n_features"])
+        model = model_from_parts(meta["model"], _within("model/", arrays))
+        columns, n_features = arrays["columns"], int(meta["n_features"])
         if columns.shape != (model.n_features,) or columns.dtype.kind not in "iu":
             raise ModelFileError(f"its selection needs a column for each of the {model.n_features} features.")
         if columns.min() < 0 or columns.max() >= n_features:
             raise ModelFileError(f"its selection has a column that is not among its {n_features} features.")
         if len(np.unique(columns)) < len(columns):
             raise ModelFileError("its selection has a column twice.")
-        codes = {name.removeprefix("codes/"): each for name, each in arrays.items() if name.startswith("codes/")}
+        codes = _within("codes/", arrays)
         for f, numbers in codes.items():
             if not (f.isdecimal() and int(f) < model.n_features):
                 raise ModelFileError(f"its selection has codes of a feature {f}, which it does not have.")
@@ -227,6 +223,10 @@ class Selection(Model):
             if known is None or numbers.ndim != 1 or (known < 0).any() or (known != np.round(known)).any():
                 raise ModelFileError("its selection has codes of categories that are not whole numbers.")
         return cls(model, columns.astype(np.int64), n_features, {int(f): numbers for f, numbers in codes.items()})
+
+
+def _within(prefix: str, arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    return {name.removeprefix(prefix): each for name, each in arrays.items() if name.startswith(prefix)}
 
 
 MODELS: dict[str, type[Model]] = {

@@ -89,7 +89,7 @@ class Forest(Model):
 
     def score(self, features: Features, n_threads: int | None = None) -> Floats:
         """See `Model`."""
-        return score(self, features, None, n_threads)
+        return score(self, features, n_threads)
 
     def score_into(self, features: Features, scores: Floats) -> None:
         """See `Model`."""

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swaprank.arrays import Bools, Features, Floats, Ints, read_only
-from swaprank.errors import THE_DATA, DataError, Hint, SwaprankError
+from swaprank.errors import THE_DATA, DataError, SwaprankError
 from swaprank.kernels import inlined_kernel, kernel
 from swaprank.models.forest_layout import WORD_LEAVES, ForestLayout, SetLayout, make_layout
 from swaprank.models.leaf_bits import LANES, lowest_bit, mask_lanes
@@ -44,7 +44,7 @@ _layouts: WeakKeyDictionary[Forest, tuple[ForestLayout, SetLayout | None, Packed
 """Kept outside the forests, which stay plain data to pickle. Two threads may make the same layout twice."""
 
 
-def score(forest: Forest, X: Features, n_trees: int | None = None, n_threads: int | None = None) -> Floats:
+def score(forest: Forest, X: Features, n_threads: int | None = None) -> Floats:
     """The base score plus the values of the document's leaves, summed in the order of the trees.
 
     The result is the same, bit for bit, for any number of threads and any batch size.
@@ -52,7 +52,6 @@ def score(forest: Forest, X: Features, n_trees: int | None = None, n_threads: in
     Args:
         forest: The trees.
         X: float32, C-contiguous, documents x features; NaN is a missing value.
-        n_trees: Use only the first n_trees trees. If None, all.
         n_threads: If None, all cores. Small batches use one thread.
 
     >>> import numpy as np
@@ -61,16 +60,12 @@ def score(forest: Forest, X: Features, n_trees: int | None = None, n_threads: in
     >>> score(single_leaf(0.5, n_features=3, n_documents=10), np.zeros((2, 3), np.float32))
     array([0.5, 0.5])
     """
-    if n_trees is None:
-        n_trees = forest.n_trees
-        if len(X) <= _FEW_DOCUMENTS:
-            _check_shape(forest, X)
-            scores = np.empty(len(X))
-            score_into(forest, read_only(X), scores)
-            return scores
-    elif not 0 <= n_trees <= forest.n_trees:
-        raise SwaprankError(Hint("n_trees", option="--trees"), f" must be from 0 to {forest.n_trees}, found {n_trees}.")
-    return _scores(forest, X, np.array([n_trees]), n_threads, None).reshape(-1)
+    if len(X) > _FEW_DOCUMENTS:
+        return _scores(forest, X, np.array([forest.n_trees]), n_threads, None).reshape(-1)
+    _check_shape(forest, X)
+    scores = np.empty(len(X))
+    score_into(forest, read_only(X), scores)
+    return scores
 
 
 def score_into(forest: Forest, X: Features, scores: Floats) -> None:

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from swaprank.arrays import Features, Floats, read_only
+from swaprank.arrays import Features, Floats
 from swaprank.cluster.parts import Parts, as_parts
 from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
-from swaprank.data.features import as_features
+from swaprank.data.features import model_features
 from swaprank.errors import DataError, Hint, MetricError, ParameterError, Wording
 from swaprank.metrics.metric import OWN_SUFFIX, Metric, bind_metric, is_own
 from swaprank.metrics.parse import metric as parse_metric
@@ -365,7 +365,7 @@ class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         self.check_fitted()
         if isinstance(X, Dataset):
             return self.matched(X).features
-        return read_only(as_features(X, self._feature_names(), type(self).__name__, self.categories_))
+        return model_features(X, self._feature_names(), type(self).__name__, self.categories_).values
 
     def _quantities_of(self, X: Any) -> Features:
         """The feature matrix with NaN for all categories."""
