@@ -1,7 +1,7 @@
 """A model as one file of C99 without dependencies, which also compiles as C++.
 
 The functions of a model take up to 64 rows, so that the trees and the rows stay in the cache. A model of models calls
-those of its members. Trees are tables (`c_trees.py`); scores of trees have the bits of ours.
+those of its members. Trees are tables (`c_tables.py`); scores of trees have the bits of ours.
 """
 
 import re

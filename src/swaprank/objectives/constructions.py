@@ -3,7 +3,7 @@
 With ranks by score, "better" by gain, dZ_ij the change of the metric if i and j swapped ranks, and
 rho_ij = 1 / (1 + exp(sigma (s_i - s_j))) for i better than j, the lambda that raises i and lowers j is
 
-pairs             sigma |dZ_ij| rho_ij                       for every pair; the standard, in lambdas.py
+pairs             sigma |dZ_ij| rho_ij                       for every pair; the standard, see LambdaRankObjective
 spring            sigma (1 + |dZ_ij|) rho_ij                 for every pair: at least RankNet's lambda
 local_gradient    |dZ_ij| / (|s_i - s_j| + 1 / sigma)        for neighbours in rank: the metric's slope between them
 local_cost        sigma |dZ_ij| rho_ij                       for each document with the nearest of another gain above it
