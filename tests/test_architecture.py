@@ -146,3 +146,13 @@ def test_nobody_outside_asks_which_class_a_ranker_or_model_is() -> None:
             if question is not None:
                 asked = {each.id for each in ast.walk(question) if isinstance(each, ast.Name)}
                 assert not asked & classes, f"{path.name}: {ast.unparse(node)}"
+
+
+def test_only_the_last_packages_use_the_public_names() -> None:
+    users = {
+        path.relative_to(SOURCE).parts[0]
+        for path, tree in modules().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import) and any(alias.name == "swaprank" for alias in node.names)
+    }
+    assert users == {"experiments", "reporting", "reproduction", "cli"}

@@ -175,10 +175,16 @@ class Parameters:
         """Check what one declaration cannot say."""
 
     @classmethod
+    def accepted_names(cls) -> dict[str, str]:
+        """The parameters by all names that are accepted: their own, and those of other libraries."""
+        theirs = {name: ours for ours, each in cls.declared.items() for name in each.also.split()}
+        return {**theirs, **{name: name for name in cls.declared}}
+
+    @classmethod
     def _own_names(cls, given: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments under the names of this class; ArgumentError, naming all wrong ones, if one is not known."""
-        names = alias_names(cls.declared)
-        here = {name: names.get(name, name) for name in given}
+        accepted = cls.accepted_names()
+        here = {name: accepted.get(name, name) for name in given}
         check_arguments(here.values(), cls.declared, cls.__name__)
         twice = [name for name in here if name != here[name] and list(here.values()).count(here[name]) > 1]
         if twice:
@@ -228,16 +234,6 @@ def _listed(declared: Mapping[str, Parameter]) -> str:
     )
 
 
-def alias_names(declared: Mapping[str, Parameter]) -> dict[str, str]:
-    """Names of other libraries, and the parameters that they stand for.
-
-    >>> from swaprank.parameters import Parameter, alias_names
-    >>> alias_names({"n_trees": Parameter(300, also="n_estimators num_trees")})
-    {'n_estimators': 'n_trees', 'num_trees': 'n_trees'}
-    """
-    return {theirs: ours for ours, each in declared.items() for theirs in each.also.split() if theirs not in declared}
-
-
 def check_parameter(name: str, value: Any, bounds: Bounds) -> None:
     """Raise ParameterError if a value is not a number, not a whole one where that is needed, or out of bounds.
 
@@ -285,8 +281,8 @@ def own_name(cls: type[Parameters], name: str, of: str) -> str:
     >>> own_name(sr.LambdaMART, "num_leaves", "lambdamart")
     'n_leaves'
     """
-    here = alias_names(cls.declared).get(name, name)
-    if here not in cls.declared:
+    accepted = cls.accepted_names()
+    if name not in accepted:
         meant = ARGUMENTS.get(name, name)
         raise ParameterError(f"{of} has no parameter '{name}'; {did_you_mean(meant, cls.declared)}")
-    return here
+    return accepted[name]

@@ -6,8 +6,6 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from swaprank.arrays import Floats
-from swaprank.data.document_places import Places
 from swaprank.models.forest import Forest
 from swaprank.objectives.objective import Objective
 from swaprank.objectives.pointwise import PointwiseObjective
@@ -72,9 +70,5 @@ class RandomForest(TreeRanker):
         forest = make_forest(trees, n_features)
         return replace(forest, leaf_value=forest.leaf_value / max(1, len(trees)))
 
-    def _learning_rate(self, number: int, rules: TreeRules) -> float:
-        """The share of one tree in the mean, for `refit`."""
+    def _refit_step(self, number: int, rules: TreeRules) -> float:
         return 1.0 / self.best_round_
-
-    def _gradient_scores(self, number: int, scores: Floats, start: Floats, places: Places, rules: TreeRules) -> Floats:
-        return start

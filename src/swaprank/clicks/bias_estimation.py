@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from swaprank.arrays import Floats
+from swaprank.arrays import Features, Floats
 from swaprank.clicks.click_counts import (
     ClickCounts,
     CountedRows,
@@ -14,20 +14,27 @@ from swaprank.clicks.click_counts import (
     chosen_units,
     count_log,
     count_neighbours,
+    sums,
 )
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.harvesting import check_identified, harvested_examination, moved_units
 from swaprank.clicks.propensities import Propensities
-from swaprank.clicks.relevance_estimates import clicks_by_position, regressed_examination
 from swaprank.clicks.trust_em import estimate_trust, in_normal_form, initial_trust
+from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, Hint, ParameterError, Wording
 from swaprank.parameters import check_word
+from swaprank.rankers.mart import MART
 from swaprank.rendering.tables import counted
 from swaprank.seeds import random_generator
 from swaprank.threads import thread_count
 
 Method = Literal["harvest", "swaps", "regression", "trust"]
 _FEWEST_RESAMPLES = 20
+_MOST_ROUNDS = 20
+_CONVERGED = 0.005
+"""Relative change of the examination. Trees are steps: they do not converge much further."""
+_LEAST_RELEVANCE = 1e-3
+"""A prediction of trees may be negative."""
 
 
 class Estimate(NamedTuple):
@@ -167,3 +174,34 @@ def _last_position(log: ClickLog, max_position: int | None) -> int:
     if not 2 <= last <= log.max_position:
         raise ParameterError(f"max_position must be from 2 to {log.max_position}, the last of the log; found {last}.")
     return last
+
+
+def regressed_examination(counts: ClickCounts, features: Features, start: Floats) -> Floats:
+    """The examination relative to position 1; `features` has one row per unit."""
+    unit, n_units = counts.unit_of_cell, len(counts.unit)
+    at_position = sums(counts.position, counts.clicks, len(start))
+    of_unit = sums(unit, counts.clicks, n_units)
+    examination = start
+    for _ in range(_MOST_ROUNDS):
+        examined = sums(unit, counts.shown * examination[counts.position], n_units)
+        relevance = _predicted_relevance(features, of_unit, examined)
+        expected = sums(counts.position, counts.shown * relevance[unit], len(start))
+        previous, examination = examination, at_position / expected
+        examination = examination / examination[0]
+        if (np.abs(examination - previous) < _CONVERGED * previous).all():
+            break
+    return examination
+
+
+def _predicted_relevance(features: Features, clicks: Floats, examined: Floats) -> Floats:
+    """Clicks per examination, as trees predict it. A resample may lack some documents: they have no weight."""
+    rate = np.where(examined > 0, clicks / np.maximum(examined, 1e-9), 0.0)
+    data = Dataset(features, rate, group=[len(rate)], sample_weight=examined)
+    trees = MART(n_trees=50, n_leaves=15, learning_rate=0.2).fit(data)
+    return np.maximum(trees.predict(data), _LEAST_RELEVANCE)
+
+
+def clicks_by_position(counts: ClickCounts, n_positions: int) -> tuple[Floats, Floats]:
+    """The numbers of clicked and of shown documents at each position."""
+    clicks = sums(counts.position, counts.clicks, n_positions)
+    return clicks, sums(counts.position, counts.shown, n_positions)

@@ -145,7 +145,7 @@ class Parts:
         return f"Parts({len(names):,} {'part' if len(names) == 1 else 'parts'}: {shown})"
 
 
-_COLUMNS = ("y", "qid", "sample_weight", "base_score")
+NAMED_COLUMNS = ("y", "qid", "sample_weight", "base_score")
 """Arguments of `fit` that name columns of a Dask data frame."""
 
 
@@ -165,9 +165,9 @@ def as_parts(data: Any, **columns: Any) -> Any:
     given = {name: value for name, value in columns.items() if value is not None}
     if _is_frame(data):
         for name, value in given.items():
-            if name not in (*_COLUMNS, "categorical_features"):
+            if name not in (*NAMED_COLUMNS, "categorical_features"):
                 raise ArgumentError(f"{name} cannot be given for data on a cluster; use columns, or Datasets as parts.")
-            if name in _COLUMNS and not isinstance(value, str):
+            if name in NAMED_COLUMNS and not isinstance(value, str):
                 raise DataError(
                     f"{name} must be the name of a column of the Dask data frame; found {type(value).__name__}."
                 )

@@ -18,7 +18,7 @@ from swaprank.experiments.folds import FoldData
 from swaprank.experiments.ranker_parameters import parse_settings, training_parameters
 from swaprank.files import replacing, uninterrupted
 from swaprank.model_files.plain_json import check_configuration, format_parameters, from_json, plain_values, to_json
-from swaprank.parameters import alias_names, own_name
+from swaprank.parameters import own_name
 from swaprank.peer_names import ARGUMENTS
 from swaprank.rankers.rounds import Callback
 from swaprank.registry import load, ranker_class
@@ -41,7 +41,7 @@ def candidates(name: str, ranker: sr.Ranker, grid: Mapping[str, Sequence[Any]]) 
 
 def values_for(name: str, kind: type[sr.Ranker], values: Mapping[str, Any]) -> dict[str, Any]:
     """The values for one ranker: "parameter" applies to all rankers that have it; "name.parameter" overrides it."""
-    names = {each: each for each in kind.declared} | alias_names(kind.declared)
+    names = kind.accepted_names()
     common = {names[key]: value for key, value in values.items() if key in names}
     prefix = f"{name}."
     named = {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
@@ -65,7 +65,7 @@ def find_parameter(key: str, rankers: Mapping[str, type[sr.Ranker]]) -> tuple[ty
         raise ParameterError(f"'{key}': there is no ranker '{name}'; {did_you_mean(name, rankers)}")
     meant = {name: rankers[name]} if dot else rankers
     for label, kind in meant.items():
-        if len(meant) == 1 or parameter in kind.declared or parameter in alias_names(kind.declared):
+        if len(meant) == 1 or parameter in kind.accepted_names():
             return kind, own_name(kind, parameter, label)
     known = [each for kind in meant.values() for each in kind.declared]
     suggestion = did_you_mean(ARGUMENTS.get(parameter, parameter), known)

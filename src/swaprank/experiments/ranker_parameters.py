@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 import swaprank as sr
 from swaprank.errors import Hint, ParameterError, Wording
 from swaprank.experiments.config_files import NONE
-from swaprank.parameters import alias_names, own_name
+from swaprank.parameters import own_name
 from swaprank.peer_names import ARGUMENTS
 from swaprank.registry import RANKERS, make_ranker, ranker_class
 
@@ -103,7 +103,7 @@ def names_elsewhere() -> dict[str, str]:
     >>> names_elsewhere()["num_leaves"], names_elsewhere()["subsample"]
     ('n_leaves', 'query_fraction or document_fraction')
     """
-    accepted = {name: ours for kind in RANKERS for name, ours in alias_names(ranker_class(kind).declared).items()}
+    accepted = {name: ours for kind in RANKERS for name, ours in ranker_class(kind).accepted_names().items()}
     return {**ARGUMENTS, **accepted}
 
 

@@ -3,15 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from swaprank.cluster.parts import Parts, as_parts
+from swaprank.cluster.parts import NAMED_COLUMNS, Parts, as_parts
 from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
 from swaprank.data.features import model_features
 from swaprank.data.frames import column_names, split_columns
 from swaprank.errors import DataError
-
-_COLUMNS = ("y", "qid", "sample_weight", "base_score")
-"""Arguments that may be names of columns of a table."""
 
 
 def as_data(X: Any, **columns: Any) -> Dataset | Parts:
@@ -57,7 +54,7 @@ def as_dataset(
         raise DataError(f"this requires y to be passed, but the target y is None: {needed}")
     if "qid" not in given and "group" not in given:
         raise DataError(f"query ids are missing: {needed}")
-    if named := {name: given[name] for name in _COLUMNS if isinstance(given.get(name), str)}:
+    if named := {name: given[name] for name in NAMED_COLUMNS if isinstance(given.get(name), str)}:
         X, columns = split_columns(X, named)
         given |= columns
     if names is not None:
@@ -142,7 +139,7 @@ def _set_arguments(where: str, given: Any, columns: Mapping[str, Any]) -> Mappin
         return dict(zip(("X", "y", "qid"), given, strict=True))
     if isinstance(given, Mapping):
         return given
-    named = {name: columns[name] for name in _COLUMNS if isinstance(columns.get(name), str)}
+    named = {name: columns[name] for name in NAMED_COLUMNS if isinstance(columns.get(name), str)}
     if named.get("y", "label") not in column_names(given):
         raise DataError(f"{where} must be a Dataset or a tuple (X, y, qid); found {type(given).__name__}.")
     return {"X": given, **named}

@@ -81,7 +81,7 @@ class LambdaMART(SwapGradients, LeafRules, RandomRanks, TreeRanker):
         chosen = super()._choose(n_documents)
         lambdas = self.objective == "lambda"
         if lambdas and self.horizon is None:
-            chosen["horizon"] = default_horizon(self.training_metric())
+            chosen["horizon"] = self._horizon()
         if self.leaf_smoothing is None:
             chosen["leaf_smoothing"] = default_leaf_smoothing(n_documents) if lambdas else 0.0
         if self.score_noise is None:
@@ -90,14 +90,15 @@ class LambdaMART(SwapGradients, LeafRules, RandomRanks, TreeRanker):
             chosen["max_depth"] = default_max_depth(n_documents)
         return chosen
 
+    def _horizon(self) -> int | None:
+        return default_horizon(self.training_metric()) if self.horizon is None else self.horizon
+
     def _objective(self) -> Objective:
         given = given_objective(self, OBJECTIVES)
         if given is not None:
             return given
         if self.objective == "lambda":
-            metric = self.training_metric()
-            horizon = default_horizon(metric) if self.horizon is None else self.horizon
-            return LambdaRankObjective(metric, float(self.sigma), self.normalize, horizon)
+            return LambdaRankObjective(self.training_metric(), float(self.sigma), self.normalize, self._horizon())
         if self.horizon is not None:
             raise ParameterError(
                 f"horizon={self.horizon} is for objective='lambda'. A smooth metric is cut off by itself: "

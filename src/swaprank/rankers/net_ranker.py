@@ -25,7 +25,7 @@ from swaprank.rankers.given_data import as_dataset
 from swaprank.rankers.learned import Capabilities, learned_value
 from swaprank.rankers.rounds import Callback, Measured, run_rounds
 from swaprank.rankers.shared_parameters import EarlyStopping, Epochs, HiddenLayers, RandomChoices
-from swaprank.rankers.training import FitRequest, TrainableRanker, Trained, base_model, check_net_shape
+from swaprank.rankers.training import FitRequest, TrainableRanker, Trained, base_model
 
 
 class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRanker):
@@ -237,3 +237,13 @@ def _rows(rows: Any, n_rows: int) -> Any:
     if at.dtype.kind not in "iu" or (at.size and not (at.min() >= 0 and at.max() < n_rows)):
         raise DataError(f"rows must be whole numbers from 0 to {n_rows - 1}; found {rows!r}.")
     return at
+
+
+def check_net_shape(net: Net, ranker: Any, whose: str) -> None:
+    """Raise an error if a net has other hidden layers or another activation than a ranker's parameters."""
+    hidden = tuple(int(n_units) for n_units in ranker.hidden)
+    if (net.hidden, net.activation) != (hidden, ranker.activation):
+        raise ParameterError(
+            f"{whose} has hidden={net.hidden} and activation='{net.activation}', but the parameters are "
+            f"hidden={hidden} and activation='{ranker.activation}'."
+        )

@@ -9,7 +9,6 @@ from swaprank.cluster.event_handler import Callbacks
 from swaprank.cluster.parts import Parts
 from swaprank.cluster.worker_task import WorkerResult
 from swaprank.data.dataset import Dataset
-from swaprank.errors import ParameterError
 from swaprank.metrics.metric import Metric
 from swaprank.rankers.rounds import Callback, Checkpoint, Progress
 
@@ -41,10 +40,7 @@ def learn_on_cluster(
         callbacks: Callbacks whose answers may stop training.
         checkpoint: A file of this machine.
     """
-    if not ranker.can.workers:
-        raise ParameterError(
-            f"{type(ranker).__name__} has no training on a cluster: LambdaMART, MART and RandomForest have."
-        )
+    ranker.check_can_train(on_cluster=True)
     return fit_on_dask(
         ranker,
         data,

@@ -30,9 +30,10 @@ from swaprank.rankers.linear_rounds import (
     regularizations,
     watched_evaluator,
 )
+from swaprank.rankers.net_ranker import check_net_shape
 from swaprank.rankers.rounds import Measured
 from swaprank.rankers.shared_parameters import HiddenLayers, RandomChoices
-from swaprank.rankers.training import FitRequest, TrainableRanker, Trained, base_model, check_net_shape
+from swaprank.rankers.training import FitRequest, TrainableRanker, Trained, base_model
 from swaprank.seeds import RandomState
 from swaprank.threads import thread_count
 

@@ -19,8 +19,7 @@ from swaprank.errors import DataError, Hint, Interrupted, ParameterError
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.model import Model
-from swaprank.models.net import Net
-from swaprank.parameters import alias_names, parameter
+from swaprank.parameters import parameter
 from swaprank.peer_names import check_arguments
 from swaprank.rankers.given_data import as_data, named_sets, validation_data, validation_sets
 from swaprank.rankers.learned import History, Learned
@@ -128,8 +127,8 @@ class TrainableRanker(Ranker):
                 a line after every so many rounds.
             unknown: None; arguments of other libraries raise an ArgumentError that says what they are called here.
         """
-        names = {name: name for name in self.declared} | alias_names(self.declared)
-        check_arguments(unknown, _names_of_arguments(self.fit), "fit", type(self).__name__, names)
+        names = _names_of_arguments(self.fit)
+        check_arguments(unknown, names, "fit", type(self).__name__, self.accepted_names())
         columns = {
             "y": y,
             "qid": qid,
@@ -205,16 +204,19 @@ class TrainableRanker(Ranker):
     ) -> Learned:
         """Learn, and add what is known of the data."""
         self._check_categories(data)
-        if not self.can.workers and (checkpoint is not None or collective.size > 1):
-            raise ParameterError(
-                f"{type(self).__name__} has no {'checkpoints' if collective.size == 1 else 'training on a cluster'}: "
-                "LambdaMART, MART and RandomForest have."
-            )
+        if checkpoint is not None or collective.size > 1:
+            self.check_can_train(on_cluster=collective.size > 1)
         chosen = [self.training_metric()] if metrics is None else parse_metrics(metrics)
         # A random seed is drawn by the first worker.
         seed = total(collective, self._seed() if collective.rank == 0 else 0)
         trained = self._fit(FitRequest(data, valid, chosen, base, callbacks, seed, checkpoint, collective))
         return self._learned_from(data, trained, seed, self._learned_before(base), collective)
+
+    def check_can_train(self, on_cluster: bool) -> None:
+        """Raise ParameterError if this kind of ranker does not train on a cluster, or has no checkpoints."""
+        if not self.can.workers:
+            what = "training on a cluster" if on_cluster else "checkpoints"
+            raise ParameterError(f"{type(self).__name__} has no {what}: LambdaMART, MART and RandomForest have.")
 
     def _seed(self) -> int:
         """The seed of all random choices; rankers without any have 0."""
@@ -338,13 +340,3 @@ def base_weights(base: Any, n_features: int) -> Floats:
         raise DataError("the base ranker has a weight that is not finite.")
     check_count(len(weights), n_features, "the base ranker", "the data")
     return weights
-
-
-def check_net_shape(net: Net, ranker: Any, whose: str) -> None:
-    """Raise an error if a net has other hidden layers or another activation than a ranker's parameters."""
-    hidden = tuple(int(n_units) for n_units in ranker.hidden)
-    if (net.hidden, net.activation) != (hidden, ranker.activation):
-        raise ParameterError(
-            f"{whose} has hidden={net.hidden} and activation='{net.activation}', but the parameters are "
-            f"hidden={hidden} and activation='{ranker.activation}'."
-        )

@@ -11,7 +11,6 @@ import numpy as np
 from swaprank.arrays import Bytes, Floats, Ints
 from swaprank.collective import total
 from swaprank.data.dataset import Dataset
-from swaprank.data.document_places import Places
 from swaprank.errors import ParameterError, did_you_mean
 from swaprank.models.forest import Forest, join_forests
 from swaprank.objectives.objective import Objective
@@ -120,15 +119,14 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         """The trees that were grown, as one model."""
         return make_forest(trees, n_features)
 
-    def _gradient_scores(self, number: int, scores: Floats, start: Floats, places: Places, rules: TreeRules) -> Floats:
-        """Scores at which `refit` takes the gradients of tree `number`; `scores` are those of the trees before it."""
-        threads = thread_count(self.n_threads)
-        return ranking_scores(scores, places, rules.score_noise, self.random_state_, number, threads)
-
-    def _learning_rate(self, number: int, rules: TreeRules) -> float:
-        """The learning rate of a round of this training, from 1; the last one of a sequence is kept for all later."""
+    def _step(self, number: int, rules: TreeRules) -> float:
+        """The factor of the leaf values of a tree, from 1, in training: the last rate is kept for all later trees."""
         rates = np.atleast_1d(np.asarray(rules.learning_rate, np.float64))
         return float(rates[min(number, len(rates)) - 1])
+
+    def _refit_step(self, number: int, rules: TreeRules) -> float:
+        """The factor of the leaf values of a tree, from 1, in the model."""
+        return self._step(number, rules)
 
     def _choose(self, n_documents: int) -> dict[str, Any]:
         """Choose values where a parameter is None, by its name."""
@@ -182,10 +180,6 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
 
         return add
 
-    def _step(self, number: int, rules: TreeRules) -> float:
-        """The factor of the leaf values of a tree while it is trained."""
-        return self._learning_rate(number, rules)
-
     def refit(
         self,
         X: Any,
@@ -222,22 +216,27 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         self.check_parameters()
         check_parameter("decay_rate", decay_rate, Bounds(False, 0, 1))
         data = self._judged(X, y, qid=qid, group=group, sample_weight=sample_weight)
-        n_base, places = self.n_trees_ - self.best_round_, data.places
+        n_base = self.n_trees_ - self.best_round_
         rules = self._rules(self._choose(len(data)))
         base, trees = self.model_.part(0, n_base), self.model_.part(n_base, self.n_trees_)
         start = np.array(data.by_query(self._plus_base_score(self._scores_by(base, data), data)))
+        threads = thread_count(self.n_threads)
+
+        def gradients_at(tree: int, scores: Floats) -> Floats:
+            before, number = scores if self.boosts else start, n_base + tree + 1
+            return ranking_scores(before, data.places, rules.score_noise, self.random_state_, number, threads)
+
         fitted = refitted_values(
             trees,
-            [self._learning_rate(number, rules) for number in range(1, trees.n_trees + 1)],
+            [self._refit_step(number, rules) for number in range(1, trees.n_trees + 1)],
             data,
             start.copy(),
             self._objective().bind(data, random_state=self.random_state_, n_threads=self.n_threads),
-            rules.l2,
-            rules.leaf_smoothing,
+            rules,
             float(decay_rate),
             self._constraints(data.feature_names, data.categories).monotone,
             self.n_threads,
-            lambda tree, scores: self._gradient_scores(n_base + tree + 1, scores, start, places, rules),
+            gradients_at,
         )
         model = replace(self.model_, leaf_value=np.concatenate((base.leaf_value, fitted)))
         refitted = copy(self)

@@ -249,30 +249,29 @@ def refitted_values(
     data: Dataset,
     scores: Floats,
     objective: BoundObjective,
-    l2: float,
-    leaf_smoothing: float,
+    rules: TreeRules,
     decay_rate: float,
     monotone: Ints,
     n_threads: int | None,
-    noise: Callable[[int, Floats], Floats],
+    gradients_at: Callable[[int, Floats], Floats],
 ) -> Floats:
     """The leaf values of all trees, one tree after the other: `decay_rate` x old + (1 - `decay_rate`) x new value.
 
     A leaf that no document reaches keeps its value. There is one learning rate per tree. `scores` are what the first
     tree starts from, grouped by query, and in the end what the trees with the new values give. `monotone` has the
-    direction of each feature, or nothing. `noise` gives the scores that a tree, counted from 0, takes its gradients
-    from.
+    direction of each feature, or nothing. `gradients_at` gives the scores at which a tree, counted from 0, takes its
+    gradients.
     """
     threads = thread_count(n_threads)
     grad, hess, taken = np.zeros(len(data)), np.zeros(len(data)), np.ones(len(data), np.uint8)
     fitted = []
     for tree, learning_rate in enumerate(learning_rates):
-        objective.update(noise(tree, scores), grad, hess)
+        objective.update(gradients_at(tree, scores), grad, hess)
         one = forest.part(tree, tree + 1)
         leaf_of = np.ascontiguousarray(data.by_query(tree_leaves(one, data, threads)))
         totals = total_sums(grad, hess, taken, data.indptr, threads, ALONE)
         sums = sum_leaves(leaf_of, len(one.leaf_value), grad, hess, taken, threads, ALONE)
-        steps = newton_steps(sums, smoothed_l2(l2, leaf_smoothing, totals), learning_rate)
+        steps = newton_steps(sums, smoothed_l2(rules.l2, rules.leaf_smoothing, totals), learning_rate)
         values = np.where(
             sums.n_documents > 0, decay_rate * one.leaf_value + (1.0 - decay_rate) * steps, one.leaf_value
         )
