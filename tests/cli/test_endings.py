@@ -84,7 +84,7 @@ summary.summarize = fail
 def test_an_interrupt_is_reported_and_ends_with_130(folder: Path) -> None:
     before = """
 import os, signal, threading
-import swaprank.evaluation.compare as comparing
+import swaprank.evaluation.significance as comparing
 real = comparing.randomization_test
 def slow(differences, n_resamples, random_state):
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()

@@ -1,4 +1,4 @@
-"""The command line: one command per file; each calls a function of the Python API."""
+"""The command line: a command or two per file; each calls a function of the Python API."""
 
 import os
 import sys
@@ -10,18 +10,15 @@ from contextlib import suppress
 import typer
 
 import swaprank as sr
+from swaprank.cli.cmd_analyze import certify, explain
 from swaprank.cli.cmd_bin import bin_
-from swaprank.cli.cmd_certify import certify
 from swaprank.cli.cmd_clicks import clicks_evaluate, clicks_info, clicks_propensity, clicks_simulate, clicks_train
 from swaprank.cli.cmd_combine import combine
-from swaprank.cli.cmd_compare import compare
 from swaprank.cli.cmd_cv import cv
 from swaprank.cli.cmd_demo import demo
-from swaprank.cli.cmd_evaluate import evaluate
-from swaprank.cli.cmd_explain import explain
-from swaprank.cli.cmd_export import export
+from swaprank.cli.cmd_evaluate import compare, evaluate
+from swaprank.cli.cmd_exchange import export, import_
 from swaprank.cli.cmd_generate import generate
-from swaprank.cli.cmd_import import import_
 from swaprank.cli.cmd_info import info
 from swaprank.cli.cmd_predict import predict
 from swaprank.cli.cmd_report import report
@@ -32,7 +29,6 @@ from swaprank.cli.cmd_warm import warm
 from swaprank.cli.options import with_added_options
 from swaprank.cli.output import BAD_INPUT, BROKEN, CLOSED_PIPE, INTERRUPTED, NO, print_note
 from swaprank.cli.unknown_options import SuggestingCommand
-from swaprank.version import __version__
 
 app = typer.Typer(
     name="swaprank",
@@ -66,7 +62,7 @@ app.add_typer(clicks_app, name="clicks", rich_help_panel="Clicks")
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"swaprank {__version__}")
+        typer.echo(f"swaprank {sr.__version__}")
         raise typer.Exit
 
 

@@ -23,7 +23,7 @@ from swaprank.cli.options import (
 from swaprank.cli.output import (
     INTERRUPTED,
     print_detail,
-    print_files,
+    print_either,
     print_info,
     print_json,
     print_result,
@@ -267,6 +267,4 @@ def _show(result: Any, json: bool, figure: Path | None, output: Path | None = No
         from swaprank.rendering.figures import new_axes, save_figure
 
         save_figure(result.plot(new_axes()), figure)
-    print_result(result.to_json() if json else str(result))
-    if not json:
-        print_files(output, figure)
+    print_either(result.to_dict(), str(result), json, output, figure)

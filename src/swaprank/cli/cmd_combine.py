@@ -7,7 +7,7 @@ import typer
 
 import swaprank as sr
 from swaprank.cli.options import AsJson, Columns, Figure, Threads
-from swaprank.cli.output import print_files, print_info, print_json, print_result
+from swaprank.cli.output import print_either, print_info
 
 
 def combine(
@@ -37,9 +37,6 @@ def combine(
     both.save(output)
     if figure is not None:
         both.draw(figure)
-    if json:
-        print_json({"model": str(output), **both.to_dict()})
-        return
-    print_info(f"{output}: {both.size_}")
-    print_result(both.summary())
-    print_files(figure)
+    if not json:
+        print_info(f"{output}: {both.size_}")
+    print_either({"model": str(output), **both.to_dict()}, both.summary(), json, figure)

@@ -1,4 +1,4 @@
-"""`swaprank evaluate`: measure the quality of rankings."""
+"""`swaprank evaluate` and `swaprank compare`: measure the quality of rankings, and compare them with paired tests."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 import swaprank as sr
-from swaprank.cli.options import AsJson, Columns, Convention, JudgedFile, Metrics, Threads
-from swaprank.cli.output import print_json, print_result
+from swaprank.cli.options import AsJson, Columns, Convention, JudgedFile, Metrics, Seed, Threads, split_names
+from swaprank.cli.output import print_either, print_json, print_result
 from swaprank.cli.rankings import read_rankings
 
 
@@ -40,3 +40,38 @@ def evaluate(
     for path, result in results.items():
         text = result.to_text(per_query=per_query)
         print_result(f"{path}\n\n{text}\n" if len(results) > 1 else text)
+
+
+def compare(
+    data: JudgedFile,
+    scores: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SCORES",
+            help="Two or more score files, TREC runs or models, as FILE or NAME=FILE. The first is the baseline.",
+        ),
+    ],
+    metric: Metrics = ["ndcg@10", "map"],  # noqa: B006
+    convention: Convention = "standard",
+    baseline: Annotated[str | None, typer.Option(help="Name of the baseline.", show_default="the first")] = None,
+    resamples: Annotated[int, typer.Option(min=100, help="Number of resamples of the randomization test.")] = 10_000,
+    seed: Seed = 0,
+    threads: Threads = None,
+    json: AsJson = False,
+    *,
+    columns: Columns,
+) -> None:
+    """Compare rankings query by query, with paired tests, corrected for the number of rankings."""
+    files = {name: Path(file) for name, file in split_names(scores, "rankings", "NAME=FILE").items()}
+    judged, systems = read_rankings(data, files, columns)
+    result = sr.compare(
+        judged,
+        systems,
+        metric,
+        baseline=baseline,
+        convention=convention,
+        n_resamples=resamples,
+        random_state=seed,
+        n_threads=threads,
+    )
+    print_either(result.to_dict(), str(result), json)

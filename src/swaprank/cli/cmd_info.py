@@ -6,7 +6,7 @@ import typer
 
 import swaprank as sr
 from swaprank.cli.options import AsJson, Columns, InfoFile
-from swaprank.cli.output import can_print, print_json, print_result
+from swaprank.cli.output import can_print, print_either, print_json, print_result
 from swaprank.cli.rankings import is_model
 
 
@@ -51,16 +51,9 @@ def info(
     elif rankers:
         _show_rankers(json)
     else:
-        _show_environment(json)
+        from swaprank import environment as about
 
-
-def _show_environment(json: bool) -> None:
-    from swaprank.environment import environment, environment_text
-
-    if json:
-        print_json(environment())
-    else:
-        print_result(environment_text())
+        print_either(about.environment(), about.environment_text(), json)
 
 
 def _show_rankers(json: bool) -> None:
@@ -68,10 +61,8 @@ def _show_rankers(json: bool) -> None:
     from swaprank.rendering.tables import text_table
 
     known = trainable_rankers()
-    if json:
-        print_json({"rankers": [{"name": name, "meaning": meaning} for name, meaning in known.items()]})
-    else:
-        print_result(text_table(["ranker", "description"], list(known.items()), left=2))
+    named = [{"name": name, "meaning": meaning} for name, meaning in known.items()]
+    print_either({"rankers": named}, text_table(["ranker", "description"], list(known.items()), left=2), json)
 
 
 def _show_parameters(ranker: str, json: bool) -> None:

@@ -7,7 +7,7 @@ import typer
 
 import swaprank as sr
 from swaprank.cli.options import AsJson, Figure, Seed
-from swaprank.cli.output import print_files, print_json, print_note, print_result
+from swaprank.cli.output import print_either, print_note
 
 
 def reproduce(
@@ -45,12 +45,9 @@ def reproduce(
     from swaprank.reproduction.experiment_names import EXPERIMENTS, experiment
 
     if name is None:
-        if json:
-            listed = [{"name": known.name, "source": known.source} for known in EXPERIMENTS.values()]
-            print_json({"experiments": listed})
-            return
-        for known in EXPERIMENTS.values():
-            print_result(f"{known.name:<24}{known.source}")
+        listed = [{"name": known.name, "source": known.source} for known in EXPERIMENTS.values()]
+        lines = [f"{known.name:<24}{known.source}" for known in EXPERIMENTS.values()]
+        print_either({"experiments": listed}, "\n".join(lines), json)
         return
     chosen = experiment(name)
     if data is not None and not chosen.takes_data:
@@ -60,8 +57,4 @@ def reproduce(
     outcome = chosen.run(Settings(quick, seed, data, output), print_note)
     if figure is not None:
         draw_chart(outcome.chart, figure)
-    if json:
-        print_json(outcome_values(chosen, outcome))
-    else:
-        print_result(outcome.text)
-        print_files(figure)
+    print_either(outcome_values(chosen, outcome), outcome.text, json, figure)

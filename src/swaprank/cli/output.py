@@ -6,7 +6,7 @@ cannot show all characters. Progress is a bar on a terminal, and lines elsewhere
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from enum import IntEnum
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from swaprank.rendering.bars import UpdateBar, line_bar, terminal_bar
+from swaprank.rendering.bars import UpdateBar, best_bar
 
 if TYPE_CHECKING:
     from swaprank.rankers.rounds import Callback
@@ -63,8 +63,12 @@ def print_info(text: str) -> None:
         print_result(text)
 
 
-def print_files(*files: Path | None) -> None:
-    """Print the names of the files that were written, as information below a result."""
+def print_either(values: Any, text: str, json: bool, *files: Path | None) -> None:
+    """Print a result as JSON; or as text, and below it, as information, the names of the files that were written."""
+    if json:
+        print_json(values)
+        return
+    print_result(text)
     for file in files:
         if file is not None:
             print_info(f"\n{file}")
@@ -100,16 +104,11 @@ def _encoding() -> str:
     return getattr(sys.stdout, "encoding", None) or "utf-8"  # there may be no standard output
 
 
-@contextmanager
-def progress_bar(unit: str = "step") -> Iterator[UpdateBar]:
-    """Show progress; yields a function that updates it."""
+def progress_bar(unit: str = "step") -> AbstractContextManager[UpdateBar]:
+    """Show progress; the context is a function that updates it."""
     if verbosity.get() is Verbosity.QUIET:
-        yield lambda done, total, title, details: None
-    elif sys.stderr.isatty():
-        with terminal_bar() as update:
-            yield update
-    else:
-        yield line_bar(unit, print_detail)
+        return nullcontext(lambda done, total, title, details: None)
+    return best_bar(unit, print_detail)
 
 
 @contextmanager

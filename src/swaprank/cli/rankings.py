@@ -12,9 +12,6 @@ from swaprank.files import existing_file
 
 if TYPE_CHECKING:
     from swaprank.cli.options import Columns
-    from swaprank.data.dataset import Dataset
-    from swaprank.data.judgements import Qrels
-    from swaprank.rankers.ranker import Ranker
 
 
 def is_model(file: Path) -> bool:
@@ -28,12 +25,14 @@ def is_model(file: Path) -> bool:
         return stream.read(len(MAGIC)) == MAGIC
 
 
-def load_any(file: Path) -> Ranker:
+def load_any(file: Path) -> sr.Ranker:
     """Read a model of swaprank or of another library."""
     return sr.load(file) if is_model(file) else sr.import_model(file)
 
 
-def read_rankings(data: Path, files: Mapping[str, Path], columns: Columns) -> tuple[Dataset | Qrels, dict[str, Any]]:
+def read_rankings(
+    data: Path, files: Mapping[str, Path], columns: Columns
+) -> tuple[sr.Dataset | sr.trec.Qrels, dict[str, Any]]:
     """Read judged documents, and a ranking of them from each file."""
     from swaprank.reading.read import read_judged
 
@@ -42,7 +41,7 @@ def read_rankings(data: Path, files: Mapping[str, Path], columns: Columns) -> tu
     return judged, {name: read_ranking(file, data, judged, columns) for name, file in files.items()}
 
 
-def read_ranking(file: Path, data: Path, judged: Dataset | sr.trec.Qrels, columns: Columns) -> Any:
+def read_ranking(file: Path, data: Path, judged: sr.Dataset | sr.trec.Qrels, columns: Columns) -> Any:
     """Read scores or a TREC run, or score the documents with a model; `judged` is the content of `data`."""
     if not is_model(file):
         scores = sr.read_scores(file)
@@ -57,7 +56,7 @@ def read_ranking(file: Path, data: Path, judged: Dataset | sr.trec.Qrels, column
     return model.predict(judged if same_features else read_for(model, data, columns))
 
 
-def read_for(model: Ranker, data: Path, columns: Columns, *, unlabeled: bool = False) -> Dataset:
+def read_for(model: sr.Ranker, data: Path, columns: Columns, *, unlabeled: bool = False) -> sr.Dataset:
     """Read documents with the features of a model: a sparse file may lack the last ones, a table may have more."""
     from swaprank.reading.read import read_matching
 

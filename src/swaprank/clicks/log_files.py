@@ -9,7 +9,7 @@ from typing import Any
 from swaprank.clicks.click_log import ClickLog
 from swaprank.data.frames import role_columns
 from swaprank.data.ids import integers_or_text
-from swaprank.errors import DataError, MissingExtraError
+from swaprank.errors import DataError, import_extra
 from swaprank.files import content_suffix, existing_file, replacing
 from swaprank.reading.formats import TABLE_SUFFIXES, is_table
 from swaprank.reading.tables import polars_table, with_numbers
@@ -78,10 +78,7 @@ def write_clicks(log: ClickLog, path: str | os.PathLike[str]) -> None:
     file = Path(path)
     if not is_table(file):
         raise DataError(f"{file}: the name of a click log must end in {', '.join(TABLE_SUFFIXES)}.")
-    try:
-        import polars
-    except ImportError:
-        raise MissingExtraError("writing tables needs Polars: pip install 'swaprank[frames]'") from None
+    polars = import_extra("polars", "writing tables needs Polars: pip install 'swaprank[frames]'")
     columns: dict[str, Any] = {
         "session": log.session_ids[log.session],
         "qid": log.qids[log.pair_query[log.document]],

@@ -118,7 +118,7 @@ def simulate_clicks(
     appeal = np.where(is_shown, relevance[shown], 0.0)
     if model == "position":
         propensities = _position_bias(n_shown, bias, trust)
-        click = _position_clicks(appeal, propensities, rng)
+        click = np.asarray(rng.random(appeal.shape) < propensities.alpha * appeal + propensities.beta)
     else:
         if model == "cascade":
             gain, persistence = np.ones_like(gain), 1.0
@@ -181,11 +181,6 @@ def _swap_neighbours(row: Ints, swaps: float, rng: np.random.Generator) -> None:
     swapped = rng.random(len(chosen)) < 0.5
     at, k = chosen[swapped], upper[swapped]
     row[at, k], row[at, k + 1] = row[at, k + 1], row[at, k]
-
-
-def _position_clicks(appeal: Floats, propensities: Propensities, rng: np.random.Generator) -> Bools:
-    """P(click) = alpha relevance + beta."""
-    return np.asarray(rng.random(appeal.shape) < propensities.alpha * appeal + propensities.beta)
 
 
 def _cascade_clicks(

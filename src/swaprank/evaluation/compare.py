@@ -12,15 +12,7 @@ from swaprank.errors import DataError
 from swaprank.evaluation.differences import BaselineDifference, DifferenceTable, check_systems, corrected
 from swaprank.evaluation.evaluate import evaluate
 from swaprank.evaluation.results import Evaluation, MetricResult
-from swaprank.evaluation.significance import (
-    LEVEL,
-    mean,
-    mean_interval,
-    p_in_words,
-    randomization_test,
-    t_test,
-    wilcoxon_test,
-)
+from swaprank.evaluation.significance import LEVEL, mean, mean_interval, p_in_words, paired_tests
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rendering.figures import axes_for, chart_height, draw_interval, name_rows, shortened, write_right
@@ -261,9 +253,7 @@ def _difference(
     # A difference by rounding is a tie.
     change[np.abs(change) < 1e-12] = 0.0
     low, high = mean_interval(change)
-    tests = float("nan"), float("nan"), float("nan")
-    if len(change) > 1:
-        tests = t_test(change), wilcoxon_test(change), randomization_test(change, int(n_resamples), int(random_state))
+    tests = paired_tests(change, int(n_resamples), int(random_state))
     return Difference(
         metric=str(ours.metric),
         system=name,

@@ -37,6 +37,13 @@ def _kept(values: Floats) -> Floats:
     return values[~np.isnan(values)]
 
 
+def paired_tests(differences: Floats, n_resamples: int, random_state: int) -> tuple[float, float, float]:
+    """The p-values of t_test, wilcoxon_test and randomization_test; NaN if there are fewer than two differences."""
+    if len(differences) < 2:
+        return float("nan"), float("nan"), float("nan")
+    return t_test(differences), wilcoxon_test(differences), randomization_test(differences, n_resamples, random_state)
+
+
 def t_test(differences: Floats) -> float:
     """Student's paired t-test, two-sided; NaN if all differences are equal and not 0, so that their variance is 0."""
     if np.ptp(differences) <= _ROUNDING:

@@ -7,7 +7,7 @@ from typing import Any
 
 import tomli_w
 
-from swaprank.errors import DataError, MissingExtraError, ParameterError
+from swaprank.errors import DataError, ParameterError, import_extra
 from swaprank.files import existing_file
 
 NONE = "none"
@@ -41,12 +41,9 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _parse_yaml(text: str, file: str) -> dict[str, Any]:
+    yaml = import_extra("yaml", f"{file}: PyYAML is not installed: pip install PyYAML, or use TOML.")
     try:
-        import yaml
-    except ImportError:
-        raise MissingExtraError(f"{file}: PyYAML is not installed: pip install PyYAML, or use TOML.") from None
-    try:
-        tables = yaml.safe_load(text)
+        tables: Any = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise DataError(f"{file} is not valid YAML: {' '.join(str(error).split())}.") from None
     if not isinstance(tables, dict) or not all(isinstance(key, str) for key in tables):

@@ -12,7 +12,7 @@ from swaprank.evaluation.results import Evaluation, pooled
 from swaprank.experiments.grid_search import GridTrial
 from swaprank.model_files.plain_json import format_parameters
 from swaprank.rendering.figures import axes_for, finish_chart, shortened
-from swaprank.rendering.result import Backend, Result
+from swaprank.rendering.result import Result
 from swaprank.rendering.tables import Blocks, Table, blocks_text, decimals
 
 
@@ -34,11 +34,15 @@ class FoldResult(NamedTuple):
 class CrossValidation(Result):
     """Results of every ranker and fold, and the comparison over all test queries; printable.
 
+    Its data frame has one row per ranker, metric and fold.
+
     >>> import swaprank as sr
     >>> (data,) = sr.datasets.random_net((12,), n_features=3, n_documents=5, random_state=0)
     >>> result = sr.cross_validate(data, "linear_regression", ["ndcg@10", "map"], n_folds=3)
     >>> isinstance(result, sr.experiments.CrossValidation), result.mean("linear_regression", "map") > 0.5
     (True, True)
+    >>> result.to_frame()["fold"].tolist()
+    ['Fold1', 'Fold2', 'Fold3', 'Fold1', 'Fold2', 'Fold3']
     """
 
     folds: dict[str, list[FoldResult]]
@@ -142,17 +146,8 @@ class CrossValidation(Result):
             "differences": [] if self.comparison is None else self.comparison._values()["differences"],
         }
 
-    def to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """A data frame with one row per ranker, metric and fold.
-
-        >>> import swaprank as sr
-        >>> (data,) = sr.datasets.random_net((12,), n_features=3, n_documents=5, random_state=0)
-        >>> sr.cross_validate(data, "linear_regression", "map", n_folds=3).to_frame()["fold"].tolist()
-        ['Fold1', 'Fold2', 'Fold3']
-        """
-        return super().to_frame(backend=backend)
-
     def _columns(self) -> dict[str, Any]:
+        """One row per ranker, metric and fold."""
         rows = [
             (name, metric, fold, mean)
             for name in self.folds

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import swaprank as sr
-from swaprank.errors import DataError, MissingExtraError
+from swaprank.errors import DataError, import_extra
 from swaprank.experiments.grid_search import search_configuration
 from swaprank.experiments.ranker_parameters import Choice, IntRange, Range
 from swaprank.experiments.tuning_result import Trial
@@ -22,10 +22,7 @@ _WARMUP_ROUNDS = 50
 
 def check_optuna() -> None:
     """Raise MissingExtraError if Optuna is not installed."""
-    try:
-        import optuna  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("tuning needs Optuna: pip install 'swaprank[tune]'.") from None
+    import_extra("optuna", "tuning needs Optuna: pip install 'swaprank[tune]'.")
 
 
 def open_study(

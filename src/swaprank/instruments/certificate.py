@@ -122,17 +122,9 @@ class Certificate(Result):
         )
 
     def _values(self) -> dict[str, Any]:
+        first = ("passed", "metric", "value", "n_queries", "parameters", "epsilon", "delta", "steps")
         return {
-            "passed": self.passed,
-            "metric": self.metric,
-            "value": self.value,
-            "n_queries": self.n_queries,
-            "parameters": self.parameters,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "steps": self.steps,
-            "n_directions": self.n_directions,
-            "n_rising": self.n_rising,
+            **{name: getattr(self, name) for name in (*first, "n_directions", "n_rising")},
             "n_weights": len(self.weights),
             "n_weights_rising": self.n_weights_rising,
             "polishing": self.values,

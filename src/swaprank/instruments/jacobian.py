@@ -74,15 +74,8 @@ class LambdaJacobian(Result):
         ]
 
     def _values(self) -> dict[str, Any]:
-        return {
-            "objective": self.objective,
-            "matrix": self.matrix,
-            "eigenvalues": self.eigenvalues,
-            "asymmetry": self.asymmetry,
-            "symmetric": self.symmetric,
-            "positive_semidefinite": self.positive_semidefinite,
-            "order_held": self.order_held,
-        }
+        names = ("objective", "matrix", "eigenvalues", "asymmetry", "symmetric", "positive_semidefinite", "order_held")
+        return {name: getattr(self, name) for name in names}
 
     def _columns(self) -> dict[str, list[Any]]:
         """One row per pair of documents: d grad_i / d s_j."""

@@ -13,8 +13,14 @@ UpdateBar: TypeAlias = Callable[[int, int, str, str], None]
 PrintLine: TypeAlias = Callable[[str], None]
 
 
+def print_to_stderr(line: str) -> None:
+    """Print a line at once."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
 @contextmanager
-def best_bar(unit: str) -> Iterator[UpdateBar]:
+def best_bar(unit: str, print_line: PrintLine = print_to_stderr) -> Iterator[UpdateBar]:
     """The bar that fits where standard error goes; yields a function that updates it."""
     if _in_notebook():
         yield _notebook_bar()
@@ -22,7 +28,7 @@ def best_bar(unit: str) -> Iterator[UpdateBar]:
         with terminal_bar() as update:
             yield update
     else:
-        yield line_bar(unit, print_to_stderr)
+        yield line_bar(unit, print_line)
 
 
 @contextmanager
@@ -59,12 +65,6 @@ def line_bar(unit: str, print_line: PrintLine, every: int | None = None) -> Upda
             print_line(f"{title}  {unit} {done:,} of {total:,}  {details}".strip())
 
     return update
-
-
-def print_to_stderr(line: str) -> None:
-    """Print a line at once."""
-    sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()
 
 
 def _in_notebook() -> bool:

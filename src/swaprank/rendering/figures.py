@@ -82,11 +82,6 @@ def finish_chart(axes: Any, title: str, x_label: str, y_label: str) -> Any:
     return axes
 
 
-def save_chart(axes: Any, path: Path, title: str, x_label: str, y_label: str) -> None:
-    """Add titles, grid and legend to a chart, and save it."""
-    save_figure(finish_chart(axes, title, x_label, y_label), path)
-
-
 def save_figure(axes: Any, path: Path) -> None:
     """Write the figure of the axes in the format of the file name; the same figure gives the same bytes."""
     from matplotlib import rc_context

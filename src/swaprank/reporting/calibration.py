@@ -7,9 +7,9 @@ from scipy.special import expit
 
 import swaprank as sr
 from swaprank.arrays import Floats, Ints
-from swaprank.reporting.markup import Html, join, paragraph, table, tag
+from swaprank.reporting.markup import Html, join, table, tag
 from swaprank.reporting.plots import Axes, Line, Scale, bars, chart, dots, legend, line_path, scale_of, stretched
-from swaprank.reporting.subject import SEED, Section, Subject
+from swaprank.reporting.subject import SEED, Section, Subject, section
 
 MOST_PAIRS = 200_000
 _BINS = 10
@@ -116,7 +116,7 @@ def calibration_section(subject: Subject) -> Section:
     title = "Calibration of pairs"
     margins, correct = scored_pairs(subject.data, subject.scores)
     if not len(margins):
-        return Section("calibration", title, paragraph("No query has documents with different labels.", class_="lead"))
+        return section("calibration", title, "No query has documents with different labels.")
     sigma = subject.ranker.sigma_
     fitted = best_sigma(margins, correct)
     now, best = reliability(sigma * margins, correct), reliability(fitted * margins, correct)
@@ -127,7 +127,7 @@ def calibration_section(subject: Subject) -> Section:
         "fits these pairs best."
     )
     parts = tag("div", _diagram(now, best, sigma, fitted), _counts(now, sigma), class_="pair")
-    return Section("calibration", title, join([paragraph(words, class_="lead"), parts]))
+    return section("calibration", title, words, parts)
 
 
 def _meaning(ranker: sr.Ranker) -> str:

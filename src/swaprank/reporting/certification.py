@@ -5,7 +5,7 @@ import numpy as np
 import swaprank as sr
 from swaprank.reporting.markup import Html, join, paragraph, table, tag
 from swaprank.reporting.plots import Axes, Line, chart, legend, level, line_path, lines, scale_of, stretched, thinned
-from swaprank.reporting.subject import Section
+from swaprank.reporting.subject import Section, section
 
 _FAINT_LINES = 60
 
@@ -29,14 +29,14 @@ def certificate_section(found: sr.instruments.Certificate, on: str) -> Section:
         [str(found.metric), f"{found.value:.6f} over {found.n_queries:,} queries"],
         ["data", on],
     ]
-    words = paragraph(tag("span", word, class_=f"badge {style}"), " ", found.verdict(), class_="lead")
+    words = join([tag("span", word, class_=f"badge {style}"), " ", found.verdict()])
     side = table(["", ""], facts, class_="data facts")
     note = paragraph(
         "This tests the training, not the quality of the ranker: early stopping is often right, but fails the test.",
         class_="note",
     )
-    body = join([words, tag("div", _chart(found), tag("div", side, note), class_="pair")])
-    return Section("certificate", "Certificate", body)
+    pair = tag("div", _chart(found), tag("div", side, note), class_="pair")
+    return section("certificate", "Certificate", words, pair)
 
 
 def _chart(found: sr.instruments.Certificate) -> Html:

@@ -5,7 +5,7 @@ import numpy as np
 from swaprank.arrays import Floats, Ints
 from swaprank.reporting.markup import Html, join, paragraph, table, tag
 from swaprank.reporting.plots import Axes, Scale, bars, chart, line_path, scale_of, stretched
-from swaprank.reporting.subject import Section, Subject
+from swaprank.reporting.subject import Section, Subject, section
 
 _MOST_LABELS = 8
 _BINS = 48
@@ -30,8 +30,7 @@ def distributions_section(subject: Subject) -> Section:
         "The distribution of scores for each label: the less the curves overlap, the better scores separate labels. "
         "Scores are only comparable within a query, so that curves may overlap although every list is in order."
     )
-    body = join([paragraph(words, class_="lead"), _ridges(subject.scores, groups), below])
-    return Section("distributions", "Scores and labels", body)
+    return section("distributions", "Scores and labels", words, _ridges(subject.scores, groups), below)
 
 
 def label_groups(labels: Floats) -> list[tuple[str, Ints]]:

@@ -12,7 +12,7 @@ from swaprank.arrays import Features, Floats, read_only
 from swaprank.rankers.ranker_figures import permutation_importances
 from swaprank.reporting.markup import Html, details, join, paragraph, shortened, table, tag
 from swaprank.reporting.plots import Axes, Line, Scale, chart, fill_bar, lines, scale_of, written
-from swaprank.reporting.subject import Section, Subject, query_sample, row_sample
+from swaprank.reporting.subject import Section, Subject, query_sample, row_sample, section
 
 _SHOWN, _MOST_NAMED = 15, 300
 _EFFECTS = 6
@@ -163,8 +163,7 @@ def features_section(subject: Subject) -> Section:
         )
         charts = tag("div", *_effect_charts(curves), class_="trio")
         parts.append(tag("div", tag("h3", "Effect curves"), paragraph(words, class_="note"), charts))
-    body = join([paragraph(_lead(found, used), class_="lead"), tag("div", *parts, class_="third")])
-    return Section("features", "Features", body)
+    return section("features", "Features", _lead(found, used), tag("div", *parts, class_="third"))
 
 
 def feature_title(name: str, most: int) -> str:

@@ -7,20 +7,9 @@ from swaprank.arrays import Floats
 from swaprank.metrics.metric import bind_metric
 from swaprank.rankers.learned import History
 from swaprank.rendering.tables import decimals
-from swaprank.reporting.markup import Html, join, paragraph, table, tag
-from swaprank.reporting.plots import (
-    MOST_POINTS,
-    MOST_ZONES,
-    Axes,
-    Line,
-    chart,
-    legend,
-    lines,
-    scale_of,
-    thinned,
-    upright,
-)
-from swaprank.reporting.subject import Section, Subject, query_sample
+from swaprank.reporting import plots
+from swaprank.reporting.markup import Html, join, table, tag
+from swaprank.reporting.subject import Section, Subject, query_sample, section
 
 _STAGES = 40
 _STAGED_DOCUMENTS = 20_000
@@ -47,31 +36,34 @@ def learning_section(subject: Subject) -> Section:
     by_metric = curves(ranker.history_)
     if staged is not None:
         by_metric.setdefault(str(subject.metric), []).append(staged)
+    # The stages of a forest include those of its base ranker.
+    kept = ranker.model_.n_stages or ranker.best_round_
     # Model files sort histories by name. The metric of the report comes first.
     for metric, series in sorted(by_metric.items(), key=lambda item: item[0] != str(subject.metric)):
-        charts.append(_chart(metric, series[:_MOST_LINES], unit, _kept_round(ranker)))
+        charts.append(_chart(metric, series[:_MOST_LINES], unit, kept))
     body = tag("div", *charts, class_="pair") if len(charts) > 1 else join(charts)
-    return Section("learning", "Learning curves", join([paragraph(_words(subject, unit), class_="lead"), body]))
+    return section("learning", "Learning curves", _words(subject, unit), body)
 
 
-def curves(history: History) -> dict[str, list[Line]]:
+def curves(history: History) -> dict[str, list[plots.Line]]:
     """The lines of each metric, one per data set. Rounds are counted from 1.
 
     >>> from swaprank.reporting.learning_curves import curves
     >>> {metric: [line.name for line in lines] for metric, lines in curves({"my set": {"map": [0.1, 0.2]}}).items()}
     {'map': ['my set']}
     """
-    found: dict[str, list[Line]] = {}
+    found: dict[str, list[plots.Line]] = {}
     for name, of_set in history.items():
         for metric, values in of_set.items():
             if values:
                 lines = found.setdefault(metric, [])
                 x = np.arange(1, len(values) + 1, dtype=np.float64)
-                lines.append(Line(name, x, np.array(values, dtype=np.float64), _STYLES[len(lines) % _MOST_LINES]))
+                style = _STYLES[len(lines) % _MOST_LINES]
+                lines.append(plots.Line(name, x, np.array(values, dtype=np.float64), style))
     return found
 
 
-def staged_line(ranker: sr.Ranker, data: sr.Dataset, metric: sr.metrics.Metric) -> Line | None:
+def staged_line(ranker: sr.Ranker, data: sr.Dataset, metric: sr.metrics.Metric) -> plots.Line | None:
     """The metric on this data by number of trees; None if the model has fewer than two stages.
 
     >>> import swaprank as sr
@@ -85,18 +77,13 @@ def staged_line(ranker: sr.Ranker, data: sr.Dataset, metric: sr.metrics.Metric) 
     if ranker.model_.n_stages < 2:
         return None
     part = query_sample(data, _STAGED_DOCUMENTS)
-    stages = thinned(ranker.model_.n_stages, _STAGES) + 1
+    stages = plots.thinned(ranker.model_.n_stages, _STAGES) + 1
     bound = bind_metric(metric, part)
     scores = ranker.model_.staged_scores(part.features, stages, ranker.n_threads)
     base = 0.0 if part.base_score is None else part.base_score
     values = [bound.mean(part.by_query(row + base), n_threads=ranker.n_threads) for row in scores]
     name = _HERE if part is data else f"{_HERE}, {part.n_queries:,} queries"
-    return Line(name, stages.astype(np.float64), np.array(values), "here")
-
-
-def _kept_round(ranker: sr.Ranker) -> int:
-    """The kept round as a position on the axis. The stages of a forest include those of its base ranker."""
-    return ranker.model_.n_stages or ranker.best_round_
+    return plots.Line(name, stages.astype(np.float64), np.array(values), "here")
 
 
 def _words(subject: Subject, unit: str) -> str:
@@ -113,51 +100,51 @@ def _words(subject: Subject, unit: str) -> str:
     return text
 
 
-def _chart(metric: str, series: list[Line], unit: str, kept: int | None) -> Html:
+def _chart(metric: str, series: list[plots.Line], unit: str, kept: int | None) -> Html:
     series = [_thin(line) for line in series]
     every_x = np.unique(np.concatenate([line.x for line in series]))
-    axes = Axes(
-        scale_of(every_x, pad=0.0),
-        scale_of(np.concatenate([line.y for line in series]), pad=0.08),
+    axes = plots.Axes(
+        plots.scale_of(every_x, pad=0.0),
+        plots.scale_of(np.concatenate([line.y for line in series]), pad=0.08),
         f"{unit}s",
         metric,
         None if len(every_x) > 1 else [(float(every_x[0]), f"{every_x[0]:g}")],
     )
-    places = every_x[thinned(len(every_x), MOST_ZONES)]
+    places = every_x[plots.thinned(len(every_x), plots.MOST_ZONES)]
     tips = [(float(x), "\n".join([f"{unit} {x:,.0f}", *_values_at(series, x)])) for x in places]
-    rows = [[f"{x:,.0f}", *(_value_at(line, x) for line in series)] for x in places[thinned(len(places), 40)]]
-    marks = [lines(series, axes, tips)]
+    rows = [[f"{x:,.0f}", *(_value_at(line, x) for line in series)] for x in places[plots.thinned(len(places), 40)]]
+    marks = [plots.lines(series, axes, tips)]
     if kept is not None and axes.x.low <= kept < axes.x.high:
-        marks.insert(0, upright(axes, kept, "kept"))
-    return chart(
+        marks.insert(0, plots.upright(axes, kept, "kept"))
+    return plots.chart(
         f"{metric}, {unit} by {unit}",
         f"Line chart of {metric} over {len(every_x)} {unit}s: " + "; ".join(map(_ends, series)),
         axes,
         join(marks),
-        legend=legend((line.style, line.name) for line in series),
+        legend=plots.legend((line.style, line.name) for line in series),
         numbers=table([unit, *(line.name for line in series)], rows, left=0),
         class_="tall",
     )
 
 
-def _thin(line: Line) -> Line:
-    kept = thinned(len(line.x), MOST_POINTS)
+def _thin(line: plots.Line) -> plots.Line:
+    kept = plots.thinned(len(line.x), plots.MOST_POINTS)
     # Readers look for the best round, so it is always kept.
     if np.isfinite(line.y).any():
         kept = np.union1d(kept, [np.nanargmax(line.y)])
-    return Line(line.name, line.x[kept], line.y[kept], line.style)
+    return plots.Line(line.name, line.x[kept], line.y[kept], line.style)
 
 
-def _value_at(line: Line, x: float) -> str:
+def _value_at(line: plots.Line, x: float) -> str:
     at: Floats = line.y[line.x == x]
     return decimals(float(at[0])) if len(at) else ""
 
 
-def _values_at(series: list[Line], x: float) -> list[str]:
+def _values_at(series: list[plots.Line], x: float) -> list[str]:
     return [f"{line.name}  {value}" for line in series if (value := _value_at(line, x))]
 
 
-def _ends(line: Line) -> str:
+def _ends(line: plots.Line) -> str:
     known = line.y[np.isfinite(line.y)]
     if not len(known):
         return f"{line.name} has no value"

@@ -12,7 +12,7 @@ from swaprank.evaluation.significance import p_in_words
 from swaprank.rendering.tables import counted, decimals, probability
 from swaprank.reporting.markup import Html, details, join, paragraph, table, tag
 from swaprank.reporting.plots import Scale, percent, round_step
-from swaprank.reporting.subject import Section, Subject
+from swaprank.reporting.subject import Section, Subject, section
 
 
 def headline(subject: Subject) -> Html:
@@ -159,15 +159,9 @@ def metrics_section(subject: Subject) -> Section:
     )
     rule = subject.comparison.correction()
     conventions = tag("dl", *(_convention(result) for result in subject.evaluation.results), class_="terms")
-    body = join(
-        [
-            paragraph(words, class_="lead"),
-            table(header, rows, class_="data metrics", stacks=True),
-            paragraph(f"{rule[:1].upper()}{rule[1:]}", class_="note") if rule else "",
-            details("Definitions of these metrics", conventions),
-        ]
-    )
-    return Section("metrics", "Metrics", body)
+    shown = table(header, rows, class_="data metrics", stacks=True)
+    note = paragraph(f"{rule[:1].upper()}{rule[1:]}", class_="note") if rule else ""
+    return section("metrics", "Metrics", words, shown, note, details("Definitions of these metrics", conventions))
 
 
 def _convention(result: sr.evaluation.MetricResult) -> Html:

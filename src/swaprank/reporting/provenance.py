@@ -143,7 +143,8 @@ def provenance_section(ranker: sr.Ranker, model_file: FileInfo | None, sources: 
         parts.append(_facts("Training", _training_facts(model_file.record)))
     parts += [_facts(source.title, _data_facts(source)) for source in sources]
     parts.append(_facts("Software", _software()))
-    tables = tag("div", tag("h3", "Parameters"), *_parameter_tables(ranker))
+    own = _parameters(type(ranker), ranker.get_params(deep=False))
+    tables = tag("div", tag("h3", "Parameters"), own, *_member_tables(ranker.members_))
     body = join([tag("div", *parts, class_="columns"), tables])
     return Section("provenance", "Provenance", body)
 
@@ -236,11 +237,6 @@ def _data_facts(source: DataSource) -> Facts:
 def _names(names: list[str]) -> str:
     shown = ", ".join(shortened(name, 30) for name in names[:6])
     return f"{len(names):,}: {shown}" + (", …" if len(names) > 6 else "")
-
-
-def _parameter_tables(ranker: sr.Ranker) -> list[Html]:
-    """The ranker's own, and those of the members of an ensemble."""
-    return [_parameters(type(ranker), ranker.get_params(deep=False)), *_member_tables(ranker.members_)]
 
 
 def _member_tables(members: Sequence[Mapping[str, Any]]) -> list[Html]:

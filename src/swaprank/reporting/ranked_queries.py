@@ -8,9 +8,9 @@ import numpy as np
 import swaprank as sr
 from swaprank.arrays import Ints
 from swaprank.rendering.tables import decimals
-from swaprank.reporting.markup import Html, join, paragraph, shortened, tag
+from swaprank.reporting.markup import Html, paragraph, shortened, tag
 from swaprank.reporting.plots import percent
-from swaprank.reporting.subject import Section, Subject
+from swaprank.reporting.subject import Section, Subject, section
 
 MOST_DOCUMENTS = 1_000
 """Longest list that is chosen by default; the cost grows with the number of its pairs."""
@@ -41,8 +41,7 @@ def ranked_section(subject: Subject, qids: Sequence[Any]) -> Section:
         words = "No query has documents with different labels: every order is equally good."
     explained = [(word, sr.explain_query(subject.ranker, subject.data, qid, subject.metric)) for word, qid in chosen]
     lists = [_list(each, word) for word, each in explained]
-    body = join([paragraph(words, class_="lead"), tag("div", *lists, class_="lists")])
-    return Section("lists", "Ranked lists", body)
+    return section("lists", "Ranked lists", words, tag("div", *lists, class_="lists"))
 
 
 def typical_queries(subject: Subject) -> list[tuple[str, Any]]:

@@ -25,7 +25,6 @@ from swaprank.reporting.provenance import AnyPath, DataSource, FileInfo, data_fr
 from swaprank.reporting.ranked_queries import ranked_section
 from swaprank.reporting.subject import Baseline, Section, Subject, best_feature, feature_baseline, make_subject
 from swaprank.reporting.win_loss import win_loss_section
-from swaprank.version import __version__
 
 USUAL_METRICS = ("ndcg@10", "map", "mrr", "err")
 """Default metrics, after the metric that the ranker was trained for."""
@@ -136,7 +135,7 @@ def report(
         sections.append(certificate_section(certificate, on))
     begin(_PROVENANCE)
     sections.append(provenance_section(inputs.ranker, inputs.model_file, inputs.sources))
-    heading, footer = title or _title(subject, inputs), f"Made by swaprank {__version__}."
+    heading, footer = title or _title(subject, inputs), f"Made by swaprank {sr.__version__}."
     is_chosen = baseline is None and baseline_feature is None
     html = str(make_page(heading, _subtitle(subject, is_chosen), headline(subject), sections, footer))
     made = Report(html, subject.comparison, subject.evaluation, certificate)

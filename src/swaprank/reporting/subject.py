@@ -12,7 +12,7 @@ from swaprank.data.grouping import query_of_row
 from swaprank.errors import did_you_mean
 from swaprank.metrics.metric import bind_metric
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.reporting.markup import Html
+from swaprank.reporting.markup import Html, join, paragraph
 
 SEED = 0
 """Seed of all samples."""
@@ -32,6 +32,16 @@ class Section(NamedTuple):
     anchor: str
     title: str
     body: Html
+
+
+def section(anchor: str, title: str, words: object, *parts: object) -> Section:
+    """A section that begins with words about what it shows.
+
+    >>> from swaprank.reporting.subject import section
+    >>> section("metrics", "Metrics", "All metrics.").body
+    '<p class="lead">All metrics.</p>'
+    """
+    return Section(anchor, title, join([paragraph(words, class_="lead"), *parts]))
 
 
 class Baseline(NamedTuple):

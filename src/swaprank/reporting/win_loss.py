@@ -6,7 +6,7 @@ from swaprank.arrays import Floats, Ints
 from swaprank.rendering.tables import decimals
 from swaprank.reporting.markup import Html, join, paragraph, shortened, table, tag
 from swaprank.reporting.plots import Axes, Scale, bars, chart, dots, fill_bar, legend, level, scale_of, thinned
-from swaprank.reporting.subject import Section, Subject, row_sample
+from swaprank.reporting.subject import Section, Subject, row_sample, section
 
 _MOST_BARS = 240
 _MOST_DOTS = 500
@@ -30,20 +30,15 @@ def win_loss_section(subject: Subject) -> Section:
     change = changes(ours, theirs)
     known = np.flatnonzero(~np.isnan(change))
     if not len(known):
-        return Section("queries", "Query by query", paragraph("This metric leaves out every query.", class_="lead"))
+        return section("queries", "Query by query", "This metric leaves out every query.")
     difference = subject.difference
     words = (
         f"{subject.name} wins {difference.wins:,} queries, ties {difference.ties:,} and loses {difference.losses:,} "
         f"against {subject.baseline}. The tables list the queries with the largest gains and losses."
     )
-    body = join(
-        [
-            paragraph(words, class_="lead"),
-            tag("div", _waterfall(subject, change, known), _scatter(subject, ours, theirs, known), class_="pair"),
-            tag("div", *_extremes(subject, ours, theirs, change, known), class_="pair"),
-        ]
-    )
-    return Section("queries", "Query by query", body)
+    charts = tag("div", _waterfall(subject, change, known), _scatter(subject, ours, theirs, known), class_="pair")
+    tables = tag("div", *_extremes(subject, ours, theirs, change, known), class_="pair")
+    return section("queries", "Query by query", words, charts, tables)
 
 
 def changes(ours: Floats, theirs: Floats) -> Floats:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from swaprank.rendering.figures import new_axes, save_chart
+from swaprank.rendering.figures import finish_chart, new_axes, save_figure
 from swaprank.rendering.result import plain
 
 Log = Callable[[str], object]
@@ -112,4 +112,4 @@ def draw_chart(chart: Chart, path: Path) -> None:
     axes.set(xscale="log" if chart.log_x else "linear", yscale="log" if chart.log_y else "linear")
     if chart.ticks:
         axes.set_xticks(range(1, len(chart.ticks) + 1), chart.ticks, rotation=60, ha="right")
-    save_chart(axes, path, chart.title, chart.x_label, chart.y_label)
+    save_figure(finish_chart(axes, chart.title, chart.x_label, chart.y_label), path)

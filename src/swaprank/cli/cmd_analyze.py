@@ -1,4 +1,4 @@
-"""`swaprank certify`: test whether a model is at a local optimum."""
+"""`swaprank explain` and `swaprank certify`: the lambdas of one ranked list, and a test for a local optimum."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,8 +7,31 @@ import typer
 
 import swaprank as sr
 from swaprank.cli.options import AsJson, Columns, Figure, ModelFile, ModelMetric, Seed, Threads
-from swaprank.cli.output import NO, print_files, print_json, print_result, progress_bar
+from swaprank.cli.output import NO, print_either, progress_bar
 from swaprank.cli.rankings import read_for
+
+
+def explain(
+    model: ModelFile,
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA", help="Documents with relevance labels, in any format that train reads.")
+    ],
+    query: Annotated[
+        str | None, typer.Option(help="Id of the query.", show_default="the query with the lowest metric")
+    ] = None,
+    metric: ModelMetric = None,
+    documents: Annotated[int, typer.Option(min=1, help="Number of documents to show.")] = 20,
+    figure: Figure = None,
+    json: AsJson = False,
+    *,
+    columns: Columns,
+) -> None:
+    """Show the ranked list of one query, the lambda of each document, and the swaps that improve the metric most."""
+    ranker = sr.load(model)
+    explanation = sr.explain_query(ranker, read_for(ranker, data, columns), query, metric)
+    if figure is not None:
+        explanation.draw(figure, documents)
+    print_either(explanation.to_dict(documents), explanation.to_text(documents), json, figure)
 
 
 def certify(
@@ -63,10 +86,6 @@ def certify(
         certificate.ranker.save(output)
     if figure is not None:
         certificate.draw(figure)
-    if json:
-        print_json(certificate.to_dict())
-    else:
-        print_result(str(certificate))
-        print_files(output, figure)
+    print_either(certificate.to_dict(), str(certificate), json, output, figure)
     if not certificate.passed:
         raise typer.Exit(NO)

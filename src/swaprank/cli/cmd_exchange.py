@@ -1,12 +1,13 @@
-"""`swaprank export`: write a model for another system."""
+"""`swaprank export` and `swaprank import`: write models for other systems, and read models of other libraries."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+import swaprank as sr
 from swaprank.cli.options import AsJson, names_or_file, split_names
-from swaprank.cli.output import print_info, print_json, print_result
+from swaprank.cli.output import print_either, print_info
 from swaprank.cli.rankings import load_any
 from swaprank.files import writable_target
 
@@ -84,7 +85,41 @@ def _show_formats(json: bool) -> None:
 
     header = ("format", "file", "description")
     rows = [(name, each.file, each.description) for name, each in FORMATS.items()]
-    if json:
-        print_json({"formats": [dict(zip(header, row, strict=True)) for row in rows]})
-    else:
-        print_result(text_table(header, rows, left=3))
+    formats = [dict(zip(header, row, strict=True)) for row in rows]
+    print_either({"formats": formats}, text_table(header, rows, left=3), json)
+
+
+def import_(
+    model: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            help="Model file of another library: LightGBM text, XGBoost JSON or UBJ, CatBoost JSON or cbm, RankLib "
+            "XML, or an ONNX tree ensemble.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Model file of swaprank to write.")],
+    features: Annotated[
+        str | None,
+        typer.Option(
+            help="Names of the features, separated by commas, or a text file with one per line.",
+            show_default="those that the model has",
+        ),
+    ] = None,
+    metric: Annotated[
+        str, typer.Option("--metric", "-m", help="Metric that report, certify and explain use by default.")
+    ] = "ndcg@10",
+) -> None:
+    """Read a model of another library, and write it as a model of swaprank.
+
+    All commands then take it: predict, evaluate, report, certify, combine, explain, export, and train --base-ranker.
+    """
+    from swaprank.exchange.feature_sets import feature_set
+    from swaprank.model_files.container import check_target
+
+    given = names_or_file(features)
+    check_target(output, (model, given if isinstance(given, Path) else None))
+    names = feature_set(given)
+    ranker = sr.import_model(model, feature_names=None if names is None else names.names, metric=metric)
+    ranker.save(output)
+    print_info(f"{output}: {ranker.size_}, {ranker.n_features_in_:,} features")
