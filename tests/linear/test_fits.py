@@ -16,7 +16,7 @@ from swaprank.linear.minimization import conjugate_gradients
 from swaprank.linear.pairwise_hinge import pairwise_fit, squared_hinge_queries
 from swaprank.linear.ridge import moments_of, overweighted, ridge, ridge_fit
 from swaprank.linear.start import calibrated
-from swaprank.models.kernel_machine import fit_kernel_map, kernel_map_from_arrays
+from swaprank.models.kernel_machine import KernelMachine, fit_kernel_map, kernel_map_from_arrays
 from swaprank.models.layers import make_layers, random_weights
 from swaprank.models.linear import LinearModel
 from swaprank.models.products import project, pull_back
@@ -195,7 +195,8 @@ def test_a_kernel_map_keeps_the_kernels_inner_products(kernel: Any) -> None:
     distances = ((z[:, None] - z) ** 2).sum(axis=2)
     expected = np.exp(-0.3 * distances) if kernel == "rbf" else (0.3 * z @ z.T + 1) ** 2
     np.testing.assert_allclose(mapped @ mapped.T, expected, atol=2e-5 * np.abs(expected).max())
-    again = kernel_map_from_arrays(mapping.arrays(), mapping.meta())
+    meta, arrays = KernelMachine(mapping, np.zeros(mapping.projection.shape[1])).to_parts()
+    again = kernel_map_from_arrays(arrays, meta)
     np.testing.assert_array_equal(again(X), mapping(X))
     smaller = fit_kernel_map(X, units, n_landmarks=5, **options)
     assert smaller(X).shape[1] <= 5
@@ -205,13 +206,14 @@ def test_damaged_models_are_refused() -> None:
     X = features(10, 3)
     options: dict[str, Any] = dict(kernel="rbf", gamma=None, degree=2, n_landmarks=5, random_state=0)
     mapping = fit_kernel_map(X, units_of(X, standardize=True), **options)
+    meta, arrays = KernelMachine(mapping, np.zeros(mapping.projection.shape[1])).to_parts()
     for change in ({"landmarks": np.full((5, 3), np.nan)}, {"landmarks": np.zeros((4, 3))}, {"factor": np.zeros(2)}):
         with pytest.raises(ModelFileError):
-            kernel_map_from_arrays(mapping.arrays() | change, mapping.meta())
+            kernel_map_from_arrays({**arrays, **change}, meta)
     with pytest.raises(ModelFileError, match="kernel 'tanh' is not known"):
-        kernel_map_from_arrays(mapping.arrays(), mapping.meta() | {"kernel": "tanh"})
+        kernel_map_from_arrays(arrays, {**meta, "kernel": "tanh"})
     with pytest.raises(ModelFileError, match="gamma"):
-        kernel_map_from_arrays(mapping.arrays(), mapping.meta() | {"gamma": -1.0})
+        kernel_map_from_arrays(arrays, {**meta, "gamma": -1.0})
     meta, arrays = LinearModel(np.zeros(3), np.zeros(3, np.float32)).to_parts()
     for bad in ({"weights": np.zeros(2)}, {"missing": np.full(3, np.inf)}, {"weights": np.zeros((3, 1))}):
         with pytest.raises(ModelFileError):
