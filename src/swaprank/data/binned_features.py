@@ -10,7 +10,7 @@ so that scores of decoded rows are exact. Categories have no order and no cuts: 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, final
+from typing import Any, ClassVar, NoReturn, final
 
 import numpy as np
 
@@ -38,6 +38,7 @@ _WITHOUT_BINS = Wording("read the data without binned", "take the file itself in
 class BinnedFeatures(StoredFeatures):
     """Features as bytes, in blocks of 16 features."""
 
+    is_binned: ClassVar[bool] = True
     blocks: Bytes
     """(n_blocks, n_rows, 16); of a categorical feature, whether the value is known."""
     cuts: Cuts
@@ -50,11 +51,6 @@ class BinnedFeatures(StoredFeatures):
     def n_rows(self) -> int:
         """See `StoredFeatures`."""
         return int(self.blocks.shape[1])
-
-    @property
-    def is_binned(self) -> bool:
-        """See `StoredFeatures`."""
-        return True
 
     @property
     def values(self) -> Features:

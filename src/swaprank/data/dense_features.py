@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
@@ -31,17 +31,13 @@ class DenseFeatures(StoredFeatures):
     array([0])
     """
 
+    is_binned: ClassVar[bool] = False
     matrix: Features
 
     @property
     def n_rows(self) -> int:
         """See `StoredFeatures`."""
         return len(self.matrix)
-
-    @property
-    def is_binned(self) -> bool:
-        """See `StoredFeatures`."""
-        return False
 
     @property
     def values(self) -> Features:
@@ -63,12 +59,6 @@ class DenseFeatures(StoredFeatures):
     def decoded_features(self, used: AnyArray) -> Ints:
         """See `StoredFeatures`."""
         return np.arange(len(self.names))
-
-    def check_thresholds(self, feature: AnyArray, threshold: Features, set_size: AnyArray) -> None:
-        """See `StoredFeatures`: values can be compared with any."""
-
-    def check_same_cuts(self, other: StoredFeatures, what: str) -> None:
-        """See `StoredFeatures`: values have no cuts."""
 
     def find_cuts(
         self, places: "Places", order: Ints | None, max_bins: int, n_threads: int | None, collective: Collective

@@ -60,10 +60,7 @@ def columns_of(
     by_role = {role: str(name) for role, name in by_role.items()}
     taken = list(by_role.values())
     names = [name for name in table.columns if name not in taken] if features is None else [str(f) for f in features]
-    for name in (*taken, *names):
-        if name not in table.columns:
-            raise DataError(f"there is no column '{name}'; {did_you_mean(name, table.columns)}")
-    _check_one_role(by_role, names)
+    _check_roles(by_role, names, table.columns)
     if not names:
         raise DataError(f"the table has no feature columns besides {', '.join(taken)}.")
     declared = categorical_positions(categorical, names)
@@ -92,7 +89,7 @@ def role_columns(
     for role, name in (roles | {f"feature {name}": name for name in names}).items():
         if name not in table.columns:
             raise DataError(f"there is no column '{name}' for {role}; {did_you_mean(name, table.columns)}")
-    _check_one_role(roles, names)
+    _check_roles(roles, names, table.columns)
     found: dict[str, Any] = {role: _ids(table[name], name) for role, name in ids.items()}
     found |= {role: _numbers(table[name], name) for role, name in numbers.items()}
     if names:
@@ -135,10 +132,7 @@ def split_columns(frame: Any, by_role: Mapping[str, str]) -> tuple[Any, dict[str
         role, name = next(iter(by_role.items()))
         raise DataError(f"{role}='{name}' names a column of a table, but X is of type {type(frame).__name__}.")
     table = _table(frame)
-    for name in by_role.values():
-        if name not in table.columns:
-            raise DataError(f"there is no column '{name}'; {did_you_mean(name, table.columns)}")
-    _check_one_role(by_role, ())
+    _check_roles(by_role, (), table.columns)
     columns = {role: _role(table[name], name, role) for role, name in by_role.items()}
     return table.drop(*by_role.values()).to_native(), columns
 
@@ -166,8 +160,11 @@ def _is_record_batch(X: Any) -> bool:
     return arrow is not None and isinstance(X, arrow.RecordBatch)
 
 
-def _check_one_role(by_role: Mapping[str, str], features: Sequence[str]) -> None:
-    """Raise DataError if a column has two roles: a label among the features would leak into the model."""
+def _check_roles(by_role: Mapping[str, str], features: Sequence[str], columns: Sequence[str]) -> None:
+    """Raise DataError if a column is missing or has two roles: a label among the features would leak into the model."""
+    for name in (*by_role.values(), *features):
+        if name not in columns:
+            raise DataError(f"there is no column '{name}'; {did_you_mean(name, columns)}")
     seen: dict[str, str] = {}
     for role, name in (*by_role.items(), *(("feature", name) for name in features)):
         if name in seen:

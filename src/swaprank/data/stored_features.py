@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -47,6 +47,8 @@ class FeatureCounts(NamedTuple):
 class StoredFeatures(ReadOnly, ABC):
     """The features of all rows; the arrays are read-only."""
 
+    is_binned: ClassVar[bool]
+    """True if there are bins instead of values."""
     names: Names
     categories: AllCategories
     """The values of each categorical feature as text; a row has their number, from 0."""
@@ -58,11 +60,6 @@ class StoredFeatures(ReadOnly, ABC):
     @abstractmethod
     def n_rows(self) -> int:
         """The number of rows."""
-
-    @property
-    @abstractmethod
-    def is_binned(self) -> bool:
-        """True if there are bins instead of values."""
 
     @property
     @abstractmethod
@@ -96,14 +93,12 @@ class StoredFeatures(ReadOnly, ABC):
     def decoded_features(self, used: AnyArray) -> Ints:
         """The features that `map_rows` should be asked for if only these are used: all if nothing is decoded."""
 
-    @abstractmethod
     def check_thresholds(self, feature: AnyArray, threshold: Features, set_size: AnyArray) -> None:
         """Raise DataError if rows cannot be compared with the thresholds of these splits exactly.
 
         A split with a set of categories, which has a size above 0, has no threshold.
         """
 
-    @abstractmethod
     def check_same_cuts(self, other: StoredFeatures, what: str) -> None:
         """Raise DataError if both are binned, and with different cuts; `what` says whose bins these are."""
 

@@ -10,6 +10,7 @@ So a node sends those categories left that do not go where missing values go.
 
 import json
 import re
+from string import Template
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,17 @@ _RANK_FEATURE = re.compile(
 )
 _PROFILE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*", re.ASCII)
 _UNQUOTABLE = re.compile(r'["\\\x00-\x1f]')
+
+_RANK_PROFILE = Template("""\
+rank-profile $name inherits default {
+$needed    second-phase {
+        expression: lightgbm("$name.json")
+        rerank-count: 100
+    }
+    match-features {
+$listed    }
+}
+""")
 
 
 def content(export: Export) -> bytes:
@@ -103,19 +115,6 @@ def _rank_profile(name: str, features: list[str]) -> str:
     if not _PROFILE.fullmatch(name):
         raise ExportError(f"'{name}' cannot be the name of a rank profile: choose another one with ", Hint("name"), ".")
     functions = [feature for feature in features if re.fullmatch(_FUNCTION, feature, re.ASCII)]
-    needed = [f"    # Define these functions: {', '.join(functions)}"] if functions else []
-    return "\n".join(
-        [
-            f"rank-profile {name} inherits default {{",
-            *needed,
-            "    second-phase {",
-            f'        expression: lightgbm("{name}.json")',
-            "        rerank-count: 100",
-            "    }",
-            "    match-features {",
-            *(f"        {feature}" for feature in features),
-            "    }",
-            "}",
-            "",
-        ]
-    )
+    needed = f"    # Define these functions: {', '.join(functions)}\n" if functions else ""
+    listed = "".join(f"        {feature}\n" for feature in features)
+    return _RANK_PROFILE.substitute(name=name, needed=needed, listed=listed)

@@ -185,8 +185,7 @@ def _tables(file: Path, roles: Roles) -> Iterator[polars.DataFrame]:
 
         for batch in batches:
             table: Any = polars.from_arrow(batch)
-            for start in range(0, len(table), size := rows_at_once(table.width)):
-                yield table[start : start + size]
+            yield from table.iter_slices(rows_at_once(table.width))
 
 
 def _parquet_batches(file: Path) -> Iterator[Any]:
@@ -214,8 +213,7 @@ def _separated_tables(file: Path, ids: list[str]) -> Iterator[polars.DataFrame]:
             table = parsed_text(content, file, ids)
         if not names:
             names = block[: block.find(b"\n") + 1]
-        for start in range(0, len(table), size := rows_at_once(table.width)):
-            yield table[start : start + size]
+        yield from table.iter_slices(rows_at_once(table.width))
 
 
 def _lines_in_quotes(file: Path) -> Iterator[bytes]:

@@ -127,18 +127,12 @@ def _read_binned(path: Any, binned: Any, max_bins: int, **options: Any) -> Datas
 
 
 def read_matching(
-    path: str | os.PathLike[str],
-    feature_names: Sequence[str],
-    categorical: Collection[str] = (),
-    *,
-    unlabeled: bool = False,
-    **columns: Any,
+    path: str | os.PathLike[str], feature_names: Sequence[str], categorical: Collection[str] = (), **options: Any
 ) -> Dataset:
     r"""Read documents with the same features as a data set or model, given its feature names.
 
     A sparse validation file may lack the last features of its training file, or feature 0. `categorical` are the names
-    of its categorical features. `columns` are the names of columns for `read`; the chosen features must include those
-    of the model.
+    of its categorical features. `options` are those of `read`; the chosen features must include those of the model.
 
     >>> import pathlib, tempfile
     >>> from swaprank.reading.read import read_matching
@@ -147,7 +141,7 @@ def read_matching(
     >>> read_matching(path, ["1", "2", "3"]).features.tolist()
     [[0.0, 0.5, 0.0]]
     """
-    return read(path, unlabeled=unlabeled, **matching_options(Path(path), feature_names, categorical, columns))
+    return read(path, **matching_options(Path(path), feature_names, categorical, options))
 
 
 def read_judged(path: str | os.PathLike[str], **columns: Any) -> Dataset | Qrels:
