@@ -12,7 +12,7 @@ from time import monotonic, sleep
 from typing import Any
 from uuid import uuid4
 
-from swaprank.cluster.event_handler import Callbacks, EventHandler, handling_events
+from swaprank.cluster.event_handler import Callbacks, EventHandler
 from swaprank.cluster.parts import Parts
 from swaprank.cluster.placement import Placement, place
 from swaprank.cluster.shard import Shard
@@ -119,7 +119,7 @@ def _trained(client: Any, placement: Placement, job: Job, callbacks: Callbacks) 
     """Start the tasks, and wait until they end, one way or the other."""
     workers, shards = placement
     supervisor, futures = Supervisor(client, workers), list[Any]()
-    with handling_events(client, workers[0], job, callbacks, supervisor) as events:
+    with EventHandler(client, workers[0], job, callbacks, supervisor) as events:
 
         def submit(shard: Shard, tracker: Mapping[str, Any] | None) -> None:
             # The session is in the key: a task must never be taken for that of another training.

@@ -1,10 +1,10 @@
 """Handle the events of the first worker on the client: callbacks, checkpoints, Ctrl-C."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from queue import SimpleQueue
 from threading import Event, Thread
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, Self, final
 
 from swaprank.cluster.supervisor import CHECK_SECONDS, Supervisor
 from swaprank.cluster.worker_task import Job, Message, Round, answer, last_checkpoint
@@ -34,6 +34,14 @@ class EventHandler:
         """Arguments with which the workers find each other."""
         self.n_rounds = 0
         """The number of rounds that were finished."""
+
+    def __enter__(self) -> Self:
+        _HANDLERS[self._job.session] = self
+        self._client.subscribe_topic(self._job.topic, _receive)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        del _HANDLERS[self._job.session]
 
     def receive(self, message: Message) -> None:
         """Keep a message for `handle_all`; called in a thread of Dask."""
@@ -108,17 +116,3 @@ def _receive(event: tuple[float, Any]) -> None:
     message = Message(*event[1])
     if message.session in _HANDLERS:
         _HANDLERS[message.session].receive(message)
-
-
-@contextmanager
-def handling_events(
-    client: Any, first_worker: str, job: Job, callbacks: Callbacks, supervisor: Supervisor
-) -> Iterator[EventHandler]:
-    """An event handler that is subscribed to the messages of a training as long as the block lasts."""
-    handler = EventHandler(client, first_worker, job, callbacks, supervisor)
-    _HANDLERS[job.session] = handler
-    client.subscribe_topic(job.topic, _receive)
-    try:
-        yield handler
-    finally:
-        del _HANDLERS[job.session]

@@ -4,7 +4,7 @@ Missing values, where a target reads them as 0, become an error or a warning, ne
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -38,6 +38,19 @@ class Export(NamedTuple):
     """The features of the target as they were given, with their definitions if these were given."""
     may_be_missing: Bools | None = None
     """True for features with missing values in training; None if that is not known."""
+
+    def unlike_zero(self) -> tuple[AnyArray, AnyArray]:
+        """The features whose missing values the model does not take for 0: those it has learned about, and the others.
+
+        Features that were never missing in training do not count.
+        """
+        learned, assumed = _unlike_zero(self.model, len(self.feature_names))
+        return learned, assumed & (True if self.may_be_missing is None else self.may_be_missing)
+
+    def named(self, chosen: AnyArray) -> str:
+        """The first of the chosen features, and how many more."""
+        at = np.flatnonzero(chosen)
+        return f"'{self.feature_names[at[0]]}'" + (f" and {len(at) - 1} more" if len(at) > 1 else "")
 
 
 def refuse_kind(export: Export, holds: str, instead: str) -> ExportError:
@@ -89,10 +102,10 @@ def check_missing_as_zero(export: Export, target: str, instead: str = "") -> Non
     """
     if export.missing == "zero":
         return
-    learned, assumed = features_unlike_zero(export)
+    learned, assumed = export.unlike_zero()
     if learned.any():
         raise ExportError(
-            f"the trees have learned where to send missing values of {named(export.feature_names, learned)}, but "
+            f"the trees have learned where to send missing values of {export.named(learned)}, but "
             f"{target} reads them as 0. Train with 0 in their place; or, if documents always have it, export with ",
             MISSING_AS_ZERO,
             f".{instead}",
@@ -100,7 +113,7 @@ def check_missing_as_zero(export: Export, target: str, instead: str = "") -> Non
     if assumed.any():
         warn_of_export(
             f"{target} reads a missing value as 0, which is not what the model does with it for "
-            f"{named(export.feature_names, assumed)}: send a value with every document. ",
+            f"{export.named(assumed)}: send a value with every document. ",
             MISSING_AS_ZERO,
             " accepts this without a warning.",
         )
@@ -109,16 +122,6 @@ def check_missing_as_zero(export: Export, target: str, instead: str = "") -> Non
 def warn_of_export(*parts: str | Hint) -> None:
     """Warn about scores that may differ where the model is served."""
     warn_user(ExportWarning(*parts))
-
-
-def features_unlike_zero(export: Export) -> tuple[AnyArray, AnyArray]:
-    """The features whose missing values the model does not take for 0: those it has learned about, and the others.
-
-    Features that were never missing in training do not count.
-    """
-    learned, assumed = _unlike_zero(export.model, len(export.feature_names))
-    may_be_missing = True if export.may_be_missing is None else export.may_be_missing
-    return learned, assumed & may_be_missing
 
 
 def _unlike_zero(model: ServedModel, n_features: int) -> tuple[AnyArray, AnyArray]:
@@ -141,12 +144,6 @@ def _unlike_zero(model: ServedModel, n_features: int) -> tuple[AnyArray, AnyArra
             found = [_unlike_zero(member, n_features) for member in members]
             learned, assumed = (np.any(each, axis=0) for each in zip(*found, strict=True))
     return learned, assumed
-
-
-def named(names: Sequence[str], chosen: AnyArray) -> str:
-    """The first feature, and how many more."""
-    at = np.flatnonzero(chosen)
-    return f"'{names[at[0]]}'" + (f" and {len(at) - 1} more" if len(at) > 1 else "")
 
 
 def ltr_content(export: Export, model_type: str, definition: str) -> bytes:

@@ -14,15 +14,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Features
 from swaprank.errors import ExportError
-from swaprank.exchange.exported import (
-    MISSING_AS_ZERO,
-    Export,
-    check_missing_as_zero,
-    features_unlike_zero,
-    named,
-    refuse_kind,
-    warn_of_export,
-)
+from swaprank.exchange.exported import MISSING_AS_ZERO, Export, check_missing_as_zero, refuse_kind, warn_of_export
 from swaprank.exchange.plain_trees import fold_tree, plain_trees
 from swaprank.models.forest import Forest
 from swaprank.models.served import FeedForward, Trees, WeightedSum
@@ -93,7 +85,7 @@ def _trees(export: Export, forest: Forest) -> dict[str, Any]:
 
 def _needs_nulls(export: Export) -> bool:
     """True if missing values are to be told from 0, which Solr does for features whose default value is NaN."""
-    learned, assumed = features_unlike_zero(export)
+    learned, assumed = export.unlike_zero()
     if export.missing == "zero" or not learned.any():
         check_missing_as_zero(export, "Solr")
         return False
@@ -105,7 +97,7 @@ def _needs_nulls(export: Export) -> bool:
         assumed[at] &= not has_null
     if (learned | assumed).any():
         warn_of_export(
-            f"Solr reads missing values of {named(export.feature_names, learned | assumed)} as 0, which the model "
+            f"Solr reads missing values of {export.named(learned | assumed)} as 0, which the model "
             'does not do, unless the features are defined with the parameter "defaultValue": "NaN". This needs '
             "Solr 9.2. If 0 stood for missing values in training, export with ",
             MISSING_AS_ZERO,

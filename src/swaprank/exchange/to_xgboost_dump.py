@@ -10,15 +10,7 @@ import json
 
 import numpy as np
 
-from swaprank.exchange.exported import (
-    MISSING_AS_ZERO,
-    Export,
-    features_unlike_zero,
-    ltr_content,
-    named,
-    refuse_kind,
-    warn_of_export,
-)
+from swaprank.exchange.exported import MISSING_AS_ZERO, Export, ltr_content, refuse_kind, warn_of_export
 from swaprank.exchange.plain_trees import fold_tree, node_depths, plain_trees, strict
 from swaprank.models.forest import Forest
 from swaprank.models.served import Trees
@@ -65,10 +57,10 @@ def _tree(forest: Forest, tree: int, missing_left: list[bool], names: list[str])
 
 def _warn_of_versions(export: Export) -> None:
     """Warn if a version of the target might matter: if the model does not take a missing value for 0."""
-    learned, assumed = features_unlike_zero(export)
+    learned, assumed = export.unlike_zero()
     if export.missing == "refuse" and (learned | assumed).any():
         warn_of_export(
-            f"the model does not take a missing value of {named(export.feature_names, learned | assumed)} for 0. "
+            f"the model does not take a missing value of {export.named(learned | assumed)} for 0. "
             "Elasticsearch LTR before 1.5.9 and OpenSearch LTR before 3.8 do not send missing values where the "
             "model does. If 0 stood for them in training, ",
             MISSING_AS_ZERO,

@@ -144,7 +144,7 @@ class Forest(Model):
             f"{len(self.leaf_value):,} leaf values of {self.n_trees:,} trees; the splits do not change",
             len(self.leaf_value),
             self.score(features)[rows] + base,
-            moved=lambda change: replace(self, leaf_value=self.leaf_value + change),
+            move=lambda change: replace(self, leaf_value=self.leaf_value + change),
             slopes=slopes,
         )
 

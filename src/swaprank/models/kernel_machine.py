@@ -134,7 +134,7 @@ class KernelMachine(Model):
             f"{len(self.weights):,} weights",
             len(self.weights),
             self.score(features)[rows] + base,
-            moved=lambda change: replace(self, weights=self.weights + change),
+            move=lambda change: replace(self, weights=self.weights + change),
             slopes=weight_slopes(lambda chosen: self.map(features[chosen]), rows),
         )
 

@@ -82,7 +82,7 @@ class LinearModel(Model):
             self.describe(),
             self.n_features,
             self.score(features)[rows] + base,
-            moved=lambda change: replace(self, weights=self.weights + change * scaling.factor),
+            move=lambda change: replace(self, weights=self.weights + change * scaling.factor),
             slopes=weight_slopes(lambda chosen: scaled_rows(features, chosen, scaling), rows),
         )
 

@@ -95,7 +95,7 @@ class Net(Model):
             f"{len(self.weights):,} weights",
             len(self.weights),
             start,
-            moved=lambda change: replace(self, weights=(self.weights + change).astype(np.float32)),
+            move=lambda change: replace(self, weights=(self.weights + change).astype(np.float32)),
             slopes=weight_slopes(lambda chosen: scaled_rows(features, chosen, self.scaling), rows),
         )
 

@@ -8,6 +8,7 @@ The parameters of a forest are its leaf values; its splits do not change. X then
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import final
 
 import numpy as np
@@ -22,15 +23,15 @@ ScoresAlong = Iterator[tuple[int, int, Floats]]
 """The numbers of a direction and of a step, and the scores there."""
 
 
+@dataclass(eq=False)
 class Perturbation(ABC):
     """The parameters of a model, and documents whose scores change with them."""
 
-    def __init__(self, description: str, n_parameters: int, start: Floats) -> None:
-        self.description = description
-        """The parameters in words, such as "10 weights"."""
-        self.n_parameters = n_parameters
-        self.start = start
-        """The scores of the documents with the unchanged parameters."""
+    description: str
+    """The parameters in words, such as "10 weights"."""
+    n_parameters: int
+    start: Floats
+    """The scores of the documents with the unchanged parameters."""
 
     @abstractmethod
     def moved(self, change: Floats) -> Model:
@@ -42,29 +43,21 @@ class Perturbation(ABC):
 
 
 @final
+@dataclass(eq=False)
 class LinearPerturbation(Perturbation):
     """Scores that are linear in the parameters."""
 
-    def __init__(
-        self,
-        description: str,
-        n_parameters: int,
-        start: Floats,
-        *,
-        moved: Callable[[Floats], Model],
-        slopes: Callable[[int, int], Callable[[Floats], AnyArray]],
-    ) -> None:
-        """slopes(first, last) prepares these documents and returns a function of directions: documents x directions."""
-        super().__init__(description, n_parameters, start)
-        self._moved, self._slopes = moved, slopes
+    move: Callable[[Floats], Model]
+    slopes: Callable[[int, int], Callable[[Floats], AnyArray]]
+    """slopes(first, last) prepares these documents and returns a function of directions: documents x directions."""
 
     def moved(self, change: Floats) -> Model:
         """See `Perturbation`."""
-        return self._moved(change)
+        return self.move(change)
 
     def scores_along(self, first: int, last: int, chunks: Chunks, steps: Sequence[float]) -> ScoresAlong:
         """See `Perturbation`."""
-        slopes_of, start = self._slopes(first, last), self.start[first:last]
+        slopes_of, start = self.slopes(first, last), self.start[first:last]
         for number, directions in chunks:
             for at, slope in enumerate(np.ascontiguousarray(slopes_of(directions).T, dtype=np.float64)):
                 for k, step in enumerate(steps):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from swaprank.errors import DataError, Wording
-from swaprank.files import compression, content_suffix, existing_file
+from swaprank.files import COMPRESSED, compression, content_suffix, existing_file
 from swaprank.reading.group_sizes import SIDE_SUFFIXES, side_file
 from swaprank.reading.text_files import is_stream
 
@@ -76,6 +76,17 @@ def _check_ending(file: Path) -> None:
     if content_suffix(file) not in known and side_file(file) is None:
         ending = "".join(file.suffixes)
         raise DataError(f"{file}: the ending '{ending}' is unknown; parts of a data set end in {', '.join(known)}.")
+
+
+def check_is_letor(file: Path) -> None:
+    """Raise DataError if a file that is no table has not the ending of LETOR text, and no group sizes beside it."""
+    if content_suffix(file) not in TEXT_SUFFIXES and side_file(file) is None and not is_stream(file):
+        known = ", ".join((*TEXT_SUFFIXES, *TABLE_SUFFIXES, BINS_SUFFIX))
+        raise DataError(
+            f"{file}: the ending '{''.join(file.suffixes)}' is unknown; known are {known}; text also with "
+            f"{', '.join(COMPRESSED)}. ",
+            Wording("For LETOR text of another name, use read_letor.", "The name of LETOR text must end in .txt."),
+        )
 
 
 def no_columns(file: Path, given: Iterable[str]) -> DataError:

@@ -13,20 +13,10 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import IdRuns
 from swaprank.data.ids import decoded
 from swaprank.errors import DataError
-from swaprank.files import compression, existing_file
+from swaprank.files import existing_file
 from swaprank.reading.group_sizes import FileQueries
 from swaprank.reading.parsing_status import LARGEST_INDEX, BadLineError, LetorFormat, bad_line_error
-from swaprank.reading.text_files import (
-    BYTE_ORDER_MARK,
-    Text,
-    TextFile,
-    TextInMemory,
-    check_is_text,
-    count_lines,
-    is_stream,
-    pieces,
-    text_blocks,
-)
+from swaprank.reading.text_files import BYTE_ORDER_MARK, Text, TextFile, count_lines, pieces, whole_texts
 from swaprank.threads import thread_count
 
 if TYPE_CHECKING:
@@ -74,13 +64,13 @@ def read_letor(
     file = existing_file(path)
     queries = FileQueries(file)
     form = checked_format(queries.sizes is None, absent, n_features, zero_based, unlabeled)
-    blocks = list(parsed_texts(file, form, _texts(file), n_threads))
+    blocks = list(parsed_texts(file, form, whole_texts(file), n_threads))
     if not blocks:
         raise DataError(f"{file} has no documents: expected lines such as '2 qid:1 1:0.5 2:0'.")
     if any(block.first != blocks[0].first for block in blocks):
         # A later block of a compressed file contains feature 0, but earlier blocks were numbered from 1.
         form = form._replace(zero_based=True)
-        blocks = list(parsed_texts(file, form, _texts(file), n_threads))
+        blocks = list(parsed_texts(file, form, whole_texts(file), n_threads))
     labels = np.concatenate([block.labels for block in blocks])
     queries.check_total(len(labels))
     qid, docid, first = queries.of(blocks), _document_ids(blocks), blocks[0].first
@@ -155,19 +145,6 @@ def parsed_texts(
         lines_before += 0 if isinstance(text, TextFile) else count_lines(read, text.size)
         if parsed is not None:
             yield parsed
-
-
-def _texts(file: Path) -> Iterator[Text]:
-    """A plain file as one text; a stream or a compressed file in blocks."""
-    if is_stream(file) or compression(file):
-        yield from map(TextInMemory, text_blocks(file))
-        return
-    with file.open("rb") as opened:
-        text = TextFile(file, opened)
-        check_is_text(text.reader()(0, min(4096, text.size)).tobytes(), file)
-        if text.size == 0:
-            raise DataError(f"{file} is empty: expected one document per line.")
-        yield text
 
 
 def _first_document(text: Text, start: int) -> bytes | None:

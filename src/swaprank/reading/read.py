@@ -7,19 +7,9 @@ from typing import Any
 
 from swaprank.data.dataset import Dataset
 from swaprank.data.judgements import Qrels
-from swaprank.errors import DataError, Hint, Wording
-from swaprank.files import COMPRESSED, content_suffix, existing_file
-from swaprank.reading.formats import (
-    BINS_SUFFIX,
-    TABLE_SUFFIXES,
-    TEXT_SUFFIXES,
-    Paths,
-    is_bins,
-    is_table,
-    matching_options,
-    no_columns,
-)
-from swaprank.reading.group_sizes import side_file
+from swaprank.errors import DataError, Hint
+from swaprank.files import existing_file
+from swaprank.reading.formats import Paths, check_is_letor, is_bins, is_table, matching_options, no_columns
 from swaprank.reading.letor import read_letor
 from swaprank.reading.tables import read_table
 from swaprank.reading.text_files import is_stream, text_lines
@@ -96,13 +86,7 @@ def read(
         if options:
             raise DataError(f"{file} is a table: {', '.join(options)} cannot be given, only for LETOR text.")
         return read_table(file, unlabeled=unlabeled, **columns, **categorical)
-    if content_suffix(file) not in TEXT_SUFFIXES and side_file(file) is None and not is_stream(file):
-        known = ", ".join((*TEXT_SUFFIXES, *TABLE_SUFFIXES, BINS_SUFFIX))
-        raise DataError(
-            f"{file}: the ending '{''.join(file.suffixes)}' is unknown; known are {known}; text also with "
-            f"{', '.join(COMPRESSED)}. ",
-            Wording("For LETOR text of another name, use read_letor.", "The name of LETOR text must end in .txt."),
-        )
+    check_is_letor(file)
     if columns:
         raise no_columns(file, columns)
     return read_letor(file, unlabeled=unlabeled, **options, **categorical)

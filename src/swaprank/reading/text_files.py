@@ -254,6 +254,19 @@ class TextFile(Text):
             return self._opened.readinto(buffer.data)  # type: ignore[attr-defined,no-any-return]
 
 
+def whole_texts(file: Path) -> Iterator[Text]:
+    """A plain file as one text; a stream or a compressed file in blocks."""
+    if is_stream(file) or compression(file):
+        yield from map(TextInMemory, text_blocks(file))
+        return
+    with file.open("rb") as opened:
+        text = TextFile(file, opened)
+        check_is_text(text.reader()(0, min(4096, text.size)).tobytes(), file)
+        if text.size == 0:
+            raise DataError(f"{file} is empty: expected one document per line.")
+        yield text
+
+
 def check_unchanged(file: Path, opened: BinaryIO, before: os.stat_result) -> None:
     """Raise DataError if an open file has another size or time than before."""
     now = os.fstat(opened.fileno())
