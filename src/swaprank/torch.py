@@ -4,7 +4,6 @@ PyTorch is imported when a loss is first computed.
 """
 
 from functools import cache
-from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +12,7 @@ from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import query_of_row
 from swaprank.data.row_values import check_scores
-from swaprank.errors import DataError, MissingExtraError, ParameterError
+from swaprank.errors import DataError, ParameterError, import_extra
 from swaprank.metrics.metric import BoundMetric, Metric
 from swaprank.metrics.relevance import PairwiseCorrect
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective
@@ -111,10 +110,7 @@ def _array(values: Any) -> Any:
 
 
 def _torch() -> Any:
-    try:
-        return import_module("torch")
-    except ImportError:
-        raise MissingExtraError("PyTorch is not installed: pip install 'swaprank[torch]'.") from None
+    return import_extra("torch", "PyTorch is not installed: pip install 'swaprank[torch]'.")
 
 
 @cache

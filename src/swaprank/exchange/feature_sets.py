@@ -71,11 +71,10 @@ def _from_file(path: Path) -> FeatureSet:
     text = existing_file(path).read_text("utf-8", errors="replace")
     if text.lstrip()[:1] in ("{", "["):
         try:
-            return _from_json(json.loads(text), str(path))
+            found = json.loads(text)
         except (ValueError, RecursionError) as error:
-            if isinstance(error, DataError):
-                raise
             raise DataError(f"{path}: this is not JSON: {error}.") from None
+        return _from_json(found, str(path))
     names = tuple(line.strip() for line in text.splitlines() if line.strip())
     if not names:
         raise DataError(f"{path} has no feature names: it should have one per line.")

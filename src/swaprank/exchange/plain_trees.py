@@ -15,14 +15,13 @@ _LARGEST = float(np.finfo(np.float32).max)
 Part = TypeVar("Part")
 
 
-def plain_trees(export: Export, forest: Forest, deepest: int, instead: str) -> Forest:
+def plain_trees(export: Export, forest: Forest, deepest: int) -> Forest:
     """The trees without a base score; ExportError for sets of categories, deep trees or very large leaf values.
 
     Args:
         export: What is exported.
         forest: Its trees.
         deepest: The most nodes on a way from a root to a leaf that the target reads.
-        instead: The formats that hold sets of categories.
 
     >>> from dataclasses import replace
     >>> from swaprank.exchange.exported import Export
@@ -31,14 +30,14 @@ def plain_trees(export: Export, forest: Forest, deepest: int, instead: str) -> F
     >>> from swaprank.models.forest import single_leaf
     >>> forest = replace(single_leaf(0.5, n_features=1, n_documents=10), base_score=2.0)
     >>> export = Export("ranklib", Trees(forest), ("bm25",), {}, "m", "refuse", False, None)
-    >>> plain_trees(export, forest, deepest=100, instead="vespa").leaf_value.tolist()
+    >>> plain_trees(export, forest, deepest=100).leaf_value.tolist()
     [2.5]
     """
     if len(forest.words):
         name = export.feature_names[int(forest.feature[forest.n_words > 0][0])]
         raise ExportError(
-            f"{export.to} compares numbers only, but the trees have sets of categories of '{name}'. Use {instead}, or "
-            "train with one feature per category."
+            f"{export.to} compares numbers only, but the trees have sets of categories of '{name}'. Use vespa, "
+            "lightgbm, onnx or c, or train with one feature per category."
         )
     refuse_deep(export, forest, deepest)
     return single_precision(export, base_in_leaves(forest))

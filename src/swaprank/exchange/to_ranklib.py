@@ -21,7 +21,7 @@ def content(export: Export) -> bytes:
     """The model as RankLib's text, or the body of the request that creates it."""
     match export.model:
         case Trees(forest):
-            text = _ensemble(plain_trees(export, forest, _DEEPEST, "vespa, lightgbm, onnx or c"))
+            text = _ensemble(plain_trees(export, forest, _DEEPEST))
         case WeightedSum(weights, _, bias):
             text = _linear_regression(weights, bias)
         case _:

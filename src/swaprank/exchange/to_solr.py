@@ -62,7 +62,7 @@ def _store(export: Export) -> dict[str, str]:
 
 
 def _trees(export: Export, forest: Forest) -> dict[str, Any]:
-    forest = plain_trees(export, forest, _DEEPEST, "vespa, lightgbm, onnx or c")
+    forest = plain_trees(export, forest, _DEEPEST)
     is_null_zero = not _needs_nulls(export)
     thresholds = _before_slack(forest.threshold)
 

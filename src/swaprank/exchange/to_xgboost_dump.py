@@ -23,7 +23,7 @@ def content(export: Export) -> bytes:
     """The trees as a JSON array, or the body of the request that creates the model."""
     if not isinstance(export.model, Trees):
         raise refuse_kind(export, "trees", "ranklib for a linear model, or solr, onnx or c")
-    forest = plain_trees(export, export.model.forest, _DEEPEST, "vespa, lightgbm, onnx or c")
+    forest = plain_trees(export, export.model.forest, _DEEPEST)
     _warn_of_versions(export)
     missing_left = forest.threshold >= 0 if export.missing == "zero" else forest.missing_left
     names = [json.dumps(name) for name in export.feature_names]

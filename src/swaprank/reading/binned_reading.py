@@ -12,6 +12,7 @@ from swaprank.errors import DataError
 from swaprank.reading.block_reading import LetorBlocks, TableBlocks
 from swaprank.reading.formats import Paths, is_table, matching_options, no_columns, part_files
 from swaprank.reading.letor import checked_format
+from swaprank.reading.parsing_status import LetorFormat
 from swaprank.reading.tables import Roles
 from swaprank.rendering.bars import UpdateBar
 
@@ -71,7 +72,7 @@ def file_source(path: Paths, like: Dataset | None, given: Mapping[str, Any]) -> 
         if unknown:
             raise no_columns(files[0], unknown)
         threads = options.pop("n_threads", None)
-        return LetorBlocks(files, checked_format(**options), categorical, threads)
+        return LetorBlocks(files, checked_format(LetorFormat(**options)), categorical, threads)
     options.pop("n_threads", None)
     unknown = [name for name in options if name in _TEXT_OPTIONS]
     if unknown:

@@ -63,7 +63,7 @@ def read_letor(
     """
     file = existing_file(path)
     queries = FileQueries(file)
-    form = checked_format(queries.sizes is None, absent, n_features, zero_based, unlabeled)
+    form = checked_format(LetorFormat(queries.sizes is None, absent, n_features, zero_based, unlabeled))
     blocks = list(parsed_texts(file, form, whole_texts(file), n_threads))
     if not blocks:
         raise DataError(f"{file} has no documents: expected lines such as '2 qid:1 1:0.5 2:0'.")
@@ -100,19 +100,13 @@ def letor_dataset(
         raise DataError(f"{where}: ", error) from None
 
 
-def checked_format(
-    with_qid: bool = True,
-    absent: float = 0.0,
-    n_features: int | None = None,
-    zero_based: bool | None = None,
-    unlabeled: bool = False,
-) -> LetorFormat:
+def checked_format(form: LetorFormat) -> LetorFormat:
     """The options of `read_letor`, checked."""
-    if n_features is not None and not 1 <= n_features <= LARGEST_INDEX:
-        raise DataError(f"n_features must be 1 to {LARGEST_INDEX:,}, found {n_features}.")
-    if math.isinf(absent):
+    if form.n_features is not None and not 1 <= form.n_features <= LARGEST_INDEX:
+        raise DataError(f"n_features must be 1 to {LARGEST_INDEX:,}, found {form.n_features}.")
+    if math.isinf(form.absent):
         raise DataError("absent must be finite, or NaN for missing.")
-    return LetorFormat(with_qid, float(absent), n_features, zero_based, unlabeled)
+    return form._replace(absent=float(form.absent))
 
 
 def parsed_texts(

@@ -13,10 +13,10 @@ from swaprank.reading.text_files import HOW_TO_RECODE, Text, changed, count_line
 class LetorFormat(NamedTuple):
     """The expected format of lines."""
 
-    with_qid: bool
-    absent: float
-    n_features: int | None
-    zero_based: bool | None
+    with_qid: bool = True
+    absent: float = 0.0
+    n_features: int | None = None
+    zero_based: bool | None = None
     unlabeled: bool = False
 
 

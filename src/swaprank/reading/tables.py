@@ -66,17 +66,19 @@ def is_separated(file: Path) -> bool:
 
 def table_dataset(table: polars.DataFrame, roles: Roles, *, is_text: bool, is_part: bool = False) -> Dataset:
     """A data set from a table that was read from a file; all weights of a part of one may be 0."""
+    import polars
+
     if len(table) == 0:
         raise DataError("it has no documents: expected rows below the column names.")
     label, features = roles.label, roles.features
     _check_roles(table, roles)
-    table = _without_columns(table, roles.ignore)
+    table = table.drop(roles.ignore)
     for name in roles.categorical_features:
         feature_position(name, table.columns if features is None else features, CATEGORICAL)
     if roles.unlabeled:
-        table = table.with_columns(_zeros().alias(label))
+        table = table.with_columns(polars.lit(0.0).alias(label))
     if roles.judgements_only:
-        table, features = table.with_columns(_zeros().alias(NO_FEATURES)), [NO_FEATURES]
+        table, features = table.with_columns(polars.lit(0.0).alias(NO_FEATURES)), [NO_FEATURES]
     if is_text:
         needed = {*table.columns} if features is None else {*features, label, roles.sample_weight}
         table = table.with_columns(_category_text(table[name]) for name in roles.categorical_features)
@@ -105,6 +107,9 @@ def _check_roles(table: polars.DataFrame, roles: Roles) -> None:
             raise DataError(f"column '{name}' is given as {role} and to be ignored: a column has one role.")
         if name in roles.categorical_features:
             raise DataError(f"column '{name}' is given as {role} and as categorical: a column has one role.")
+    for name in roles.ignore:
+        if name not in table.columns:
+            raise DataError(f"there is no column '{name}' to ignore; {did_you_mean(name, table.columns)}")
 
 
 def polars_table(file: Path, ids: list[str]) -> polars.DataFrame:
@@ -171,19 +176,6 @@ def parsed_text(source: bytes, file: Path, ids: list[str]) -> polars.DataFrame:
                 ".",
             )
     return table
-
-
-def _without_columns(table: polars.DataFrame, names: Sequence[str]) -> polars.DataFrame:
-    for name in names:
-        if name not in table.columns:
-            raise DataError(f"there is no column '{name}' to ignore; {did_you_mean(name, table.columns)}")
-    return table.drop(names)
-
-
-def _zeros() -> polars.Expr:
-    import polars
-
-    return polars.lit(0.0)
 
 
 def with_numbers(table: polars.DataFrame, names: list[str], label: str) -> polars.DataFrame:
