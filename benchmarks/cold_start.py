@@ -31,15 +31,16 @@ def train(name: str, model: str) -> dict[str, float]:
     from swaprank.registry import ranker_class
 
     parts = sr.datasets.random_search((60, 20), random_state=0)
-    kind = ranker_class(name)
-    options: dict[str, Any] = {kind.rounds_parameter: 5} if kind.rounds_parameter else {}
-    if kind.made_of_rankers:
+    kind: Any = ranker_class(name)
+    options: dict[str, Any] = {kind.can.rounds_parameter: 5} if kind.can.rounds_parameter else {}
+    combines = kind.can.learns_from == "rankers"
+    if combines:
         options = {"members": [sr.MART(n_trees=5).fit(parts[0]), sr.LinearRegressionRanker().fit(parts[0])]}
     seconds, cpu = [], time.process_time()
     for _ in range(2):
         start = time.perf_counter()
         ranker = kind(**options)
-        ranker.fit(parts[0]) if kind.made_of_rankers else ranker.fit(parts[0], valid=parts[1])
+        ranker.fit(parts[0]) if combines else ranker.fit(parts[0], valid=parts[1])
         seconds.append(time.perf_counter() - start)
         if len(seconds) == 1:
             cpu = time.process_time() - cpu

@@ -67,7 +67,7 @@ def greedy(monkeypatch: pytest.MonkeyPatch) -> Greedy:
 
 
 def test_its_parameters_are_checked_documented_and_known_by_other_names() -> None:
-    assert Greedy(n_estimators=3).n_rounds == 3
+    assert Greedy(n_estimators=3).n_rounds == 3  # type: ignore[call-arg]
     assert "learning_rate: Size of each step" in str(Greedy.__doc__)
     assert next(iter(signature(Greedy).parameters)) == "metric"
     with pytest.raises(sr.errors.ParameterError, match="learning_rate must be a number above 0; found 0"):

@@ -73,6 +73,8 @@ class Parameter:
     """True for a fitted ranker, or several: what they have learned becomes part of the model."""
     kw_only: bool = True
     """False if it may be given by position."""
+    last: bool = False
+    """True if it is listed after the others, because most rankers have it."""
 
     @property
     def bounds(self) -> Bounds | None:
@@ -157,11 +159,13 @@ class Parameters:
             given = {name: value for name, value in given.items() if name not in vars(each)}
             for name, changes in each._declared_here.items():
                 given[name] = {**given.get(name, {}), **changes}
+        declared = {name: Parameter(**each) for name, each in given.items()}
         # The nearest class first, and a parameter that is declared again where it was.
         first = {name: number for number, each in enumerate(classes) for name in each._declared_here}
-        places = sorted(given, key=lambda name: (given[name].get("kw_only", True), first[name]))
-        cls.declared = {name: Parameter(**given[name]) for name in places}
-        cls.__init__ = _init(cls)  # type: ignore[method-assign]
+        places = sorted(declared, key=lambda name: (declared[name].kw_only, declared[name].last, first[name]))
+        cls.declared = {name: declared[name] for name in places}
+        if "__init__" not in vars(cls):
+            cls.__init__ = _init(cls)  # type: ignore[method-assign]
         if cls.__doc__ and cls.declared:
             cls.__doc__ = f"{cleandoc(cls.__doc__)}\n\nArgs:\n{_listed(cls.declared)}\n"
 
@@ -186,9 +190,10 @@ class Parameters:
         accepted = cls.accepted_names()
         here = {name: accepted.get(name, name) for name in given}
         check_arguments(here.values(), cls.declared, cls.__name__)
-        twice = [name for name in here if name != here[name] and list(here.values()).count(here[name]) > 1]
-        if twice:
-            raise ParameterError(f"{cls.__name__}: {twice[0]} is {here[twice[0]]}, which is given, too: give one.")
+        for ours in set(here.values()):
+            given_as = [name for name in here if here[name] == ours]
+            if len(given_as) > 1:
+                raise ParameterError(f"{cls.__name__}: {' and '.join(given_as)} are both {ours}: give one of them.")
         values = {here[name]: value for name, value in given.items()}
         return {name: None if cls.declared[name].is_none(value) else value for name, value in values.items()}
 

@@ -11,6 +11,7 @@ _ARGUMENTS = {
     "horizon": "lambdarank_truncation_level lambdarank_num_pair_per_sample",
     "normalize": "lambdarank_normalization",
     "random_state": "bagging_seed",
+    "max_bins, which is one more than CatBoost's border_count": "border_count",
     "y": "label",
     "sample_weight or query_weight": "weight group_weight",
     "base_score": "init_score base_margin baseline",

@@ -64,11 +64,15 @@ def make_ranker(name: str, settings: Iterable[str] = ()) -> Ranker:
     """
     kind = ranker_class(name)
     parameters: dict[str, Any] = {}
+    given: dict[str, str] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals:
             raise ParameterError(f"write a setting as name=value, found '{setting}'.")
-        parameters[own_name(kind, key, name)] = _value(value)
+        ours = own_name(kind, key, name)
+        if ours in parameters and given[ours] != key:
+            raise ParameterError(f"{given[ours]} and {key} are both {ours}: give one of them.")
+        parameters[ours], given[ours] = _value(value), key
     return kind(**parameters)
 
 

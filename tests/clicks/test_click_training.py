@@ -64,7 +64,7 @@ def test_ranker_and_bias_are_learned_together(train_data: sr.Dataset, moves: flo
 @pytest.mark.parametrize("make", [sr.LambdaRank, sr.SmoothRank, sr.LinearRegressionRanker, sr.RankNet])
 def test_all_kinds_of_rankers_learn_from_clicks(train_data: sr.Dataset, make: Callable[..., sr.Ranker]) -> None:
     log, truth = sr.datasets.clicks(train_data, train_data.column("match"), 5000, moves=0.5, random_state=0)
-    ranker = make(metric=METRIC)
+    ranker: Any = make(metric=METRIC)
     for name, value in (("n_epochs", 3), ("n_threads", 1)):
         if name in ranker.get_params():
             ranker.set_params(**{name: value})

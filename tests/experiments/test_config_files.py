@@ -37,7 +37,7 @@ def test_code_cannot_be_written() -> None:
 def test_every_parameter_has_a_meaning_and_can_be_written(name: str) -> None:
     facts = list_parameters(name)
     assert [fact.name for fact in facts if not fact.meaning] == []
-    assert {fact.name for fact in facts} == set(ranker_class(name)._get_param_names()) - {"base_ranker"}
+    assert {fact.name for fact in facts} == set(ranker_class(name).declared) - {"base_ranker"}
     plain = training_parameters(ranker_class(name)())
     read = tomllib.loads(toml_text(plain))
     expected = {key: "none" if value is None else value for key, value in plain.items()}

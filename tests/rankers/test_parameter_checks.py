@@ -63,7 +63,7 @@ class Patient(MART):  # type: ignore[misc]
 def test_a_new_parameter_is_one_declaration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(registry.RANKERS, "patient", f"{__name__}.Patient")
     assert inspect.signature(Patient).parameters["patience"].default == 0.5
-    assert Patient(calm=0.25).get_params()["patience"] == 0.25
+    assert Patient(calm=0.25).get_params()["patience"] == 0.25  # type: ignore[call-arg]
     with pytest.raises(sr.errors.ParameterError, match="patience must be a number from 0 to 1; found 2"):
         Patient(patience=2).fit(DATA)
     assert "patience: How long to wait for a better split." in str(Patient.__doc__)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import swaprank as sr
-from swaprank.rankers.ranker import Ranker
 from tests.rankers.test_worker_shares import RANKERS, TRAIN, VALI, saved, trained
 
 
@@ -29,7 +28,7 @@ def crashed(name: str, path: Path, at: int, every: int = 2, **changes: Any) -> N
         ranker.fit(TRAIN, valid=VALI, checkpoint=path, checkpoint_every=every, callbacks=[crash_at(at)])
 
 
-def fit(name: str, path: Path, **changes: Any) -> Ranker:
+def fit(name: str, path: Path, **changes: Any) -> Any:
     return RANKERS[name]().set_params(**changes).fit(TRAIN, valid=VALI, checkpoint=path, checkpoint_every=2)
 
 

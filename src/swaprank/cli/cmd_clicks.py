@@ -123,7 +123,7 @@ def clicks_train(
     for target in (output, save_propensities):
         if target is not None:
             writable_target(target, sources)
-    model = make_ranker(ranker or "lambdamart", [f"metric={metric}", *(settings or [])])
+    model: Any = make_ranker(ranker or "lambdamart", [f"metric={metric}", *(settings or [])])
     own = {"random_state": seed, "n_threads": threads}
     model.set_params(**{name: value for name, value in own.items() if name in model.get_params()})
     known = None if propensities is None else sr.clicks.Propensities.load(propensities)

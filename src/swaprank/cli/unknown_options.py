@@ -7,7 +7,9 @@ from typer.core import TyperCommand
 
 _OWN_OPTIONS = {"random_state": "--seed", "n_threads": "--threads", "metric": "--metric"}
 """Parameters that have an option of their own."""
-_OTHER_OPTIONS = dict.fromkeys(("eval_set", "valid_sets", "valid_data", "evals", "validation"), "--valid")
+_OTHER_OPTIONS = dict.fromkeys(("eval_set", "valid_sets", "valid_data", "evals", "validation"), "--valid") | {
+    "base": "--base-ranker"
+}
 """Names that other command lines have for an option of ours."""
 
 

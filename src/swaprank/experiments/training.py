@@ -14,7 +14,7 @@ from swaprank.data.fingerprints import data_fingerprint
 from swaprank.errors import DataError, Interrupted, SwaprankError
 from swaprank.experiments.model_summary import metric_text, metric_values
 from swaprank.experiments.training_run import AnyPath, TrainingRun, check_outputs, read_train, write_record
-from swaprank.files import file_digest, uninterrupted
+from swaprank.files import existing_file, file_digest, uninterrupted
 from swaprank.rankers.on_cluster import learn_on_cluster
 from swaprank.rankers.rounds import Callback, as_checkpoint
 from swaprank.reading.read import read_matching
@@ -176,13 +176,13 @@ def run_on_mpi(
         raise
 
 
-def _start(run: TrainingRun) -> tuple[sr.Ranker, sr.Ranker | None, dict[str, dict[str, Any]]]:
+def _start(run: TrainingRun) -> tuple[Any, sr.Ranker | None, dict[str, dict[str, Any]]]:
     """The unfitted ranker; the model to start from, and its digest."""
     check_outputs(run)
     ranker = run.make_ranker()
     if run.base_ranker is None:
         return ranker, None, {}
-    base_data = {"base_ranker": {"digest": file_digest(run.base_ranker)}}
+    base_data = {"base_ranker": {"digest": file_digest(existing_file(run.base_ranker))}}
     _check_unchanged(run, base_data)
     return ranker, sr.load(run.base_ranker), base_data
 

@@ -10,6 +10,7 @@ from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.experiments.config_files import read_config
 from swaprank.experiments.ranker_parameters import check_parameter_names, from_config_value, parse_settings
 from swaprank.experiments.training_run import TrainingRun
+from swaprank.registry import ranker_class
 
 PATHS = ("train", "valid", "base_ranker", "output")
 VALUES = {"ranker": str, "metric": str, "seed": int, "threads": int}
@@ -43,7 +44,9 @@ def read_training_config(
     tables = {} if path is None else _check_config(read_config(path), path)
     options = {name: value for name, value in options.items() if value is not None}
     values = {name: value for name, value in tables.items() if name in PATHS or name in VALUES}
-    parameters = dict(tables.get("parameters", {}))
+    kind = ranker_class(values.get("ranker", "lambdamart"))
+    accepted = kind.accepted_names()
+    parameters = {accepted.get(name, name): value for name, value in tables.get("parameters", {}).items()}
     overrides = parse_settings(options.get("ranker", values.get("ranker", "lambdamart")), settings)
     if parameters and options.get("ranker", values.get("ranker")) != values.get("ranker"):
         raise ParameterError(

@@ -71,8 +71,7 @@ class TrainingRun:
         if kind.can.learns_from == "nothing":
             raise ParameterError(f"{self.ranker} is a model of another library: read one with `swaprank import`.")
         options = {"metric": self.metric, "random_state": self.seed, "n_threads": self.threads}
-        known = kind._get_param_names()
-        own = {name: value for name, value in options.items() if value is not None and name in known}
+        own = {name: value for name, value in options.items() if value is not None and name in kind.declared}
         check_parameter_names(self.ranker, self.parameters)
         for name, option in (("metric", "metric"), ("random_state", "seed"), ("n_threads", "threads")):
             if name in own and name in self.parameters:

@@ -145,7 +145,7 @@ def _use_categories(name: str, train: sr.Dataset) -> None:
 
 
 def _trained(name: str, train: sr.Dataset, vali: sr.Dataset, **options: Any) -> Any:
-    kind = ranker_class(name)
+    kind: Any = ranker_class(name)
     if kind.can.learns_from == "rankers":
         return kind(members=[_trained(member, train, vali) for member in ("linear_regression", "mart")]).fit(train)
     if kind.can.rounds_parameter:

@@ -1,2 +1,3 @@
 from .imported import ImportedRanker as ImportedRanker
 from .rounds import Progress as Progress
+from .training import TrainableRanker as TrainableRanker

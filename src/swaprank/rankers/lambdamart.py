@@ -24,7 +24,7 @@ OBJECTIVES: tuple[TreeObjective, ...] = ("lambda", "smooth")
 
 
 @final
-class LambdaMART(SwapGradients, LeafRules, RandomRanks, TreeRanker):
+class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
     """Boosted trees that follow LambdaRank's gradients for a metric [Burges2010, section 7].
 
     In each round, every pair of documents of a query with different labels gets a gradient: that of RankNet, times the

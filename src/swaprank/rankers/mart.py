@@ -11,7 +11,7 @@ from swaprank.trees.tree_rules import LeafRules
 
 
 @final
-class MART(LeafRules, TreeRanker):
+class MART(TreeRanker, LeafRules):
     """Boosted trees with a pointwise loss of the labels [Burges2010, sections 5 and 6]: a baseline for LambdaMART.
 
     >>> import swaprank as sr

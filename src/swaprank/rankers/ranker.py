@@ -4,10 +4,9 @@ import os
 from abc import ABC
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from swaprank.arrays import Features, Floats
 from swaprank.cluster.parts import Parts, as_parts
@@ -24,8 +23,20 @@ from swaprank.rankers.given_data import as_dataset
 from swaprank.rankers.learned import Capabilities, History, Learned, learned_value, not_fitted
 from swaprank.rankers.saving import save
 
+if TYPE_CHECKING:
+    # scikit-learn has no types: its class would hide the signatures of ours.
+    class BaseEstimator:
+        """The methods of scikit-learn's class that are called here; a loaded ranker may have any others."""
 
-class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...  # noqa: D102
+        def set_params(self, **parameters: Any) -> Self: ...  # noqa: D102
+        def __sklearn_tags__(self) -> Any: ...
+        def __getattr__(self, name: str) -> Any: ...
+else:
+    from sklearn.base import BaseEstimator
+
+
+class Ranker(Parameters, BaseEstimator, ABC):
     """A model that orders the documents of a query: it scores, explains, draws, is saved and exported.
 
     It is a scikit-learn estimator: its parameters, and `learned_`, which is everything that training has found. Rankers
@@ -49,6 +60,7 @@ class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         whole=True,
         means_none=-1,
         also="n_jobs nthread num_threads thread_count",
+        last=True,
         text="Number of threads. If None or -1, all cores.",
     )
 
@@ -120,15 +132,11 @@ class Ranker(Parameters, BaseEstimator, ABC):  # type: ignore[misc]
         kind: Any = type(self)
         return kind(**copies)
 
-    @classmethod
-    def _get_param_names(cls) -> list[str]:
-        return sorted(cls.declared)
-
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters, by any of their names, as scikit-learn does it."""
         own = type(self)._own_names({name: value for name, value in parameters.items() if "__" not in name})
         nested = {name: value for name, value in parameters.items() if "__" in name}
-        return super().set_params(**own, **nested)  # type: ignore[no-any-return]
+        return super().set_params(**own, **nested)
 
     def predict(self, X: Any, **unknown: Any) -> Floats:
         """Scores of the rows of a data set or matrix, in the order in which they were given; larger is better.

@@ -18,6 +18,7 @@ class RandomChoices(Parameters):
         optional=True,
         instances=(np.random.RandomState, np.random.Generator),
         also="seed random_seed",
+        last=True,
         text="Seed of all random choices. None: a random one; a NumPy generator: drawn from it.",
     )
 
@@ -30,6 +31,7 @@ class EarlyStopping(Parameters):
         low=1,
         whole=True,
         also="early_stopping_round od_wait",
+        last=True,
         text="Stop if the watched metric has not improved for this many rounds. Needs a validation set, whose best "
         "round is kept in any case.",
     )

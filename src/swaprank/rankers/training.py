@@ -59,14 +59,21 @@ class Trained(NamedTuple):
 
 
 class TrainableRanker(Ranker):
-    """A ranker that learns to order the documents of a query; see the rankers themselves for their parameters."""
+    """A ranker that learns to order the documents of a query; see the rankers themselves for their parameters.
+
+    >>> import swaprank as sr
+    >>> isinstance(sr.LambdaMART(), sr.rankers.TrainableRanker)
+    True
+    """
 
     metric: str | Metric = parameter(
         default="ndcg@10",
         kw_only=False,
         text="Evaluated after every round, and chooses the best round on the watched set. It does not change training.",
     )
-    base_ranker: Any = parameter(default=None, is_ranker=True, text="A fitted ranker that training starts from.")
+    base_ranker: Any = parameter(
+        default=None, is_ranker=True, last=True, text="A fitted ranker that training starts from."
+    )
 
     def fit(
         self,
@@ -229,7 +236,7 @@ class TrainableRanker(Ranker):
     def _with_known_features(self, data: Dataset, base: Any) -> Dataset:
         """The training data with the features of what training starts from, in their order."""
         names = getattr(base, "feature_names_in_", None)
-        if names is None:
+        if names is None or isinstance(base, type):
             return data
         # The base ranker's categories keep their numbers, and new ones follow.
         matched = data.with_features(

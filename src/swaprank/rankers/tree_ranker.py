@@ -52,6 +52,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
     monotone_constraints: MonotoneConstraints | None = parameter(
         default=None,
         also="monotonic_cst monotone_constraint mono",
+        last=True,
         text="1 for each feature with which scores must never fall, -1 for those with which they must never rise: by "
         'name, as {"authority": 1, "spam": -1}, or a list of one of -1, 0 and 1 per feature. Missing values have no '
         "order.",
@@ -59,6 +60,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
     interaction_constraints: InteractionConstraints | None = parameter(
         default=None,
         also="interaction_cst",
+        last=True,
         text='Groups of features, by name or position, as [["bm25", "clicks"], ["age", "price"]]: all features on the '
         "path from the root of a tree to a leaf are of one group. A feature in no group is alone in a group of its "
         "own. Holds for new trees, not for those of a base ranker.",

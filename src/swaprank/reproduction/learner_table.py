@@ -140,7 +140,7 @@ def _trained(settings: Settings, log: Log) -> sr.experiments.CrossValidation:
 
 def _ranker(learner: Learner, settings: Settings) -> sr.Ranker:
     kind = ranker_class(learner.kind)
-    known = kind._get_param_names()
+    known = kind.declared
     chosen = {"metric": METRICS[0], "random_state": settings.random_state, **learner.parameters}
     if settings.quick:
         chosen |= QUICK

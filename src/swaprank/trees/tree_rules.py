@@ -42,7 +42,7 @@ class GrowthRules(Parameters):
         default=255,
         low=2,
         high=255,
-        also="max_bin border_count",
+        also="max_bin",
         text="Maximum number of bins per feature, at most 255. Categories are not merged: each has its own.",
     )
     feature_fraction: float = parameter(
