@@ -15,6 +15,23 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+__all__ = [
+    "ArgumentError",
+    "ClusterError",
+    "CompilerWarning",
+    "DataError",
+    "ExportError",
+    "ExportWarning",
+    "Interrupted",
+    "MetricError",
+    "MissingExtraError",
+    "ModelFileError",
+    "ParameterError",
+    "PrecisionWarning",
+    "SwaprankError",
+    "SwaprankWarning",
+]
+
 
 @dataclass(frozen=True)
 class Hint:

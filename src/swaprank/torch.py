@@ -19,6 +19,8 @@ from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective
 from swaprank.objectives.ranknet_objective import RankNetObjective, ranknet_costs
 
+__all__ = ["ranking_loss"]
+
 
 def ranking_loss(
     scores: Any,

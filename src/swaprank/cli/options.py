@@ -56,10 +56,27 @@ ModelMetric = Annotated[
 Convention = Annotated[
     str, typer.Option(help="Convention of the metric names: standard, trec, letor, mslr or lightgbm.")
 ]
+
+
+def _complete_ranker(incomplete: str) -> list[str]:
+    from swaprank.registry import RANKERS
+
+    return [name for name in RANKERS if name.startswith(incomplete)]
+
+
+def _complete_setting(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    from swaprank.registry import RANKERS, ranker_class
+
+    name = ctx.params.get("ranker")
+    declared = ranker_class(name if name in RANKERS else "lambdamart").declared
+    return [(f"{each}=", declared[each].text) for each in declared if each.startswith(incomplete)]
+
+
 RankerName = Annotated[
     str | None,
     typer.Option(
         "--ranker",
+        autocompletion=_complete_ranker,
         help="Ranker, such as lambdamart or smoothrank. `swaprank info --rankers` lists all.",
         show_default="lambdamart",
     ),
@@ -69,6 +86,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
+        autocompletion=_complete_setting,
         help="Parameter of the ranker, such as n_leaves=15. Can be repeated. `swaprank info --ranker lambdamart` lists "
         "the parameters of LambdaMART.",
     ),
