@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from swaprank.arrays import Features, Floats
+from swaprank.arrays import Features, Floats, read_only
 from swaprank.cluster.parts import Parts, as_parts
 from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
-from swaprank.data.features import model_features
+from swaprank.data.features import model_matrix
 from swaprank.errors import DataError, Hint, MetricError, ParameterError, Wording
 from swaprank.metrics.metric import OWN_SUFFIX, Metric, bind_metric, is_own
 from swaprank.metrics.parse import metric as parse_metric
@@ -370,10 +370,10 @@ class Ranker(Parameters, BaseEstimator, ABC):
 
     def _features_of(self, X: Any) -> Features:
         """The feature matrix to score: the features of this ranker, matched by name if X has names, with its codes."""
-        self.check_fitted()
+        learned = self.learned_
         if isinstance(X, Dataset):
             return self.matched(X).features
-        return model_features(X, self._feature_names(), type(self).__name__, self.categories_).values
+        return read_only(model_matrix(X, learned.feature_names, type(self).__name__, learned.categories)[0])
 
     def _quantities_of(self, X: Any) -> Features:
         """The feature matrix with NaN for all categories."""
