@@ -18,6 +18,7 @@ from swaprank.arrays import AnyArray
 from swaprank.errors import ModelFileError
 from swaprank.metrics.metric import OWN_SUFFIX, Metric, is_own
 from swaprank.model_files.container import ModelContent, write_model
+from swaprank.model_files.plain_json import plain_values
 from swaprank.models.ensemble import model_from_parts
 from swaprank.objectives.objective import Objective
 from swaprank.rankers.learned import Learned, found_by
@@ -92,16 +93,9 @@ def _saved(parameter: Any) -> Any:
 def to_content(learned: Learned, kind: type) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     """Return everything that was learned as plain values and arrays, for a model file."""
     model, arrays = learned.model.to_parts()
-    meta = {each.name: _plain(getattr(learned, each.name)) for each in fields(Learned) if "read" in each.metadata}
+    meta = plain_values({each.name: getattr(learned, each.name) for each in fields(Learned) if "read" in each.metadata})
     kept = {name: each.save(learned.found[name]) for name, each in found_by(kind).items() if each.read is not None}
     return {**meta, "found": kept, "model": model}, arrays
-
-
-def _plain(value: Any) -> Any:
-    """The value with lists for tuples, as it comes back from a file."""
-    if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
-    return list(value) if isinstance(value, tuple) else value
 
 
 def from_content(meta: Mapping[str, Any], arrays: Mapping[str, AnyArray], kind: type) -> Learned:

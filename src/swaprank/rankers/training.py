@@ -11,7 +11,6 @@ from warnings import warn
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.cluster.parts import Parts
 from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
 from swaprank.data.matching import check_count
@@ -148,29 +147,27 @@ class TrainableRanker(Ranker):
         self.check_parameters()
         start = self.base_ranker if base_ranker is None else base_ranker
         data, given_sets = as_data(X, **columns), named_sets(valid, eval_set, eval_group, eval_qid)
-        sets: Mapping[str, Dataset] = {}
         if isinstance(data, Dataset):
             data = self._with_known_features(data, start)
-            sets = validation_sets(given_sets, data, columns)
-            if data.base_score is not None and any(other.base_score is None for other in sets.values()):
-                warn("the training data has base scores, but a validation set has none: 0 is taken.", stacklevel=2)
+            sets = _comparable(validation_sets(given_sets, data, columns), data)
         own_callbacks, file = checked_callbacks(callbacks), as_checkpoint(checkpoint, checkpoint_every)
         with shown_trainings(verbose if self.can.shows_rounds else 0, self.can.round_name) as shown:
-            if isinstance(data, Parts):
+            if isinstance(data, Dataset):
+                self.learned_ = self._learn(data, sets, metrics, start, [*shown(""), *own_callbacks], file, ALONE)
+            else:
                 from swaprank.rankers.on_cluster import learn_on_cluster
 
+                parts = {name: validation_data(name, each, columns) for name, each in given_sets.items()}
                 self.learned_ = learn_on_cluster(
                     self,
                     data,
-                    {name: validation_data(name, each, columns) for name, each in given_sets.items()},
+                    parts,
                     metrics=metrics,
                     base_ranker=base_ranker,
                     display=shown(""),
                     callbacks=own_callbacks,
                     checkpoint=file,
                 ).learned
-            else:
-                self.learned_ = self._learn(data, sets, metrics, start, [*shown(""), *own_callbacks], file, ALONE)
         if self.interrupted_:
             raise Interrupted(self)
         return self
@@ -285,6 +282,13 @@ class TrainableRanker(Ranker):
             sigma=float(getattr(objective, "sigma", getattr(self, "sigma", 1.0))),
             **{**trained._asdict(), "found": dict(trained.found)},
         )
+
+
+def _comparable(sets: dict[str, Dataset], data: Dataset) -> dict[str, Dataset]:
+    """The validation sets; warn if only the training data has base scores."""
+    if data.base_score is not None and any(other.base_score is None for other in sets.values()):
+        warn("the training data has base scores, but a validation set has none: 0 is taken.", stacklevel=3)
+    return sets
 
 
 def _names_of_arguments(function: Any) -> list[str]:
