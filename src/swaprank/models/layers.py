@@ -1,4 +1,4 @@
-"""The shape of a net, its weights in one flat array, and the activation functions of its hidden units.
+"""The shape of a net, its weights in one flat array, the activations of its hidden units, and both passes through it.
 
     features ─► hidden units ─► … ─► one score         weights   [ W_1 (out x in) b_1 | W_2 b_2 | … | W_last (1 x in) ]
 

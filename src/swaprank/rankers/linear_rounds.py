@@ -1,4 +1,4 @@
-"""The base classes of rankers that learn the weights of a linear model round by round."""
+"""Rankers that learn the weights of a linear model round by round, and what they share with other linear fits."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
