@@ -9,6 +9,7 @@ from . import experiments as experiments
 from . import instruments as instruments
 from . import metrics as metrics
 from . import objectives as objectives
+from . import papers as papers
 from . import rankers as rankers
 from . import reporting as reporting
 from . import torch as torch

@@ -1,11 +1,11 @@
 """The list of rankers, by the names that model files, the command line and configuration files use.
 
-A new ranker is one line in RANKERS.
+A new ranker is one line in RANKERS. A name in PRESETS stands for one of them with the settings of a paper.
 """
 
 import ast
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
@@ -39,20 +39,42 @@ RANKERS = {
     "svmmap": "swaprank.baselines.svm_map.SVMMAP",
 }
 """The class of each kind of ranker; only the one that is asked for is imported."""
+PRESETS = {
+    "lambdamart2010": "swaprank.papers.lambdamart2010",
+    "lambdarank2006": "swaprank.papers.lambdarank2006",
+    "lambdarank2009": "swaprank.papers.lambdarank2009",
+    "mart2010": "swaprank.papers.mart2010",
+    "ranknet2005": "swaprank.papers.ranknet2005",
+    "ranknet2006": "swaprank.papers.ranknet2006",
+    "smoothrank2010": "swaprank.papers.smoothrank2010",
+}
+"""Functions that make a ranker as a paper describes it; model files have the kind of ranker that it is."""
 
 
 def ranker_class(name: str) -> type[Ranker]:
-    """The class of a kind of ranker.
+    """The class of a kind of ranker, or of the ranker that a preset makes.
 
     >>> from swaprank.registry import ranker_class
-    >>> ranker_class("mart").__name__
-    'MART'
+    >>> ranker_class("mart").__name__, ranker_class("mart2010").__name__
+    ('MART', 'MART')
     """
-    if name not in RANKERS:
-        raise ParameterError(f"there is no ranker '{name}'; {did_you_mean(name, RANKERS)}")
-    module, _, class_name = RANKERS[name].rpartition(".")
-    found: type[Ranker] = getattr(import_module(module), class_name)
-    return found
+    maker = ranker_maker(name)
+    return maker if isinstance(maker, type) else type(maker())
+
+
+def ranker_maker(name: str) -> Callable[..., Ranker]:
+    """What makes a ranker from its parameters: the class of a kind, or the function of a preset.
+
+    >>> from swaprank.registry import ranker_maker
+    >>> ranker_maker("mart")(n_leaves=7)
+    MART(n_leaves=7)
+    """
+    known = {**RANKERS, **PRESETS}
+    if name not in known:
+        raise ParameterError(f"there is no ranker '{name}'; {did_you_mean(name, known)}")
+    module, _, attribute = known[name].rpartition(".")
+    maker: Callable[..., Ranker] = getattr(import_module(module), attribute)
+    return maker
 
 
 def make_ranker(name: str, settings: Iterable[str] = ()) -> Ranker:
@@ -73,7 +95,7 @@ def make_ranker(name: str, settings: Iterable[str] = ()) -> Ranker:
         if ours in parameters and given[ours] != key:
             raise ParameterError(f"{given[ours]} and {key} are both {ours}: give one of them.")
         parameters[ours], given[ours] = _value(value), key
-    return kind(**parameters)
+    return ranker_maker(name)(**parameters)
 
 
 def _value(text: str) -> Any:

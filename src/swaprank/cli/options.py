@@ -59,16 +59,16 @@ Convention = Annotated[
 
 
 def _complete_ranker(incomplete: str) -> list[str]:
-    from swaprank.registry import RANKERS
+    from swaprank.registry import PRESETS, RANKERS
 
-    return [name for name in RANKERS if name.startswith(incomplete)]
+    return [name for name in (*RANKERS, *PRESETS) if name.startswith(incomplete)]
 
 
 def _complete_setting(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    from swaprank.registry import RANKERS, ranker_class
+    from swaprank.registry import PRESETS, RANKERS, ranker_class
 
     name = ctx.params.get("ranker")
-    declared = ranker_class(name if name in RANKERS else "lambdamart").declared
+    declared = ranker_class(name if name in RANKERS or name in PRESETS else "lambdamart").declared
     return [(f"{each}=", declared[each].text) for each in declared if each.startswith(incomplete)]
 
 
@@ -77,7 +77,8 @@ RankerName = Annotated[
     typer.Option(
         "--ranker",
         autocompletion=_complete_ranker,
-        help="Ranker, such as lambdamart or smoothrank. `swaprank info --rankers` lists all.",
+        help="Ranker, such as lambdamart, or as a paper describes it, such as lambdamart2010. `swaprank info --rankers` "
+        "lists all.",
         show_default="lambdamart",
     ),
 ]

@@ -21,7 +21,7 @@ from swaprank.experiments.grid_search import (
 from swaprank.files import replacing, uninterrupted
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rankers.rounds import Callback, shown_trainings
-from swaprank.registry import ranker_class
+from swaprank.registry import ranker_maker
 
 _FILE_NAME = re.compile(r"[\w+-][\w.+-]*")
 
@@ -144,12 +144,11 @@ def _named_rankers(rankers: Any, metric: sr.metrics.Metric) -> dict[str, sr.Rank
     if not isinstance(rankers, Iterable) or isinstance(rankers, type):
         raise ParameterError(f"cross_validate takes the data, then rankers; found {type(rankers).__name__} as rankers.")
     if not isinstance(rankers, Mapping):
-        each = [ranker_class(ranker)() if isinstance(ranker, str) else ranker for ranker in rankers]
-        for given, made in zip(rankers, each, strict=True):
-            if isinstance(given, str):
-                made.set_params(metric=metric)
-        rankers = {getattr(ranker, "kind", type(ranker).__name__): ranker for ranker in each}
-        if len(rankers) < len(each):
+        given = list(rankers)
+        made = [ranker_maker(ranker)(metric=metric) if isinstance(ranker, str) else ranker for ranker in given]
+        names = [each if isinstance(each, str) else getattr(each, "kind", type(each).__name__) for each in given]
+        rankers = dict(zip(names, made, strict=True))
+        if len(rankers) < len(made):
             raise ParameterError("two rankers are of the same kind: give them names, {'small': …, 'large': …}.")
     if not rankers:
         raise ParameterError("cross-validation needs at least one ranker; found none.")

@@ -21,7 +21,7 @@ from swaprank.model_files.plain_json import check_configuration, format_paramete
 from swaprank.parameters import own_name
 from swaprank.peer_names import ARGUMENTS
 from swaprank.rankers.rounds import Callback
-from swaprank.registry import load, ranker_class
+from swaprank.registry import load, ranker_class, ranker_maker
 
 
 def candidates(name: str, ranker: sr.Ranker, grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
@@ -118,7 +118,7 @@ def make_rankers(kinds: Mapping[str, str], settings: Iterable[str], **defaults: 
     rankers = {}
     for name, kind in classes.items():
         own = {key: value for key, value in defaults.items() if key in kind.declared}
-        rankers[name] = kind(**{**own, **values_for(name, kind, values)})
+        rankers[name] = ranker_maker(kinds[name])(**{**own, **values_for(name, kind, values)})
     return rankers
 
 

@@ -9,7 +9,7 @@ from swaprank.errors import Hint, ParameterError, Wording
 from swaprank.experiments.config_files import NONE
 from swaprank.parameters import own_name
 from swaprank.peer_names import ARGUMENTS
-from swaprank.registry import RANKERS, make_ranker, ranker_class
+from swaprank.registry import PRESETS, RANKERS, make_ranker, ranker_class, ranker_maker
 
 
 class ParameterInfo(NamedTuple):
@@ -71,29 +71,26 @@ def from_config_value(value: Any) -> Any:
 
 
 def trainable_rankers() -> dict[str, str]:
-    """The rankers that can be trained on data, with their one-line descriptions.
+    """The rankers that can be trained on data, and those of the papers, with their one-line descriptions.
 
     >>> from swaprank.experiments.ranker_parameters import trainable_rankers
     >>> trainable_rankers()["lambdamart"]
     "Boosted trees that follow LambdaRank's gradients for a metric [Burges2010, section 7]."
     """
-    kinds = {name: ranker_class(name) for name in sorted(RANKERS)}
-    return {
-        name: (inspect.getdoc(kind) or "").partition("\n")[0]
-        for name, kind in kinds.items()
-        if kind.can.learns_from == "data"
-    }
+    kinds = [name for name in sorted(RANKERS) if ranker_class(name).can.learns_from == "data"]
+    return {name: (inspect.getdoc(ranker_maker(name)) or "").partition("\n")[0] for name in (*kinds, *PRESETS)}
 
 
 def list_parameters(ranker: str) -> list[ParameterInfo]:
-    """List the parameters of a kind of ranker with their defaults and descriptions.
+    """List the parameters of a kind of ranker, or of one of the papers, with their values and descriptions.
 
     >>> from swaprank.experiments.ranker_parameters import list_parameters
     >>> list_parameters("mart")[0].name, list_parameters("mart")[0].default
     ('metric', 'ndcg@10')
     """
-    declared = ranker_class(ranker).declared
-    return [ParameterInfo(name, each.default, each.text) for name, each in declared.items() if not each.is_ranker]
+    made = ranker_maker(ranker)()
+    declared = {name: each for name, each in made.declared.items() if not each.is_ranker}
+    return [ParameterInfo(name, getattr(made, name), each.text) for name, each in declared.items()]
 
 
 def names_elsewhere() -> dict[str, str]:

@@ -15,7 +15,7 @@ from swaprank.experiments.ranker_parameters import check_parameter_names, traini
 from swaprank.files import file_digest, replacing, writable_target, written_directly
 from swaprank.model_files.container import check_target
 from swaprank.reading.formats import is_bins, is_table
-from swaprank.registry import ranker_class
+from swaprank.registry import ranker_class, ranker_maker
 
 AnyPath = str | os.PathLike[str]
 
@@ -76,7 +76,7 @@ class TrainingRun:
         for name, option in (("metric", "metric"), ("random_state", "seed"), ("n_threads", "threads")):
             if name in own and name in self.parameters:
                 raise ParameterError(f"{option} is given twice: as {option} and as the parameter {name}.")
-        return kind(**{**self.parameters, **own})
+        return ranker_maker(self.ranker)(**{**self.parameters, **own})
 
 
 def write_record(run: TrainingRun, file: Path, ranker: sr.Ranker, data: Mapping[str, Mapping[str, Any]]) -> str:
@@ -160,7 +160,7 @@ def _record(
     return {
         "train": train[0] if len(train) == 1 else train,
         **{name: _relative(folder, path) for name, path in paths.items() if path is not None},
-        "ranker": run.ranker,
+        "ranker": ranker.kind,
         "metric": str(ranker.metric),
         **({"seed": parameters.pop("random_state")} if "random_state" in parameters else {}),
         **({"columns": run.columns} if run.columns else {}),

@@ -21,7 +21,7 @@ from swaprank.model_files.plain_json import format_parameters
 from swaprank.parameters import own_name
 from swaprank.rankers.rounds import Callback, Progress, shown_trainings
 from swaprank.reading.read import read_matching
-from swaprank.registry import ranker_class
+from swaprank.registry import ranker_class, ranker_maker
 from swaprank.seeds import RandomState, seed_of
 
 _MAX_REPORTS = 100
@@ -106,8 +106,7 @@ def tune(
 
 def _learner(ranker: str | sr.Ranker) -> sr.Ranker:
     if isinstance(ranker, str):
-        kind = ranker_class(ranker)
-        return kind(**fixed_while_tuning(kind))
+        return ranker_maker(ranker)(**fixed_while_tuning(ranker_class(ranker)))
     if not isinstance(ranker, sr.Ranker):
         raise ParameterError(f"tune takes train, valid and a ranker; found {type(ranker).__name__} as the ranker.")
     learner: sr.Ranker = clone(ranker)
