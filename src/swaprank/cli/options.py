@@ -77,7 +77,7 @@ RankerName = Annotated[
     typer.Option(
         "--ranker",
         autocompletion=_complete_ranker,
-        help="Ranker, such as lambdamart; or as in a paper, such as lambdamart2010. `swaprank info --rankers` lists all.",
+        help="Ranker, such as lambdamart, or lambdamart2010 as in the paper. `swaprank info --rankers` lists all.",
         show_default="lambdamart",
     ),
 ]
