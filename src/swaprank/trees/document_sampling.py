@@ -116,11 +116,8 @@ def draw_sample(
     sum_grad, sum_hess = rounded_sums(sums[1:].reshape(2, N_LIMBS)).tolist()
     if not np.isfinite([sum_grad, max_grad, sum_hess, max_hess]).all():
         raise DataError(DIVERGED)
-    # Rounding adds at most 1 per document.
-    grad_scale = float(min((_MAX_SUM - n_total) / max(sum_grad, 1e-300), _MAX_INTEGER / max(max_grad, 1e-300)))
-    hess_scale = float(min((_MAX_SUM - n_total) / max(sum_hess, 1e-300), _MAX_INTEGER / max(max_hess, 1e-300)))
-    if to_nearest:
-        grad_scale, hess_scale = _power_of_two(grad_scale), _power_of_two(hess_scale)
+    grad_scale = _scale(sum_grad, max_grad, n_total, to_nearest)
+    hess_scale = _scale(sum_hess, max_hess, n_total, to_nearest)
     offsets = np.concatenate(([0], np.cumsum(counts))).tolist()
 
     def pack(c: int) -> None:
@@ -135,9 +132,13 @@ def draw_sample(
     return Sample(sum(counts), n_total, grad_scale, hess_scale, int(np.ceil(hess_scale * max_hess)) + 1)
 
 
-def _power_of_two(scale: float) -> float:
-    """The largest power of two that is not above the scale."""
-    return math.ldexp(0.5, math.frexp(scale)[1])
+def _scale(total: float, largest: float, n_rows: int, power_of_two: bool) -> float:
+    """The largest factor, or power of two, with which neither the sum nor a single value is too large an integer."""
+    if total == 0:
+        return 1.0
+    # Rounding adds at most 1 per document.
+    scale = float(min((_MAX_SUM - n_rows) / max(total, 1e-300), _MAX_INTEGER / max(largest, 1e-300)))
+    return math.ldexp(0.5, math.frexp(scale)[1]) if power_of_two else scale
 
 
 def gather_bins(blocks: Bytes, rows: AnyArray, n_threads: int, target: Bytes) -> None:
