@@ -32,7 +32,7 @@ def fit(name: str, path: Path, **changes: Any) -> Any:
     return RANKERS[name]().set_params(**changes).fit(TRAIN, valid=VALI, checkpoint=path, checkpoint_every=2)
 
 
-@pytest.mark.parametrize("name", ["ndcg@10", "sampled", "monotone", "balanced", "forest"])
+@pytest.mark.parametrize("name", ["ndcg@10", "sampled", "monotone", "least squares", "balanced", "forest"])
 def test_going_on_gives_the_same_model(name: str, tmp_path: Path) -> None:
     path = tmp_path / "run.checkpoint"
     whole = saved(RANKERS[name]().fit(TRAIN, valid=VALI), tmp_path)

@@ -350,6 +350,25 @@ def test_learning_rates_by_round_equal_a_training_for_each_rate(tmp_path: Path) 
         np.testing.assert_array_equal(copied.fit(TRAIN).predict(TEST), by_round.predict(TEST))
 
 
+def test_leaves_by_round_equal_a_training_for_each_number(tmp_path: Path) -> None:
+    by_round = small(n_trees=5, n_leaves=[3, 9, 5]).fit(TRAIN)
+    assert np.diff(by_round.model_.tree_leaves).tolist() == [3, 9, 5, 5, 5]
+    one = small(n_trees=1, n_leaves=3).fit(TRAIN)
+    two = small(n_trees=1, n_leaves=9).fit(TRAIN, base_ranker=one)
+    all_five = small(n_trees=3, n_leaves=5).fit(TRAIN, base_ranker=two)
+    np.testing.assert_array_equal(by_round.predict(TEST), all_five.predict(TEST))
+    continued = small(n_trees=2, n_leaves=np.array([9, 5])).fit(TRAIN, base_ranker=one)
+    np.testing.assert_array_equal(continued.predict(TEST), by_round.predict(TEST, n_trees=3))
+    by_round.save(tmp_path / "by_round.swaprank")
+    again: Any = sr.load(tmp_path / "by_round.swaprank")
+    assert again.n_leaves == (3, 9, 5)
+    for copied in (clone(again), make_ranker("lambdamart", ["n_leaves=3,9,5"])):
+        np.testing.assert_array_equal(copied.set_params(n_trees=5).fit(TRAIN).predict(TEST), by_round.predict(TEST))
+    for wrong, message in (((), "found none"), ((7, 1), "found 1"), ((7.5,), "found 7.5")):
+        with pytest.raises(sr.errors.ParameterError, match=f"n_leaves must be .*{message}"):
+            small(n_leaves=wrong).fit(TRAIN)
+
+
 @pytest.mark.parametrize(
     ("rates", "message"),
     [((), "one per round; found none"), ((0.1, 0.0), "above 0; found 0.0"), ((0.1, "x"), "above 0; found 'x'"),

@@ -31,9 +31,10 @@ def scattered(data: sr.Dataset, **columns: Any) -> sr.Dataset:
         sr.LambdaMART("ndcg@10", **SMALL),
         sr.LambdaMART("map", **SMALL, l2=3.0, normalize=False, learning_rate=(0.3, 0.2, 0.05)),
         sr.LambdaMART("ndcg@10", **SMALL, feature_fraction=0.6, document_fraction=0.4, random_state=5),
+        sr.LambdaMART("ndcg@10", n_trees=6, n_leaves=(9, 7), split="least_squares", hessian_floor=0.0),
         sr.MART(objective="logistic", **SMALL),
     ],
-    ids=["lambda", "paper", "sampled splits", "pointwise"],
+    ids=["lambda", "not normalized", "sampled splits", "paper", "pointwise"],
 )
 @pytest.mark.parametrize("given", [OLD, scattered(OLD)], ids=["grouped", "scattered"])
 def test_on_the_training_data_leaf_values_do_not_change(ranker: Any, given: sr.Dataset) -> None:

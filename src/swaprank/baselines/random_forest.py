@@ -37,7 +37,7 @@ class RandomForest(TreeRanker):
     kind: ClassVar[str] = "random_forest"
     boosts: ClassVar[bool] = False
     n_trees: int = parameter(default=300, tuned_at=None, text="Number of trees.")
-    n_leaves: int = parameter(default=100, tune=(10, 1000), text="Maximum number of leaves of a tree.")
+    n_leaves: int | Sequence[int] = parameter(default=100, tune=(10, 1000))
     min_docs_in_leaf: int = parameter(default=5, tune=(1, 200), text="Minimum number of training documents in a leaf.")
     feature_fraction: float = parameter(default=0.3, tune=(0.1, 1.0), text="Share of the features that each tree uses.")
     query_fraction: float = parameter(

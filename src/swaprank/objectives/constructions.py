@@ -30,7 +30,7 @@ from swaprank.elementary import exp, log2
 from swaprank.kernels import kernel
 from swaprank.metrics.ordering import rank_documents
 from swaprank.metrics.terms import WORK_ROWS, MetricTerms, list_value, prepare_swaps, rows_that_count, swap_gain_rows
-from swaprank.objectives.query_gradients import LEAST_DISTANCE, LONGEST_STEP, gradients_of, longest_of
+from swaprank.objectives.query_gradients import LEAST_DISTANCE, gradients_of, longest_of
 
 PAIRS, SPRING, LOCAL_GRADIENT, LOCAL_COST, DISCRETE_BOUNDED = range(5)
 
@@ -52,6 +52,7 @@ class ConstructionArrays(NamedTuple):
     """Each query's documents in the order that breaks ties in the scores."""
     sigma: float
     normalize: bool
+    longest_step: float
 
 
 @kernel
@@ -211,4 +212,4 @@ def construction_queries(
         factor = log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
         for r in range(n):
             grad[order[r]] = factor * g[r]
-            hess[order[r]] = factor * max(h[r], sigma * abs(g[r]) / LONGEST_STEP)
+            hess[order[r]] = factor * max(h[r], sigma * abs(g[r]) / arrays.longest_step)

@@ -32,8 +32,16 @@ from swaprank.metrics.terms import (
 )
 from swaprank.objectives.constructions import CONSTRUCTIONS, ConstructionArrays
 from swaprank.objectives.objective import BoundKernelObjective, Objective, bind_kernel
-from swaprank.objectives.query_gradients import LEAST_DISTANCE, LONGEST_STEP, WIDEST_RANGE, gradients_of, longest_of
+from swaprank.objectives.query_gradients import (
+    HESSIAN_FLOOR,
+    LEAST_DISTANCE,
+    WIDEST_RANGE,
+    gradients_of,
+    longest_of,
+    longest_step,
+)
 from swaprank.objectives.ranknet_objective import bind_ranknet
+from swaprank.parameters import Bounds, check_parameter
 
 _LEAST_HORIZON = 30
 """Trees learn a metric with a smaller cut-off to this rank."""
@@ -51,6 +59,8 @@ class LambdaArrays(NamedTuple):
     """Each query's documents in the order that breaks ties in the scores."""
     sigma: float
     normalize: bool
+    longest_step: float
+    """See `longest_step`."""
 
 
 @kernel
@@ -225,7 +235,7 @@ def lambda_queries(
         factor = log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
         for r in range(n):
             grad[order[r]] = factor * g[r]
-            hess[order[r]] = factor * max(h[r], sigma * abs(g[r]) / LONGEST_STEP)
+            hess[order[r]] = factor * max(h[r], sigma * abs(g[r]) / arrays.longest_step)
 
 
 @final
@@ -241,6 +251,7 @@ class LambdaRankObjective(Objective):
         horizon: How deep to learn: as if the metric were cut off at this rank. Default: the metric as it is.
         construction: How lambdas are made: "pairs" (the standard), or "spring", "local_gradient", "local_cost" or
             "discrete_bounded" [Donmez2009]; constructions.py has the equations.
+        hessian_floor: A document's hessian is at least this times sigma |grad|. 0: as in the paper.
 
     For metric="pairwise" all pairs weigh the same, so this is RankNet divided by the number of pairs of each query.
     With normalize=False it then takes about n log n, also for lists of millions of documents; with normalize=True it
@@ -261,25 +272,28 @@ class LambdaRankObjective(Objective):
     normalize: bool = True
     horizon: int | None = None
     construction: str = "pairs"
+    hessian_floor: float = HESSIAN_FLOOR
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "metric", parse_metric(self.metric))
         if self.construction not in ("pairs", *CONSTRUCTIONS):
             names = did_you_mean(self.construction, ["pairs", *CONSTRUCTIONS])
             raise ParameterError(f"there is no construction '{self.construction}'; {names}")
+        check_parameter("hessian_floor", self.hessian_floor, Bounds(False, 0, 1))
 
     def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundKernelObjective:
         """See `Objective`."""
         terms = bind_metric(learned_metric(self.metric, self.horizon), data).terms
-        sigma, pairs = float(self.sigma), self.construction == "pairs"
+        sigma, pairs, longest = float(self.sigma), self.construction == "pairs", longest_step(self.hessian_floor)
         if pairs and terms.family == PAIRWISE and not self.normalize:
             # All pairs weigh the same, so no ranks are needed [Burges2010, section 2].
-            return bind_ranknet(data, terms.gains, terms.divisors, sigma, False, n_threads)
+            return bind_ranknet(data, terms.gains, terms.divisors, sigma, False, n_threads, longest)
         tie_order = seeded_tie_order(data.places, random_state)
         swaps = None if terms.family == CUMULATIVE else terms
-        arrays: Any = LambdaArrays(terms, swaps, tie_order, sigma, self.normalize)
+        arrays: Any = LambdaArrays(terms, swaps, tie_order, sigma, self.normalize, longest)
         if not pairs:
-            arrays = ConstructionArrays(CONSTRUCTIONS[self.construction], terms, tie_order, sigma, self.normalize)
+            number = CONSTRUCTIONS[self.construction]
+            arrays = ConstructionArrays(number, terms, tie_order, sigma, self.normalize, longest)
         lengths = np.diff(data.indptr).astype(np.float64)
         costs = lengths * np.minimum(lengths, terms.depth)
         own_metric = str(self.metric) if terms.family == CUSTOM else ""

@@ -24,7 +24,7 @@ def pairwise_objective(
 
     >>> from swaprank.objectives.objective_names import pairwise_objective
     >>> pairwise_objective("ranknet")
-    RankNetObjective(sigma=1.0, ties=False)
+    RankNetObjective(sigma=1.0, ties=False, hessian_floor=0.01)
     >>> str(pairwise_objective("ndcg@10").metric)
     'ndcg@10'
     """
@@ -50,7 +50,7 @@ def given_objective(ranker: Any, names: Sequence[str]) -> Objective | None:
     >>> import swaprank as sr
     >>> from swaprank.objectives.objective_names import given_objective
     >>> given_objective(sr.LambdaMART(objective=sr.objectives.RankNetObjective(2.0)), ("lambda",))
-    RankNetObjective(sigma=2.0, ties=False)
+    RankNetObjective(sigma=2.0, ties=False, hessian_floor=0.01)
     """
     objective = ranker.objective
     if isinstance(objective, Objective):

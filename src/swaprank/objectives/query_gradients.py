@@ -11,6 +11,7 @@ kernel that calls `query_gradients` is compiled with that one kernel only; all o
 keep the gradients of pairs inside double precision, in all kernels of pairs.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -19,8 +20,8 @@ from numba.extending import overload
 from swaprank.arrays import Floats, Ints
 from swaprank.kernels import kernel
 
-LONGEST_STEP = 100.0
-"""A document's hessian is at least sigma |grad| over this. Where all its pairs are wrong by far, their cost is nearly
+HESSIAN_FLOOR = 0.01
+"""A document's hessian is at least this times sigma |grad|. Where all its pairs are wrong by far, their cost is nearly
 linear, and a Newton step, gradient over hessian, would have no bound."""
 WIDEST_RANGE = 300.0
 """Beyond this range of sigma * score, the product of two exp leaves double precision, and pairs take the slower way."""
@@ -28,6 +29,16 @@ LEAST_DISTANCE = 0.01
 """Added to the score difference that a pair's weight is divided by when lambdas are normalized."""
 
 Kernel = TypeVar("Kernel", bound=Callable[..., None])
+
+
+def longest_step(hessian_floor: float) -> float:
+    """The longest Newton step of a single document, times sigma: what its sigma |grad| is divided by for its floor.
+
+    >>> from swaprank.objectives.query_gradients import longest_step
+    >>> longest_step(0.01), longest_step(0.0)
+    (100.0, inf)
+    """
+    return 1.0 / hessian_floor if hessian_floor > 0 else math.inf
 
 
 def gradients_of(arrays: type) -> Callable[[Kernel], Kernel]:

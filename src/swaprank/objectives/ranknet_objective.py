@@ -19,8 +19,9 @@ from swaprank.elementary import exp, log1p
 from swaprank.kernels import kernel
 from swaprank.objectives.objective import BoundKernelObjective, Objective, bind_kernel
 from swaprank.objectives.pair_sums import add_pair_sums
-from swaprank.objectives.query_gradients import LONGEST_STEP, gradients_of, longest_of
+from swaprank.objectives.query_gradients import HESSIAN_FLOOR, gradients_of, longest_of, longest_step
 from swaprank.objectives.ranknet_pairs import add_list
+from swaprank.parameters import Bounds, check_parameter
 
 LONG_LIST = 2000
 """Longer lists take the fast pair sums, which break even with the exact ones at 500 to 1000 documents."""
@@ -41,6 +42,7 @@ class RankNetArrays(NamedTuple):
     sigma: float
     ties: bool
     """True if documents of equal labels are pairs with the target 1/2."""
+    longest_step: float = longest_step(HESSIAN_FLOOR)
 
 
 class LongRankNetArrays(NamedTuple):
@@ -59,6 +61,7 @@ class GivenPairsArrays(NamedTuple):
     targets: Floats
     """P of each pair."""
     sigma: float
+    longest_step: float = longest_step(HESSIAN_FLOOR)
 
 
 @kernel
@@ -74,12 +77,14 @@ def read_query(
 
 
 @kernel
-def write_query(sigma: float, divisor: float, order: Ints, g: Floats, h: Floats, grad: Floats, hess: Floats) -> None:
+def write_query(
+    sigma: float, longest_step: float, divisor: float, order: Ints, g: Floats, h: Floats, grad: Floats, hess: Floats
+) -> None:
     """grad and hess of one query's documents from the sums over their pairs."""
     for r in range(len(order)):
         own_grad = sigma * g[r] / divisor
         grad[order[r]] = own_grad
-        hess[order[r]] = max(sigma * sigma * h[r] / divisor, sigma * abs(own_grad) / LONGEST_STEP)
+        hess[order[r]] = max(sigma * sigma * h[r] / divisor, sigma * abs(own_grad) / longest_step)
 
 
 @gradients_of(RankNetArrays)
@@ -96,7 +101,7 @@ def ranknet_queries(
         read_query(arrays, scores, order, labels, x, g, h)
         if n > 0:
             add_list(labels[:n], x[:n], arrays.ties, e[:n], g[:n], h[:n])
-        write_query(arrays.sigma, arrays.divisors[query], order, g, h, grad, hess)
+        write_query(arrays.sigma, arrays.longest_step, arrays.divisors[query], order, g, h, grad, hess)
 
 
 @gradients_of(LongRankNetArrays)
@@ -116,7 +121,7 @@ def long_ranknet_queries(
             add_pair_sums(labels[:n], x[:n], lists.ties, places, scratch, e, g, h)
         elif n > 0:
             add_list(labels[:n], x[:n], lists.ties, e[:n], g[:n], h[:n])
-        write_query(lists.sigma, lists.divisors[query], order, g, h, grad, hess)
+        write_query(lists.sigma, lists.longest_step, lists.divisors[query], order, g, h, grad, hess)
 
 
 @gradients_of(GivenPairsArrays)
@@ -145,7 +150,7 @@ def given_pairs_queries(
             hess[i] += pair_hess
             hess[j] += pair_hess
         for r in range(start, stop):
-            hess[r] = max(hess[r], sigma * abs(grad[r]) / LONGEST_STEP)
+            hess[r] = max(hess[r], sigma * abs(grad[r]) / arrays.longest_step)
 
 
 @final
@@ -161,6 +166,7 @@ class RankNetObjective(Objective):
     Args:
         sigma: Steepness of the probability in the score difference.
         ties: Whether documents of equal labels are pairs too, with the target 1/2.
+        hessian_floor: A document's hessian is at least this times sigma |grad|. 0: as in the paper.
 
     >>> import numpy as np, swaprank as sr
     >>> data = sr.Dataset([[1.0], [2.0], [3.0]], [0, 1, 1], qid=[1, 1, 1])
@@ -173,21 +179,26 @@ class RankNetObjective(Objective):
 
     sigma: float = 1.0
     ties: bool = False
+    hessian_floor: float = HESSIAN_FLOOR
+
+    def __post_init__(self) -> None:
+        check_parameter("hessian_floor", self.hessian_floor, Bounds(False, 0, 1))
 
     def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundKernelObjective:
         """See `Objective`; RankNet draws nothing at random."""
+        longest = longest_step(self.hessian_floor)
         if data.pairs is None:
             labels = contiguous_floats(data.by_query(data.labels))
-            return bind_ranknet(data, labels, np.ones(data.n_queries), self.sigma, self.ties, n_threads)
-        arrays = given_pairs(data, data.pairs, self.sigma)
+            return bind_ranknet(data, labels, np.ones(data.n_queries), self.sigma, self.ties, n_threads, longest)
+        arrays = given_pairs(data, data.pairs, self.sigma)._replace(longest_step=longest)
         return bind_kernel(arrays, data, _PAIRS_PER_GIVEN_PAIR * np.diff(arrays.pair_indptr), n_threads)
 
 
 def bind_ranknet(
-    data: Dataset, labels: Floats, divisors: Floats, sigma: float, ties: bool, n_threads: int | None
+    data: Dataset, labels: Floats, divisors: Floats, sigma: float, ties: bool, n_threads: int | None, longest: float
 ) -> BoundKernelObjective:
     """RankNet from labels, with the sum over each query's pairs divided by its divisor."""
-    arrays = RankNetArrays(labels, by_descending_label(labels, data.indptr), divisors, float(sigma), ties)
+    arrays = RankNetArrays(labels, by_descending_label(labels, data.indptr), divisors, float(sigma), ties, longest)
     is_long = longest_list(data.indptr) > LONG_LIST
     lengths = np.diff(data.indptr).astype(np.float64)
     costs = lengths * np.where(lengths > LONG_LIST, _PAIRS_PER_LONG_LIST_DOCUMENT, lengths)

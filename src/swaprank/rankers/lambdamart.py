@@ -7,6 +7,7 @@ from swaprank.metrics.metric import Metric
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective, default_horizon
 from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
+from swaprank.objectives.query_gradients import HESSIAN_FLOOR
 from swaprank.objectives.smooth_boosting import SmoothBoostingObjective
 from swaprank.parameters import parameter
 from swaprank.rankers.shared_parameters import SwapGradients
@@ -77,6 +78,15 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
         "proportion for more; 0 for other objectives.",
     )
 
+    hessian_floor: float = parameter(
+        default=HESSIAN_FLOOR,
+        low=0,
+        high=1,
+        of_objective=True,
+        text="A document's hessian is at least this times sigma |grad|, so that the Newton step of a single document "
+        "is at most 1 / (sigma hessian_floor). 0: as in the paper. For the default objective.",
+    )
+
     def _choose(self, n_documents: int) -> dict[str, Any]:
         chosen = super()._choose(n_documents)
         lambdas = self.objective == "lambda"
@@ -98,7 +108,13 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
         if given is not None:
             return given
         if self.objective == "lambda":
-            return LambdaRankObjective(self.training_metric(), float(self.sigma), self.normalize, self._horizon())
+            return LambdaRankObjective(
+                self.training_metric(),
+                float(self.sigma),
+                self.normalize,
+                self._horizon(),
+                hessian_floor=float(self.hessian_floor),
+            )
         if self.horizon is not None:
             raise ParameterError(
                 f"horizon={self.horizon} is for objective='lambda'. A smooth metric is cut off by itself: "

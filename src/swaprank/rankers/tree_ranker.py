@@ -26,7 +26,7 @@ from swaprank.trees.boosting import Booster, GrownTree, ranking_scores, refitted
 from swaprank.trees.constraints import NO_CONSTRAINTS, Constraints, broken_feature
 from swaprank.trees.routing import add_tree_scores
 from swaprank.trees.tree import make_forest
-from swaprank.trees.tree_rules import GrowthRules, TreeRules, default_document_fraction
+from swaprank.trees.tree_rules import GrowthRules, TreeRules, default_document_fraction, of_round
 
 MonotoneConstraints = Mapping[str, int] | Sequence[int]
 InteractionConstraints = Sequence[Sequence[str | int]]
@@ -122,9 +122,8 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         return make_forest(trees, n_features)
 
     def _step(self, number: int, rules: TreeRules) -> float:
-        """The factor of the leaf values of a tree, from 1, in training: the last rate is kept for all later trees."""
-        rates = np.atleast_1d(np.asarray(rules.learning_rate, np.float64))
-        return float(rates[min(number, len(rates)) - 1])
+        """The factor of the leaf values of a tree, from 1, in training."""
+        return float(of_round(rules.learning_rate, number))
 
     def _refit_step(self, number: int, rules: TreeRules) -> float:
         """The factor of the leaf values of a tree, from 1, in the model."""
@@ -164,7 +163,8 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         def add_tree(number: int) -> None:
             if start is not None:
                 booster.scores[:] = start
-            trees.append(booster.add_tree(objective, n_start + number, self._step(number, booster.rules)))
+            rate, n_leaves = self._step(number, booster.rules), int(of_round(booster.rules.n_leaves, number))
+            trees.append(booster.add_tree(objective, n_start + number, rate, n_leaves))
             add_to_measured(number, trees[-1].forest)
 
         # First the checkpoint: a callback of the user may raise.

@@ -17,11 +17,19 @@ from swaprank.errors import DataError
 from swaprank.kernels import kernel
 from swaprank.models.forest import Forest
 from swaprank.models.tree_walk import tree_leaves
-from swaprank.objectives.objective import BoundObjective
+from swaprank.objectives.objective import BoundObjective, document_weights
 from swaprank.threads import row_chunks, run_in_threads, run_together, thread_count
 from swaprank.trees.binning import Bins, Layout, category_columns, make_bins, plain_layout, with_categories
 from swaprank.trees.constraints import NO_CONSTRAINTS, Constraints, bounded_values, by_column
-from swaprank.trees.document_sampling import DIVERGED, Sample, draw_sample, gather_bins, smoothed_l2, total_sums
+from swaprank.trees.document_sampling import (
+    DIVERGED,
+    Sample,
+    Totals,
+    draw_sample,
+    gather_bins,
+    smoothed_l2,
+    total_sums,
+)
 from swaprank.trees.growing import grow
 from swaprank.trees.histogram import BLOCK
 from swaprank.trees.routing import add_leaf_values, newton_steps, route_documents, sum_leaves
@@ -76,9 +84,12 @@ class Booster:
             self.bins, self.layout = with_categories(self.bins, columns, collective)
         self.constraints = by_column(constraints, self.layout.feature)
         n_rows, n_columns, n_groups = len(data), len(self.bins.blocks) * BLOCK, len(constraints.groups)
+        self.n_leaves = int(np.max(rules.n_leaves))
+        self.weights = self._weights(data)
+        """Of documents in least-squares splits; empty for other splits."""
         self.worker_sums = WorkerSums(collective, self.bins.n_bins)
         self.work: Workspace = make_workspace(
-            n_rows, n_columns, rules.n_leaves, self.n_threads, self.layout.set_size, n_groups, self.worker_sums.address
+            n_rows, n_columns, self.n_leaves, self.n_threads, self.layout.set_size, n_groups, self.worker_sums.address
         )
         self.worker_sums.work = self.work
         self.grad, self.hess = np.zeros(n_rows), np.zeros(n_rows)
@@ -87,23 +98,37 @@ class Booster:
         self.sample_blocks = np.empty((len(self.bins.blocks), 0, BLOCK), np.uint8)
         """Bins of a small sample's documents."""
 
-    def add_tree(self, objective: BoundObjective, number: int, learning_rate: float) -> GrownTree:
+    def _weights(self, data: Dataset) -> Floats:
+        if self.rules.split != "least_squares":
+            return np.empty(0)
+        given = document_weights(data)
+        return given if len(given) else np.ones(len(data))
+
+    def add_tree(
+        self, objective: BoundObjective, number: int, learning_rate: float, max_leaves: int | None = None
+    ) -> GrownTree:
         """Grow a tree on the objective's gradients and add its leaf values to the scores."""
-        rules = self.rules
+        rules, max_leaves = self.rules, self.n_leaves if max_leaves is None else max_leaves
         rng = np.random.default_rng((self.random_state, number))
         taken = self._choose_queries(number)
         ranked = ranking_scores(self.scores, self.places, rules.score_noise, self.random_state, number, self.n_threads)
         objective.update(ranked, self.grad, self.hess, taken)
-        totals = total_sums(self.grad, self.hess, self.taken, self.places.indptr, self.n_threads, self.collective)
+        totals = self._total_sums(self.hess)
         l2 = smoothed_l2(rules.l2, rules.leaf_smoothing, totals)
+        # Least-squares splits: weights take the place of hessians, also in the size of the regularization.
+        least_squares, curvature, split_totals, split_l2 = len(self.weights) > 0, self.hess, totals, l2
+        if least_squares:
+            curvature = self.weights
+            split_totals = self._total_sums(curvature)
+            split_l2 = l2 * split_totals.hessian / totals.hessian if totals.hessian > 0 else 0.0
         share = rules.document_fraction * rules.query_fraction
         copy = share <= _MAX_COPIED_SHARE
         sample = draw_sample(
-            self.grad, self.hess, self.taken, totals, self.places, rules.document_fraction, int(rng.integers(2**62)),
-            self.n_threads, copy, self.collective, self.work.rows, self.packed,
+            self.grad, curvature, self.taken, split_totals, self.places, rules.document_fraction,
+            int(rng.integers(2**62)), self.n_threads, copy, self.collective, self.work.rows, self.packed, least_squares,
         )  # fmt: skip
         columns = Columns(self.bins.n_bins, self.layout.n_columns, self._allowed_columns(rng), self.constraints)
-        # The integer gains G² / H are in units of hess_scale / grad_scale².
+        # The integer gains G² / H (or G² / n) are in units of hess_scale / grad_scale².
         with np.errstate(over="ignore", under="ignore"):
             unit = float(np.float64(sample.grad_scale) ** 2 / sample.hess_scale)
         if not (np.isfinite(unit) and unit > 0):
@@ -112,15 +137,15 @@ class Booster:
             min_docs=max(1, round(rules.min_docs_in_leaf * share)),
             max_depth=np.iinfo(np.int64).max if rules.max_depth is None else rules.max_depth,
             min_gain=rules.min_gain * unit,
-            l2=l2 * sample.hess_scale,
+            l2=split_l2 * sample.hess_scale,
             largest_hessian=sample.largest_hessian,
             **self._noise(sample, copy),
         )
-        tree = make_tree(rules.n_leaves, self.layout.set_size)
+        tree = make_tree(max_leaves, self.layout.set_size)
         n_leaves = 1
         if sample.n_total > 0:
             blocks = self._copy_sample(sample.n_rows) if copy else self.bins.blocks
-            n_leaves = self._grow(blocks, columns, sample, limits, tree)
+            n_leaves = self._grow(blocks, columns, sample, limits, tree, max_leaves)
         values, counts = self._fit_leaves(tree, n_leaves, l2, learning_rate)
         add_leaf_values(self.leaf_of, values, self.n_threads, self.scores)
         forest = as_forest(tree, n_leaves, self.n_features, self.bins, self.layout, values, counts, unit)
@@ -198,12 +223,18 @@ class Booster:
         rows[:] = np.arange(n_rows, dtype=rows.dtype)
         return read_only(self.sample_blocks)
 
-    def _grow(self, blocks: Bytes, columns: Columns, sample: Sample, limits: Limits, tree: Tree) -> int:
+    def _total_sums(self, curvature: Floats) -> Totals:
+        return total_sums(self.grad, curvature, self.taken, self.places.indptr, self.n_threads, self.collective)
+
+    def _grow(
+        self, blocks: Bytes, columns: Columns, sample: Sample, limits: Limits, tree: Tree, max_leaves: int
+    ) -> int:
         self.work.barrier_state[:] = 0
+        shared = self.work._replace(leaves=self.work.leaves[:max_leaves])
 
         def work(thread: int) -> int:
             return grow(
-                blocks, columns, self.packed, sample.n_rows, sample.n_total, limits, self.work, tree, thread,
+                blocks, columns, self.packed, sample.n_rows, sample.n_total, limits, shared, tree, thread,
                 self.n_threads,
             )  # fmt: skip
 

@@ -9,8 +9,13 @@ Gradients are rounded to integers because integer sums do not depend on the orde
 workers grows the same tree. The scale is chosen so that the absolute values of all sampled gradients of all workers
 together just fit into 32 bits, so that no partial sum can overflow. Rounding is random, unbiased, and seeded by the
 document's place and the tree.
+
+For least squares, hessians are replaced by the weights of documents, and gradients are rounded to the nearest multiple
+of a power of two. Then documents with equal gradients stay equal, weights of 1 and labels are exact, and so are the
+ties between splits that they give: the first one wins, as in exact arithmetic.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -78,10 +83,12 @@ def draw_sample(
     collective: Collective,
     rows: AnyArray,
     packed: Ints,
+    to_nearest: bool = False,
 ) -> Sample:
     """Draw from the documents with `taken` > 0, list them in rows[0], and write their rounded gradients to `packed`.
 
-    `packed` is indexed by the position in the list if `by_position`, otherwise by row. rows[1] is a work array.
+    `packed` is indexed by the position in the list if `by_position`, otherwise by row. rows[1] is a work array. If
+    `to_nearest`, gradients are rounded to the nearest multiple of a power of two, and not at random.
     """
     # The mean |gradient| and the mean hessian are scaled to 1.
     rates = Rates(
@@ -109,20 +116,29 @@ def draw_sample(
     sum_grad, sum_hess = rounded_sums(sums[1:].reshape(2, N_LIMBS)).tolist()
     if not np.isfinite([sum_grad, max_grad, sum_hess, max_hess]).all():
         raise DataError(DIVERGED)
-    # Rounding adds at most 1 per document.
-    grad_scale = float(min((_MAX_SUM - n_total) / max(sum_grad, 1e-300), _MAX_INTEGER / max(max_grad, 1e-300)))
-    hess_scale = float(min((_MAX_SUM - n_total) / max(sum_hess, 1e-300), _MAX_INTEGER / max(max_hess, 1e-300)))
+    grad_scale = _scale(sum_grad, max_grad, n_total, to_nearest)
+    hess_scale = _scale(sum_hess, max_hess, n_total, to_nearest)
     offsets = np.concatenate(([0], np.cumsum(counts))).tolist()
 
     def pack(c: int) -> None:
         start = places.indptr[chunks[c][0]]
         drawn = rows[1][start : start + counts[c]]
         pack_rows(
-            grad, hess, rates, places, seed, grad_scale, hess_scale, drawn, offsets[c], by_position, rows[0], packed
-        )
+            grad, hess, rates, places, seed, grad_scale, hess_scale, to_nearest, drawn, offsets[c], by_position,
+            rows[0], packed,
+        )  # fmt: skip
 
     run_in_threads(pack, [(c,) for c in range(len(chunks))])
     return Sample(sum(counts), n_total, grad_scale, hess_scale, int(np.ceil(hess_scale * max_hess)) + 1)
+
+
+def _scale(total: float, largest: float, n_rows: int, power_of_two: bool) -> float:
+    """The largest factor, or power of two, with which neither the sum nor a single value is too large an integer."""
+    if total == 0:
+        return 1.0
+    # Rounding adds at most 1 per document.
+    scale = float(min((_MAX_SUM - n_rows) / max(total, 1e-300), _MAX_INTEGER / max(largest, 1e-300)))
+    return math.ldexp(0.5, math.frexp(scale)[1]) if power_of_two else scale
 
 
 def gather_bins(blocks: Bytes, rows: AnyArray, n_threads: int, target: Bytes) -> None:
@@ -277,6 +293,7 @@ def pack_rows(
     seed: int,
     grad_scale: float,
     hess_scale: float,
+    to_nearest: bool,
     drawn: AnyArray,
     offset: int,
     by_position: bool,
@@ -294,8 +311,8 @@ def pack_rows(
         while row >= np.uint64(places.indptr[query + 1]):
             query += 1
         bits = random_bits(first_place(places, query) + row, seed)
-        grad_noise = np.float64(bits & np.uint64(0xFFFFF)) / 2.0**20
-        hess_noise = np.float64((bits >> np.uint64(20)) & np.uint64(0xFFFFF)) / 2.0**20
+        grad_noise = 0.5 if to_nearest else np.float64(bits & np.uint64(0xFFFFF)) / 2.0**20
+        hess_noise = 0.5 if to_nearest else np.float64((bits >> np.uint64(20)) & np.uint64(0xFFFFF)) / 2.0**20
         g = np.int64(np.floor(weight * grad[row] * grad_scale + grad_noise))
         h = np.int64(np.floor(weight * hess[row] * hess_scale + hess_noise))
         position = np.uint64(offset + k)

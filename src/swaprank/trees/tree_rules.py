@@ -7,21 +7,28 @@ more documents, the smaller the share of them that splits are found on. All of i
 
 import math
 from collections.abc import Sequence
-from typing import final
+from typing import Literal, final
+
+import numpy as np
 
 from swaprank.parameters import Parameters, parameter
+
+Split = Literal["newton", "least_squares"]
+SPLITS: tuple[Split, ...] = ("newton", "least_squares")
 
 
 class GrowthRules(Parameters):
     """The size of a tree, and the documents, queries and features that it is grown on."""
 
-    n_leaves: int = parameter(
+    n_leaves: int | Sequence[int] = parameter(
         default=31,
         low=2,
         high=65_536,
+        by_round=True,
         tune=(4, 255),
         also="num_leaves max_leaves max_leaf_nodes num_leaf",
-        text="Maximum number of leaves per tree.",
+        text="Maximum number of leaves per tree. A sequence has one for each round of this training, and the last one "
+        "is kept for all later rounds.",
     )
     min_docs_in_leaf: int = parameter(
         default=20,
@@ -69,8 +76,14 @@ class GrowthRules(Parameters):
 
 
 class LeafRules(Parameters):
-    """The size of leaf values: how far they follow the gradients."""
+    """What splits minimize, and the size of leaf values: how far they follow the gradients."""
 
+    split: Split = parameter(
+        default="newton",
+        words=SPLITS,
+        text='What a split minimizes: "newton", the cost after one Newton step in each leaf; "least_squares", the '
+        "squared error of a tree that predicts the gradients, as in the paper. Leaf values are Newton steps either way.",
+    )
     learning_rate: float | Sequence[float] = parameter(
         default=0.1,
         above=0,
@@ -121,6 +134,16 @@ class TreeRules(GrowthRules, LeafRules, RandomRanks):
     document_fraction: float = parameter(default=1.0)
     leaf_smoothing: float = parameter(default=0.0)
     score_noise: float = parameter(default=0.0)
+
+
+def of_round(values: float | Sequence[float], number: int) -> float:
+    """The value of a round, from 1; the last one of a sequence is kept for all later rounds.
+
+    >>> from swaprank.trees.tree_rules import of_round
+    >>> [of_round(7, 2), *(of_round([31, 15], number) for number in (1, 2, 3))]
+    [7, 31, 15, 15]
+    """
+    return values[min(number, len(values)) - 1] if isinstance(values, Sequence | np.ndarray) else values
 
 
 def default_document_fraction(n_documents: int) -> float:
