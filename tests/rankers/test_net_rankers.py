@@ -64,14 +64,6 @@ def test_every_training_of_ranknet_learns(training: Any, ties: bool) -> None:
     assert measured(ranker, "pairwise") > 0.8
 
 
-def test_the_generating_architecture_learns_a_thousand_vectors_without_error() -> None:
-    # [Burges2005, section 5.1]: 50 features, ten hidden units, 20 lists of 50 documents.
-    (train,) = sr.datasets.random_net((20,), random_state=1)
-    ranker = sr.RankNet(hidden=(10,), metric="pairwise", sigma=3.0, learning_rate=0.01, decay=0.99, n_epochs=1000)
-    ranker.fit(train, valid=train, callbacks=[lambda progress: progress.measured["valid"]["pairwise"] == 1.0])
-    assert measured(ranker, "pairwise", train) == 1.0
-
-
 def test_model_is_identical_for_any_thread_count_and_run(tmp_path: Path) -> None:
     files = []
     for at, n_threads in enumerate((1, 2, 2, 7)):
