@@ -11,9 +11,12 @@ import pytest
 from sklearn.base import clone
 
 import swaprank as sr
+from swaprank.models.layers import layer_weights
 from swaprank.nets import net_training
 from swaprank.nets.epochs import train_epoch
+from swaprank.objectives.ranknet_costs import ranknet_costs, total_cost
 from tests.interruption import interrupted_fit, pressed_after_the_first_round, pressed_at_call
+from tests.models.naive_net import naive_cost
 from tests.rankers.small_nets import KINDS, QID, TEST, TRAIN, VALI, measured, small
 
 
@@ -61,18 +64,12 @@ def test_every_training_of_ranknet_learns(training: Any, ties: bool) -> None:
     assert measured(ranker, "pairwise") > 0.8
 
 
-def test_the_generating_architecture_learns_a_thousand_vectors_without_error() -> None:
-    # [Burges2005, section 5.1]: 50 features, ten hidden units, 20 lists of 50 documents.
-    (train,) = sr.datasets.random_net((20,), random_state=1)
-    ranker = sr.RankNet(hidden=(10,), metric="pairwise", sigma=3.0, learning_rate=0.01, decay=0.99, n_epochs=1000)
-    ranker.fit(train, valid=train, callbacks=[lambda progress: progress.measured["valid"]["pairwise"] == 1.0])
-    assert measured(ranker, "pairwise", train) == 1.0
-
-
 def test_model_is_identical_for_any_thread_count_and_run(tmp_path: Path) -> None:
     files = []
     for at, n_threads in enumerate((1, 2, 2, 7)):
-        ranker = small(n_threads=n_threads, batch_queries=3, restart_rounds=2).fit(TRAIN, valid=VALI)
+        ranker = small(
+            n_threads=n_threads, batch_queries=3, restart_rounds=2, restart_watch="valid", decay_probability=0.5
+        ).fit(TRAIN, valid=VALI)
         ranker.save(tmp_path / f"{at}.swaprank")
         files.append((tmp_path / f"{at}.swaprank").read_bytes())
     assert len(set(files)) == 1
@@ -185,6 +182,22 @@ def test_the_learning_rate_falls_when_the_training_metric_does() -> None:
     assert late["tamed"] < late["wild"] / 5
 
 
+def test_ranknets_rate_falls_when_the_cost_of_its_pairs_rises() -> None:
+    # Accuracy goes up and down by chance: by it, the rate would fall in many more epochs.
+    ranker = sr.RankNet(hidden=(10,), optimizer="sgd", n_epochs=60)
+    trainer = ranker._trainer(TRAIN, ranker._new_net(TRAIN, 0), 0)
+    rates = []
+    for number in range(1, 61):
+        trainer.epoch(number)
+        rates.append(trainer.rate)
+        costs = [naive_cost(TRAIN.labels[TRAIN.rows(q)], trainer.scores[TRAIN.rows(q)]) for q in range(5)]
+        np.testing.assert_allclose(ranknet_costs(trainer.bound, trainer.scores)[:5], costs)
+        assert trainer.measured[-1] == -total_cost(trainer.bound, trainer.scores)
+    rose = np.diff(trainer.measured) < 0
+    np.testing.assert_allclose(rates[1:], 0.001 * 0.8 ** np.cumsum(rose))
+    assert rose.sum() < 15
+
+
 def test_a_plateau_restarts_and_the_best_epoch_is_kept() -> None:
     steps = {"optimizer": "sgd", "learning_rate": 1e-30, "n_epochs": 12}
     constant = small(**steps).fit(TRAIN, valid=TRAIN)
@@ -199,6 +212,54 @@ def test_a_plateau_restarts_and_the_best_epoch_is_kept() -> None:
     unwatched = small(**steps, restart_rounds=3).fit(TRAIN)
     assert measured(unwatched, data=TRAIN) == pytest.approx(max(values))
     assert unwatched.n_rounds_ == 12
+
+
+def test_a_plateau_of_the_validation_metric_restarts() -> None:
+    steps = {"optimizer": "sgd", "learning_rate": 1e-30, "n_epochs": 12, "restart_rounds": 3}
+    restarted = small(**steps, restart_watch="valid").fit(TRAIN, valid=VALI)
+    values = restarted.history_["valid"]["ndcg@10"]
+    assert [len(set(values[a : a + 4])) for a in (0, 4, 8)] == [1, 1, 1]
+    assert len(set(values)) == 3
+    assert measured(restarted, data=VALI) == max(values)
+    # Here the metric still rises on the training data, and not on the other set.
+    upside_down = sr.Dataset(VALI.features, 4 - VALI.labels, qid=np.repeat(VALI.qids, np.diff(VALI.indptr)))
+    often = small(n_epochs=12, restart_rounds=2, restart_watch="valid")
+    often.fit(TRAIN, valid={"train": TRAIN, "odd": upside_down})
+    falls = np.diff(often.history_["train"]["ndcg@10"])
+    assert (falls < -0.005).sum() == 3
+    assert measured(often, data=upside_down) == max(often.history_["odd"]["ndcg@10"])
+    with pytest.raises(
+        sr.errors.DataError, match=r'restart_watch="valid" needs a data set to watch: fit\(…, valid=…\)'
+    ):
+        small(restart_rounds=2, restart_watch="valid").fit(TRAIN)
+
+
+def test_the_learning_rate_falls_with_a_probability() -> None:
+    falls = {}
+    for probability in (1.0, 0.3):
+        ranker = small(optimizer="sgd", learning_rate=0.3, decay=0.999, decay_probability=probability)
+        trainer = ranker._trainer(TRAIN, ranker._new_net(TRAIN, 0), 0)
+        for number in range(1, 301):
+            trainer.epoch(number)
+        worse = int((np.diff(trainer.measured) < 0).sum())
+        falls[probability] = round(np.log(trainer.rate / 0.3) / np.log(0.999)) / worse
+    assert falls[1.0] == 1.0
+    assert 0.2 < falls[0.3] < 0.4
+
+
+def test_initial_weights_as_in_the_first_paper() -> None:
+    for hidden in ((), (10,), (10, 5)):
+        start = sr.RankNet(hidden=hidden, n_epochs=0, initial_weights="zero_first").fit(TRAIN)
+        (first, biases), *others = layer_weights(start.model_.layers, start.model_.weights)
+        assert not first.any()
+        assert not biases.any()
+        assert not start.predict(TEST).any()
+        for matrix, _ in others:
+            assert 0.05 < np.abs(matrix).max() <= 0.1
+        learned = sr.RankNet(hidden=hidden, n_epochs=20, learning_rate=0.01, initial_weights="zero_first").fit(TRAIN)
+        assert measured(learned) > 0.8
+    with pytest.raises(sr.errors.ParameterError, match="'zero_first' does not learn with activation='relu'"):
+        sr.RankNet(activation="relu", initial_weights="zero_first").fit(TRAIN)
 
 
 @pytest.mark.parametrize("kind", KINDS)

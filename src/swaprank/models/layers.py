@@ -20,6 +20,8 @@ Activation = Literal["tanh", "sigmoid", "relu"]
 ACTIVATIONS: tuple[Activation, ...] = ("tanh", "sigmoid", "relu")
 """Kernels use the index in this tuple."""
 TANH, SIGMOID, RELU = range(3)
+InitialWeights = Literal["scaled", "zero_first"]
+INITIAL_WEIGHTS: tuple[InitialWeights, ...] = ("scaled", "zero_first")
 
 
 class Layers(NamedTuple):
@@ -85,11 +87,18 @@ def weight_generator(random_state: int) -> np.random.Generator:
     return np.random.default_rng((random_state, 0, 1))
 
 
-def random_weights(layers: Layers, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Initial weights: uniform in ±1 / sqrt(inputs of the unit), so that no unit starts saturated; biases are 0."""
+def random_weights(layers: Layers, rng: np.random.Generator, initial: InitialWeights = "scaled") -> NDArray[np.float32]:
+    """Initial weights; biases are 0.
+
+    "scaled": uniform in ±1 / sqrt(inputs of the unit), so that no unit starts saturated. "zero_first": 0 in the first
+    layer, uniform in ±0.1 in the others [Burges2005, section 5.1]; all scores are 0 at the start.
+    """
     weights = np.zeros(count_weights(layers), np.float32)
-    for matrix, _ in layer_weights(layers, weights):
-        matrix[:] = rng.uniform(-1.0, 1.0, matrix.shape) / np.sqrt(matrix.shape[1])
+    for layer, (matrix, _) in enumerate(layer_weights(layers, weights)):
+        if initial == "scaled":
+            matrix[:] = rng.uniform(-1.0, 1.0, matrix.shape) / np.sqrt(matrix.shape[1])
+        elif layer > 0:
+            matrix[:] = rng.uniform(-0.1, 0.1, matrix.shape)
     return weights
 
 

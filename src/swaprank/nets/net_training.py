@@ -9,7 +9,7 @@ import numpy as np
 from swaprank.arrays import Floats, read_only
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError
-from swaprank.models.layers import random_weights
+from swaprank.models.layers import InitialWeights, random_weights
 from swaprank.models.net import Net, score_matrix
 from swaprank.nets.epochs import Documents, train_epoch, train_pair_epoch, training_pairs
 from swaprank.nets.optimizers import Optimizer, Stepper, make_stepper
@@ -19,6 +19,10 @@ from swaprank.objectives.ranknet_objective import GivenPairsArrays, LongRankNetA
 Training = Literal["factored", "pairs", "online"]
 
 TRAININGS: tuple[Training, ...] = ("factored", "pairs", "online")
+
+RestartWatch = Literal["train", "valid"]
+
+RESTART_WATCHES: tuple[RestartWatch, ...] = ("train", "valid")
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,9 @@ class TrainingRules:
     batch_queries: int
     restart_rounds: int | None
     training: Training = "factored"
+    decay_probability: float = 1.0
+    restart_watch: RestartWatch = "train"
+    initial_weights: InitialWeights = "scaled"
 
 
 @final
@@ -63,6 +70,8 @@ class Trainer:
         self.scores, self.grad, self.hess = np.zeros(n), np.zeros(n), np.zeros(n)
         self.measured: list[float] = []
         """The training measure of every epoch since the last restart."""
+        self.validated: list[float] = []
+        """The watched metric of every epoch since the last restart, if a plateau of it is waited for."""
         self.best = -np.inf
         """The best training measure of all epochs."""
         self.n_epochs = 0
@@ -89,8 +98,10 @@ class Trainer:
                 "too large; try a tenth of it."
             )
         if self.measure is not None:
+            # The scores are those of the epoch as it went, each query's in its turn: what the first paper averages over
+            # an epoch, without a further pass. RankNet's rate falls as often as by the cost at the end of each epoch.
             now = self.measure(self.scores)
-            if self.measured and now < self.measured[-1]:
+            if self.measured and now < self.measured[-1] and self._draws_decay(rng):
                 self.rate *= self.rules.decay
             self.measured.append(now)
             self.best = max(self.best, now)
@@ -103,21 +114,30 @@ class Trainer:
 
     @property
     def is_on_a_plateau(self) -> bool:
-        """True if the training measure has not risen for `restart_rounds` epochs [Burges2006, section 6.3]."""
+        """True if what is watched has not risen for `restart_rounds` epochs.
+
+        It is the training measure [Burges2006, section 6.3], or the metric on validation data [Donmez2009, section 7].
+        """
+        values = self.measured if self.rules.restart_watch == "train" else self.validated
         patience = self.rules.restart_rounds
-        if patience is None or not self.measured:
+        if patience is None or not values:
             return False
-        return len(self.measured) - 1 - int(np.argmax(self.measured)) >= patience
+        return len(values) - 1 - int(np.argmax(values)) >= patience
+
+    def _draws_decay(self, rng: np.random.Generator) -> bool:
+        """Whether the rate falls after an epoch that was worse than the one before."""
+        probability = self.rules.decay_probability
+        return probability == 1.0 or bool(rng.random() < probability)
 
     def _current_scores(self, n_threads: int | None) -> Floats:
         net, (features, rows, _, base, _) = self.net, self.documents
         return score_matrix(features, rows, net.scaling, net.layers, self.weights, n_threads) + base
 
     def _restart(self, rng: np.random.Generator) -> None:
-        self.weights[:] = random_weights(self.net.layers, rng)
+        self.weights[:] = random_weights(self.net.layers, rng, self.rules.initial_weights)
         self.stepper = make_stepper(self.rules.optimizer, self.weights)
         self.rate = float(self.rules.learning_rate)
-        self.measured = []
+        self.measured, self.validated = [], []
 
 
 def _objective_arrays(bound: BoundObjective, training: Training) -> Any:

@@ -14,16 +14,24 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.matching import feature_position
 from swaprank.errors import DataError, ParameterError
 from swaprank.metrics.metric import bind_metric
-from swaprank.models.layers import ACTIVATIONS, Activation, make_layers, random_weights, weight_generator
+from swaprank.models.layers import (
+    ACTIVATIONS,
+    INITIAL_WEIGHTS,
+    Activation,
+    InitialWeights,
+    make_layers,
+    random_weights,
+    weight_generator,
+)
 from swaprank.models.net import Net
 from swaprank.models.scaling import fit_scaling
-from swaprank.nets.net_training import Trainer, Training, TrainingRules
+from swaprank.nets.net_training import RESTART_WATCHES, RestartWatch, Trainer, Training, TrainingRules
 from swaprank.nets.optimizers import OPTIMIZERS, Optimizer, Stepper
-from swaprank.objectives.objective import Objective
+from swaprank.objectives.objective import BoundObjective, Objective
 from swaprank.parameters import parameter
 from swaprank.rankers.given_data import as_dataset
 from swaprank.rankers.learned import Capabilities, learned_value
-from swaprank.rankers.rounds import Callback, Measured, run_rounds
+from swaprank.rankers.rounds import VALID, Callback, Measured, run_rounds
 from swaprank.rankers.shared_parameters import EarlyStopping, Epochs, HiddenLayers, RandomChoices
 from swaprank.rankers.training import FitRequest, TrainableRanker, Trained, base_model
 
@@ -52,6 +60,13 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
         high=1,
         text="Factor on the learning rate after an epoch in which the metric on the training data fell.",
     )
+    decay_probability: float = parameter(
+        default=1.0,
+        above=0,
+        high=1,
+        text="The probability that the learning rate falls after such an epoch: 1 in the first papers, 0.3 in "
+        "[Donmez2009].",
+    )
     optimizer: Optimizer = parameter(default="adam", words=OPTIMIZERS, text='"sgd", "momentum" or "adam".')
     batch_queries: int = parameter(
         default=1,
@@ -74,8 +89,20 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
         default=None,
         low=1,
         whole=True,
-        text="Restart from new random weights if the metric on the training data has not improved for this many "
-        "epochs. The best epoch of all is kept.",
+        text="Restart from new random weights if what restart_watch says has not improved for this many epochs. The "
+        "best epoch of all is kept.",
+    )
+    restart_watch: RestartWatch = parameter(
+        default="train",
+        words=RESTART_WATCHES,
+        text='What restart_rounds looks at: "train", what the learning rate decays by [Burges2006], or "valid", the '
+        "metric that is watched on a validation set [Donmez2009].",
+    )
+    initial_weights: InitialWeights = parameter(
+        default="scaled",
+        words=INITIAL_WEIGHTS,
+        text='Random weights to begin with: "scaled", uniform in ±1 / sqrt(inputs of the unit); or "zero_first", 0 in '
+        "the first layer and uniform in ±0.1 in the others [Burges2005].",
     )
     early_stopping_rounds: int | None = parameter(default=None, tuned_at=20)
     base_ranker: Any = parameter(
@@ -88,10 +115,10 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
     def _objective(self) -> Objective:
         """The objective that the net minimizes."""
 
-    def _training_metric(self, data: Dataset) -> Callable[[Floats], float]:
+    def _training_metric(self, data: Dataset, bound: BoundObjective) -> Callable[[Floats], float]:
         """A function of the scores, grouped by query. The learning rate decays after an epoch in which it falls."""
-        bound = bind_metric(self.training_metric(), data)
-        return lambda scores: bound.mean(scores, n_threads=self.n_threads)
+        metric = bind_metric(self.training_metric(), data)
+        return lambda scores: metric.mean(scores, n_threads=self.n_threads)
 
     def _training(self) -> Training:
         """The way in which the gradients of pairs reach the weights."""
@@ -103,7 +130,7 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
         measured = Measured(valid, metrics, partial(self._scores, net), self.n_threads)
         if base is not None or data.base_score is not None:
             measured.measure_start()
-        trainer = self._trainer(data, net, self._training_metric(data), seed)
+        trainer = self._trainer(data, net, seed)
         (best_round, weights), interrupted = self._train(trainer, measured, callbacks)
         measured.drop_partial_round()
         self._stepper: Stepper | None = None
@@ -116,7 +143,12 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
         """Train all epochs. Returns number and weights of the epoch to keep, and whether Ctrl-C ended training."""
         net, kept = trainer.net, (0, trainer.weights.copy())
 
+        if self.restart_rounds is not None and self.restart_watch == "valid" and not measured.watched:
+            raise DataError('restart_watch="valid" needs a data set to watch: ', VALID, ".")
+
         def one_epoch(number: int) -> None:
+            if measured.watched and number > 1:
+                trainer.validated.append(measured.history[measured.watched.set][measured.watched.metric][-1])
             trainer.epoch(number)
             now = Net(net.layers, net.scaling, trainer.weights)
             for name, other in measured.sets.items():
@@ -157,7 +189,7 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
         if stepper is not None:
             # A copy: this epoch may fail, and copies of this ranker may share the optimizer's state.
             stepper = deepcopy(stepper) if OPTIMIZERS[stepper.optimizer] == self.optimizer else None
-        trainer = self._trainer(data, net, None, seed, stepper)
+        trainer = self._trainer(data, net, seed, decays=False, stepper=stepper)
         trainer.epoch(number)
         model = Net(net.layers, net.scaling, trainer.weights)
         if begun is None:
@@ -182,12 +214,7 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
         return expit(self.sigma_ * differences)
 
     def _trainer(
-        self,
-        data: Dataset,
-        net: Net,
-        measure: Callable[[Floats], float] | None,
-        seed: int,
-        stepper: Stepper | None = None,
+        self, data: Dataset, net: Net, seed: int, *, decays: bool = True, stepper: Stepper | None = None
     ) -> Trainer:
         rules = TrainingRules(
             optimizer=self.optimizer,
@@ -196,15 +223,18 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
             batch_queries=int(self.batch_queries),
             restart_rounds=self.restart_rounds,
             training=self._training(),
+            decay_probability=float(self.decay_probability),
+            restart_watch=self.restart_watch,
+            initial_weights=self.initial_weights,
         )
-        needed = self.decay < 1 or self.restart_rounds is not None
         bound = self._objective().bind(data, random_state=seed, n_threads=self.n_threads)
-        return Trainer(data, bound, net, rules, measure if needed else None, seed, stepper)
+        needed = decays and (self.decay < 1 or self.restart_rounds is not None)
+        return Trainer(data, bound, net, rules, self._training_metric(data, bound) if needed else None, seed, stepper)
 
     def _new_net(self, data: Dataset, seed: int) -> Net:
         layers = make_layers(data.n_features, self.hidden, ACTIVATIONS.index(self.activation))
         scaling = fit_scaling(data.features, self._logged(data), self.standardize, n_threads=self.n_threads)
-        return Net(layers, scaling, random_weights(layers, weight_generator(seed)))
+        return Net(layers, scaling, random_weights(layers, weight_generator(seed), self.initial_weights))
 
     def _start_net(self, base: Any, data: Dataset) -> Net:
         expected = "a fitted net (for other scores to start from: Dataset(…, base_score=scores))"
@@ -229,6 +259,10 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
         if isinstance(self.log_features, str) or not isinstance(self.log_features, bool | Sequence):
             raise ParameterError(
                 f"log_features must be True, False, or a tuple of features; found {self.log_features!r}."
+            )
+        if self.initial_weights == "zero_first" and self.activation == "relu":
+            raise ParameterError(
+                "initial_weights='zero_first' does not learn with activation='relu', whose slope is 0 at 0."
             )
 
 

@@ -1,0 +1,119 @@
+"""RankNet as in the first paper against a net that is written from its text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import swaprank as sr
+from tests.papers.naive_burges2005_ranknet import (
+    Query,
+    combined,
+    cost,
+    cross_entropy,
+    log_odds,
+    number_of_pairs,
+    pairs_of,
+    posterior,
+    train,
+)
+from tests.papers.small_queries import (
+    N_EPOCHS,
+    as_two_layers,
+    flat,
+    query_orders,
+    small_data,
+    trained_in_double_precision,
+)
+
+
+def as_in_the_paper(**changes: Any) -> sr.RankNet:
+    """Sections 4 and 5.1: a step per pair, rate 0.001, halved when the cost of an epoch rises, 100 epochs."""
+    settings: dict[str, Any] = {
+        "hidden": (10,),
+        "metric": "pairwise",
+        "training": "online",
+        "optimizer": "sgd",
+        "learning_rate": 0.001,
+        "decay": 0.5,
+        "n_epochs": 100,
+        "initial_weights": "zero_first",
+        "standardize": False,
+    }
+    return sr.RankNet(**(settings | changes))
+
+
+def naive_queries(data: sr.Dataset) -> list[Query]:
+    lists = [data.rows(q) for q in range(data.n_queries)]
+    return [Query(data.features[rows].astype(float), pairs_of(data.labels[rows].tolist())) for rows in lists]
+
+
+@pytest.mark.parametrize("training", ["online", "pairs", "factored"])
+@pytest.mark.parametrize("initial_weights", ["scaled", "zero_first"])
+def test_the_net_has_the_weights_of_the_papers_net_after_epochs(training: Any, initial_weights: Any) -> None:
+    data = small_data()
+    # Steps so long that the cost rises: the rate falls, too.
+    changes: dict[str, Any] = {"hidden": (4,), "training": training, "initial_weights": initial_weights}
+    changes |= {"learning_rate": 1.5, "random_state": 5}
+    ranker = as_in_the_paper(**changes, n_epochs=0).fit(data)
+    start, orders = as_two_layers(ranker, ranker.model_.weights), query_orders(ranker)
+    naive, rate = train(start, naive_queries(data), orders, 1.5, per_pair=training == "online", decay=0.5)
+    trainer = trained_in_double_precision(ranker, data)
+    assert trainer.rate == rate < 1.5
+    assert naive.b3 == 0.0
+    assert np.abs(flat(naive) - flat(start)).max() > 0.1
+    np.testing.assert_allclose(trainer.weights, flat(naive), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("training", ["online", "pairs", "factored"])
+def test_fit_takes_these_steps_in_single_precision(training: Any) -> None:
+    data = small_data()
+    changes: dict[str, Any] = {"hidden": (4,), "training": training, "learning_rate": 0.1}
+    ranker = as_in_the_paper(**changes, n_epochs=0).fit(data)
+    start, orders = as_two_layers(ranker, ranker.model_.weights), query_orders(ranker)
+    naive, _ = train(start, naive_queries(data), orders, 0.1, per_pair=training == "online", decay=0.5)
+    fitted = as_in_the_paper(**changes, n_epochs=N_EPOCHS).fit(data)
+    np.testing.assert_allclose(fitted.model_.weights, flat(naive), rtol=0, atol=1e-6)
+    scores = [naive.output(x) for x in data.features.astype(float)]
+    np.testing.assert_allclose(fitted.predict(data), scores, rtol=0, atol=1e-6)
+
+
+def test_the_probability_of_a_pair_and_its_cost() -> None:
+    for o in np.linspace(-6, 6, 25):
+        for target in (0.0, 0.3, 0.5, 1.0):
+            assert cost(o, target) == pytest.approx(cross_entropy(o, target), abs=1e-12)
+            data = sr.Dataset([[0.0], [0.0]], [0, 0], qid=[1, 1], pairs=[(0, 1, target)])
+            bound = sr.objectives.RankNetObjective().bind(data, random_state=0, n_threads=1)
+            grad, hess = np.empty(2), np.empty(2)
+            bound.update(np.array([o, 0.0]), grad, hess)
+            assert grad[0] == pytest.approx(posterior(o) - target, abs=1e-12)
+    ranker = as_in_the_paper(n_epochs=2).fit(small_data())
+    scores = ranker.predict(small_data())
+    assert ranker.predict_proba_pair(small_data(), 0, 4) == pytest.approx(posterior(scores[0] - scores[4]), abs=1e-12)
+
+
+def test_targets_are_combined_by_log_odds() -> None:
+    for p in np.linspace(0.05, 0.95, 10):
+        for q in np.linspace(0.05, 0.95, 10):
+            assert posterior(log_odds(p) + log_odds(q)) == pytest.approx(combined(p, q), abs=1e-12)
+
+
+def test_the_number_of_pairs_of_a_query() -> None:
+    (data,) = sr.datasets.random_net((20,), random_state=1)
+    counted = sum(number_of_pairs(data.labels[data.rows(q)].tolist()) for q in range(20))
+    assert counted == sum(len(pairs_of(data.labels[data.rows(q)].tolist())) for q in range(20))
+    # The paper's 1,000 vectors gave 20,382.
+    assert 20_000 < counted < 21_000
+
+
+@pytest.mark.parametrize(
+    ("training", "seed"), [pytest.param("online", 1, marks=pytest.mark.slow), ("factored", 1), ("factored", 3)]
+)
+def test_a_thousand_vectors_are_learned_without_error(training: Any, seed: int) -> None:
+    """The check of section 5.1, which does not say after how many epochs: 212 to 406 here."""
+    (train_set,) = sr.datasets.random_net((20,), random_state=seed)
+    ranker = as_in_the_paper(training=training, n_epochs=500)
+    ranker.fit(train_set, valid=train_set, callbacks=[lambda progress: progress.measured["valid"]["pairwise"] == 1.0])
+    assert max(ranker.history_["valid"]["pairwise"]) == 1.0
