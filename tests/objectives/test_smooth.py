@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +34,7 @@ DEFINITIONS = AT_RANKS | {
     "own losses": AtRanks("sum", lambda label: label - 1, lambda r: np.exp(-r / 3)),
     "own cascade": AtRanks("cascade", lambda label: label / 5, reciprocal),
 }
+RANKS = [("map", "ranks"), ("map", "ranks_half"), ("ndcg", "ranks"), ("dcg(discount=reciprocal)", "ranks")]
 
 
 def queries(seed: int = 0, lengths: tuple[int, ...] = (1, 2, 3, 8, 15, 12, 5)) -> sr.Dataset:
@@ -65,10 +67,10 @@ def test_kernel_equals_the_definition(name: str, sigma: float) -> None:
 
 
 @pytest.mark.parametrize("sigma", [0.05, 0.5, 4.0])
-@pytest.mark.parametrize(("name", "smoothing"), [*((name, "indicators") for name in METRICS), ("map", "ranks")])
+@pytest.mark.parametrize(("name", "smoothing"), [*((name, "indicators") for name in METRICS), *RANKS])
 def test_gradient_equals_finite_differences(name: str, sigma: float, smoothing: Any) -> None:
     data = queries(2)
-    bound = bind(data, METRICS[name], smoothing=smoothing)
+    bound = bind(data, METRICS.get(name) or sr.metric(name), smoothing=smoothing)
     scores = np.random.default_rng(2).normal(size=len(data))
     _, grad = gradient(bound, scores, sigma)
     step = 1e-6
@@ -270,11 +272,12 @@ def test_metrics_that_are_not_made_of_gains_at_ranks_are_refused(metric: str | s
         bind(queries(), sr.metric(metric) if isinstance(metric, str) else metric)
 
 
-def test_soft_ranks_are_for_average_precision() -> None:
-    for name in ("ndcg", "map@5"):
-        with pytest.raises(
-            sr.errors.MetricError, match=f"smoothing='ranks' is for map without a cut-off, found {name}"
-        ):
+def test_soft_ranks_are_for_smooth_functions_of_ranks() -> None:
+    for name in ("ndcg@5", "map@5", "ndcg(discount=letor)", "p@3", "rbp", "err"):
+        found = f"without a cut-off; found {re.escape(name)}"
+        with pytest.raises(sr.errors.MetricError, match=f"smoothing='ranks' is for map and for dcg .* {found}"):
             bind(queries(), sr.metric(name), smoothing="ranks")
+    with pytest.raises(sr.errors.MetricError, match="smoothing='ranks_half' is for map, without a cut-off; found ndcg"):
+        bind(queries(), sr.metric("ndcg"), smoothing="ranks_half")
     with pytest.raises(sr.errors.ParameterError, match="there is no smoothing 'rank'; did you mean 'ranks'"):
         SmoothObjective(sr.metric("map"), smoothing="rank")  # type: ignore[arg-type]

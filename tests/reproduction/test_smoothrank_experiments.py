@@ -74,7 +74,7 @@ def test_truncation_has_a_row_for_every_k(folder: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(smoothrank_data, "QUICK_STRENGTHS", (1.0,))
     outcome = run("smoothrank-truncation", Settings(quick=True, data=folder))
     assert "1 fold of" in outcome.text
-    assert [line.split()[0] for line in outcome.text.splitlines() if "paper" in line] == [
+    assert [line.split()[0] for line in outcome.text.splitlines() if " paper " in line] == [
         f"NDCG@{k}" for k in smoothrank_tables.TABLE_3
     ]
     published = [series for series in outcome.chart.series if series.published]

@@ -1,3 +1,4 @@
+from .classification import balanced_error_rate as balanced_error_rate
 from .compare import Comparison as Comparison
 from .compare import Difference as Difference
 from .evaluate import RankingScorer as RankingScorer

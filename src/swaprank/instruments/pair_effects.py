@@ -10,7 +10,7 @@ from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import longest_list
 from swaprank.data.row_values import check_scores
-from swaprank.errors import Hint, ParameterError
+from swaprank.errors import ParameterError
 from swaprank.kernels import kernel
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.ordering import rank_documents
@@ -94,17 +94,13 @@ class EffectivePairs(Result):
         return {"qid": self.qids.tolist(), **{name: each.astype(np.int64).tolist() for name, each in counts.items()}}
 
 
-def effective_pairs(
-    objective: str | Metric | PairwiseObjective, data: Dataset, scores: ArrayLike, *, raising: bool = False
-) -> EffectivePairs:
+def effective_pairs(objective: str | Metric | PairwiseObjective, data: Dataset, scores: ArrayLike) -> EffectivePairs:
     """Count the pairs of each query, and those whose lambda is not zero at these scores.
 
     Args:
         objective: "ranknet", a metric or its name for LambdaRank, or an objective.
         data: The judged documents.
         scores: One per row, in the order of the rows; ties are broken as in training.
-        raising: Count only pairs whose swap would raise the metric. For MRR these are the pairs of [Donmez2009, Eq.
-            11], which ignores swaps that lower the topmost relevant document.
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[1], [2], [3], [4]], [0, 0, 1, 1], qid=[1, 1, 1, 1])
@@ -116,6 +112,8 @@ def effective_pairs(
     with a lambda            4        4.0  100.0%
     >>> sr.instruments.effective_pairs("mrr", data, [4, 1, 3, 2]).n_effective  # all but the swap of the last two
     3
+    >>> sr.instruments.effective_pairs("mrr(swaps=raising)", data, [4, 1, 3, 2]).n_effective  # [Donmez2009, Eq. 11]
+    2
     """
     chosen = pairwise_objective(objective)
     bound = chosen.bind(data, random_state=0, n_threads=None)
@@ -125,8 +123,6 @@ def effective_pairs(
     if construction == DISCRETE_BOUNDED:
         raise ParameterError("construction='discrete_bounded' moves documents one by one: it has no pairs to count.")
     weighted = isinstance(arrays, ConstructionArrays | LambdaArrays) and arrays.terms.family != PAIRWISE
-    if raising and not weighted:
-        raise ParameterError(Hint("raising", True), " is for metrics whose swap gains weigh the pairs.")
     labels = np.array(data.by_query(data.labels))
     pairs, distinguished, effective = (np.zeros(data.n_queries) for _ in range(3))
     count_pairs(labels, indptr, longest_list(indptr), pairs)
@@ -140,7 +136,7 @@ def effective_pairs(
     else:
         run_in_threads(
             lambda first, last: count_effective(
-                construction, arrays.terms, arrays.tie_order, indptr, here, raising, first, last, effective
+                construction, arrays.terms, arrays.tie_order, indptr, here, first, last, effective
             ),
             bound.chunks,
         )
@@ -153,9 +149,9 @@ def effective_pairs(
 @kernel
 def count_effective(
     construction: int, terms: MetricTerms, tie_order: Ints, indptr: Ints, scores: Floats,
-    raising: bool, first: int, last: int, counts: Floats,
+    first: int, last: int, counts: Floats,
 ) -> None:  # fmt: skip
-    """counts[q]: pairs of the queries from first to last whose weight is not zero, or whose swap raises the metric."""
+    """counts[q]: pairs of the queries from first to last whose weight is not zero."""
     longest = longest_of(indptr, first, last)
     order, scratch = np.empty(longest, np.int64), np.empty(longest, np.int64)
     gains, swap, work = np.empty(longest), np.empty((1, longest)), np.empty((WORK_ROWS, longest + 1))
@@ -181,7 +177,7 @@ def count_effective(
                 change = swap[0, j] if i < rows else 0.0
                 nearest = j == below or (below == i + 1 and gains[j] == gains[below])
                 chosen = (construction != LOCAL_GRADIENT or j == i + 1) and (construction != LOCAL_COST or nearest)
-                counted = change > 0.0 if raising else change != 0.0 or construction == SPRING
+                counted = change != 0.0 or construction == SPRING
                 counts[query] += gains[i] != gains[j] and chosen and counted
 
 

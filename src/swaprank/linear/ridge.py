@@ -43,12 +43,16 @@ def moments_of(
     return sums
 
 
-def ridge(moments: Floats, strengths: Sequence[float]) -> list[Floats]:
-    """Return the weights for each alpha; for alpha = 0, the least squares solution of minimum norm."""
+def ridge(moments: Floats, strengths: Sequence[float], intercept: bool = True) -> list[Floats]:
+    """Return the weights for each alpha; for alpha = 0, the least squares solution of minimum norm.
+
+    Without an intercept, b = 0.
+    """
     weight = moments[0, 0]
     if weight <= 0:
         return [np.zeros(len(moments) - 1) for _ in strengths]
-    mean_y, mean_x = moments[0, 1] / weight, moments[0, 2:] / weight
+    means = moments[0, 1:] / weight if intercept else np.zeros(len(moments))
+    mean_y, mean_x = means[0], means[1:]
     covariance = moments[1:, 2:] / weight - np.outer(mean_x, mean_x)
     covariance_with_y = moments[1:, 1] / weight - mean_x * mean_y
     eigenvalues, vectors = eigenvectors(covariance)
@@ -79,12 +83,15 @@ def overweighted(relevant: Floats, weights: Floats) -> Floats:
     return np.asarray(shares * (total / 2))
 
 
-def ridge_fit(problem: FitProblem, strengths: Sequence[float], overweight: bool, center: Floats) -> Fit:
+def ridge_fit(
+    problem: FitProblem, strengths: Sequence[float], overweight: bool, center: Floats, intercept: bool = True
+) -> Fit:
     """Return the ridge regression of the targets minus the base scores, regularized towards `center`."""
     score_function = problem.score_function
     if not isinstance(score_function, LinearScoreFunction):
         raise TypeError("ridge regression is for linear score functions")
-    origin = score_function.features.mean(axis=0, dtype=np.float64)
+    # Sums of centred features have smaller rounding errors; only an intercept leaves the choice.
+    origin = score_function.features.mean(axis=0, dtype=np.float64) * intercept
     residual = problem.targets - score_function(center, problem.n_threads)
     is_relevant = problem.targets > problem.targets.min()
     classes = [is_relevant, ~is_relevant] if overweight else [np.ones(len(is_relevant), np.bool_)]
@@ -101,6 +108,6 @@ def ridge_fit(problem: FitProblem, strengths: Sequence[float], overweight: bool,
         totals = sums[:, 0, 0]
         if (totals > 1e-9 * whole[:, 0, 0]).all():
             sums *= (totals.sum() / (len(totals) * totals))[:, None, None]  # as `overweighted` does
-        return [center + difference for difference in ridge(sums.sum(axis=0), strengths)]
+        return [center + difference for difference in ridge(sums.sum(axis=0), strengths, intercept)]
 
     return fit

@@ -18,8 +18,8 @@ from swaprank.linear.pairwise_hinge import pairwise_fit
 from swaprank.linear.ridge import STRENGTHS, overweighted, ridge_fit
 from swaprank.metrics.metric import BoundMetric
 
-Start = Literal["regression", "overweighted", "pairwise", "zero"]
-STARTS: tuple[Start, ...] = ("regression", "overweighted", "pairwise", "zero")
+Start = Literal["regression", "overweighted", "least_squares", "pairwise", "zero"]
+STARTS: tuple[Start, ...] = ("regression", "overweighted", "least_squares", "pairwise", "zero")
 
 _PAIR_STRENGTHS = STRENGTHS[2:-2:2]
 _NET_STRENGTH = 1e-4
@@ -47,10 +47,14 @@ def start_fit(
     """Return a function of the training queries, which returns the parameters fitted as `start` says.
 
     Linear fits are means over the regularization strengths. Cross-validation over all queries finds their shares.
+    "least_squares" has no regularization, no intercept and no folds: the equation of [Chapelle2010, section 4.4.1].
     """
     pairwise, overweight, score_function = start == "pairwise", start == "overweighted", problem.score_function
     if not isinstance(score_function, LinearScoreFunction):
         return _net_fit(problem, initial, pairwise, overweight)
+    if start == "least_squares":
+        least_squares = ridge_fit(problem, [0.0], False, initial, intercept=False)
+        return lambda queries: least_squares(queries)[0]
     strengths = _PAIR_STRENGTHS if pairwise else STRENGTHS
     fit = pairwise_fit(problem, strengths, initial) if pairwise else ridge_fit(problem, strengths, overweight, initial)
     shares = np.array([float(strength == 1.0) for strength in strengths])

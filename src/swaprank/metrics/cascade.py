@@ -59,13 +59,23 @@ class FirstRelevant(Cascade):
 class ReciprocalRank(FirstRelevant):
     """One over the rank of the first relevant document; its mean over queries is MRR.
 
+    With swaps="raising", only the swaps that raise a relevant document above the first one have a gain, and LambdaRank
+    learns from these alone [Donmez2009, Eq. 11]. By default, swaps that lower the first one count, too.
+
     >>> import swaprank as sr
     >>> sr.metrics.ReciprocalRank().mean([0, 1, 1], [3, 2, 1], [0, 3])
     0.5
+    >>> [sr.metric(name).swap_gains([0, 1, 0])[1, 2].round(4) + 0.0 for name in ("mrr", "mrr(swaps=raising)")]
+    [-0.1667, 0.0]
     """
 
     names: ClassVar = ("mrr", "rr")
     title: ClassVar = "reciprocal rank"
+    swaps: str = "exact"
+
+    def terms(self, lists: Lists, pool: Lists) -> MetricTerms:
+        """See `Metric.terms`."""
+        return super().terms(lists, pool)._replace(raising=self.swaps == "raising")
 
     def discounts(self, ranks: Ints) -> Floats:
         """See `Cascade`."""

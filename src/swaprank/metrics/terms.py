@@ -85,6 +85,8 @@ class MetricTerms(NamedTuple):
     """Swapping two documents that both rank beyond this depth changes nothing."""
     evaluate: int
     """Address of a user's compiled function; 0 for all other families."""
+    raising: bool
+    """The swaps that lower the metric count as no change."""
 
 
 def make_terms(
@@ -114,6 +116,7 @@ def make_terms(
         pool=contiguous_floats(np.zeros((1, 2)) if pool is None else pool),
         depth=UNLIMITED if depth is None else depth,
         evaluate=evaluate,
+        raising=False,
     )
 
 
@@ -196,3 +199,7 @@ def swap_gain_rows(
                 r_precision_swaps(ranked, terms.pool[query, 0], norm, i, out[i - first])
             elif terms.family == CUSTOM:
                 custom_swaps(terms.evaluate, norm, i, len(ranked), work, out[i - first])
+    if terms.raising:
+        for i in range(first, last):
+            for j in range(i + 1, len(ranked)):
+                out[i - first, j] = max(out[i - first, j], 0.0)

@@ -16,11 +16,11 @@ from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.terms import AVERAGE_PRECISION, CASCADE, CUMULATIVE, MetricTerms
 from swaprank.objectives.objective import BoundObjective, Objective, objective_chunks, write_gradients
 from swaprank.objectives.smooth_indicators import SmoothProductArrays, SmoothSumArrays
-from swaprank.objectives.smooth_ranks import SmoothRankArrays
+from swaprank.objectives.smooth_ranks import RANK_DISCOUNTS, SmoothRankArrays
 from swaprank.threads import thread_count
 
-Smoothing = Literal["indicators", "ranks"]
-SMOOTHINGS: tuple[Smoothing, ...] = ("indicators", "ranks")
+Smoothing = Literal["indicators", "ranks", "ranks_half"]
+SMOOTHINGS: tuple[Smoothing, ...] = ("indicators", "ranks", "ranks_half")
 
 
 @final
@@ -29,14 +29,15 @@ class SmoothObjective(Objective):
     """Minus a metric of the soft gains at each rank [Chapelle2010, Eq. 8].
 
     For sums of discounted gains such as NDCG, for average precision, and for cascades such as ERR. The hessian is
-    |gradient| / width, with the width sqrt(smoothing_factor) for "indicators" and smoothing_factor for "ranks": the
+    |gradient| / width, with the width sqrt(smoothing_factor) for "indicators" and smoothing_factor for others: the
     smooth metric is not convex, and a Newton step of this hessian is one width long.
 
     Args:
         metric: The metric to smooth, or its name.
-        smoothing: "indicators", or, for average precision only, "ranks" [Eq. 9].
+        smoothing: "indicators"; or "ranks" for DCG and NDCG [Eq. 5] and average precision, without a cut-off; or
+            "ranks_half" for average precision with the constant of Eq. 9, which does not tend to the metric.
         smoothing_factor: How much is smoothed, the paper's sigma, in squared scores for "indicators" and in scores for
-            "ranks". Towards 0 this becomes the metric itself, towards infinity a constant.
+            the others. Towards 0 this becomes the metric itself, towards infinity a constant.
 
     >>> import numpy as np, swaprank as sr
     >>> data = sr.Dataset([[1.0], [2.0], [3.0]], [0, 2, 1], qid=[1, 1, 1])
@@ -71,10 +72,11 @@ class SmoothObjective(Objective):
                 f"{self.metric} cannot be smoothed: it is not made of gains at ranks. Choose one such as ndcg, dcg, p, "
                 "recall, rbp, map, mrr or err, or a CumulativeMetric or CascadeMetric of your own."
             )
-        if self.smoothing == "ranks" and (terms.family != AVERAGE_PRECISION or self.metric.k is not None):
-            raise MetricError(f"smoothing='ranks' is for map without a cut-off, found {self.metric}.")
+        by_ranks = self.smoothing != "indicators"
+        if by_ranks:
+            self._check_ranks(terms.family)
         lengths = np.diff(data.indptr).astype(np.float64)
-        deep = sum_by_query(terms.gains, data.indptr) if self.smoothing == "ranks" else np.minimum(lengths, terms.depth)
+        deep = sum_by_query(terms.gains != 0, data.indptr) if by_ranks else np.minimum(lengths, terms.depth)
         query_weights = np.ones(len(lengths))
         if data.sample_weight is not None:
             # One weight per query: with several, the gradient would not be that of any cost.
@@ -83,12 +85,21 @@ class SmoothObjective(Objective):
             terms=terms,
             smoothing=self.smoothing,
             smoothing_factor=float(self.smoothing_factor),
+            is_reciprocal=getattr(self.metric, "discount", None) == "reciprocal",
             indptr=np.array(data.indptr),
             tie_order=seeded_tie_order(data.places, random_state),
             query_weights=query_weights,
             pairs=deep * lengths + 10.0 * lengths,
             n_threads=thread_count(n_threads),
         )
+
+    def _check_ranks(self, family: int) -> None:
+        """Raise if the metric is not a smooth function of soft ranks: a cut-off is a step."""
+        is_sum = family == CUMULATIVE and getattr(self.metric, "discount", None) in RANK_DISCOUNTS
+        fits = family == AVERAGE_PRECISION or (is_sum and self.smoothing == "ranks")
+        if not fits or self.metric.k is not None:
+            also = "" if self.smoothing == "ranks_half" else " and for dcg and ndcg with discount log2 or reciprocal"
+            raise MetricError(f"smoothing='{self.smoothing}' is for map{also}, without a cut-off; found {self.metric}.")
 
 
 def check_smoothing_factor(value: float) -> None:
@@ -105,6 +116,8 @@ class BoundSmooth(BoundObjective):
     terms: MetricTerms
     smoothing: Smoothing
     smoothing_factor: float
+    is_reciprocal: bool
+    """True for a sum of gains with discount 1/r."""
     indptr: Ints
     tie_order: Ints
     """The order that breaks ties in the scores: shuffled, because the gradient jumps there."""
@@ -129,8 +142,9 @@ class BoundSmooth(BoundObjective):
     def kernel_arrays(self) -> Any:
         """See `BoundObjective`."""
         factor, costs = float(self.smoothing_factor), np.zeros(len(self.indptr) - 1)
-        if self.smoothing == "ranks":
-            return SmoothRankArrays(self.terms, self.query_weights, factor, costs)
+        if self.smoothing != "indicators":
+            own = 0.5 if self.smoothing == "ranks_half" else 1.0
+            return SmoothRankArrays(self.terms, self.query_weights, factor, own, self.is_reciprocal, costs)
         kind = SmoothSumArrays if self.terms.family == CUMULATIVE else SmoothProductArrays
         order = self.tie_order.copy() if self.order is None else self.order
         return kind(self.terms, self.query_weights, factor, order, costs)

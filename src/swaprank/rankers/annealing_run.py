@@ -54,6 +54,8 @@ class AnnealingRun:
     """The smooth metric of all training queries."""
     training: Evaluator
     validation: Evaluator | None
+    average: bool
+    """True: the model is a mean of all fits. False: the last fit of the best regularization; it holds out nothing."""
     random_state: int
     n_threads: int
     steps: list[AnnealingStep] = field(default_factory=list)
@@ -96,7 +98,7 @@ class AnnealingRun:
             [held_out_values(row, self.folds, self.training, self.validation, self.n_threads) for row in fits]
         )
         values = [mean_ignoring_nan(of_row) for of_row in by_query]
-        if isinstance(self.training.score_function, LinearScoreFunction):
+        if self.average:
             shares = shares_of_fits(by_query, self.random_state)
         else:
             shares = np.eye(len(fits))[int(np.argmax(values))]
@@ -105,9 +107,9 @@ class AnnealingRun:
         return AnnealingStep(values, shares, parameters, whole.smooth_mean(parameters, factor))
 
     def _mixed(self, fits: list[list[Floats]], shares: Floats) -> Floats:
-        """Return the mean of all fits; for a net, whose weights have no mean, the last fit, which holds out nothing."""
+        """Return the mean of all fits, or the last one of the best regularization."""
         score_function, n_folds = self.training.score_function, len(self.folds)
-        if not isinstance(score_function, LinearScoreFunction):
+        if not (self.average and isinstance(score_function, LinearScoreFunction)):
             return fits[int(np.argmax(shares))][-1]
         of_fits = np.repeat(shares / n_folds, n_folds)
         return mean_of_fits(

@@ -60,6 +60,9 @@ class SmoothRank(HiddenLayers, RandomChoices, TrainableRanker):
     its share in the mean is the probability to be the best on a random sample of the held-out queries. So neither the
     seed nor the last bits decide between regularizations that nearly tie.
 
+    The procedure of the paper is another one, with start="least_squares", standardize=False, average=False,
+    max_iterations=200 and a regularization of 10^3 to 10^-6, chosen on a validation set.
+
     >>> import swaprank as sr
     >>> train, vali, test = sr.datasets.random_polynomial((60, 30, 30), n_features=8, random_state=0)
     >>> ranker = sr.SmoothRank(metric="ndcg", regularization=(1.0, 0.01)).fit(train, valid=vali)
@@ -88,7 +91,8 @@ class SmoothRank(HiddenLayers, RandomChoices, TrainableRanker):
         tune=[*STARTS],
         text='The fit of w0. "overweighted": ridge regression on the gains, with the weights described above; '
         '"regression": without these weights; "pairwise": ranking SVM. They are means over their strengths, too. '
-        '"zero": w0 = 0, and the first step starts at the regression without weights.',
+        '"least_squares": without weights, regularization and intercept, as in the paper. "zero": w0 = 0, and the '
+        "first step starts at the regression without weights.",
     )
     annealing: Sequence[float] = parameter(
         default=ANNEALING,
@@ -100,7 +104,13 @@ class SmoothRank(HiddenLayers, RandomChoices, TrainableRanker):
     smoothing: Smoothing = parameter(
         default="indicators",
         words=SMOOTHINGS,
-        text='"indicators"; or "ranks", for average precision only [Chapelle2010, Eq. 9].',
+        text='"indicators"; "ranks", for average precision, DCG and NDCG without a cut-off [Chapelle2010, Eq. 5]; or '
+        '"ranks_half", for average precision with the constant of Eq. 9.',
+    )
+    average: bool = parameter(
+        default=True,
+        text="With several regularizations, take the mean described above. False: fit all queries with the one that is "
+        "best on the watched set, or by cross-validation if no set is watched, as in the paper. Nets have no mean.",
     )
     best_step: bool = parameter(
         default=False,
@@ -120,11 +130,13 @@ class SmoothRank(HiddenLayers, RandomChoices, TrainableRanker):
         low=2,
         high=10**7,
         whole=True,
-        text="Number of folds. The queries of a watched data set are held out in addition. If None: 10, but none for a "
-        "net with a watched set.",
+        text="Number of folds. The queries of a watched data set are held out in addition. If None: 10, but none with "
+        "a watched set for a net or if `average` is False.",
     )
     standardize: bool = parameter(
-        default=True, text="Divide each feature by its standard deviation. False: take the features as they are."
+        default=True,
+        text="Divide each feature by its standard deviation, and the gains by theirs. False: take both as they are, so "
+        "that smoothing factors are in squared gains, as in the paper.",
     )
     features: str = parameter(default="linear", words=FEATURES, text='"linear", or "kernel_pca" for a kernel machine.')
     kernel: Kernel = parameter(
@@ -188,19 +200,16 @@ class SmoothRank(HiddenLayers, RandomChoices, TrainableRanker):
             data, random_state=seed, n_threads=self.n_threads
         )
         architecture = self._architecture(data, base, seed)
-        # Gains in standard deviations. This is then also the unit of scores and smoothing factors.
-        problem = fit_problem(
-            data,
-            architecture.score_function(data),
-            smooth.terms.gains / (smooth.terms.gains.std() or 1.0),
-            self.n_threads,
-        )
+        # The unit of the gains is then also that of scores and smoothing factors.
+        unit = (smooth.terms.gains.std() or 1.0) if self.standardize else 1.0
+        problem = fit_problem(data, architecture.score_function(data), smooth.terms.gains / unit, self.n_threads)
+        average = self.average and not isinstance(architecture, NetArchitecture)
         score_functions = {
             name: problem.score_function if other is data else architecture.score_function(other)
             for name, other in sets.items()
         }
         has_choice = len(strengths) > 1 or self.best_step
-        folds = self._folds(data, measured, architecture, seed) if has_choice else [~problem.all_queries]
+        folds = self._folds(data, measured, average, seed) if has_choice else [~problem.all_queries]
         is_only_judge = has_choice and measured.watched is None
         run = AnnealingRun(
             self._candidates(problem, smooth, strengths, folds, self._start(data, architecture, problem, base, seed)),
@@ -208,6 +217,7 @@ class SmoothRank(HiddenLayers, RandomChoices, TrainableRanker):
             smooth,
             Evaluator(problem.score_function, bind_metric(metrics[0], data, refuse_constant=is_only_judge)),
             watched_evaluator(measured, score_functions),
+            average,
             seed,
             thread_count(self.n_threads),
         )
@@ -240,16 +250,16 @@ class SmoothRank(HiddenLayers, RandomChoices, TrainableRanker):
             raise DataError("'train' is the name of the training data; give the validation set another name.")
         return dict(valid) if "train" in valid else {"train": data, **valid}
 
-    def _folds(self, data: Dataset, measured: Measured, architecture: Architecture, seed: int) -> list[Bools]:
+    def _folds(self, data: Dataset, measured: Measured, average: bool, seed: int) -> list[Bools]:
         """The queries that each of the fits holds out, which choose together with the watched set.
 
-        A net has a last fit that holds out none and is the model: the weights of nets have no useful mean.
+        What is no mean, as nets, whose weights have no useful one, has a last fit that holds out none and is the model.
         """
-        is_net, none = isinstance(architecture, NetArchitecture), np.zeros(data.n_queries, np.bool_)
-        if not needs_folds(data, measured, self.n_folds) and (is_net or data.n_queries < 2):
+        none = np.zeros(data.n_queries, np.bool_)
+        if not needs_folds(data, measured, self.n_folds) and (not average or data.n_queries < 2):
             return [none]
         folds = query_folds(data.n_queries, self.n_folds or FOLDS, seed)
-        return [*folds, none] if is_net else folds
+        return folds if average else [*folds, none]
 
     def _candidates(
         self,
@@ -325,7 +335,8 @@ class SmoothRank(HiddenLayers, RandomChoices, TrainableRanker):
 
         def start(queries: Bools) -> tuple[Floats, Floats]:
             first = fit(queries) if given is None else given
-            if data.base_score is None and not isinstance(architecture, NetArchitecture):
+            exact = self.start == "least_squares" and given is None
+            if data.base_score is None and not (exact or isinstance(architecture, NetArchitecture)):
                 first = calibrated(first, problem.score_function(first, self.n_threads), problem.targets)
             return (np.zeros(len(first)) if self.start == "zero" and given is None else first), first
 
@@ -334,6 +345,8 @@ class SmoothRank(HiddenLayers, RandomChoices, TrainableRanker):
     def _check_together(self) -> None:
         if len(self.annealing) == 0:
             raise ParameterError("annealing has no steps: it is empty.")
+        if self._units and self.start == "least_squares":
+            raise ParameterError("start='least_squares' is for linear models and kernel machines, not for nets.")
         if self._units and self.features != "linear":
             raise ParameterError(f"hidden={self._units} and features='{self.features}' cannot be combined.")
         regularizations(self.regularization, REGULARIZATIONS)

@@ -1,4 +1,6 @@
-"""Data of the SmoothRank experiments: the folds of a LETOR folder, or generated data."""
+"""What the SmoothRank experiments share: the folds of a LETOR folder or generated data, and the paper's procedure."""
+
+from typing import Any
 
 import numpy as np
 
@@ -11,8 +13,9 @@ QUERIES, QUICK_QUERIES = (60, 20, 100), (30, 10, 30)
 DOCUMENTS, FEATURES, LEVELS = 50, 45, (0.7, 0.15, 0.15)
 """Sizes of the generated data: few queries and many features, as in OHSUMED."""
 
-STRENGTHS, QUICK_STRENGTHS = "auto", (10.0, 1.0, 0.1)
-"""Regularization strengths."""
+STRENGTHS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)
+"""The lambdas of the paper [Chapelle2010, section 7]."""
+QUICK_STRENGTHS, QUICK_ITERATIONS = (10.0, 1.0, 0.1), 20
 
 
 def letor_folds(settings: Settings) -> list[Fold]:
@@ -49,9 +52,22 @@ def described(settings: Settings, n_folds: int) -> str:
     return f"{n_folds} {'fold' if n_folds == 1 else 'folds'} of {settings.data.name}"
 
 
-def strengths(settings: Settings) -> str | tuple[float, ...]:
-    """The regularization strengths to choose from."""
-    return QUICK_STRENGTHS if settings.quick else STRENGTHS
+def paper_ranker(settings: Settings, metric: str | sr.metrics.Metric, **changes: Any) -> sr.SmoothRank:
+    """SmoothRank as in the paper; quick: three lambdas.
+
+    w0 by least squares [section 4.4.1], gains and features as they are, each step to its minimum [4.4.2], and the one
+    lambda that is best on the validation set [7].
+    """
+    strengths, n_iterations = (QUICK_STRENGTHS, QUICK_ITERATIONS) if settings.quick else (STRENGTHS, 10_000)
+    chosen: dict[str, Any] = {
+        "regularization": strengths,
+        "start": "least_squares",
+        "standardize": False,
+        "average": False,
+        "max_iterations": n_iterations,
+        "random_state": settings.random_state,
+    }
+    return sr.SmoothRank(metric, **(chosen | changes))
 
 
 def test_values(ranker: sr.Ranker, parts: FoldData, metrics: list[sr.metrics.Metric]) -> Floats:

@@ -10,7 +10,7 @@ from swaprank.arrays import Floats
 from swaprank.rankers.smoothrank import ANNEALING
 from swaprank.rendering.tables import text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
-from swaprank.reproduction.smoothrank_data import described, folds_or_generated, strengths
+from swaprank.reproduction.smoothrank_data import described, folds_or_generated, paper_ranker
 
 METRIC = sr.metric("ndcg@50")
 SIGMAS = (16.0, 4.0, 1.0, 0.25, 2.0**-6)
@@ -22,7 +22,7 @@ SETS = ("train", "vali", "test")
 def run_line(settings: Settings, log: Log) -> Outcome:
     """One training query, as in the paper; quick: fewer points."""
     train = folds_or_generated(settings._replace(quick=True))[0].train
-    found = sr.SmoothRank(METRIC, regularization=STRENGTH, random_state=settings.random_state).fit(train)
+    found = paper_ranker(settings, METRIC, regularization=STRENGTH).fit(train)
     log(f"{METRIC} of training queries: {found.score(train):.4f}")
     at, random = found.predict(train), _random_scores(train, settings.random_state)
     # At both ends, random weights change the scores by two standard deviations: little of the fit is left there.
@@ -80,21 +80,23 @@ def _peaks(curve: Floats) -> int:
 
 
 def run_annealing(settings: Settings, log: Log) -> Outcome:
-    """The mean over all folds, with the shares of lambda at each sigma; quick: the first fold and three lambdas."""
+    """The mean over all folds, as in the paper; quick: the first fold and three lambdas."""
     folds = folds_or_generated(settings)
     histories = []
     for number, parts in enumerate(folds, 1):
-        ranker = sr.SmoothRank(METRIC, regularization=strengths(settings), random_state=settings.random_state)
-        # Of the validation sets, the last one is held out.
+        chosen = paper_ranker(settings, METRIC).fit(parts.train, valid=parts.vali).regularization_
+        # All steps with the lambda that is best in the end: at an earlier sigma, another one may be better.
+        ranker = paper_ranker(settings, METRIC, regularization=chosen)
         ranker.fit(parts.train, valid={"test": parts.test, "vali": parts.vali})
         histories.append({name: ranker.history_[name][str(METRIC)] for name in SETS})
-        log(f"{number} of {len(folds)}: lambda {ranker.regularization_:g}, test {histories[-1]['test'][-1]:.4f}")
+        log(f"{number} of {len(folds)}: lambda {chosen:g}, test {histories[-1]['test'][-1]:.4f}")
     means = {name: np.mean([history[name] for history in histories], axis=0) for name in SETS}
     rows = [
         [f"2^{np.log2(sigma):g}", *(f"{means[name][at]:.4f}" for name in SETS)] for at, sigma in enumerate(ANNEALING)
     ]
     text = (
-        f"[Chapelle2010, Figure 2]: {METRIC} after every step of sigma, mean of {described(settings, len(folds))}\n\n"
+        f"[Chapelle2010, Figure 2]: {METRIC} after every step of sigma, as in the paper; mean of "
+        f"{described(settings, len(folds))}\n\n"
         f"{text_table(['sigma', *SETS], rows)}"
     )
     lines = [Series(name, ANNEALING, means[name].tolist()) for name in SETS]

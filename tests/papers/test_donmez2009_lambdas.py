@@ -1,0 +1,127 @@
+"""The lambdas, the pair counts and the number of directions of [Donmez2009] beside plain loops over its equations."""
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import swaprank as sr
+from swaprank.arrays import Floats
+from swaprank.instruments.certify import count_directions
+from swaprank.objectives.constructions import CONSTRUCTIONS
+from tests.papers.naive_donmez2009_lambdas import (
+    average_precision_gain,
+    directions,
+    effective_pairs,
+    lambdas,
+    ndcg_gain,
+    ranked,
+    reciprocal_rank_gain,
+)
+
+BINARY = [labels for n in range(1, 7) for labels in product((0, 1), repeat=n)]
+EQ_11 = "mrr(swaps=raising)"
+
+
+def as_in_the_paper(metric: str = EQ_11, **changes: Any) -> sr.LambdaRank:
+    """LambdaRank with the lambdas of section 4, not normalized; section 6 has labels from 2 as relevant, rel=2."""
+    return sr.LambdaRank(metric, **({"normalize": False} | changes))
+
+
+def gradient(metric: str, lists: list[tuple[int, ...]], scores: list[Floats]) -> list[Floats]:
+    """The gradient that a net for this metric is trained with, of each list."""
+    lengths = [len(labels) for labels in lists]
+    labels = np.concatenate([np.array(each, float) for each in lists])
+    data = sr.Dataset(np.zeros((len(labels), 1)), labels, qid=np.repeat(np.arange(len(lists)), lengths))
+    grad, hess = np.empty(len(labels)), np.empty(len(labels))
+    objective = as_in_the_paper(metric)._objective()
+    objective.bind(data, random_state=0, n_threads=1).update(np.concatenate(scores), grad, hess)
+    return np.split(grad, np.cumsum(lengths)[:-1])
+
+
+def test_the_example_of_equation_11() -> None:
+    (exact,) = gradient("mrr", [(0, 1, 0, 1)], [np.array([4.0, 3, 2, 1])])
+    (eq_11,) = gradient(EQ_11, [(0, 1, 0, 1)], [np.array([4.0, 3, 2, 1])])
+    np.testing.assert_allclose(-exact, [-0.842, 0.410, -0.045, 0.476], atol=6e-4)
+    np.testing.assert_allclose(-eq_11, [-0.842, 0.366, 0.0, 0.476], atol=6e-4)
+    (on_top,) = gradient(EQ_11, [(1, 0, 0, 1)], [np.array([4.0, 3, 2, 1])])
+    assert (on_top == 0).all()
+
+
+@pytest.mark.parametrize("wide", [1.0, 30.0])
+@pytest.mark.parametrize(("metric", "gain"), [(EQ_11, reciprocal_rank_gain), ("map", None)])
+def test_lambdas_of_every_short_list(metric: str, gain: Callable[..., float] | None, wide: float) -> None:
+    """All lists of relevant and other documents up to length 6; also scores so far apart that exp is taken per pair."""
+
+    def by_rank(relevant: Any, i: int, j: int, ranks: dict[int, int]) -> float:
+        if ranks[j] < ranks[i]:
+            return average_precision_gain(relevant, i, j, ranks)
+        # In the right order: what the swap back gains in the swapped list.
+        other = list(relevant)
+        other[i], other[j] = other[j], other[i]
+        return average_precision_gain(other, j, i, ranks)
+
+    rng = np.random.default_rng(0)
+    scores = [wide * rng.normal(size=len(labels)) for labels in BINARY]
+    for labels, at, found in zip(BINARY, scores, gradient(metric, BINARY, scores), strict=True):
+        expected = lambdas(labels, at.tolist(), gain or by_rank) if any(labels) else [0.0] * len(labels)
+        np.testing.assert_allclose(-found, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("cut", [None, 3])
+def test_lambdas_of_ndcg(cut: int | None) -> None:
+    rng = np.random.default_rng(1)
+    lists = [tuple(map(int, rng.integers(0, 5, 9))) for _ in range(30)]
+    scores = [rng.normal(size=9) for _ in lists]
+    name = "ndcg" if cut is None else f"ndcg@{cut}"
+    for labels, at, found in zip(lists, scores, gradient(name, lists, scores), strict=True):
+        np.testing.assert_allclose(-found, lambdas(labels, at.tolist(), ndcg_gain, cut=cut), atol=1e-9)
+
+
+def test_swap_gains_and_counts_are_those_that_train() -> None:
+    """One option of the metric has the swap gains, the training and the pair counts of Eq. 11."""
+    metric, rng = sr.metric(EQ_11), np.random.default_rng(2)
+    for labels in BINARY:
+        found = metric.swap_gains(labels)
+        ranks = ranked(list(range(len(labels), 0, -1)))
+        for i, j in product(range(len(labels)), repeat=2):
+            expected = reciprocal_rank_gain(labels, i, j, ranks) if labels[i] > labels[j] else 0.0
+            assert labels[i] <= labels[j] or abs(found[i, j] - expected) < 1e-12
+        data = sr.Dataset(np.zeros((len(labels), 1)), np.array(labels, float), qid=np.ones(len(labels)))
+        scores = rng.normal(size=len(labels))
+        assert sr.instruments.effective_pairs(metric, data, scores).n_effective == effective_pairs(labels, list(scores))
+
+
+def test_the_value_of_the_metric_is_not_changed() -> None:
+    rng = np.random.default_rng(3)
+    labels, scores, indptr = rng.integers(0, 5, 60), rng.normal(size=60), np.arange(0, 61, 6)
+    values = [
+        sr.metric(f"mrr(rel=2, swaps={swaps})").per_query(labels, scores, indptr) for swaps in ("exact", "raising")
+    ]
+    np.testing.assert_array_equal(*values)
+    assert str(sr.metric("mrr(swaps=raising)")) == "mrr(swaps=raising)"
+    assert str(sr.metric("mrr(swaps=exact)")) == "mrr"
+    with pytest.raises(sr.errors.MetricError, match="swaps cannot be 'rising'; did you mean 'raising'"):
+        sr.metric("mrr(swaps=rising)")
+
+
+def test_a_net_learns_by_equation_11(tmp_path: Any) -> None:
+    train, vali = sr.datasets.random_net((60, 30), n_features=8, n_documents=15, random_state=0)
+    net = as_in_the_paper("mrr(rel=2, swaps=raising)", n_epochs=20, learning_rate=0.01).fit(train, valid=vali)
+    assert max(net.history_["valid"]["mrr(rel=2, swaps=raising)"]) > 0.7
+    net.save(tmp_path / "net.swaprank")
+    assert sr.load(tmp_path / "net.swaprank").metric == "mrr(rel=2, swaps=raising)"
+
+
+@pytest.mark.parametrize(("delta", "eps"), [(0.01, 0.01), (0.05, 0.01), (0.001, 0.1)])
+def test_the_number_of_directions(delta: float, eps: float) -> None:
+    assert count_directions(eps, delta) == directions(delta, eps)
+    assert directions(0.01, 0.01) == 459
+
+
+def test_the_five_constructions_of_tables_1_and_2_have_names() -> None:
+    names = ["pairs", *CONSTRUCTIONS]
+    assert names == ["pairs", "spring", "local_gradient", "local_cost", "discrete_bounded"]
+    assert all(as_in_the_paper(construction=name)._objective().construction == name for name in names)  # type: ignore[attr-defined]
