@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.dataset import Dataset
-from swaprank.data.grouping import longest_list
+from swaprank.data.grouping import longest_list, sum_by_query
 from swaprank.data.row_values import check_scores
 from swaprank.errors import Hint, ParameterError
 from swaprank.kernels import kernel
@@ -133,7 +133,8 @@ def effective_pairs(
     gains = arrays.terms.gains if weighted else labels
     count_pairs(gains, indptr, longest_list(indptr), distinguished)
     if isinstance(arrays, GivenPairsArrays):
-        pairs = distinguished = effective = np.diff(arrays.pair_indptr).astype(np.float64)
+        pairs = distinguished = np.diff(arrays.pairs.indptr).astype(np.float64)
+        effective = sum_by_query(arrays.pairs.weight > 0, arrays.pairs.indptr)
     elif not weighted:
         lengths = np.diff(indptr)
         effective = lengths * (lengths - 1) / 2.0 if getattr(chosen, "ties", False) else distinguished

@@ -22,6 +22,7 @@ from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.terms import (
     CUMULATIVE,
     CUSTOM,
+    GIVEN_PAIRS,
     PAIRWISE,
     WORK_ROWS,
     MetricTerms,
@@ -271,6 +272,8 @@ class LambdaRankObjective(Objective):
     def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundKernelObjective:
         """See `Objective`."""
         terms = bind_metric(learned_metric(self.metric, self.horizon), data).terms
+        if terms.family == GIVEN_PAIRS:
+            raise ParameterError(f"{self.metric} has no swap gains: given pairs are learned with RankNet's objective.")
         sigma, pairs = float(self.sigma), self.construction == "pairs"
         if pairs and terms.family == PAIRWISE and not self.normalize:
             # All pairs weigh the same, so no ranks are needed [Burges2010, section 2].

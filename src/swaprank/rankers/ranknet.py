@@ -25,7 +25,9 @@ class RankNet(PairProbabilities, NetRanker):
     """A net whose score differences, times sigma, are the log odds that one document is better [Burges2005].
 
     It learns from all pairs of documents of a query with different labels. If the data set has `pairs`, it learns from
-    these only; their target probabilities may be any, also incomplete or inconsistent.
+    these only; their target probabilities may be any, also incomplete or inconsistent, and their costs are multiplied
+    by their weights. Validation data with pairs, in which no query has different labels, is measured by them: see
+    `metrics.GivenPairs`.
 
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_net((100, 50), n_features=10, random_state=0)
@@ -70,10 +72,11 @@ class RankNet(PairProbabilities, NetRanker):
             bound = bind_metric(PairwiseCorrect(), data)
             return lambda scores: bound.mean(scores, n_threads=self.n_threads)
         pairs, sigma = data.pairs, getattr(self.objective, "sigma", self.sigma)
+        total_weight = max(float(np.sum(pairs.weight)), np.finfo(float).tiny)
 
         def less_cost(scores: Floats) -> float:
             given = data.as_given(scores)
             margin = sigma * (given[pairs.above] - given[pairs.below])
-            return -float(np.mean(given_pair_costs(margin, pairs.probability)))
+            return -float(np.sum(pairs.weight * given_pair_costs(margin, pairs.probability)) / total_weight)
 
         return less_cost
