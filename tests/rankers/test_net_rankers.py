@@ -13,6 +13,7 @@ from sklearn.base import clone
 import swaprank as sr
 from swaprank.nets import net_training
 from swaprank.nets.epochs import train_epoch
+from swaprank.objectives.constructions import CONSTRUCTIONS
 from tests.interruption import interrupted_fit, pressed_after_the_first_round, pressed_at_call
 from tests.rankers.small_nets import KINDS, QID, TEST, TRAIN, VALI, measured, small
 
@@ -31,7 +32,7 @@ def test_every_metric_can_be_learned(metric: str | sr.metrics.Metric) -> None:
     assert measured(ranker) > 0.7
 
 
-@pytest.mark.parametrize("construction", ["pairs", "spring", "local_gradient", "local_cost", "discrete_bounded"])
+@pytest.mark.parametrize("construction", ["pairs", *CONSTRUCTIONS])
 def test_every_construction_learns(construction: str) -> None:
     assert measured(small(construction=construction, n_epochs=20, normalize=False).fit(TRAIN)) > 0.7
 

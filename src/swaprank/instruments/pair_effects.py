@@ -25,6 +25,7 @@ from swaprank.objectives.constructions import (
     SPRING,
     ConstructionArrays,
 )
+from swaprank.objectives.diagonal import without_diagonal
 from swaprank.objectives.lambdarank_objective import LambdaArrays, LambdaRankObjective
 from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective
 from swaprank.objectives.query_gradients import longest_of
@@ -119,12 +120,15 @@ def effective_pairs(
     """
     chosen = pairwise_objective(objective)
     bound = chosen.bind(data, random_state=0, n_threads=None)
-    arrays, indptr = bound.arrays, bound.indptr
+    arrays, indptr = without_diagonal(bound.arrays), bound.indptr
     here = np.array(data.by_query(check_scores(scores, len(data))))
     construction = CONSTRUCTIONS.get(getattr(chosen, "construction", ""), PAIRS)
     if construction == DISCRETE_BOUNDED:
         raise ParameterError("construction='discrete_bounded' moves documents one by one: it has no pairs to count.")
-    weighted = isinstance(arrays, ConstructionArrays | LambdaArrays) and arrays.terms.family != PAIRWISE
+    margin = arrays.margin if isinstance(arrays, ConstructionArrays) else np.inf
+    weighted = isinstance(arrays, ConstructionArrays | LambdaArrays) and (
+        arrays.terms.family != PAIRWISE or margin < np.inf
+    )
     if raising and not weighted:
         raise ParameterError(Hint("raising", True), " is for metrics whose swap gains weigh the pairs.")
     labels = np.array(data.by_query(data.labels))
@@ -141,7 +145,7 @@ def effective_pairs(
     else:
         run_in_threads(
             lambda first, last: count_effective(
-                construction, arrays.terms, arrays.tie_order, indptr, here, raising, first, last, effective
+                construction, arrays.terms, arrays.tie_order, indptr, here, margin, raising, first, last, effective
             ),
             bound.chunks,
         )
@@ -153,7 +157,7 @@ def effective_pairs(
 
 @kernel
 def count_effective(
-    construction: int, terms: MetricTerms, tie_order: Ints, indptr: Ints, scores: Floats,
+    construction: int, terms: MetricTerms, tie_order: Ints, indptr: Ints, scores: Floats, margin: float,
     raising: bool, first: int, last: int, counts: Floats,
 ) -> None:  # fmt: skip
     """counts[q]: pairs of the queries from first to last whose weight is not zero, or whose swap raises the metric."""
@@ -183,7 +187,8 @@ def count_effective(
                 nearest = j == below or (below == i + 1 and gains[j] == gains[below])
                 chosen = (construction != LOCAL_GRADIENT or j == i + 1) and (construction != LOCAL_COST or nearest)
                 counted = change > 0.0 if raising else change != 0.0 or construction == SPRING
-                counts[query] += gains[i] != gains[j] and chosen and counted
+                near = gains[i] < gains[j] or scores[order[i]] - scores[order[j]] <= margin
+                counts[query] += gains[i] != gains[j] and chosen and counted and near
 
 
 def _share(part: float, whole: float) -> str:
