@@ -32,7 +32,8 @@ def test_probabilities_are_those_that_counts_give(rule: Any) -> None:
     assert found.docid is not None
     name = {docid: number for number, docid in enumerate(log.pair_docid.tolist())}
     seen = set()
-    for above, below, probability in zip(*(each.tolist() for each in found.pairs), strict=True):
+    for above, below, probability, weight in zip(*(each.tolist() for each in found.pairs), strict=True):
+        assert weight == 1
         first, second = name[found.docid[above]], name[found.docid[below]]
         won, lost = wins.get((first, second), 0), wins.get((second, first), 0)
         assert probability == pytest.approx((won + 0.5) / (won + lost + 1))

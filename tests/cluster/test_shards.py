@@ -107,7 +107,7 @@ def test_other_features_are_refused_by_the_name_of_the_part(size: int) -> None:
 
 def test_pairs_are_renumbered() -> None:
     one = sr.Dataset([[1.0], [2.0]], [0, 1], qid=[1, 1], pairs=[(1, 0)])
-    two = sr.Dataset([[3.0], [4.0], [5.0]], [0, 1, 0], qid=[2, 3, 2], pairs=[(0, 2, 0.7)])
+    two = sr.Dataset([[3.0], [4.0], [5.0]], [0, 1, 0], qid=[2, 3, 2], pairs=[(0, 2, 0.7, 4)])
     (shard,) = shards([one, two], 1)
     assert shard.pairs is not None
-    assert [array.tolist() for array in shard.pairs] == [[1, 2], [0, 4], [1.0, 0.7]]
+    assert [array.tolist() for array in shard.pairs] == [[1, 2], [0, 4], [1.0, 0.7], [1.0, 4.0]]

@@ -127,13 +127,15 @@ def test_split_takes_whole_queries_each_once() -> None:
 
 
 def test_pairs_follow_their_rows_into_a_subset() -> None:
-    data = sr.Dataset(np.zeros((5, 1)), np.zeros(5), qid=[1, 2, 1, 2, 1], pairs=[(0, 2), (3, 1), (4, 0)])
+    pairs = [(0, 2, 1, 0.5), (3, 1, 1, 2), (4, 0, 1, 3)]
+    data = sr.Dataset(np.zeros((5, 1)), np.zeros(5), qid=[1, 2, 1, 2, 1], pairs=pairs)
     assert data.pairs is not None
     part = data.subset([0])
     assert part.pairs is not None
     assert part.pairs.above.tolist() == [0, 2]
     assert part.pairs.below.tolist() == [1, 0]
     assert part.pairs.probability.tolist() == [1, 1]
+    assert part.pairs.weight.tolist() == [0.5, 3]
 
 
 def test_pairs_may_contradict_each_other() -> None:
@@ -206,7 +208,10 @@ X2, Y2, Q2 = [[1.0], [2.0]], [0, 1], [1, 1]
         (dict(X=X2, y=Y2, qid=Q2, docid=["a"]), "docid must have one id for each of the 2 rows, found shape (1,)."),
         (dict(X=X2, y=Y2, qid=Q2, feature_names=["a", "b"]), "feature_names has 2 names, but X has 1 features."),
         (dict(X=[[1, 2]], y=[1], qid=[1], feature_names=["a", "a"]), "feature_names has 'a' more than once."),
-        (dict(X=X2, y=Y2, qid=Q2, pairs=[(0,)]), "pairs must be rows of (i, j) or (i, j, probability)."),
+        (dict(X=X2, y=Y2, qid=Q2, pairs=[(0,)]), "pairs must be rows of (i, j), (i, j, probability) or (i, j, "),
+        (dict(X=X2, y=Y2, qid=Q2, pairs=[(0, 1, 1, -2)]), "pairs, entry 0: (0.0, 1.0, 1.0, -2.0) has a weight"),
+        (dict(X=X2, y=Y2, qid=Q2, pairs=[(0, 1, 1, np.inf)]), "pairs, entry 0: (0.0, 1.0, 1.0, inf) has a weight"),
+        (dict(X=X2, y=Y2, qid=Q2, pairs=[(0, 1, 1, 0)]), "the weights of all pairs are zero: there is nothing to"),
         (dict(X=X2, y=Y2, qid=Q2, pairs=[(0, 2)]), "pairs, entry 0: (0.0, 2.0) names a row outside 0 to 1."),
         (dict(X=X2, y=Y2, qid=Q2, pairs=[(1, 1)]), "pairs, entry 0: (1.0, 1.0) pairs a row with itself."),
         (dict(X=X2, y=Y2, qid=[1, 2], pairs=[(0, 1)]), "pairs, entry 0: (0.0, 1.0) pairs rows of different queries."),

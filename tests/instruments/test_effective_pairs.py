@@ -56,6 +56,14 @@ def test_counts_of_constructions(construction: str) -> None:
     assert found.n_effective == {"spring": 11, "local_gradient": 1, "local_cost": 4}[construction]
 
 
+@pytest.mark.parametrize(("metric", "construction"), [("ndcg", "step"), ("ndcg", "pairs"), ("pairwise", "pairs")])
+def test_pairs_beyond_the_margin_have_no_lambda(metric: str, construction: str) -> None:
+    data = sr.Dataset(np.zeros((4, 1)), [2, 0, 1, 0], qid=[1] * 4)
+    objective = LambdaRankObjective(sr.metric(metric), construction=construction, margin=1.5, diagonal=0.1)
+    # Of the five pairs, (1, 3) and (1, 4) lead by 2 and 3.
+    assert sr.instruments.effective_pairs(objective, data, [4, 3, 2, 1]).n_effective == 3
+
+
 def test_a_horizon_leaves_pairs_out() -> None:
     data = sr.Dataset(np.zeros((4, 1)), [0, 1, 0, 1], qid=[1] * 4)
     objective = LambdaRankObjective(sr.metric("ndcg"), horizon=1)

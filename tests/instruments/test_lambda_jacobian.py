@@ -90,6 +90,26 @@ def test_local_gradients_have_a_cost_that_is_not_convex() -> None:
     assert "a cost that is not convex" in str(found)
 
 
+@pytest.mark.parametrize("construction", ["pairs", "spring", "local_gradient", "local_cost", "step", "linear"])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_diagonal_makes_a_symmetric_jacobian_positive_definite(construction: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    labels, scores = rng.integers(0, 4, 6).astype(float), rng.normal(size=6)
+    plain = LambdaRankObjective(sr.metric("ndcg"), normalize=False, construction=construction)
+    found = sr.instruments.lambda_jacobian(plain, labels, scores)
+    assert found.symmetric
+    assert not found.positive_definite
+    diagonal = max(0.0, -1.01 * float(found.eigenvalues[0])) + 0.1
+    objective = LambdaRankObjective(sr.metric("ndcg"), normalize=False, construction=construction, diagonal=diagonal)
+    pulled = sr.instruments.lambda_jacobian(objective, labels, scores)
+    np.testing.assert_allclose(pulled.matrix, found.matrix + diagonal * np.eye(6), atol=1e-8)
+    np.testing.assert_allclose(pulled.matrix, differences(objective, labels, scores), atol=1e-8)
+    np.testing.assert_allclose(pulled.eigenvalues, found.eigenvalues + diagonal, atol=1e-7)
+    assert pulled.symmetric
+    assert pulled.positive_definite
+    assert "positive definite" in str(pulled)
+
+
 @pytest.mark.slow
 def test_for_which_scores_lambdarank_is_a_gradient() -> None:
     labels = np.array([2.0, 1.0, 0.0])

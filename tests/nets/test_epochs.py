@@ -114,6 +114,30 @@ def test_both_trainings_take_given_pairs_also_inconsistent_ones() -> None:
     np.testing.assert_allclose(first.weights, second.weights, rtol=1e-4, atol=1e-5)
 
 
+def test_a_pair_of_weight_two_is_learned_as_the_same_pair_twice() -> None:
+    once, twice = (
+        made(pairs=[(0, 1, 0.9, 2.0), (5, 4, 0.2, 1.0), (10, 11, 0.5, 0.0)]),
+        made(pairs=[(0, 1, 0.9), (0, 1, 0.9), (5, 4, 0.2)]),
+    )
+    net = random_net(once)
+    for training in ("factored", "pairs"):
+        first, second = (
+            trained(data, ranknet(data), net, training=training, epochs=5, rate=0.1) for data in (once, twice)
+        )
+        np.testing.assert_allclose(first.weights, second.weights, rtol=1e-5, atol=1e-6)
+
+
+def test_a_step_of_a_pair_is_as_large_as_its_weight() -> None:
+    pairs = [(0, 1, 1.0, 2.0), (2, 0, 0.3, 0.5)]
+    data = sr.Dataset([[1.0], [2.0], [4.0]], [0, 0, 0], qid=[1, 1, 1], pairs=pairs)
+    net = random_net(data, ())
+    after = trained(data, ranknet(data), net, training="online", rate=0.5)
+    x, w = (data.features[:, 0] - net.scaling.mean[0]) * net.scaling.factor[0], float(net.weights[0])
+    for i, j, p, weight in pairs:
+        w -= 0.5 * weight * (1 / (1 + np.exp(-w * (x[i] - x[j]))) - p) * (x[i] - x[j])
+    assert after.weights[0] == pytest.approx(w, rel=1e-5)
+
+
 def test_a_step_a_pair_is_gone_pair_by_pair() -> None:
     data = sr.Dataset([[1.0], [2.0], [4.0]], [2, 1, 0], qid=[1, 1, 1])
     net = random_net(data, ())

@@ -19,7 +19,13 @@ def gains_of(metric: str, labels: Floats) -> Floats:
 
 
 def forces(
-    name: str, metric: str, labels: Floats, scores: Floats, sigma: float, normalize: bool
+    name: str,
+    metric: str,
+    labels: Floats,
+    scores: Floats,
+    sigma: float,
+    normalize: bool,
+    margin: float | None = None,
 ) -> tuple[Floats, Floats]:
     """grad and hess of one query whose scores all differ."""
     order = np.argsort(-scores)
@@ -28,7 +34,9 @@ def forces(
         grad, hess, total = _alone(metric, ranked, gains, sigma)
     else:
         swap = np.abs(swap_gains(VALUES[metric], ranked.tolist()))
-        grad, hess, total = _pairs(name, swap, gains, s, sigma, normalize)
+        if name == "pairs" and metric == "pairwise":
+            swap = np.full_like(swap, 2 / max((labels[:, None] != labels).sum(), 1))
+        grad, hess, total = _pairs(name, swap, gains, s, sigma, normalize, margin)
     factor = np.log2(1 + 2 * total) / (2 * total) if normalize and total > 0 else 1.0
     out = np.empty_like(grad), np.empty_like(hess)
     out[0][order] = factor * grad
@@ -43,17 +51,20 @@ def _nearest(gains: Floats, i: int) -> list[int]:
 
 
 def _pairs(
-    name: str, swap: Floats, gains: Floats, s: Floats, sigma: float, normalize: bool
+    name: str, swap: Floats, gains: Floats, s: Floats, sigma: float, normalize: bool, margin: float | None
 ) -> tuple[Floats, Floats, float]:
     n = len(gains)
+    limit = (1 / sigma if name in ("step", "linear") else np.inf) if margin is None else margin
     if name == "local_cost":
         chosen = [(i, j) for i in range(n) for j in _nearest(gains, i)]
     else:
-        far = n if name == "spring" else 2
+        far = 2 if name == "local_gradient" else n
         chosen = [(i, j) for i in range(n) for j in range(i + 1, min(n, i + far)) if gains[i] != gains[j]]
     grad, hess, total = np.zeros(n), np.zeros(n), 0.0
     for i, j in chosen:
         better, worse = (i, j) if gains[i] > gains[j] else (j, i)
+        if s[better] - s[worse] > limit:
+            continue
         if name == "local_gradient":
             apart = abs(s[i] - s[j]) + 1 / sigma
             force, bend = swap[i, j] / apart, swap[i, j] / apart**2
@@ -63,6 +74,10 @@ def _pairs(
                 weight /= 0.01 + abs(s[i] - s[j])
             rho = expit(-sigma * (s[better] - s[worse]))
             force, bend = sigma * weight * rho, sigma**2 * weight * rho * (1 - rho)
+            if name == "step":
+                force, bend = sigma * weight, sigma**2 * weight
+            elif name == "linear":
+                force, bend = sigma**2 * weight * (limit - (s[better] - s[worse])), sigma**2 * weight
         grad[better] -= force
         grad[worse] += force
         hess[better] += bend

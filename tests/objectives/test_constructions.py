@@ -31,6 +31,24 @@ def test_kernel_equals_the_definition(name: str, metric: str, normalize: bool) -
         np.testing.assert_allclose(hess[a:b], expected[1], atol=1e-12)
 
 
+@pytest.mark.parametrize("margin", [0.0, 0.6])
+@pytest.mark.parametrize("metric", ["ndcg", "p@2", "map", "pairwise"])
+@pytest.mark.parametrize("name", ["pairs", *(name for name in CONSTRUCTIONS if name != "discrete_bounded")])
+def test_pairs_beyond_the_margin_have_no_force(name: str, metric: str, margin: float) -> None:
+    data = queries(5)
+    scores = np.random.default_rng(5).normal(size=len(data))
+    for normalize in (False, True):
+        options = {"metric": METRICS[metric], "sigma": 1.3, "normalize": normalize, "construction": name}
+        grad, hess = gradients(data, scores, **options, margin=margin)
+        for a, b in zip(data.indptr[:-1], data.indptr[1:], strict=True):
+            expected = forces(name, metric, data.labels[a:b], scores[a:b], 1.3, normalize, margin)
+            np.testing.assert_allclose(grad[a:b], expected[0], atol=1e-12)
+            np.testing.assert_allclose(hess[a:b], expected[1], atol=1e-12)
+        if name not in ("step", "linear"):
+            far = gradients(data, scores, **options, margin=1e9)
+            np.testing.assert_allclose(far, gradients(data, scores, **options), atol=1e-12)
+
+
 @pytest.mark.parametrize("name", CONSTRUCTIONS)
 def test_forces_sum_to_zero_and_feel_no_shift(name: str) -> None:
     data = queries(3)
@@ -51,6 +69,20 @@ def test_following_the_forces_mends_a_list(name: str) -> None:
         grad, _ = gradients(data, scores, metric=METRICS["ndcg"], normalize=False, construction=name)
         scores -= 0.2 * grad
     assert METRICS["ndcg"].mean(data.labels, scores, data.indptr) == 1.0
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("metric", ["ndcg", "pairwise"])
+@pytest.mark.parametrize("name", ["pairs", "linear"])
+def test_a_diagonal_pulls_every_score_towards_zero(name: str, metric: str, normalize: bool) -> None:
+    data = queries(6)
+    data = data.replace(sample_weight=np.linspace(0.5, 2, len(data)))
+    scores = np.random.default_rng(6).normal(size=len(data))
+    options = {"metric": METRICS[metric], "normalize": normalize, "construction": name}
+    plain, pulled = gradients(data, scores, **options), gradients(data, scores, **options, diagonal=0.3)
+    assert data.sample_weight is not None
+    np.testing.assert_allclose(pulled[0], plain[0] + 0.3 * scores * data.sample_weight, atol=1e-12)
+    np.testing.assert_allclose(pulled[1], plain[1] + 0.3 * data.sample_weight, atol=1e-12)
 
 
 def test_spring_pushes_every_pair_at_least_as_ranknet_does() -> None:
@@ -82,5 +114,11 @@ def test_an_own_metric_that_fails_is_named_by_every_construction() -> None:
 
 
 def test_unknown_constructions_are_refused() -> None:
+    with pytest.raises(sr.errors.ParameterError, match="margin must be a number from 0, or None; found -1"):
+        LambdaRankObjective(METRICS["map"], margin=-1)
+    with pytest.raises(sr.errors.ParameterError, match="diagonal must be a number from 0; found -1"):
+        LambdaRankObjective(METRICS["map"], diagonal=-1)
+    with pytest.raises(sr.errors.ParameterError, match="moves documents one by one: it has no margin"):
+        LambdaRankObjective(METRICS["map"], construction="discrete_bounded", margin=1)
     with pytest.raises(sr.errors.ParameterError, match="there is no construction 'sprng'; did you mean 'spring'"):
         LambdaRankObjective(METRICS["map"], construction="sprng")

@@ -66,6 +66,23 @@ def test_given_pairs_have_any_target_and_may_contradict_each_other() -> None:
     np.testing.assert_allclose(data.as_given(hess), expected[1], rtol=1e-12)
 
 
+def test_the_cost_of_a_given_pair_is_multiplied_by_its_weight() -> None:
+    qid = [1, 2, 1, 2, 1]
+    pairs = [(0, 2, 1.0, 2.0), (2, 4, 0.7, 0.5), (4, 0, 0.6, 0.0), (1, 3, 0.25, 3.0), (0, 2, 1.0, 1.0)]
+    data = sr.Dataset(np.zeros((5, 1)), np.zeros(5), qid=qid, pairs=pairs)
+    scores = np.array([0.3, -1.0, 0.1, 0.7, 2.0])
+    grad, hess = gradients(RankNetObjective(1.3), data, np.array(data.by_query(scores)))
+    by_pair = [naive_gradients([(i, j, p)], scores, 1.3) for i, j, p, _ in pairs]
+    weights = [w for *_, w in pairs]
+    expected = [sum(w * each[at] for w, each in zip(weights, by_pair, strict=True)) for at in (0, 1)]
+    np.testing.assert_allclose(data.as_given(grad), expected[0], rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(data.as_given(hess), expected[1], rtol=1e-12, atol=1e-15)
+    for d in range(5):
+        move = 1e-5 * (np.arange(5) == d)
+        up, down = (sum(w * cost([(i, j, p)], scores + way * move, 1.3) for i, j, p, w in pairs) for way in (1, -1))
+        assert data.as_given(grad)[d] == pytest.approx((up - down) / 2e-5, abs=1e-8)
+
+
 def test_queries_without_pairs_have_no_gradients() -> None:
     data = sr.Dataset(np.zeros((4, 1)), [0, 1, 0, 1], qid=[1, 1, 2, 2], pairs=[(2, 3)])
     grad, hess = gradients(RankNetObjective(), data, np.zeros(4))

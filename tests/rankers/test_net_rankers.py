@@ -14,6 +14,7 @@ import swaprank as sr
 from swaprank.models.layers import layer_weights
 from swaprank.nets import net_training
 from swaprank.nets.epochs import train_epoch
+from swaprank.objectives.constructions import CONSTRUCTIONS
 from swaprank.objectives.ranknet_costs import ranknet_costs, total_cost
 from tests.interruption import interrupted_fit, pressed_after_the_first_round, pressed_at_call
 from tests.models.naive_net import naive_cost
@@ -34,7 +35,7 @@ def test_every_metric_can_be_learned(metric: str | sr.metrics.Metric) -> None:
     assert measured(ranker) > 0.7
 
 
-@pytest.mark.parametrize("construction", ["pairs", "spring", "local_gradient", "local_cost", "discrete_bounded"])
+@pytest.mark.parametrize("construction", ["pairs", *CONSTRUCTIONS])
 def test_every_construction_learns(construction: str) -> None:
     assert measured(small(construction=construction, n_epochs=20, normalize=False).fit(TRAIN)) > 0.7
 

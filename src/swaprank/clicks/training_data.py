@@ -82,7 +82,7 @@ def preferences(log: ClickLog, rule: Rule = "skip_above", *, prior: float = 1.0)
     ...     click=[0, 1, 0, 1, 1, 0], X=[[5.0], [3.0]] * 3,
     ... )
     >>> sr.clicks.preferences(log).pairs  # b was clicked below a twice
-    Pairs(above=array([1]), below=array([0]), probability=array([0.75]))
+    Pairs(above=array([1]), below=array([0]), probability=array([0.75]), weight=array([1.]))
     """
     check_word("rule", rule, get_args(Rule))
     check_parameter("prior", prior, Bounds(False, 0, np.inf, open_low=True))

@@ -148,5 +148,5 @@ def _column(parts: Sequence[Dataset], name: str) -> AnyArray | None:
 def _pairs(part: Dataset, start: int) -> AnyArray:
     """The pairs of a part whose first row gets the number `start`."""
     assert part.pairs is not None  # noqa: S101
-    above, below, probability = part.pairs
-    return np.column_stack((above + start, below + start, probability))
+    above, below, probability, weight = part.pairs
+    return np.column_stack((above + start, below + start, probability, weight))

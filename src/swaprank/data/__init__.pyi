@@ -1,5 +1,5 @@
 from . import posteriors as posteriors
 from .block_binning import bin_blocks as bin_blocks
-from .row_values import Pairs as Pairs
+from .pairs import Pairs as Pairs
 from .summary import Summary as Summary
 from .summary import summarize as summarize

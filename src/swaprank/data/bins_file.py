@@ -133,9 +133,11 @@ def _ids(arrays: Mapping[str, AnyArray], name: str, n: int) -> AnyArray:
 def _pairs(arrays: Mapping[str, AnyArray]) -> AnyArray:
     above, below = _array(arrays, "pairs_above", "int64"), _array(arrays, "pairs_below", "int64")
     probability = _array(arrays, "pairs_probability", "float64")
-    if not len(above) == len(below) == len(probability):
+    # Files of versions whose pairs had no weights.
+    weight = _array(arrays, "pairs_weight", "float64") if "pairs_weight" in arrays else np.ones(len(above))
+    if not len(above) == len(below) == len(probability) == len(weight):
         raise DataError("it is damaged: its pairs have different lengths.")
-    return np.column_stack((above, below, probability))
+    return np.column_stack((above, below, probability, weight))
 
 
 def _bins(

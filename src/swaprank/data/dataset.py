@@ -19,6 +19,7 @@ from swaprank.data.frames import columns_of
 from swaprank.data.grouping import chosen_queries, group_rows, order_within, query_of_row, runs_of_groups, split_queries
 from swaprank.data.ids import document_ids
 from swaprank.data.matching import position_among, position_of
+from swaprank.data.pairs import Pairs, check_pairs, pairs_within
 from swaprank.data.stored_features import StoredFeatures
 from swaprank.errors import THE_DATA, DataError
 from swaprank.peer_names import check_arguments
@@ -49,7 +50,8 @@ class Dataset(ReadOnly):
             They multiply sample_weight.
         base_score: Initial scores for training, one per row.
         docid: Document ids, one per row: integers or text, empty text for none. They may repeat.
-        pairs: Preferences (i, j) or (i, j, p): row i ranks above row j with probability p. The default is p = 1.
+        pairs: Preferences (i, j), (i, j, p) or (i, j, p, w): row i ranks above row j with probability p, and the pair
+            has the weight w, 0 or more. The default of both is 1.
         feature_names: One name per feature. The default is the column names of a table, or "1", "2", … as in LETOR
             files.
         categorical_features: Features whose values are categories and not quantities, by name or by position from 0:
@@ -82,7 +84,7 @@ class Dataset(ReadOnly):
     sample_weight: Floats | None
     base_score: Floats | None
     docid: AnyArray | None
-    pairs: row_values.Pairs | None
+    pairs: Pairs | None
 
     def __init__(
         self,
@@ -118,7 +120,7 @@ class Dataset(ReadOnly):
             sample_weight=row_values.row_weights(sample_weight, query_weight, grouping, n_rows),
             base_score=None if base_score is None else row_values.base_scores(base_score, n_rows),
             docid=None if docid is None else document_ids(docid, n_rows),
-            pairs=None if pairs is None else row_values.check_pairs(pairs, grouping.indptr, grouping.order),
+            pairs=None if pairs is None else check_pairs(pairs, grouping.indptr, grouping.order),
         )
 
     @classmethod
@@ -271,7 +273,7 @@ class Dataset(ReadOnly):
         if docid is not ...:
             changes["docid"] = None if docid is None else document_ids(docid, n_rows)
         if pairs is not ...:
-            changes["pairs"] = None if pairs is None else row_values.check_pairs(pairs, self.indptr, self.order)
+            changes["pairs"] = None if pairs is None else check_pairs(pairs, self.indptr, self.order)
         return self._with(**changes)
 
     def with_features(
@@ -340,7 +342,7 @@ class Dataset(ReadOnly):
             qids=self.qids[is_chosen],
             indptr=np.concatenate(([0], np.cumsum(np.diff(self.indptr)[is_chosen]))),
             order=None if self.order is None else order_within(self.order, rows),
-            pairs=None if self.pairs is None else row_values.pairs_within(self.pairs, rows, len(self)),
+            pairs=None if self.pairs is None else pairs_within(self.pairs, rows, len(self)),
         )
 
     def binned(self, like: Dataset | None = None, *, max_bins: int = 255, n_threads: int | None = None) -> Dataset:

@@ -1,11 +1,11 @@
-"""Values of rows: labels, weights, base scores and scores, one each, and preferences between rows."""
+"""Values of rows: labels, weights, base scores and scores, one each."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Floats, Ints, contiguous_floats
+from swaprank.arrays import AnyArray, Floats, contiguous_floats
 from swaprank.data.grouping import Grouping, query_of_row
 from swaprank.errors import THE_DATA, DataError
 
@@ -117,52 +117,3 @@ def _not_negative(name: str, each: str, weights: Floats) -> Floats:
         at = int(weights.argmin())
         raise DataError(f"{name}, {each} {at}: {weights[at]} is negative.")
     return weights
-
-
-class Pairs(NamedTuple):
-    """Preferences between rows of one query: `above` ranks over `below` with `probability`.
-
-    >>> import swaprank as sr
-    >>> sr.Dataset([[1.0], [2.0]], [0, 0], qid=[1, 1], pairs=[(1, 0, 0.9)]).pairs
-    Pairs(above=array([1]), below=array([0]), probability=array([0.9]))
-    """
-
-    above: Ints
-    below: Ints
-    probability: Floats
-
-
-def check_pairs(pairs: Any, indptr: Ints, order: Ints | None) -> Pairs:
-    """Check pairs given as rows of (i, j) or (i, j, probability); there may be none."""
-    try:
-        table = np.array(pairs, dtype=np.float64)
-    except (TypeError, ValueError):
-        table = np.empty(1)
-    if table.shape == (0,):
-        table = table.reshape(0, 3)
-    if table.ndim != 2 or table.shape[1] not in (2, 3):
-        raise DataError("pairs must be rows of (i, j) or (i, j, probability).")
-    rows, n_rows = table[:, :2], int(indptr[-1])
-
-    def raise_if(bad: Any, why: str) -> None:
-        if bad.any():
-            at = int(np.flatnonzero(bad)[0])
-            raise DataError(f"pairs, entry {at}: {tuple(table[at].tolist())} {why}.")
-
-    raise_if(~(np.isfinite(rows) & (rows == np.round(rows))).all(axis=1), "must give rows as integers")
-    raise_if(~((rows >= 0) & (rows < n_rows)).all(axis=1), f"names a row outside 0 to {n_rows - 1}")
-    above, below = rows[:, 0].astype(np.int64), rows[:, 1].astype(np.int64)
-    probability = table[:, 2].copy() if table.shape[1] == 3 else np.ones(len(table))
-    query = query_of_row(indptr, order)
-    raise_if(above == below, "pairs a row with itself")
-    raise_if(query[above] != query[below], "pairs rows of different queries")
-    raise_if(~((probability >= 0) & (probability <= 1)), "has a probability outside 0 to 1")
-    return Pairs(above, below, probability)
-
-
-def pairs_within(pairs: Pairs, rows: Ints, n_rows: int) -> Pairs:
-    """The pairs among the chosen rows, renumbered. The rows are whole queries, so checking `above` is enough."""
-    new_row = np.full(n_rows, -1, np.int64)
-    new_row[rows] = np.arange(len(rows))
-    kept = new_row[pairs.above] >= 0
-    return Pairs(new_row[pairs.above[kept]], new_row[pairs.below[kept]], pairs.probability[kept])

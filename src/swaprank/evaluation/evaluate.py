@@ -10,6 +10,7 @@ from swaprank.cluster.parts import Parts, as_parts
 from swaprank.data.dataset import Dataset
 from swaprank.data.frames import split_columns
 from swaprank.data.judgements import Qrels, Run
+from swaprank.data.pairs import PairLists, pairs_by_query
 from swaprank.data.row_values import check_scores
 from swaprank.errors import DataError, Wording
 from swaprank.evaluation.results import Evaluation, MetricResult, pooled
@@ -52,7 +53,7 @@ def evaluate(
         return _evaluate_on_cluster(data, scores, parse_metrics(metrics, convention), convention, n_threads)
     lists = _ranked_lists(data, scores)
     bound = [
-        metric.bind(lists.labels, lists.indptr, docid=lists.docid, pool=lists.pool)
+        metric.bind(lists.labels, lists.indptr, docid=lists.docid, pool=lists.pool, pairs=lists.pairs)
         for metric in parse_metrics(metrics, convention)
     ]
     results = tuple(
@@ -97,6 +98,7 @@ class _RankedLists(NamedTuple):
     docid: AnyArray | None
     pool: Lists | None
     """All judged documents of each query, if some of them were not ranked."""
+    pairs: PairLists | None = None
 
 
 def _ranked_lists(judged: Dataset | Qrels, scores: Any) -> _RankedLists:
@@ -115,6 +117,7 @@ def _ranked_lists(judged: Dataset | Qrels, scores: Any) -> _RankedLists:
         indptr=judged.indptr,
         docid=None if judged.docid is None else judged.by_query(judged.docid),
         pool=None,
+        pairs=None if judged.pairs is None else pairs_by_query(judged.pairs, judged.indptr, judged.order),
     )
 
 

@@ -13,6 +13,7 @@ from swaprank.data.row_values import check_scores
 from swaprank.errors import DataError
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.terms import PAIRWISE
+from swaprank.objectives.diagonal import without_diagonal
 from swaprank.objectives.lambdarank_objective import LambdaArrays, LambdaRankObjective, learned_metric
 from swaprank.objectives.objective import BoundKernelObjective
 from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective
@@ -58,10 +59,16 @@ class LambdaJacobian(Result):
         """True if that cost is convex near these scores."""
         return bool(self.eigenvalues[0] >= -_TOLERANCE * np.abs(self.eigenvalues).max())
 
+    @property
+    def positive_definite(self) -> bool:
+        """True if it is strictly convex: then it has one minimum. The lambdas of pairs need `diagonal` for this."""
+        return bool(self.eigenvalues[0] > _TOLERANCE * np.abs(self.eigenvalues).max())
+
     def _blocks(self) -> Blocks:
         lowest, highest = (f"{0.0 if abs(value) < 1e-12 else value:.3g}" for value in self.eigenvalues[[0, -1]])
         about = f"symmetric (to {self.asymmetry:.1g})" if self.symmetric else f"not symmetric ({self.asymmetry:.2g})"
         definite = "" if self.positive_semidefinite else "not "
+        name = "definite" if self.positive_definite else "semidefinite"
         verdict = "no cost has these lambdas as its gradient"
         if self.symmetric:
             verdict = f"the lambdas are the gradient of a cost that is {definite}convex"
@@ -69,13 +76,13 @@ class LambdaJacobian(Result):
         if self.order_held and not (self.symmetric and self.positive_semidefinite):
             where = "at these scores"
         return [
-            f"Jacobian of {len(self.matrix)} lambdas: {about}, {definite}positive semidefinite "
+            f"Jacobian of {len(self.matrix)} lambdas: {about}, {definite}positive {name} "
             f"(eigenvalues {lowest} to {highest}); {verdict}, {where}."
         ]
 
     def _values(self) -> dict[str, Any]:
-        names = ("objective", "matrix", "eigenvalues", "asymmetry", "symmetric", "positive_semidefinite", "order_held")
-        return {name: getattr(self, name) for name in names}
+        names = ("objective", "matrix", "eigenvalues", "asymmetry", "symmetric", "positive_semidefinite")
+        return {name: getattr(self, name) for name in (*names, "positive_definite", "order_held")}
 
     def _columns(self) -> dict[str, list[Any]]:
         """One row per pair of documents: d grad_i / d s_j."""
@@ -92,6 +99,9 @@ def lambda_jacobian(
     sigma² rho (1 - rho). So is LambdaRank's, with |dZ| as a factor, as long as the order of the documents is the same.
     Where two documents swap ranks, |dZ| of their pairs with third documents jumps, so no cost has these lambdas as its
     gradient everywhere, except for queries of two documents. Normalized lambdas are not a gradient anywhere.
+
+    The lambdas of pairs do not feel a shift of all scores, so that an eigenvalue is 0; a `diagonal` of the objective is
+    added to all eigenvalues.
 
     Args:
         objective: "ranknet", a metric or its name for LambdaRank as in the paper, or an objective.
@@ -112,10 +122,12 @@ gradient of a cost that is convex, at all scores.
     here = check_scores(np.atleast_1d(np.asarray(scores, dtype=np.float64)), len(judged))
     data = Dataset(np.zeros((len(judged), 1)), judged, qid=np.zeros(len(judged), np.int64))
     bound = chosen.bind(data, random_state=0, n_threads=1)
-    arrays = bound.arrays.lists if isinstance(bound.arrays, LongRankNetArrays) else bound.arrays
+    arrays = without_diagonal(bound.arrays)
+    arrays = arrays.lists if isinstance(arrays, LongRankNetArrays) else arrays
     is_ranknet = isinstance(arrays, RankNetArrays)
     if is_ranknet or (isinstance(arrays, LambdaArrays) and not arrays.normalize):
         matrix = _laplacian(_pair_weights(chosen, arrays, judged, here), here, arrays.sigma)
+        matrix += getattr(chosen, "diagonal", 0.0) * np.eye(len(here))
     else:
         matrix = _by_differences(bound, here)
     eigenvalues = np.asarray(np.linalg.eigvalsh((matrix + matrix.T) / 2), dtype=np.float64)

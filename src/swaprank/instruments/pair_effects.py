@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.dataset import Dataset
-from swaprank.data.grouping import longest_list
+from swaprank.data.grouping import longest_list, sum_by_query
 from swaprank.data.row_values import check_scores
 from swaprank.errors import ParameterError
 from swaprank.kernels import kernel
@@ -25,6 +25,7 @@ from swaprank.objectives.constructions import (
     SPRING,
     ConstructionArrays,
 )
+from swaprank.objectives.diagonal import without_diagonal
 from swaprank.objectives.lambdarank_objective import LambdaArrays, LambdaRankObjective
 from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective
 from swaprank.objectives.query_gradients import longest_of
@@ -117,26 +118,30 @@ def effective_pairs(objective: str | Metric | PairwiseObjective, data: Dataset, 
     """
     chosen = pairwise_objective(objective)
     bound = chosen.bind(data, random_state=0, n_threads=None)
-    arrays, indptr = bound.arrays, bound.indptr
+    arrays, indptr = without_diagonal(bound.arrays), bound.indptr
     here = np.array(data.by_query(check_scores(scores, len(data))))
     construction = CONSTRUCTIONS.get(getattr(chosen, "construction", ""), PAIRS)
     if construction == DISCRETE_BOUNDED:
         raise ParameterError("construction='discrete_bounded' moves documents one by one: it has no pairs to count.")
-    weighted = isinstance(arrays, ConstructionArrays | LambdaArrays) and arrays.terms.family != PAIRWISE
+    margin = arrays.margin if isinstance(arrays, ConstructionArrays) else np.inf
+    weighted = isinstance(arrays, ConstructionArrays | LambdaArrays) and (
+        arrays.terms.family != PAIRWISE or margin < np.inf
+    )
     labels = np.array(data.by_query(data.labels))
     pairs, distinguished, effective = (np.zeros(data.n_queries) for _ in range(3))
     count_pairs(labels, indptr, longest_list(indptr), pairs)
     gains = arrays.terms.gains if weighted else labels
     count_pairs(gains, indptr, longest_list(indptr), distinguished)
     if isinstance(arrays, GivenPairsArrays):
-        pairs = distinguished = effective = np.diff(arrays.pair_indptr).astype(np.float64)
+        pairs = distinguished = np.diff(arrays.pairs.indptr).astype(np.float64)
+        effective = sum_by_query(arrays.pairs.weight > 0, arrays.pairs.indptr)
     elif not weighted:
         lengths = np.diff(indptr)
         effective = lengths * (lengths - 1) / 2.0 if getattr(chosen, "ties", False) else distinguished
     else:
         run_in_threads(
             lambda first, last: count_effective(
-                construction, arrays.terms, arrays.tie_order, indptr, here, first, last, effective
+                construction, arrays.terms, arrays.tie_order, indptr, here, margin, first, last, effective
             ),
             bound.chunks,
         )
@@ -148,7 +153,7 @@ def effective_pairs(objective: str | Metric | PairwiseObjective, data: Dataset, 
 
 @kernel
 def count_effective(
-    construction: int, terms: MetricTerms, tie_order: Ints, indptr: Ints, scores: Floats,
+    construction: int, terms: MetricTerms, tie_order: Ints, indptr: Ints, scores: Floats, margin: float,
     first: int, last: int, counts: Floats,
 ) -> None:  # fmt: skip
     """counts[q]: pairs of the queries from first to last whose weight is not zero."""
@@ -178,7 +183,8 @@ def count_effective(
                 nearest = j == below or (below == i + 1 and gains[j] == gains[below])
                 chosen = (construction != LOCAL_GRADIENT or j == i + 1) and (construction != LOCAL_COST or nearest)
                 counted = change != 0.0 or construction == SPRING
-                counts[query] += gains[i] != gains[j] and chosen and counted
+                near = gains[i] < gains[j] or scores[order[i]] - scores[order[j]] <= margin
+                counts[query] += gains[i] != gains[j] and chosen and counted and near
 
 
 def _share(part: float, whole: float) -> str:

@@ -14,5 +14,6 @@ from .metric import BoundMetric as BoundMetric
 from .metric import Metric as Metric
 from .relevance import AveragePrecision as AveragePrecision
 from .relevance import Bpref as Bpref
+from .relevance import GivenPairs as GivenPairs
 from .relevance import PairwiseCorrect as PairwiseCorrect
 from .relevance import RPrecision as RPrecision

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swaprank.arrays import AnyArray, Floats, Ints, contiguous_floats, contiguous_ints
-from swaprank.data.grouping import longest_list, query_of_row
+from swaprank.data.grouping import longest_list, query_of_row, sum_by_query
+from swaprank.data.pairs import PairLists
 from swaprank.errors import DataError
 from swaprank.kernels import kernel
 from swaprank.metrics.ordering import keep_top, rank_documents, tie_groups
@@ -115,6 +116,18 @@ def measure(
 
     run_strided(work, len(blocks), threads)
     return values, max(tied)
+
+
+def shares_in_order(terms: MetricTerms, pairs: PairLists | None, scores: Floats) -> Floats:
+    """The share of each query's given pairs that are in the order of their probability; tied scores count half.
+
+    A pair counts as much as it weighs. One of probability 1/2 has no order, and does not count.
+    """
+    assert pairs is not None  # noqa: S101
+    first, second = scores[pairs.above], scores[pairs.below]
+    counted = np.where(pairs.probability == 0.5, 0.0, pairs.weight)
+    right = np.where(pairs.probability > 0.5, first > second, first < second) + 0.5 * (first == second)
+    return terms.base + sum_by_query(counted * right, pairs.indptr) / terms.divisors
 
 
 def scores_to_rank(scores: Floats, ties: str) -> Floats:

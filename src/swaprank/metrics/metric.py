@@ -14,12 +14,13 @@ from numpy.typing import ArrayLike
 from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.collective import ALONE, Collective
 from swaprank.data.dataset import Dataset
+from swaprank.data.pairs import PairLists, pairs_by_query
 from swaprank.data.row_values import check_scores
 from swaprank.errors import DataError, MetricError
 from swaprank.exact_sums import exact_limbs, rounded_sums
-from swaprank.metrics.measuring import by_descending_id, check_lists, measure, swap_gain_matrix
+from swaprank.metrics.measuring import by_descending_id, check_lists, measure, shares_in_order, swap_gain_matrix
 from swaprank.metrics.metric_options import OPTIONS, check_cut_off, check_option
-from swaprank.metrics.terms import CUSTOM, Lists, MetricTerms
+from swaprank.metrics.terms import CUSTOM, GIVEN_PAIRS, Lists, MetricTerms
 
 OWN_SUFFIX = " (own)"
 """Follows the name of a user's own metric in a model file, which cannot hold the metric's functions."""
@@ -118,7 +119,13 @@ a query without a relevant document counts 0; tied scores: expected value over t
         return "; ".join([first, *words])
 
     def bind(
-        self, labels: ArrayLike, indptr: ArrayLike, *, docid: ArrayLike | None = None, pool: Lists | None = None
+        self,
+        labels: ArrayLike,
+        indptr: ArrayLike,
+        *,
+        docid: ArrayLike | None = None,
+        pool: Lists | None = None,
+        pairs: PairLists | None = None,
     ) -> BoundMetric:
         """Prepare to measure many score vectors of the same documents. Do not change the arrays afterwards.
 
@@ -128,14 +135,15 @@ a query without a relevant document counts 0; tied scores: expected value over t
             docid: Document ids, for ties="docid".
             pool: Labels of all judged documents of each query, if some of them were not ranked. The ideal ranking
                 is computed from it.
+            pairs: Preferences between the documents, for the metric `pairs`.
 
         >>> import swaprank as sr
         >>> bound = sr.metric("ndcg").bind([0, 1], [0, 2])
         >>> bound.mean([0.1, 0.9]), round(bound.mean([0.9, 0.1]), 4)
         (1.0, 0.6309)
         """
-        lists = check_lists(labels, indptr)
-        judged = lists if pool is None else check_lists(*pool)
+        lists = check_lists(labels, indptr)._replace(pairs=pairs)
+        judged = lists if pool is None else check_lists(pool.labels, pool.indptr)
         if len(judged.indptr) != len(lists.indptr):
             raise DataError(f"the pool has {len(judged.indptr) - 1} queries, but {len(lists.indptr) - 1} were ranked.")
         ids = None if docid is None else np.asarray(docid)
@@ -144,7 +152,9 @@ a query without a relevant document counts 0; tied scores: expected value over t
                 f"docid must be one id per document, {len(lists.labels):,} in all; found shape {ids.shape}."
             )
         terms = self.terms(lists, judged)
-        return BoundMetric(self, terms, *lists, docid=ids, pool=None if pool is None else judged)
+        return BoundMetric(
+            self, terms, lists.labels, lists.indptr, docid=ids, pool=None if pool is None else judged, pairs=pairs
+        )
 
     def per_query(
         self,
@@ -219,9 +229,10 @@ class BoundMetric:
     indptr: Ints
     docid: AnyArray | None
     pool: Lists | None
+    pairs: PairLists | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _bind, (self.metric, self.labels, self.indptr, self.docid, self.pool)
+        return _bind, (self.metric, self.labels, self.indptr, self.docid, self.pool, self.pairs)
 
     @cached_property
     def tie_order(self) -> Ints:
@@ -253,7 +264,8 @@ def bind_metric(metric: Metric, data: Dataset, *, refuse_constant: bool = False)
     0.5
     """
     docid = None if data.docid is None else data.by_query(data.docid)
-    bound = metric.bind(data.by_query(data.labels), data.indptr, docid=docid)
+    pairs = None if data.pairs is None else pairs_by_query(data.pairs, data.indptr, data.order)
+    bound = metric.bind(data.by_query(data.labels), data.indptr, docid=docid, pairs=pairs)
     if refuse_constant and bound.terms.is_empty.all():
         raise DataError(f"{metric} is the same for every order: no query has {metric.needs}.")
     return bound
@@ -269,8 +281,11 @@ def measure_each(bound: Sequence[BoundMetric], scores: ArrayLike, n_threads: int
     """
     checked = check_scores(scores, len(bound[0].labels))
     values: dict[int, Floats] = {}
-    for ties in dict.fromkeys(each.metric.ties for each in bound):
-        alike = [at for at, each in enumerate(bound) if each.metric.ties == ties]
+    ranked = [at for at, each in enumerate(bound) if each.terms.family != GIVEN_PAIRS]
+    for at in {*range(len(bound))} - {*ranked}:
+        values[at] = shares_in_order(bound[at].terms, bound[at].pairs, checked)
+    for ties in dict.fromkeys(bound[at].metric.ties for at in ranked):
+        alike = [at for at in ranked if bound[at].metric.ties == ties]
         values |= zip(alike, _measure_ranking([bound[at] for at in alike], checked, n_threads), strict=True)
     for at, each in enumerate(bound):
         failed = np.flatnonzero(~np.isfinite(values[at]) & ~each.terms.is_empty)
@@ -314,5 +329,7 @@ def _measure_ranking(bound: Sequence[BoundMetric], scores: Floats, n_threads: in
     return measure(terms, indptr, deepest.tie_order, scores, ties, n_threads)[0]
 
 
-def _bind(metric: Metric, labels: Floats, indptr: Ints, docid: AnyArray | None, pool: Lists | None) -> BoundMetric:
-    return metric.bind(labels, indptr, docid=docid, pool=pool)
+def _bind(
+    metric: Metric, labels: Floats, indptr: Ints, docid: AnyArray | None, pool: Lists | None, pairs: PairLists | None
+) -> BoundMetric:
+    return metric.bind(labels, indptr, docid=docid, pool=pool, pairs=pairs)

@@ -10,7 +10,7 @@ from swaprank.metrics.cascade import ERR, ReciprocalRank, Success
 from swaprank.metrics.cumulative import DCG, NDCG, RBP, WTA, Precision, Recall
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.metric_options import CONVENTIONS, OPTIONS, parse_option
-from swaprank.metrics.relevance import AveragePrecision, Bpref, PairwiseCorrect, RPrecision
+from swaprank.metrics.relevance import AveragePrecision, Bpref, GivenPairs, PairwiseCorrect, RPrecision
 
 NAMED: tuple[type[Metric], ...] = (
     NDCG,
@@ -23,6 +23,7 @@ NAMED: tuple[type[Metric], ...] = (
     Success,
     WTA,
     PairwiseCorrect,
+    GivenPairs,
     Bpref,
     RPrecision,
     RBP,
@@ -51,9 +52,9 @@ def metric(name: str | Metric, convention: str = "standard") -> Metric:
     """A metric from its name. Options in the name override those of the convention.
 
     Args:
-        name: `ndcg@10`, `map`, `mrr`, `err@20`, `p@5`, `recall@100`, `success@1`, `wta`, `pairwise`, `bpref`, `rprec`,
-            `dcg`, `rbp(p=0.8)`, with options in brackets: `map(rel=2)`, `ndcg@10(gain=linear, empty=skip)`. The
-            spellings of ir_measures (`nDCG@10`, `AP`, `RR`) mean the same metrics. Those of trec_eval
+        name: `ndcg@10`, `map`, `mrr`, `err@20`, `p@5`, `recall@100`, `success@1`, `wta`, `pairwise`, `pairs`, `bpref`,
+            `rprec`, `dcg`, `rbp(p=0.8)`, with options in brackets: `map(rel=2)`, `ndcg@10(gain=linear, empty=skip)`.
+            The spellings of ir_measures (`nDCG@10`, `AP`, `RR`) mean the same metrics. Those of trec_eval
             (`ndcg_cut_10`, `P_5`, `recip_rank`) also mean its convention. A metric object is returned unchanged.
         convention: The tool whose definitions to use: "standard", "trec", "letor", "mslr" or "lightgbm".
 

@@ -7,9 +7,19 @@ import numpy as np
 
 from swaprank.arrays import contiguous_floats
 from swaprank.data.grouping import longest_list, sum_by_query
+from swaprank.errors import DataError
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.relevance_kernels import RELEVANT, UNJUDGED, count_pairs
-from swaprank.metrics.terms import AVERAGE_PRECISION, BPREF, PAIRWISE, R_PRECISION, Lists, MetricTerms, make_terms
+from swaprank.metrics.terms import (
+    AVERAGE_PRECISION,
+    BPREF,
+    GIVEN_PAIRS,
+    PAIRWISE,
+    R_PRECISION,
+    Lists,
+    MetricTerms,
+    make_terms,
+)
 
 
 @final
@@ -129,3 +139,37 @@ class PairwiseCorrect(Metric):
         pairs = np.empty(len(lists.indptr) - 1)
         count_pairs(lists.labels, lists.indptr, longest_list(lists.indptr), pairs)
         return make_terms(PAIRWISE, lists.labels, lists, divisors=pairs, is_empty=pairs == 0, empty=self.empty)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class GivenPairs(Metric):
+    """The share of a data set's given pairs whose scores are in the order of their probability; labels do not matter.
+
+    Above 1/2, the first document should have the larger score; below, the second. A pair of probability 1/2 has no
+    order, and does not count; tied scores count half; pairs count as much as they weigh. As of every metric, the mean
+    is over queries: those without a pair that counts are left out.
+
+    >>> import swaprank as sr
+    >>> pairs = [(0, 1, 0.9, 1), (1, 2, 0.6, 3), (2, 0, 0.5, 1)]
+    >>> data = sr.Dataset([[1.0], [2.0], [3.0]], [0, 0, 0], qid=[1, 1, 1], pairs=pairs)
+    >>> sr.evaluate(data, [3.0, 1.0, 2.0], "pairs")["pairs"].mean  # the first is right, the second weighs 3
+    0.25
+    """
+
+    names: ClassVar = ("pairs",)
+    title: ClassVar = "given pairs in the right order, tied scores half"
+    needs: ClassVar = "a given pair with an order"
+    takes_k: ClassVar = False
+    ties: ClassVar = "expected"  # type: ignore[misc]
+    empty: int | str = "skip"
+
+    def terms(self, lists: Lists, pool: Lists) -> MetricTerms:
+        """See `Metric.terms`."""
+        if lists.pairs is None:
+            raise DataError(
+                f"{self} compares scores with given pairs, as in Dataset(…, pairs=[(i, j, p), …]), and here are none."
+            )
+        counted = np.where(lists.pairs.probability == 0.5, 0.0, lists.pairs.weight)
+        total = sum_by_query(counted, lists.pairs.indptr)
+        return make_terms(GIVEN_PAIRS, lists.labels, lists, divisors=total, is_empty=total == 0, empty=self.empty)

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import Bools, Floats, Ints, contiguous_floats
+from swaprank.data.pairs import PairLists
 from swaprank.kernels import kernel
 from swaprank.metrics.cascade_kernels import cascade_swaps, cascade_value, prepare_cascade
 from swaprank.metrics.cumulative_kernels import cumulative_swaps, cumulative_value
@@ -56,6 +57,8 @@ CUSTOM = 5
 """A user's compiled function of the labels in rank order; the gains are the labels."""
 R_PRECISION = 6
 """Relevant documents among the first R, the number of all relevant ones."""
+GIVEN_PAIRS = 7
+"""Given pairs in the right order. Its value is no function of a ranked list of gains, and it has no swap gains."""
 
 UNLIMITED = np.iinfo(np.int64).max
 WORK_ROWS = 3
@@ -63,10 +66,11 @@ WORK_ROWS = 3
 
 
 class Lists(NamedTuple):
-    """Labels grouped by query, and where each query starts."""
+    """Labels grouped by query, where each query starts, and preferences between the documents, if there are any."""
 
     labels: Floats
     indptr: Ints
+    pairs: PairLists | None = None
 
 
 class MetricTerms(NamedTuple):

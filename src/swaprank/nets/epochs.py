@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swaprank.arrays import Features, Floats, Ints, Reals
+from swaprank.data.pairs import PairLists
 from swaprank.elementary import exp
 from swaprank.kernels import kernel
 from swaprank.models.layers import Layers, backward, forward, rows_in_block
@@ -121,8 +122,8 @@ def training_pairs(arrays: RankNetArrays | LongRankNetArrays | GivenPairsArrays,
     if isinstance(arrays, GivenPairsArrays):
         return TrainingPairs(RankNetArrays(nothing, no_rows, nothing, arrays.sigma, False), arrays)
     lists = arrays.lists if isinstance(arrays, LongRankNetArrays) else arrays
-    given = GivenPairsArrays(np.zeros(n_queries + 1, np.int64), no_rows, no_rows, nothing, lists.sigma)
-    return TrainingPairs(lists, given)
+    no_pairs = PairLists(np.zeros(n_queries + 1, np.int64), no_rows, no_rows, nothing, nothing)
+    return TrainingPairs(lists, GivenPairsArrays(no_pairs, lists.sigma))
 
 
 class PairBuffers(NamedTuple):
@@ -143,6 +144,7 @@ def train_pairs(
     above: Ints,
     below: Ints,
     targets: Floats,
+    pair_weights: Floats,
     step_per_pair: bool,
     stepper: Stepper,
     rate: float,
@@ -151,6 +153,8 @@ def train_pairs(
     weights: Reals,
 ) -> bool:
     """Add the gradient of every pair's cost, with the target P that i is above j [Burges2005, Eqs. 12 to 15].
+
+    A cost counts as much as its pair weighs; without pair weights, all are 1.
 
     Returns whether any gradient is not zero.
     """
@@ -161,6 +165,8 @@ def train_pairs(
         forward(layers, weights, two.X, two.units)
         margin = sigma * (documents.base[i] - documents.base[j] + two.units[-2] - two.units[-1])
         delta = sigma * (1.0 / (1.0 + exp(-margin)) - targets[pair])
+        if len(pair_weights) > 0:
+            delta *= pair_weights[pair]
         any_gradient |= delta != 0.0
         two.deltas[0, 0], two.deltas[0, 1] = delta, -delta
         if len(documents.weights) > 0:
@@ -213,7 +219,7 @@ def train_pair_epoch(
     two = PairBuffers(np.empty((2, n_features), real), np.empty(2 * n_units, real), np.empty((2, 2 * widest), real))
     gradient = np.zeros(len(weights), real)
     above, below, targets = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest)
-    lists, given = pairs.lists, pairs.given
+    lists, given = pairs.lists, pairs.given.pairs
     is_given = len(lists.by_label) == 0
     waiting = 0
     for at in range(len(queries)):
@@ -226,16 +232,17 @@ def train_pair_epoch(
             scores[start + r] = documents.base[start + r] + units[n * n_units - n + r]
         if not np.isfinite(scores[start:stop].sum()):
             return at
-        first, last, moved = given.pair_indptr[query], given.pair_indptr[query + 1], False
+        first, last, moved = given.indptr[query], given.indptr[query + 1], False
+        weight = given.weight[first:last]
         for a in range(1 if is_given else n):
-            upper, lower, wanted = given.above[first:last], given.below[first:last], given.targets[first:last]
+            upper, lower, wanted = given.above[first:last], given.below[first:last], given.probability[first:last]
             if not is_given:
                 by_label = lists.by_label[start:stop]
                 count = pairs_of_document(lists.labels, by_label, a, lists.ties, above, below, targets)
                 upper, lower, wanted = above[:count], below[:count], targets[:count]
             moved |= train_pairs(
-                documents, lists.sigma, layers, start, scaled, upper, lower, wanted, batch_queries == 0, stepper, rate,
-                two, gradient, weights,
+                documents, lists.sigma, layers, start, scaled, upper, lower, wanted, weight,
+                batch_queries == 0, stepper, rate, two, gradient, weights,
             )  # fmt: skip
         # As in factored training, queries whose gradient is zero are skipped.
         if batch_queries > 0 and moved:

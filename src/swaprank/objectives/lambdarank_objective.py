@@ -22,6 +22,7 @@ from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.terms import (
     CUMULATIVE,
     CUSTOM,
+    GIVEN_PAIRS,
     PAIRWISE,
     WORK_ROWS,
     MetricTerms,
@@ -30,7 +31,8 @@ from swaprank.metrics.terms import (
     rows_that_count,
     swap_gain_rows,
 )
-from swaprank.objectives.constructions import CONSTRUCTIONS, ConstructionArrays
+from swaprank.objectives.constructions import CONSTRUCTIONS, LINEAR, PAIRS, STEP, ConstructionArrays
+from swaprank.objectives.diagonal import with_diagonal
 from swaprank.objectives.objective import BoundKernelObjective, Objective, bind_kernel
 from swaprank.objectives.query_gradients import (
     HESSIAN_FLOOR,
@@ -250,7 +252,12 @@ class LambdaRankObjective(Objective):
             sum), as LightGBM does. False: as in the paper.
         horizon: How deep to learn: as if the metric were cut off at this rank. Default: the metric as it is.
         construction: How lambdas are made: "pairs" (the standard), or "spring", "local_gradient", "local_cost" or
-            "discrete_bounded" [Donmez2009]; constructions.py has the equations.
+            "discrete_bounded" [Donmez2009], or "step" or "linear" [Burges2006, section 6.2]; constructions.py has the
+            equations.
+        margin: A pair whose better document leads by more than this has no lambda. Default: there is no limit, except
+            1 / sigma for "step" and "linear".
+        diagonal: Pulls every score towards 0: diagonal times the score is added to its gradient [Burges2006, section
+            4]. If it is large enough, the Jacobian of the lambdas is positive definite: see `lambda_jacobian`.
         hessian_floor: A document's hessian is at least this times sigma |grad|. 0: as in the paper.
 
     For metric="pairwise" all pairs weigh the same, so this is RankNet divided by the number of pairs of each query.
@@ -272,6 +279,8 @@ class LambdaRankObjective(Objective):
     normalize: bool = True
     horizon: int | None = None
     construction: str = "pairs"
+    margin: float | None = None
+    diagonal: float = 0.0
     hessian_floor: float = HESSIAN_FLOOR
 
     def __post_init__(self) -> None:
@@ -280,11 +289,21 @@ class LambdaRankObjective(Objective):
             names = did_you_mean(self.construction, ["pairs", *CONSTRUCTIONS])
             raise ParameterError(f"there is no construction '{self.construction}'; {names}")
         check_parameter("hessian_floor", self.hessian_floor, Bounds(False, 0, 1))
+        check_parameter("margin", self.margin, Bounds(False, 0, np.inf, optional=True))
+        if self.margin is not None and self.construction == "discrete_bounded":
+            raise ParameterError("construction='discrete_bounded' moves documents one by one: it has no margin.")
+        check_parameter("diagonal", self.diagonal, Bounds(False, 0, np.inf))
 
     def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundKernelObjective:
         """See `Objective`."""
+        return with_diagonal(self._lambdas(data, random_state, n_threads), float(self.diagonal))
+
+    def _lambdas(self, data: Dataset, random_state: int, n_threads: int | None) -> BoundKernelObjective:
         terms = bind_metric(learned_metric(self.metric, self.horizon), data).terms
-        sigma, pairs, longest = float(self.sigma), self.construction == "pairs", longest_step(self.hessian_floor)
+        if terms.family == GIVEN_PAIRS:
+            raise ParameterError(f"{self.metric} has no swap gains: given pairs are learned with RankNet's objective.")
+        sigma, longest = float(self.sigma), longest_step(self.hessian_floor)
+        pairs = self.construction == "pairs" and self.margin is None
         if pairs and terms.family == PAIRWISE and not self.normalize:
             # All pairs weigh the same, so no ranks are needed [Burges2010, section 2].
             return bind_ranknet(data, terms.gains, terms.divisors, sigma, False, n_threads, longest)
@@ -292,8 +311,10 @@ class LambdaRankObjective(Objective):
         swaps = None if terms.family == CUMULATIVE else terms
         arrays: Any = LambdaArrays(terms, swaps, tie_order, sigma, self.normalize, longest)
         if not pairs:
-            number = CONSTRUCTIONS[self.construction]
-            arrays = ConstructionArrays(number, terms, tie_order, sigma, self.normalize, longest)
+            chosen, margin = CONSTRUCTIONS.get(self.construction, PAIRS), self.margin
+            if margin is None:
+                margin = 1.0 / sigma if chosen in (STEP, LINEAR) else np.inf
+            arrays = ConstructionArrays(chosen, terms, tie_order, sigma, self.normalize, longest, float(margin))
         lengths = np.diff(data.indptr).astype(np.float64)
         costs = lengths * np.minimum(lengths, terms.depth)
         own_metric = str(self.metric) if terms.family == CUSTOM else ""

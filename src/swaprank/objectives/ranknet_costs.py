@@ -64,12 +64,13 @@ def pair_cost(margin: float) -> float:
 
 @kernel
 def given_pairs_costs(arrays: GivenPairsArrays, scores: Floats, first: int, last: int, costs: Floats) -> None:
-    """Fill costs[q] for the queries from first to last, from the given pairs with their targets P."""
+    """Fill costs[q] for the queries from first to last, from the given pairs with their targets P and their weights."""
+    pairs = arrays.pairs
     for query in range(first, last):
         total = 0.0
-        for pair in range(arrays.pair_indptr[query], arrays.pair_indptr[query + 1]):
-            margin = arrays.sigma * (scores[arrays.above[pair]] - scores[arrays.below[pair]])
-            total += pair_cost(margin) + (1.0 - arrays.targets[pair]) * margin
+        for pair in range(pairs.indptr[query], pairs.indptr[query + 1]):
+            margin = arrays.sigma * (scores[pairs.above[pair]] - scores[pairs.below[pair]])
+            total += pairs.weight[pair] * (pair_cost(margin) + (1.0 - pairs.probability[pair]) * margin)
         costs[query] = total
 
 

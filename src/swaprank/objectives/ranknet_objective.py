@@ -11,10 +11,10 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from swaprank.arrays import Floats, Ints, contiguous_floats, contiguous_ints
+from swaprank.arrays import Floats, Ints, contiguous_floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import longest_list, query_of_row
-from swaprank.data.row_values import Pairs
+from swaprank.data.pairs import PairLists, pairs_by_query
 from swaprank.elementary import exp
 from swaprank.kernels import kernel
 from swaprank.objectives.objective import BoundKernelObjective, Objective, bind_kernel
@@ -54,12 +54,8 @@ class LongRankNetArrays(NamedTuple):
 class GivenPairsArrays(NamedTuple):
     """RankNet from the pairs of a data set."""
 
-    pair_indptr: Ints
-    """Query q has the pairs from pair_indptr[q] to pair_indptr[q + 1]."""
-    above: Ints
-    below: Ints
-    targets: Floats
-    """P of each pair."""
+    pairs: PairLists
+    """The probability of each pair is its target P."""
     sigma: float
     longest_step: float = longest_step(HESSIAN_FLOOR)
 
@@ -129,22 +125,22 @@ def long_ranknet_queries(
 def given_pairs_queries(
     arrays: GivenPairsArrays, indptr: Ints, scores: Floats, first: int, last: int, grad: Floats, hess: Floats
 ) -> None:
-    """Write grad and hess of the queries from first to last, from the given pairs with their targets P."""
-    sigma = arrays.sigma
+    """Write grad and hess of the queries from first to last, from the given pairs with their targets P and weights."""
+    pairs, sigma = arrays.pairs, arrays.sigma
     for query in range(first, last):
         start, stop = indptr[query], indptr[query + 1]
         for r in range(start, stop):
             grad[r] = 0.0
             hess[r] = 0.0
-        for pair in range(arrays.pair_indptr[query], arrays.pair_indptr[query + 1]):
-            i, j, target = arrays.above[pair], arrays.below[pair], arrays.targets[pair]
+        for pair in range(pairs.indptr[query], pairs.indptr[query + 1]):
+            i, j, target, weight = pairs.above[pair], pairs.below[pair], pairs.probability[pair], pairs.weight[pair]
             margin = sigma * (scores[i] - scores[j])
             small = exp(-abs(margin))
             upper, lower = 1.0 / (1.0 + small), small / (1.0 + small)
             p, q = (upper, lower) if margin > 0.0 else (lower, upper)
             # (1 - P) p - P (1 - p) = p - P, without cancellation where P is 0 or 1.
-            pair_grad = sigma * ((1.0 - target) * p - target * q)
-            pair_hess = sigma * sigma * upper * lower
+            pair_grad = weight * sigma * ((1.0 - target) * p - target * q)
+            pair_hess = weight * sigma * sigma * upper * lower
             grad[i] += pair_grad
             grad[j] -= pair_grad
             hess[i] += pair_hess
@@ -159,9 +155,9 @@ class RankNetObjective(Objective):
     """Sum over pairs of -P log p - (1 - P) log(1 - p), with p = 1 / (1 + exp(-sigma (s_i - s_j))) [Burges2005, Eq. 3].
 
     Pairs come from the labels, with the target P = 1 for the larger label. If a data set has `pairs`, these are used
-    instead, with their probabilities as targets; they may be incomplete or inconsistent. The sum is not divided by the
-    number of pairs, as in the paper. A list may have millions of documents: beyond 2000, the pairs from labels are
-    summed in about n log n, with a relative error below 1e-7.
+    instead, with their probabilities as targets, and their costs times their weights; they may be incomplete or
+    inconsistent. The sum is not divided by the number of pairs, as in the paper. A list may have millions of documents:
+    beyond 2000, the pairs from labels are summed in about n log n, with a relative error below 1e-7.
 
     Args:
         sigma: Steepness of the probability in the score difference.
@@ -190,8 +186,9 @@ class RankNetObjective(Objective):
         if data.pairs is None:
             labels = contiguous_floats(data.by_query(data.labels))
             return bind_ranknet(data, labels, np.ones(data.n_queries), self.sigma, self.ties, n_threads, longest)
-        arrays = given_pairs(data, data.pairs, self.sigma)._replace(longest_step=longest)
-        return bind_kernel(arrays, data, _PAIRS_PER_GIVEN_PAIR * np.diff(arrays.pair_indptr), n_threads)
+        pairs = pairs_by_query(data.pairs, data.indptr, data.order)
+        arrays = GivenPairsArrays(pairs, float(self.sigma), longest)
+        return bind_kernel(arrays, data, _PAIRS_PER_GIVEN_PAIR * np.diff(pairs.indptr), n_threads)
 
 
 def bind_ranknet(
@@ -203,18 +200,6 @@ def bind_ranknet(
     lengths = np.diff(data.indptr).astype(np.float64)
     costs = lengths * np.where(lengths > LONG_LIST, _PAIRS_PER_LONG_LIST_DOCUMENT, lengths)
     return bind_kernel(LongRankNetArrays(arrays) if is_long else arrays, data, costs, n_threads)
-
-
-def given_pairs(data: Dataset, pairs: Pairs, sigma: float) -> GivenPairsArrays:
-    """The pairs of a data set by query, between documents that are numbered query after query."""
-    place = np.arange(len(data)) if data.order is None else np.argsort(data.order)
-    by_query = np.argsort(place[pairs.above], kind="stable")
-    above, below = place[pairs.above][by_query], place[pairs.below][by_query]
-    pair_indptr, targets = (
-        contiguous_ints(np.searchsorted(above, data.indptr)),
-        contiguous_floats(pairs.probability[by_query]),
-    )
-    return GivenPairsArrays(pair_indptr, contiguous_ints(above), contiguous_ints(below), targets, float(sigma))
 
 
 def by_descending_label(labels: Floats, indptr: Ints) -> Ints:

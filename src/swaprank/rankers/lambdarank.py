@@ -40,10 +40,30 @@ class LambdaRank(SwapGradients, NetRanker):
         default="pairs",
         of_objective=True,
         text='How the gradients are defined: "pairs" as above, or "spring", "local_gradient", "local_cost" or '
-        '"discrete_bounded" [Donmez2009].',
+        '"discrete_bounded" [Donmez2009], or "step" or "linear" [Burges2006, section 6.2].',
+    )
+    margin: float | None = parameter(
+        default=None,
+        low=0,
+        of_objective=True,
+        text="A pair whose better document leads by more than this has no gradient. If None, there is no limit, except "
+        '1 / sigma for the constructions "step" and "linear".',
+    )
+    diagonal: float = parameter(
+        default=0.0,
+        low=0,
+        of_objective=True,
+        text="Pulls every score towards 0: this times the score is added to its gradient, which makes the Jacobian of "
+        "the gradients positive definite if it is large enough [Burges2006, section 4].",
     )
 
     def _objective(self) -> Objective:
         return given_objective(self, ("lambda",)) or LambdaRankObjective(
-            self.training_metric(), float(self.sigma), self.normalize, self.horizon, self.construction
+            self.training_metric(),
+            float(self.sigma),
+            self.normalize,
+            self.horizon,
+            self.construction,
+            self.margin,
+            float(self.diagonal),
         )

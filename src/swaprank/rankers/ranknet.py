@@ -24,7 +24,9 @@ class RankNet(PairProbabilities, NetRanker):
     """A net whose score differences, times sigma, are the log odds that one document is better [Burges2005].
 
     It learns from all pairs of documents of a query with different labels. If the data set has `pairs`, it learns from
-    these only; their target probabilities may be any, also incomplete or inconsistent.
+    these only; their target probabilities may be any, also incomplete or inconsistent, and their costs are multiplied
+    by their weights. Validation data with pairs, in which no query has different labels, is measured by them: see
+    `metrics.GivenPairs`.
 
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_net((100, 50), n_features=10, random_state=0)

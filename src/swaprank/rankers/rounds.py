@@ -1,10 +1,10 @@
 """Round after round: measure, show, remember the best, know when to stop, and where to go on.
 
 One rule decides which round's model is kept, for trees and nets alike: the best round on the watched set. The watched
-set is the last one given to `fit(valid=…)`, and what is watched is the first metric. If nothing is watched, the last
-round is kept; nets with `restart_rounds` then keep the best epoch on the training data. Round 0 is the model that
-training starts from, if there is one. SmoothRank keeps its last annealing step unless `best_step` is set, because its
-steps approach the metric.
+set is the last one given to `fit(valid=…)`, and what is watched is the first metric, or the order of the set's given
+pairs if its labels say nothing. If nothing is watched, the last round is kept; nets with `restart_rounds` then keep the
+best epoch on the training data. Round 0 is the model that training starts from, if there is one. SmoothRank keeps its
+last annealing step unless `best_step` is set, because its steps approach the metric.
 """
 
 import os
@@ -20,6 +20,7 @@ from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, Hint, ParameterError
 from swaprank.metrics.metric import BoundMetric, Metric, bind_metric, mean_of_each
+from swaprank.metrics.relevance import GivenPairs
 from swaprank.model_files.container import check_target
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.learned import History
@@ -94,10 +95,12 @@ class Measured:
         self.collective = collective
         self.scores = {name: start(data) for name, data in sets.items()}
         self.bound: dict[str, dict[str, BoundMetric]] = {
-            name: {str(metric): bind_metric(metric, data) for metric in metrics} for name, data in sets.items()
+            name: {str(metric): bind_metric(metric, data) for metric in _metrics_of(data, metrics, collective)}
+            for name, data in sets.items()
         }
         self.history: History = {name: {metric: [] for metric in bound} for name, bound in self.bound.items()}
-        self.watched = Watched(list(sets)[-1], str(metrics[0])) if sets else None
+        last = list(sets)[-1:]
+        self.watched = Watched(last[0], next(iter(self.bound[last[0]]))) if last else None
         self.unusable: Watched | None = None
         """A set and metric that cannot be watched: the metric is the same for every order of the documents."""
         if self.watched is not None and total(collective, int((~self.watched_metric.terms.is_empty).sum())) == 0:
@@ -148,6 +151,15 @@ class Measured:
             return None
         known = np.array([-np.inf if value != value else value for value in [self.at_start, *values]])
         return int(known.argmax())
+
+
+def _metrics_of(data: Dataset, metrics: list[Metric], collective: Collective) -> list[Metric]:
+    """The metrics to measure on a set, the one to watch first: its pairs, if it has any and its labels say nothing."""
+    labels = data.by_query(data.labels)
+    differ = bool((labels != np.repeat(labels[data.indptr[:-1]], np.diff(data.indptr))).any())
+    says_nothing = total(collective, int(differ)) == 0
+    has_pairs = total(collective, int(data.pairs is None)) == 0
+    return [GivenPairs(), *metrics] if says_nothing and has_pairs and GivenPairs() not in metrics else metrics
 
 
 def run_rounds(
