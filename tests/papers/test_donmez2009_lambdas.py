@@ -123,5 +123,5 @@ def test_the_number_of_directions(delta: float, eps: float) -> None:
 
 def test_the_five_constructions_of_tables_1_and_2_have_names() -> None:
     names = ["pairs", *CONSTRUCTIONS]
-    assert names == ["pairs", "spring", "local_gradient", "local_cost", "discrete_bounded"]
+    assert {"pairs", "spring", "local_gradient", "local_cost", "discrete_bounded"} <= set(names)
     assert all(as_in_the_paper(construction=name)._objective().construction == name for name in names)  # type: ignore[attr-defined]
