@@ -9,7 +9,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.instruments.certify import count_directions
+from swaprank.instruments.certify import STEPS, count_directions
 from swaprank.objectives.constructions import CONSTRUCTIONS
 from tests.papers.naive_donmez2009_lambdas import (
     average_precision_gain,
@@ -125,3 +125,22 @@ def test_the_five_constructions_of_tables_1_and_2_have_names() -> None:
     names = ["pairs", *CONSTRUCTIONS]
     assert names == ["pairs", "spring", "local_gradient", "local_cost", "discrete_bounded"]
     assert all(as_in_the_paper(construction=name)._objective().construction == name for name in names)  # type: ignore[attr-defined]
+
+
+def test_the_step_sizes_of_section_5() -> None:
+    np.testing.assert_allclose(STEPS["wide"], [step / 10 for step in range(1, 11)])
+    np.testing.assert_allclose(STEPS["fine"], [step / 1000 for step in range(1, 11)])
+
+
+def test_metrics_in_the_order_of_their_pairs() -> None:
+    """Section 7.2: NDCG learns from the most pairs, and MRR from the fewest, by an order of magnitude.
+
+    In the paper NDCG@10 has more than MAP. That depends on the labels: here, half of the documents are relevant.
+    """
+    (data,) = sr.datasets.random_net((200,), n_features=10, n_documents=60, levels=5, random_state=0)
+    scores = data.column(0) + 0.5 * np.random.default_rng(0).normal(size=len(data))
+    names = ("ndcg", "ndcg@10", "map(rel=2)", "mrr(rel=2, swaps=raising)")
+    pairs = [sr.instruments.effective_pairs(name, data, scores).n_effective for name in names]
+    assert pairs[0] == sr.instruments.effective_pairs("ndcg", data, scores).n_pairs
+    assert pairs[0] > pairs[1]
+    assert pairs[0] > pairs[2] > 10 * pairs[3]
