@@ -189,4 +189,4 @@ def bound(training: float, L: float, B: float, R: float, m: int, n: int, delta: 
 
 def lipschitz_constant(B: float, R: float, sigma: float, m: int) -> float:
     """Section 5.2: the bound of L for the smooth NDCG."""
-    return 8 * B * R / sigma * m**1.5
+    return 8 * B * R / sigma * math.pow(m, 1.5)
