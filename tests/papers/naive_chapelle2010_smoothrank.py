@@ -64,6 +64,13 @@ def smooth_ndcg_slopes(labels: Sequence[float], f: Sequence[float], sigma: float
     return slopes
 
 
+def smooth_ndcg_at_1(labels: Sequence[float], f: Sequence[float], sigma: float) -> float:
+    """Section 4.1: NDCG@1 by the soft argmax of Eq. 6."""
+    powers = [math.exp((x - max(f)) / sigma) for x in f]
+    total = sum(gain(label) * power for label, power in zip(labels, powers, strict=True))
+    return discount(1) * total / sum(powers) / best_dcg(labels, 1)
+
+
 def smooth_precision(relevant: Sequence[float], f: Sequence[float], sigma: float, k: int) -> float:
     """Prec@k, section 4.2."""
     soft, m = h(f, sigma), len(f)
@@ -182,4 +189,4 @@ def bound(training: float, L: float, B: float, R: float, m: int, n: int, delta: 
 
 def lipschitz_constant(B: float, R: float, sigma: float, m: int) -> float:
     """Section 5.2: the bound of L for the smooth NDCG."""
-    return 8 * B * R / sigma * m**1.5
+    return 8 * B * R / sigma * math.pow(m, 1.5)

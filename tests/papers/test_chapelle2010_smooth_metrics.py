@@ -101,3 +101,15 @@ def test_trees_and_smoothrank_take_equation_5() -> None:
     objective = sr.objectives.SmoothObjective(sr.metric("ndcg"), smoothing="ranks", smoothing_factor=1.0)
     trees = sr.LambdaMART("ndcg", objective=objective, n_trees=30, n_leaves=7, min_docs_in_leaf=5).fit(train)
     assert trees.score(train) > 0.8
+
+
+def test_the_soft_argmax_and_equation_7_have_the_same_limit() -> None:
+    """Eq. 6 makes NDCG@1 smooth by a softmax, Eq. 7 every rank: both tend to the metric."""
+    rng = np.random.default_rng(3)
+    labels, f = [float(label) for label in rng.integers(0, 3, 8)], rng.normal(size=8)
+    by_softmax = [naive.smooth_ndcg_at_1(labels, f.tolist(), sigma) for sigma in (1.0, 0.01, 0.001)]
+    by_indicators = [smooth("ndcg@1", "indicators", labels, f, sigma)[0] for sigma in (1.0, 0.01, 0.001)]
+    exact = sr.metric("ndcg@1").mean(labels, f, [0, 8])
+    assert by_softmax[-1] == pytest.approx(exact, abs=1e-9)
+    assert by_indicators[-1] == pytest.approx(exact, abs=1e-9)
+    assert by_softmax[0] != pytest.approx(by_indicators[0], abs=1e-3)

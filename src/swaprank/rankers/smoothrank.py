@@ -60,8 +60,8 @@ class SmoothRank(HiddenLayers, RandomChoices, TrainableRanker):
     its share in the mean is the probability to be the best on a random sample of the held-out queries. So neither the
     seed nor the last bits decide between regularizations that nearly tie.
 
-    The procedure of the paper is another one, with start="least_squares", standardize=False, average=False,
-    max_iterations=200 and a regularization of 10^3 to 10^-6, chosen on a validation set.
+    The procedure of the paper is another one: start="least_squares", standardize=False, average=False, enough
+    max_iterations to find the minimum, and a regularization of 10^3 to 10^-6, chosen on a validation set.
 
     >>> import swaprank as sr
     >>> train, vali, test = sr.datasets.random_polynomial((60, 30, 30), n_features=8, random_state=0)

@@ -96,7 +96,7 @@ def run_table_3(settings: Settings, log: Log) -> Outcome:
         rows.append(["", "ours", *(f"{value:.4f}" for value in means[k])])
     header = ["trained for", "", *(f"NDCG@{k}" for k in TESTED)]
     text = (
-        f"[Chapelle2010, Table 3]: larger k is better; ours: {described(settings, len(folds))}, SmoothRank as in the "
+        f"[Chapelle2010, Table 3]: which k to train for; ours: {described(settings, len(folds))}, SmoothRank as in the "
         f"paper, LETOR's metrics\n\n{text_table(header, rows, left=2)}"
     )
     trained = list(TABLE_3)
