@@ -66,7 +66,7 @@ def seconds(run: Callable[[], object]) -> float:
 
 def ranknet(data: sr.Dataset, hidden: tuple[int, ...], training: Training) -> Trainer:
     ranker = sr.RankNet(hidden=hidden, training=training, optimizer="sgd", learning_rate=1e-5, n_threads=1)
-    return ranker._trainer(data, ranker._new_net(data, seed=0), None, seed=0)
+    return ranker._trainer(data, ranker._new_net(data, seed=0), 0, decays=False)
 
 
 def report_speedup(repeat: int) -> None:
@@ -207,7 +207,7 @@ def make_epochs(data: Judged, torch: Any) -> Epochs:
     (W, bias), (v, _) = layer_weights(net.layers, net.weights)
     start = [torch.from_numpy(part.copy()) for part in (W, bias, v)]
     queries = np.random.default_rng([0, 1]).permutation(len(data.sizes)).tolist()  # The order of our first epoch.
-    trainer = ranker._trainer(dataset, net, None, seed=0)
+    trainer = ranker._trainer(dataset, net, 0, decays=False)
 
     def ours() -> Any:
         trainer.weights[:] = net.weights

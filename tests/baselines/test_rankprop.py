@@ -52,7 +52,7 @@ def test_targets_are_taken_anew_before_every_epoch() -> None:
     data = sr.Dataset(TRAIN.features, TRAIN.labels, qid=QID, base_score=np.random.default_rng(0).normal(size=600))
     bound = RankPropObjective().bind(data, random_state=0, n_threads=1)
     ranker = sr.baselines.RankProp(hidden=(), n_epochs=1, decay=1.0).fit(data)
-    trainer = ranker._trainer(data, ranker.model_, None, seed=0)
+    trainer = ranker._trainer(data, ranker.model_, 0, decays=False)
     trainer.bound.begin_epoch(trainer._current_scores)
     bound.begin_epoch(lambda n_threads: ranker.predict(data))
     np.testing.assert_array_equal(trainer.objective.labels, bound.kernel_arrays().labels)

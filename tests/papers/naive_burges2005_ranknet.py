@@ -45,10 +45,24 @@ def number_of_pairs(labels: Sequence[int]) -> int:
     return sum(counts[j] * sum(counts[:j]) for j in range(1, len(counts)))
 
 
-def pairs_of(labels: Sequence[float]) -> list[Pair]:
-    """Every pair of a query with different labels once, the better one first, from the best label down."""
+def pairs_of(labels: Sequence[float], ties: bool = False) -> list[Pair]:
+    """Every pair of a query with different labels once, the better one first, from the best label down.
+
+    With ties, pairs of equal labels have the target 1/2, section 5.2.
+    """
     order = sorted(range(len(labels)), key=lambda i: -labels[i])
-    return [(i, j, 1.0) for at, i in enumerate(order) for j in order[at + 1 :] if labels[i] > labels[j]]
+    pairs = [(i, j, 1.0 if labels[i] > labels[j] else 0.5) for at, i in enumerate(order) for j in order[at + 1 :]]
+    return pairs if ties else [pair for pair in pairs if pair[2] == 1.0]
+
+
+def ndcg_at_15(labels: Sequence[float], scores: Sequence[float]) -> float:
+    """NDCG of a query, Eq. 16; the base of the logarithms cancels."""
+
+    def sum_of_gains(ranked: Sequence[float]) -> float:
+        return float(sum((2.0**r - 1) / np.log(1 + j) for j, r in enumerate(ranked[:15], 1)))
+
+    by_score = sorted(range(len(labels)), key=lambda i: -scores[i])
+    return sum_of_gains([labels[i] for i in by_score]) / sum_of_gains(sorted(labels, reverse=True))
 
 
 @dataclass

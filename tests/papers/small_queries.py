@@ -27,14 +27,14 @@ def small_data(levels: int = 4) -> sr.Dataset:
 
 def query_orders(ranker: NetRanker) -> list[list[int]]:
     """The order of the queries in each epoch."""
-    seed = ranker.random_state
+    seed = ranker.random_state_
     return [np.random.default_rng([seed, number]).permutation(len(SIZES)).tolist() for number in range(1, N_EPOCHS + 1)]
 
 
-def as_two_layers(ranker: NetRanker, weights: Floats) -> TwoLayerNet:
+def as_two_layers(ranker: NetRanker) -> TwoLayerNet:
     """The weights of a net with one hidden layer."""
-    (w21, b2), (w32, _) = layer_weights(ranker.model_.layers, weights.astype(np.float64))
-    return TwoLayerNet(w21.copy(), b2.copy(), w32[0].copy())
+    (w21, b2), (w32, _) = layer_weights(ranker.model_.layers, ranker.model_.weights)
+    return TwoLayerNet(w21.astype(np.float64), b2.astype(np.float64), w32[0].astype(np.float64))
 
 
 def trained_in_double_precision(ranker: NetRanker, data: sr.Dataset) -> Trainer:
@@ -42,7 +42,7 @@ def trained_in_double_precision(ranker: NetRanker, data: sr.Dataset) -> Trainer:
 
     The kernels take weights of any precision, and compute in it; rankers give them single precision.
     """
-    start = replace(ranker.model_, weights=ranker.model_.weights.astype(np.float64))  # type: ignore[arg-type]
+    start = replace(ranker.model_, weights=ranker.model_.weights.astype(np.float64))
     trainer = ranker._trainer(data, start, ranker.random_state_)
     for number in range(1, N_EPOCHS + 1):
         trainer.epoch(number)

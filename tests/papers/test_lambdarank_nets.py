@@ -32,6 +32,7 @@ def as_in_2006(metric: str = "ndcg@10", **changes: Any) -> sr.LambdaRank:
         "optimizer": "sgd",
         "learning_rate": 0.001,
         "decay": 0.8,
+        "decay_probability": 1.0,
         "n_epochs": 300,
         "restart_rounds": 50,
         "standardize": False,
@@ -60,7 +61,7 @@ def test_the_net_has_the_weights_of_the_papers_net_after_epochs(
     data = small_data(levels)
     changes: dict[str, Any] = {"hidden": (4,), "learning_rate": 0.3, "random_state": 5, "decay": 1.0}
     ranker = make(metric, **changes, restart_rounds=None, n_epochs=0).fit(data)
-    start, lists = as_two_layers(ranker, ranker.model_.weights), [data.rows(q) for q in range(data.n_queries)]
+    start, lists = as_two_layers(ranker), [data.rows(q) for q in range(data.n_queries)]
     queries = [(data.features[rows].astype(float), data.labels[rows]) for rows in lists]
     naive = train(start, queries, query_orders(ranker), 0.3, lambdas)
     trainer = trained_in_double_precision(ranker, data)
@@ -72,7 +73,7 @@ def test_factored_training_is_ranknets() -> None:
     data = small_data()
     ranker = sr.RankNet(hidden=(4,), optimizer="sgd", learning_rate=0.1, decay=1.0, n_epochs=0, standardize=False)
     ranker.fit(data)
-    start, lists = as_two_layers(ranker, ranker.model_.weights), [data.rows(q) for q in range(data.n_queries)]
+    start, lists = as_two_layers(ranker), [data.rows(q) for q in range(data.n_queries)]
     queries = [(data.features[rows].astype(float), data.labels[rows]) for rows in lists]
     naive = train(start, queries, query_orders(ranker), 0.1, ranknet_lambdas)
     np.testing.assert_allclose(trained_in_double_precision(ranker, data).weights, flat(naive), rtol=1e-9, atol=1e-9)

@@ -16,6 +16,7 @@ from swaprank.nets import net_training
 from swaprank.nets.epochs import train_epoch
 from swaprank.objectives.constructions import CONSTRUCTIONS
 from swaprank.objectives.ranknet_costs import ranknet_costs, total_cost
+from swaprank.objectives.ranknet_objective import RankNetObjective
 from tests.interruption import interrupted_fit, pressed_after_the_first_round, pressed_at_call
 from tests.models.naive_net import naive_cost
 from tests.rankers.small_nets import KINDS, QID, TEST, TRAIN, VALI, measured, small
@@ -187,13 +188,13 @@ def test_ranknets_rate_falls_when_the_cost_of_its_pairs_rises() -> None:
     # Accuracy goes up and down by chance: by it, the rate would fall in many more epochs.
     ranker = sr.RankNet(hidden=(10,), optimizer="sgd", n_epochs=60)
     trainer = ranker._trainer(TRAIN, ranker._new_net(TRAIN, 0), 0)
-    rates = []
+    bound, rates = RankNetObjective().bind(TRAIN, random_state=0, n_threads=1), []
     for number in range(1, 61):
         trainer.epoch(number)
         rates.append(trainer.rate)
         costs = [naive_cost(TRAIN.labels[TRAIN.rows(q)], trainer.scores[TRAIN.rows(q)]) for q in range(5)]
-        np.testing.assert_allclose(ranknet_costs(trainer.bound, trainer.scores)[:5], costs)
-        assert trainer.measured[-1] == -total_cost(trainer.bound, trainer.scores)
+        np.testing.assert_allclose(ranknet_costs(bound, trainer.scores)[:5], costs)
+        assert trainer.measured[-1] == -total_cost(bound, trainer.scores)
     rose = np.diff(trainer.measured) < 0
     np.testing.assert_allclose(rates[1:], 0.001 * 0.8 ** np.cumsum(rose))
     assert rose.sum() < 15
