@@ -14,9 +14,15 @@ TRAIN, TEST = sr.datasets.random_polynomial((6, 4), n_features=3, n_documents=8,
 RNG = np.random.default_rng(0)
 
 
-def as_in_the_paper(**changes: Any) -> sr.baselines.KernelRankNet:
-    """Eq. 17 with one lambda, and all training documents in the sum of Eq. 18."""
-    return sr.baselines.KernelRankNet(**{"regularization": 1.0, "standardize": False, "n_landmarks": 10**6, **changes})
+def as_in_the_paper(strength: float, total_weight: float, **changes: Any) -> sr.baselines.KernelRankNet:
+    """Eq. 17 with this lambda for pairs of this total weight, and all training documents in the sum of Eq. 18."""
+    regularization = strength / total_weight
+    same = {"regularization": regularization, "standardize": False, "n_landmarks": 10**6}
+    return sr.baselines.KernelRankNet(**{**same, **changes})
+
+
+def total_weight(pairs: list[tuple[int, int, float, float]]) -> float:
+    return sum(weight for *_, weight in pairs)
 
 
 def given_pairs(data: sr.Dataset) -> list[tuple[int, int, float, float]]:
@@ -64,7 +70,7 @@ KERNELS: list[dict[str, Any]] = [
 def test_it_is_the_minimum_of_equation_17(options: dict[str, Any], strength: float, given: bool) -> None:
     pairs = given_pairs(TRAIN) if given else label_pairs(TRAIN)
     data = TRAIN.replace(pairs=pairs if given else None)
-    ranker = as_in_the_paper(regularization=strength, sigma=1.3, **options).fit(data)
+    ranker = as_in_the_paper(strength, total_weight(pairs), sigma=1.3, **options).fit(data)
     K = kernel(options, TRAIN.features, TRAIN.features)
     alphas = [naive.solution(K, pairs, strength, 1.3, start) for start in (np.zeros(len(K)), RNG.normal(size=len(K)))]
     np.testing.assert_allclose(K @ alphas[0], K @ alphas[1], atol=1e-8)  # one minimum
@@ -80,8 +86,8 @@ def test_it_is_the_minimum_of_equation_17(options: dict[str, Any], strength: flo
 
 
 def test_the_linear_kernel_is_a_penalized_linear_ranknet() -> None:
-    ranker = as_in_the_paper(kernel="polynomial", gamma=1.0, degree=1, regularization=3.0).fit(TRAIN)
     X, pairs = TRAIN.features.astype(float), label_pairs(TRAIN)
+    ranker = as_in_the_paper(3.0, len(pairs), kernel="polynomial", gamma=1.0, degree=1).fit(TRAIN)
 
     def cost(w: Floats) -> tuple[float, Floats]:
         total, by_weight = 3.0 * float(w @ w), 6.0 * w
@@ -99,7 +105,7 @@ def test_outputs_model_the_probabilities_of_pairs() -> None:
     # With targets that a function of the kernel's space has, and little regularization, they are found.
     truth = 0.7 * TRAIN.features[:, 0] * TRAIN.features[:, 1]
     pairs = [(i, j, 1 / (1 + np.exp(truth[j] - truth[i]))) for i, j, *_ in label_pairs(TRAIN)]
-    ranker = as_in_the_paper(kernel="polynomial", gamma=1.0, degree=2, regularization=1e-5)
+    ranker = as_in_the_paper(1e-5, len(pairs), kernel="polynomial", gamma=1.0, degree=2)
     ranker.fit(TRAIN.replace(pairs=pairs))
     i, j, probability = np.array(pairs).T
     found = ranker.predict_proba_pair(TRAIN, i.astype(int), j.astype(int))

@@ -59,7 +59,7 @@ def entropy_hessian(
 
 @final
 class PairEntropy(PairCost):
-    """The cross entropy of the pairs of a data set: the given ones, or all of different labels."""
+    """The mean cross entropy of the pairs of a data set: the given ones, or all of different labels."""
 
     def __init__(self, problem: LinearProblem, sigma: float) -> None:
         data, indptr = problem.data, problem.indptr
@@ -67,7 +67,8 @@ class PairEntropy(PairCost):
         pairs = pairs_by_query(data.pairs, indptr, data.order) if given else pairs_of_labels(problem.labels, indptr)
         # A query counts by the mean weight of its documents.
         of_query = sum_by_query(problem.document_weights, indptr) / np.diff(indptr)
-        self.pairs = pairs._replace(weight=pairs.weight * np.repeat(of_query, np.diff(pairs.indptr)))
+        weight = pairs.weight * np.repeat(of_query, np.diff(pairs.indptr))
+        self.pairs = pairs._replace(weight=weight / max(float(np.sum(weight)), np.finfo(float).tiny))
         self.indptr, self.sigma, n = indptr, sigma, len(problem.labels)
         self.chunks = query_chunks(indptr, thread_count(problem.n_threads), costs=np.diff(pairs.indptr) + 1.0)
         self.costs, self.bends = np.empty(len(indptr) - 1), np.empty(len(pairs.above))

@@ -17,17 +17,18 @@ from swaprank.rankers.linear_rounds import LinearProblem, RegularizationPath
 from swaprank.rankers.net_ranker import NetRanker
 from swaprank.rankers.shared_parameters import KernelFeatures, PairProbabilities, RandomChoices
 
-_LARGEST_GAP = 1e-15
+_LARGEST_GAP = 1e-14
 """The largest distance of the cost from its minimum, relative to the cost, at which a fit ends."""
 
 
 @final
 class KernelRankNet(PairProbabilities, KernelFeatures, RandomChoices, RegularizationPath):
-    """A kernel machine whose score differences, times sigma, are the log odds that one document is better.
+    """A kernel machine whose score differences, times sigma, are log odds as in RankNet [Burges2005, section 7].
 
-    Minimizes the sum over pairs of RankNet's cross entropy plus regularization |f|², the norm of f in the space of the
-    kernel [Burges2005, Eq. 17]. The minimum is f(x) = sum over training documents of alpha_i k(x, x_i) [Eq. 18]. The
-    cost is convex, and Newton's method finds its one minimum: `gap_` bounds the distance from it, relative to the cost.
+    Minimizes the mean over pairs of RankNet's cross entropy plus regularization |f|², the norm of f in the space of the
+    kernel. [Burges2005, Eq. 17] has the sum over pairs: its lambda is the number of pairs times regularization. The
+    minimum is f(x) = sum over training documents of alpha_i k(x, x_i) [Eq. 18]. The cost is convex, and Newton's method
+    finds its one minimum: `gap_` bounds the distance from it, relative to the cost.
 
     Pairs are those of different labels, or the given ones if the data set has `pairs`, with their probabilities and
     weights. With at least as many landmarks as training documents, f is the minimum of Eq. 17; with fewer, that among
@@ -43,12 +44,12 @@ class KernelRankNet(PairProbabilities, KernelFeatures, RandomChoices, Regulariza
 
     kind: ClassVar[str] = "kernel_ranknet"
     can: ClassVar[Capabilities] = replace(RegularizationPath.can, models=(KernelMachine,), probabilities=True)
-    auto: ClassVar[Sequence[float]] = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
-    alone: ClassVar[float] = 1.0
+    auto: ClassVar[Sequence[float]] = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4, 3e-5, 1e-5)
+    alone: ClassVar[float] = 0.003
     regularization: float | str | Sequence[float] = parameter(
         default="auto",
-        text='lambda of Eq. 17: a number above 0, several to choose from on the watched set, or "auto": 1000 to 0.01, '
-        "and 1 if no set is watched. A round of training is one regularization, from the strongest.",
+        text='A number above 0, several to choose from on the watched set, or "auto": 1 to 10^-5, and 0.003 if no set '
+        "is watched. A round of training is one regularization, from the strongest.",
     )
     standardize: bool = parameter(
         default=True, text="Give the kernel standardized features. False: the features as they are."
