@@ -1,6 +1,7 @@
 """KernelRankNet as a ranker; tests/papers/test_burges2005_kernel.py compares it with the equations."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,7 +48,7 @@ def test_a_query_of_weight_two_counts_as_the_same_query_twice() -> None:
     twice = [*range(180), *range(90)]
     qid = [*np.repeat(np.arange(12), 15), *np.repeat(np.arange(12, 18), 15)]
     repeated = sr.Dataset(TRAIN.features[twice], TRAIN.labels[twice], qid=qid)
-    options = {"regularization": 0.003, "standardize": False, "gamma": 0.25, "n_landmarks": 10**4}
+    options: dict[str, Any] = {"regularization": 0.003, "standardize": False, "gamma": 0.25, "n_landmarks": 10**4}
     first, second = (sr.baselines.KernelRankNet(**options).fit(data).predict(TEST) for data in (weighed, repeated))
     np.testing.assert_allclose(first - first.mean(), second - second.mean(), atol=1e-4)
 

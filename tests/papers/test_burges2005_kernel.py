@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 import swaprank as sr
-from swaprank.arrays import Floats
+from swaprank.arrays import Features, Floats
 from tests.papers import naive_burges2005_kernel as naive
 
 TRAIN, TEST = sr.datasets.random_polynomial((6, 4), n_features=3, n_documents=8, random_state=0)
@@ -44,12 +44,12 @@ def label_pairs(data: sr.Dataset) -> list[tuple[int, int, float, float]]:
     ]
 
 
-def kernel(options: dict[str, Any], X: Floats, Z: Floats) -> Floats:
+def kernel(options: dict[str, Any], X: Features, Z: Features) -> Floats:
     # Features are centred, which changes nothing for a kernel of differences.
-    X, Z = (each.astype(float) - TRAIN.features.astype(float).mean(axis=0) for each in (X, Z))
+    x, z = (each.astype(float) - TRAIN.features.astype(float).mean(axis=0) for each in (X, Z))
     if options["kernel"] == "rbf":
-        return np.asarray(naive.rbf(X, Z, options["gamma"]))
-    return np.asarray(naive.polynomial(X, Z, options["gamma"], options["degree"]))
+        return np.asarray(naive.rbf(x, z, options["gamma"]))
+    return np.asarray(naive.polynomial(x, z, options["gamma"], options["degree"]))
 
 
 def centred(scores: Floats) -> Floats:

@@ -63,8 +63,11 @@ class PairEntropy(PairCost):
 
     def __init__(self, problem: LinearProblem, sigma: float) -> None:
         data, indptr = problem.data, problem.indptr
-        given = data.pairs is not None
-        pairs = pairs_by_query(data.pairs, indptr, data.order) if given else pairs_of_labels(problem.labels, indptr)
+        pairs = (
+            pairs_of_labels(problem.labels, indptr)
+            if data.pairs is None
+            else pairs_by_query(data.pairs, indptr, data.order)
+        )
         # A query counts by the mean weight of its documents.
         of_query = sum_by_query(problem.document_weights, indptr) / np.diff(indptr)
         weight = pairs.weight * np.repeat(of_query, np.diff(pairs.indptr))

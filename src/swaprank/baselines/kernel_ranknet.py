@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, final
 
+from scipy.special import expit
+
 from swaprank.arrays import Floats
 from swaprank.baselines.entropy_pairs import PairEntropy
 from swaprank.baselines.primal_svm import newton
@@ -14,7 +16,7 @@ from swaprank.models.scaling import units_of
 from swaprank.parameters import parameter
 from swaprank.rankers.learned import Capabilities
 from swaprank.rankers.linear_rounds import LinearProblem, RegularizationPath
-from swaprank.rankers.net_ranker import NetRanker
+from swaprank.rankers.net_ranker import rows_of
 from swaprank.rankers.shared_parameters import KernelFeatures, PairProbabilities, RandomChoices
 
 _LARGEST_GAP = 1e-14
@@ -56,8 +58,10 @@ class KernelRankNet(PairProbabilities, KernelFeatures, RandomChoices, Regulariza
     )
     base_ranker: Any = None
 
-    predict_proba_pair = NetRanker.predict_proba_pair
-    _pair_probabilities = NetRanker._pair_probabilities
+    def predict_proba_pair(self, X: Any, i: Any, j: Any) -> Any:
+        """The probability that row i ranks above row j, which may be arrays; see `RankNet`."""
+        scores = self.predict(X)
+        return expit(self.sigma_ * (scores[rows_of(i, len(scores))] - scores[rows_of(j, len(scores))]))
 
     def _architecture(self, data: Dataset, seed: int) -> KernelArchitecture:
         return self._kernel_architecture(data, units_of(data.features, self.standardize, self.n_threads), seed)
