@@ -23,7 +23,7 @@ from measuring import fastest, machine
 import swaprank as sr
 from swaprank.arrays import Features, Floats
 from swaprank.baselines.pair_shares import label_pairs
-from swaprank.baselines.primal_svm import SQUARED_HINGE, PairLoss, fit_svm
+from swaprank.baselines.primal_svm import PairLoss, fit_svm
 from swaprank.linear import architectures
 from swaprank.linear.architectures import LinearScoreFunction
 from swaprank.models.products import pull_back
@@ -48,16 +48,16 @@ def problem_of(data: sr.Dataset) -> LinearProblem:
 def report_passes(problem: LinearProblem, pairs: PairLoss, repeat: int) -> float:
     weights = 0.05 * np.random.default_rng(0).normal(size=len(problem.start))
     score_function = problem.score_function
-    grad = pairs.at(score_function(weights), SQUARED_HINGE).grad
+    grad = pairs.at(score_function(weights)).grad
 
     def linear() -> None:
         score_function.pull_back(weights, grad + 0.0 * score_function(weights))
 
     def gradient() -> None:
-        score_function.pull_back(weights, pairs.at(score_function(weights), SQUARED_HINGE).grad)
+        score_function.pull_back(weights, pairs.at(score_function(weights)).grad)
 
     def product() -> None:
-        score_function.pull_back(weights, pairs.hessian_product(score_function(weights), SQUARED_HINGE))
+        score_function.pull_back(weights, pairs.hessian_product(score_function(weights)))
 
     alone = fastest(linear, repeat, time.process_time)
     print(f"{'':32}   CPU time   relative\n{'X w and X´g':32}{alone:9.3f} s{1:11.2f}")

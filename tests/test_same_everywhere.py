@@ -49,6 +49,8 @@ rankers = {
     "rankprop": sr.baselines.RankProp(**nets),
     "ranksvm": sr.baselines.RankSVM(regularization=(1.0, 0.01)),
     "ranksvm_hinge": sr.baselines.RankSVM(loss="hinge", regularization=0.1, average="queries"),
+    "kernel_ranknet": sr.baselines.KernelRankNet(regularization=(0.1, 0.01), n_landmarks=30),
+    "lambdarank_linear": sr.LambdaRank(**nets, construction="linear", diagonal=0.01),
     "rankboost": sr.baselines.RankBoost(n_rounds=10),
     "frank": sr.baselines.FRank(n_rounds=10),
     "adarank": sr.baselines.AdaRank("map"),

@@ -21,6 +21,7 @@ RANKERS = {
     "coordinate_ascent": "swaprank.baselines.coordinate_ascent.CoordinateAscent",
     "frank": "swaprank.baselines.frank.FRank",
     "imported": "swaprank.rankers.imported.ImportedRanker",
+    "kernel_ranknet": "swaprank.baselines.kernel_ranknet.KernelRankNet",
     "lambdamart": "swaprank.rankers.lambdamart.LambdaMART",
     "lambdarank": "swaprank.rankers.lambdarank.LambdaRank",
     "linear_regression": "swaprank.rankers.linear_regression.LinearRegressionRanker",

@@ -46,7 +46,7 @@ CASES: dict[str, dict[str, Any]] = {
     "huge ids": {"qid": [10**30 + k // 6 for k in range(60)]},
     "scattered": {"qid": np.arange(60) % 7},
     "weights": {"sample_weight": np.arange(60.0), "base_score": np.linspace(-1, 1, 60)},
-    "pairs": {"pairs": [(0, 1, 0.25), (7, 6, 1)]},
+    "pairs": {"pairs": [(0, 1, 0.25, 1), (7, 6, 1, 2.5)]},
 }
 
 

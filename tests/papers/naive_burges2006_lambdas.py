@@ -13,7 +13,7 @@ Force = Callable[[float, float], float]
 """The force on the better document of a pair, from the change of NDCG and from its lead in score."""
 
 
-def ranks_of(scores: Sequence[float]) -> list[int]:
+def ranks_of(scores: Floats) -> list[int]:
     """The rank of each document, from 1; the scores differ."""
     order = sorted(range(len(scores)), key=lambda i: -scores[i])
     ranks = [0] * len(scores)
@@ -22,7 +22,7 @@ def ranks_of(scores: Sequence[float]) -> list[int]:
     return ranks
 
 
-def ndcg(gains: Sequence[float], scores: Sequence[float], depth: int = 10**9) -> float:
+def ndcg(gains: Sequence[float], scores: Floats, depth: int = 10**9) -> float:
     """Eq. 1: N times the sum over ranks to L of gain / log(1 + rank); N makes the best order 1."""
     by_rank = sorted(zip(ranks_of(scores), gains, strict=True))
     found = sum(gain / log(1 + rank) for rank, gain in by_rank if rank <= depth)
@@ -30,7 +30,7 @@ def ndcg(gains: Sequence[float], scores: Sequence[float], depth: int = 10**9) ->
     return found / best if best else 0.0
 
 
-def swapped(gains: Sequence[float], scores: Sequence[float], i: int, j: int) -> float:
+def swapped(gains: Sequence[float], scores: Floats, i: int, j: int) -> float:
     """The size of the change of NDCG if documents i and j changed places."""
     other = list(scores)
     other[i], other[j] = other[j], other[i]
@@ -67,7 +67,7 @@ def with_margin(force: Force, margin: float) -> Force:
     return lambda change, lead: force(change, lead) if lead <= margin else 0.0
 
 
-def closed_form(gains: Sequence[float], scores: Sequence[float], i: int, j: int) -> float:
+def closed_form(gains: Sequence[float], scores: Floats, i: int, j: int) -> float:
     """Eq. 9: N (1 / (1 + exp(s_i - s_j))) (gain_i - gain_j) (1 / log(1 + r_i) - 1 / log(1 + r_j)), in size."""
     ranks, best = ranks_of(scores), sorted(gains, reverse=True)
     norm = 1 / sum(gain / log(2 + place) for place, gain in enumerate(best))
@@ -75,7 +75,7 @@ def closed_form(gains: Sequence[float], scores: Sequence[float], i: int, j: int)
     return abs(norm * (gains[i] - gains[j]) * discount) / (1 + exp(scores[i] - scores[j]))
 
 
-def lambdas(gains: Sequence[float], scores: Sequence[float], force: Force, diagonal: float = 0.0) -> Floats:
+def lambdas(gains: Sequence[float], scores: Floats, force: Force, diagonal: float = 0.0) -> Floats:
     """The force on each document: up from those that are worse, down from those that are better.
 
     The diagonal regularizer pulls each score towards 0 [section 4].

@@ -16,7 +16,7 @@ METRIC = "ndcg(gain=0/3/7/15/31)"
 
 def as_in_the_paper(**changes: Any) -> sr.objectives.LambdaRankObjective:
     """The lambda function of section 6.2, Eq. 9."""
-    return sr.objectives.LambdaRankObjective(METRIC, **{"normalize": False, **changes})
+    return sr.objectives.LambdaRankObjective(sr.metric(METRIC), **{"normalize": False, **changes})
 
 
 FORCES: dict[str, tuple[dict[str, Any], naive.Force]] = {
@@ -100,7 +100,7 @@ def test_a_document_near_the_top_is_pushed_harder() -> None:
     # Eq. 2: of two relevant documents, the one to whom the top is nearer has the larger gradient.
     labels, scores = np.array([0, 0, 4] + [0] * 10 + [4] + [0] * 3), -0.01 * np.arange(17.0)
     for metric in ("ndcg", "map", "mrr", "err"):
-        found = -gradient(sr.objectives.LambdaRankObjective(metric, normalize=False), labels, scores)
+        found = -gradient(sr.objectives.LambdaRankObjective(sr.metric(metric), normalize=False), labels, scores)
         assert found[2] > found[13]
     assert (
         gradient(sr.objectives.RankNetObjective(), labels, scores)[13]

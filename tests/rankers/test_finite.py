@@ -49,6 +49,8 @@ RANKERS: list[sr.Ranker] = [
     sr.baselines.RankProp(n_epochs=2),
     sr.baselines.RankSVM(),
     sr.baselines.RankSVM(loss="hinge", standardize=False),
+    sr.baselines.KernelRankNet(n_landmarks=10),
+    sr.baselines.KernelRankNet(n_landmarks=10, kernel="polynomial", standardize=False),
     sr.baselines.RankBoost(n_rounds=3),
     sr.baselines.FRank(n_rounds=3),
     sr.baselines.AdaRank(standardize=False),

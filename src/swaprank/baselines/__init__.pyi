@@ -1,6 +1,7 @@
 from .adarank import AdaRank as AdaRank
 from .coordinate_ascent import CoordinateAscent as CoordinateAscent
 from .frank import FRank as FRank
+from .kernel_ranknet import KernelRankNet as KernelRankNet
 from .nets import ListNet as ListNet
 from .nets import RankProp as RankProp
 from .nets import SoftRank as SoftRank

@@ -7,10 +7,10 @@ from typing import ClassVar, Literal, final
 from swaprank.arrays import Floats
 from swaprank.baselines.prank_learning import learn_by_epoch, model_of_products
 from swaprank.errors import ParameterError
+from swaprank.linear.architectures import KernelArchitecture, LinearArchitecture
 from swaprank.models.kernel_machine import KernelMachine
 from swaprank.models.linear import LinearModel
 from swaprank.models.model import Model
-from swaprank.models.scaling import Units
 from swaprank.parameters import parameter
 from swaprank.rankers.learned import Capabilities
 from swaprank.rankers.linear_rounds import LinearProblem, LinearRanker, LinearRound
@@ -61,10 +61,10 @@ class PRank(PerceptronRanker):
     def _rounds(self, problem: LinearProblem) -> Iterator[LinearRound]:
         return learn_by_epoch(problem, n_learners=1, probability=1.0, degree=self.degree)
 
-    def _model(self, units: Units, weights: Floats) -> Model:
-        if len(weights) == len(units.factor):
-            return super()._model(units, weights)
-        return model_of_products(units, weights)
+    def _model(self, architecture: LinearArchitecture | KernelArchitecture, weights: Floats) -> Model:
+        if len(weights) == architecture.n_parameters:
+            return super()._model(architecture, weights)
+        return model_of_products(architecture.units, weights)
 
     def _check_together(self) -> None:
         if self.degree not in (1, 2):

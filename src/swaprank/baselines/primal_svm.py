@@ -1,8 +1,11 @@
 """A linear SVM of pairs in the primal, by truncated Newton steps [Keerthi & DeCoste 2005, Chapelle & Keerthi 2010].
 
 minimize   sum over pairs of  u loss(s_i - s_j)   +   strength |w - center|²        s = X w; the u of all pairs sum to 1
+
+The steps take any convex cost of pairs, see `PairCost`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple, final
@@ -50,9 +53,23 @@ class Losses(NamedTuple):
     grad: Floats
 
 
+class PairCost(ABC):
+    """A convex cost of the pairs of a data set, and its hessian at the scores that came last."""
+
+    @abstractmethod
+    def at(self, scores: Floats) -> Losses:
+        """Return the cost at these scores."""
+
+    @abstractmethod
+    def hessian_product(self, moves: Floats) -> Floats:
+        """Return the hessian times moves of the scores."""
+
+
 @final
-class PairLoss:
-    """The hinge losses of the pairs of a data set, and their hessian at the scores that came last."""
+class PairLoss(PairCost):
+    """The hinge losses of the pairs of a data set."""
+
+    loss: Hinge = SQUARED_HINGE
 
     def __init__(self, problem: LinearProblem, pairs: LabelPairs) -> None:
         self.level, self.shares = pairs.level, pairs.shares
@@ -62,8 +79,9 @@ class PairLoss:
         self.chunks = query_chunks(self.indptr, thread_count(problem.n_threads))
         self.totals, self.grad, self.product = np.empty((len(self.shares), 4)), np.empty(n), np.empty(n)
 
-    def at(self, scores: Floats, loss: Hinge) -> Losses:
-        """Return the losses at these scores."""
+    def at(self, scores: Floats) -> Losses:
+        """See `PairCost`."""
+        loss = self.loss
 
         def work(first: int, last: int) -> None:
             sort_queries(self.level, self.indptr, scores, self.longest, first, last, self.lists)
@@ -77,8 +95,9 @@ class PairLoss:
         smooth += far - 0.5 * loss.width * n_far
         return Losses(smooth, near + far, near - loss.curvature * squares, grad)
 
-    def hessian_product(self, moves: Floats, loss: Hinge) -> Floats:
-        """Return the hessian times moves of the scores."""
+    def hessian_product(self, moves: Floats) -> Floats:
+        """See `PairCost`."""
+        loss = self.loss
 
         def work(first: int, last: int) -> None:
             hessian_queries(self.lists, self.indptr, *loss, self.longest, first, last, moves, self.product)
@@ -100,27 +119,28 @@ def fit_svm(problem: LinearProblem, pairs: PairLoss, loss: str, strength: float,
     The hinge loss is approached by losses with sharper and sharper corners.
     """
     enough = LARGEST_GAP[loss]
+    pairs.loss = SQUARED_HINGE
     if loss == "squared_hinge":
-        return newton(problem, pairs, SQUARED_HINGE, strength, start, enough)
+        return newton(problem, pairs, strength, start, enough)
     found = Solution(start, np.inf)
     for width in _WIDTHS:
-        found = newton(problem, pairs, Hinge(1.0 / width, width), strength, found.weights, 0.1 * enough)
+        pairs.loss = Hinge(1.0 / width, width)
+        found = newton(problem, pairs, strength, found.weights, 0.1 * enough)
         if found.gap <= enough:
             break
     return found
 
 
-def newton(
-    problem: LinearProblem, pairs: PairLoss, loss: Hinge, strength: float, start: Floats, enough: float
-) -> Solution:
+def newton(problem: LinearProblem, pairs: PairCost, strength: float, start: Floats, enough: float) -> Solution:
     """Take Newton steps until the part of the duality gap that the gradient causes is `enough`, or nothing improves.
 
-    The slopes of the losses are a feasible point of the dual. Its gap is |gradient|² / (4 strength), and for the hinge
-    loss the part that the rounded corner adds.
+    The cost is above its minimum by at most |gradient|² / (4 strength), as the cost of the pairs is convex. For the
+    hinge loss, whose slopes are a feasible point of the dual, this is the duality gap without the part that the rounded
+    corner adds.
     """
     score_function, n_threads, weights = problem.score_function, problem.n_threads, start
     scores = score_function(weights, n_threads)
-    losses = pairs.at(scores, loss)
+    losses = pairs.at(scores)
     for step in range(_MAX_STEPS + 1):
         offset = weights - problem.start
         penalty = strength * dot(offset, offset)
@@ -132,19 +152,19 @@ def newton(
 
         def times_hessian(vector: Floats) -> Floats:
             moves = score_function(vector, n_threads) - score_function.base
-            product = score_function.pull_back(vector, pairs.hessian_product(moves, loss), n_threads)
+            product = score_function.pull_back(vector, pairs.hessian_product(moves), n_threads)
             return product + 2.0 * strength * vector
 
         direction = newton_direction(times_hessian, gradient)
         line = Line(
-            pairs, loss, strength, scores, score_function(direction, n_threads) - score_function.base, offset, direction
+            pairs, strength, scores, score_function(direction, n_threads) - score_function.base, offset, direction
         )
         here = Point(0.0, losses.smooth + penalty, dot(gradient, direction), gradient)
         reached = line_search(line, np.zeros(1), np.ones(1), here, 1.0, _CURVATURE).step
         if reached == 0.0:
             break  # what is left is rounding error
         weights, scores = weights + reached * direction, line.scores_at(reached)
-        losses = line.losses if line.step == reached else pairs.at(scores, loss)
+        losses = line.losses if line.step == reached else pairs.at(scores)
     return Solution(weights, (by_gradient + losses.corner) / cost)
 
 
@@ -153,8 +173,7 @@ def newton(
 class Line:
     """The cost along a direction of the weights, which moves the scores; it remembers the losses that came last."""
 
-    pairs: PairLoss
-    loss: Hinge
+    pairs: PairCost
     strength: float
     scores: Floats
     moves: Floats
@@ -170,7 +189,7 @@ class Line:
     def __call__(self, at: Floats) -> tuple[float, Floats]:
         """Return the cost after a step, and its slope."""
         self.step = float(at[0])
-        self.losses = self.pairs.at(self.scores_at(self.step), self.loss)
+        self.losses = self.pairs.at(self.scores_at(self.step))
         there = self.offset + self.step * self.direction
         slope = dot(self.losses.grad, self.moves) + 2.0 * self.strength * dot(there, self.direction)
         return self.losses.smooth + self.strength * dot(there, there), np.array([slope])

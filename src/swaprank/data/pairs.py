@@ -94,3 +94,20 @@ def pairs_by_query(pairs: Pairs, indptr: Ints, order: Ints | None) -> PairLists:
         contiguous_floats(pairs.probability[by_query]),
         contiguous_floats(pairs.weight[by_query]),
     )
+
+
+def pairs_of_labels(labels: Floats, indptr: Ints) -> PairLists:
+    """All pairs of different labels, the larger one first, from labels grouped by query.
+
+    >>> import numpy as np
+    >>> from swaprank.data.pairs import pairs_of_labels
+    >>> lists = pairs_of_labels(np.array([0.0, 2.0, 1.0]), np.array([0, 3]))
+    >>> lists.above.tolist(), lists.below.tolist()
+    ([1, 1, 2], [0, 2, 0])
+    """
+    bounds = list(zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True))
+    found = [np.stack(np.nonzero(labels[a:b, None] > labels[a:b])) + a for a, b in bounds]
+    above, below = np.concatenate(found, axis=1)
+    ends = np.cumsum([0, *(each.shape[1] for each in found)])
+    ones = np.ones(len(above))
+    return PairLists(contiguous_ints(ends), contiguous_ints(above), contiguous_ints(below), ones, ones)

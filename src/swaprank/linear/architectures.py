@@ -196,11 +196,16 @@ class KernelArchitecture(Architecture):
     map: KernelMap
 
     @property
+    def units(self) -> Units:
+        """The units of the features."""
+        return self.map.units
+
+    @property
     def n_parameters(self) -> int:
         """See `Architecture`."""
         return int(self.map.projection.shape[1])
 
-    def score_function(self, data: Dataset) -> ScoreFunction:
+    def score_function(self, data: Dataset) -> LinearScoreFunction:
         """See `Architecture`."""
         mapped = self.map(data.by_query(data.features))
         return LinearScoreFunction(mapped, np.ones(self.n_parameters), base_scores(data))

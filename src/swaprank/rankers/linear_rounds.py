@@ -12,7 +12,12 @@ import numpy as np
 from swaprank.arrays import Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
-from swaprank.linear.architectures import LinearArchitecture, LinearScoreFunction, ScoreFunction
+from swaprank.linear.architectures import (
+    KernelArchitecture,
+    LinearArchitecture,
+    LinearScoreFunction,
+    ScoreFunction,
+)
 from swaprank.linear.cross_validation import Evaluator, FitProblem
 from swaprank.metrics.metric import Metric
 from swaprank.models.linear import LinearModel
@@ -71,9 +76,13 @@ class LinearRanker(TrainableRanker):
     def _rounds(self, problem: LinearProblem) -> Iterator[LinearRound]:
         """Yield the result of each round, until there is nothing more to learn."""
 
-    def _model(self, units: Units, weights: Floats) -> Model:
+    def _architecture(self, data: Dataset, seed: int) -> LinearArchitecture | KernelArchitecture:
+        """Return the kind of model whose weights are learned."""
+        return LinearArchitecture(units_of(data.features, self.standardize, self.n_threads))
+
+    def _model(self, architecture: LinearArchitecture | KernelArchitecture, weights: Floats) -> Model:
         """Return the model with these weights."""
-        return LinearArchitecture(units).model(weights)
+        return architecture.model(weights)
 
     def _n_rounds(self) -> int:
         """Return the maximum number of rounds."""
@@ -88,13 +97,14 @@ class LinearRanker(TrainableRanker):
 
     def _fit(self, request: FitRequest) -> Trained:
         data, valid, metrics, base, callbacks, *_ = request
-        units = units_of(data.features, self.standardize, self.n_threads)
-        problem = self._problem(request, units)
+        architecture = self._architecture(data, request.seed)
+        problem = self._problem(request, architecture)
 
         def scores(model: Model, other: Dataset) -> Floats:
             return self._plus_base_score(model.score(other.features, self.n_threads), other)
 
-        measured = Measured(valid, metrics, partial(scores, self._model(units, problem.start)), self.n_threads)
+        start = partial(scores, self._model(architecture, problem.start))
+        measured = Measured(valid, metrics, start, self.n_threads)
         if base is not None or data.base_score is not None:
             measured.measure_start()
         rounds = self._rounds(problem._replace(is_watched=measured.watched is not None))
@@ -106,7 +116,7 @@ class LinearRanker(TrainableRanker):
             nonlocal now, n_rounds
             if pending is not None:
                 now = pending._replace(weights=np.array(pending.weights, dtype=np.float64))
-            model = self._model(units, now.weights)
+            model = self._model(architecture, now.weights)
             for name, other in valid.items():
                 measured.scores[name] = scores(model, other)
             n_rounds = number
@@ -126,16 +136,16 @@ class LinearRanker(TrainableRanker):
                 self._n_rounds(), one_round, measured, [*callbacks, is_finished], self.early_stopping_rounds, keep
             )
         measured.drop_partial_round()
-        model = self._model(units, kept.weights)
+        model = self._model(architecture, kept.weights)
         return Trained(model, measured.history, n_rounds, best_round, interrupted, kept.found)
 
-    def _problem(self, request: FitRequest, units: Units) -> LinearProblem:
-        data, architecture = request.data, LinearArchitecture(units)
+    def _problem(self, request: FitRequest, architecture: LinearArchitecture | KernelArchitecture) -> LinearProblem:
+        data = request.data
         weights = np.ones(len(data)) if data.sample_weight is None else np.array(data.by_query(data.sample_weight))
         return LinearProblem(
             data,
             architecture.score_function(data),
-            units,
+            architecture.units,
             np.array(data.by_query(data.labels), dtype=np.float64),
             np.array(data.indptr),
             weights,
@@ -239,10 +249,12 @@ def regularizations(given: Any, auto: Sequence[float]) -> list[float]:
     return sorted({float(strength) for strength in strengths}, reverse=True)
 
 
-def center_weights(base: Any, architecture: LinearArchitecture, data: Dataset) -> Floats:
+def center_weights(base: Any, architecture: LinearArchitecture | KernelArchitecture, data: Dataset) -> Floats:
     """Return a base ranker's weights, as weights of the standardized features; zeros if there is no base ranker."""
     if base is None:
         return np.zeros(architecture.n_parameters)
+    if isinstance(architecture, KernelArchitecture):
+        raise ParameterError("a kernel machine takes no base ranker.")
     factor = architecture.units.factor
     weights = base_weights(base, data.n_features)
     # A feature that is constant on this data has a factor of 0, and its weight has no effect.

@@ -204,7 +204,7 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
         i and j may be arrays; the result is then an array.
         """
         scores = self.predict(X)
-        return self._pair_probabilities(scores[_rows(i, len(scores))] - scores[_rows(j, len(scores))])
+        return self._pair_probabilities(scores[rows_of(i, len(scores))] - scores[rows_of(j, len(scores))])
 
     def _pair_probabilities(self, differences: Any) -> Any:
         """The probabilities that the first of two documents ranks above the second, from differences of scores."""
@@ -265,7 +265,8 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
             )
 
 
-def _rows(rows: Any, n_rows: int) -> Any:
+def rows_of(rows: Any, n_rows: int) -> Any:
+    """Numbers of rows, checked."""
     at = np.asarray(rows)
     if at.dtype.kind not in "iu" or (at.size and not (at.min() >= 0 and at.max() < n_rows)):
         raise DataError(f"rows must be whole numbers from 0 to {n_rows - 1}; found {rows!r}.")

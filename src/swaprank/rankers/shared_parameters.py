@@ -4,6 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from swaprank.data.dataset import Dataset
+from swaprank.linear.architectures import KernelArchitecture
+from swaprank.models.kernel_machine import KERNELS, Kernel, fit_kernel_map
+from swaprank.models.scaling import Units
 from swaprank.parameters import Parameters, parameter
 from swaprank.seeds import LARGEST_SEED, RandomState
 
@@ -77,6 +81,40 @@ class SwapGradients(PairProbabilities):
         text="How deep to learn: the gradients are those of the metric with its cut-off at this rank. The metric that "
         "is measured stays as it is. If None, as deep as the metric looks. For the default objective.",
     )
+
+
+class KernelFeatures(Parameters):
+    """Rankers that train a kernel machine."""
+
+    kernel: Kernel = parameter(
+        default="rbf", words=KERNELS, text='"rbf", exp(-gamma |x - z|²); or "polynomial", (gamma x\'z + 1)^degree.'
+    )
+    gamma: float | None = parameter(
+        default=None,
+        above=0,
+        whole=False,
+        text="Coefficient of the kernel. If None, 1 / number of features that are not constant.",
+    )
+    degree: int = parameter(default=2, low=1, high=100, text="Degree of the polynomial kernel.")
+    n_landmarks: int = parameter(
+        default=500,
+        low=1,
+        high=10**7,
+        text="Maximum number of training documents that the kernel machine compares a document with.",
+    )
+
+    def _kernel_architecture(self, data: Dataset, units: Units, seed: int) -> KernelArchitecture:
+        """The kernel machine that these parameters describe, on the landmarks that the seed draws."""
+        mapping = fit_kernel_map(
+            data.features,
+            units,
+            kernel=self.kernel,
+            gamma=self.gamma,
+            degree=int(self.degree),
+            n_landmarks=int(self.n_landmarks),
+            random_state=seed,
+        )
+        return KernelArchitecture(mapping)
 
 
 class HiddenLayers(Parameters):

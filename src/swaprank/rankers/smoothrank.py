@@ -9,11 +9,11 @@ from swaprank.arrays import Bools, Floats
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
 from swaprank.linear.annealing import MINIMIZERS, REGULARIZATIONS, Ascent, Candidate, Minimizer
-from swaprank.linear.architectures import Architecture, KernelArchitecture, LinearArchitecture, NetArchitecture
+from swaprank.linear.architectures import Architecture, LinearArchitecture, NetArchitecture
 from swaprank.linear.cross_validation import Evaluator, FitProblem, query_folds
 from swaprank.linear.start import STARTS, Start, calibrated, start_fit
 from swaprank.metrics.metric import Metric, bind_metric
-from swaprank.models.kernel_machine import KERNELS, Kernel, KernelMachine, fit_kernel_map
+from swaprank.models.kernel_machine import KernelMachine
 from swaprank.models.layers import ACTIVATIONS, Activation, make_layers
 from swaprank.models.linear import LinearModel
 from swaprank.models.net import Net
@@ -32,7 +32,7 @@ from swaprank.rankers.linear_rounds import (
 )
 from swaprank.rankers.net_ranker import check_net_shape
 from swaprank.rankers.rounds import Measured
-from swaprank.rankers.shared_parameters import HiddenLayers, RandomChoices
+from swaprank.rankers.shared_parameters import HiddenLayers, KernelFeatures, RandomChoices
 from swaprank.rankers.training import FitRequest, TrainableRanker, Trained, base_model
 from swaprank.seeds import RandomState
 from swaprank.threads import thread_count
@@ -46,7 +46,7 @@ FOLDS, START_FOLDS = 10, 50
 
 
 @final
-class SmoothRank(HiddenLayers, RandomChoices, TrainableRanker):
+class SmoothRank(KernelFeatures, HiddenLayers, RandomChoices, TrainableRanker):
     """Gradient ascent on a smooth version of the metric, whose smoothing is reduced step by step [Chapelle2010].
 
     The indicator "document i is at rank j" is replaced by a number between 0 and 1. This makes every metric of gains at
@@ -138,24 +138,10 @@ class SmoothRank(HiddenLayers, RandomChoices, TrainableRanker):
         text="Divide each feature by its standard deviation, and the gains by theirs. False: take both as they are, so "
         "that smoothing factors are in squared gains, as in the paper.",
     )
-    features: str = parameter(default="linear", words=FEATURES, text='"linear", or "kernel_pca" for a kernel machine.')
-    kernel: Kernel = parameter(
-        default="rbf",
-        words=KERNELS,
-        text='"rbf", exp(-gamma |x - z|²); or "polynomial", (gamma x\'z + 1)^degree. For "kernel_pca" only.',
-    )
-    gamma: float | None = parameter(
-        default=None,
-        above=0,
-        whole=False,
-        text="Coefficient of the kernel. If None, 1 / number of features that are not constant.",
-    )
-    degree: int = parameter(default=2, low=1, high=100, text="Degree of the polynomial kernel.")
-    n_landmarks: int = parameter(
-        default=500,
-        low=1,
-        high=10**7,
-        text="Maximum number of training documents that the kernel machine compares a document with.",
+    features: str = parameter(
+        default="linear",
+        words=FEATURES,
+        text='"linear", or "kernel_pca" for a kernel machine, with the parameters of the kernel.',
     )
     hidden: Sequence[int] = parameter(
         default=(),
@@ -296,16 +282,7 @@ class SmoothRank(HiddenLayers, RandomChoices, TrainableRanker):
         units = units_of(data.features, self.standardize)
         if self.features == "linear":
             return LinearArchitecture(units)
-        mapping = fit_kernel_map(
-            data.features,
-            units,
-            kernel=self.kernel,
-            gamma=self.gamma,
-            degree=int(self.degree),
-            n_landmarks=int(self.n_landmarks),
-            random_state=seed,
-        )
-        return KernelArchitecture(mapping)
+        return self._kernel_architecture(data, units, seed)
 
     def _base_net(self, base: Any, data: Dataset) -> Net:
         """A base ranker's net, which must have the layers that the parameters say."""

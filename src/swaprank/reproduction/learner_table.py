@@ -47,6 +47,7 @@ LEARNERS = {
     "OAP-BPM": Learner("oap_bpm", {"n_epochs": 30}),
     "RankProp": Learner("rankprop", {}, _NETS),
     "RankSVM": Learner("ranksvm"),
+    "KernelRankNet": Learner("kernel_ranknet", {}, {"gamma": (0.003, 0.03)}),
     "RankBoost": Learner("rankboost"),
     "FRank": Learner("frank"),
     "ListNet": Learner("listnet", {}, _NETS),
