@@ -55,9 +55,14 @@ RANKERS: dict[str, Callable[[], TrainableRanker]] = {
     ),
     "own metric": lambda: sr.LambdaMART(sr.metrics.CustomMetric(evaluate=gain, name="gain"), n_trees=3, n_leaves=7),
     "least squares": lambda: sr.LambdaMART(
-        "ndcg@10", n_trees=6, n_leaves=(9, 4, 12), split="least_squares", hessian_floor=0.0, document_fraction=0.5,
+        "ndcg@10",
+        n_trees=6,
+        n_leaves=(9, 4, 12),
+        split="least_squares",
+        hessian_floor=0.0,
+        document_fraction=0.5,
         monotone_constraints={"match": 1},
-    ),  # fmt: skip
+    ),
     "MART": lambda: sr.MART(objective="squared", n_trees=6, n_leaves=9),
     "balanced": lambda: sr.MART(objective="balanced_logistic", n_trees=4, n_leaves=9, early_stopping_rounds=2),
     "forest": lambda: sr.baselines.RandomForest(n_trees=4, n_leaves=20),
