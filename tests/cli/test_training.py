@@ -59,6 +59,24 @@ def test_training_continues_from_a_model(folder: Path) -> None:
     assert sr.load(folder / "second.swaprank").model_.n_stages == 24
 
 
+def test_trees_are_added_to_a_model_of_another_kind(folder: Path) -> None:
+    linear = here("train", "train.txt", "--ranker", "linear_regression", "-o", "linear.swaprank", folder=folder)
+    assert linear.code == 0, linear.err
+    trained = here(
+        "train", "train.txt", "--ranker", "mart", *SETTINGS, "--base-ranker", "linear.swaprank", "-o", "both.swaprank",
+        folder=folder,
+    )  # fmt: skip
+    assert trained.out.startswith("both.swaprank: 6 weights plus 12 trees, trained on 600 documents\n"), trained.err
+    test, both = sr.read(folder / "test.txt"), sr.load(folder / "both.swaprank")
+    base = sr.load(folder / "linear.swaprank").predict(test)
+    assert here("predict", "both.swaprank", "test.txt", "-o", "both.txt", folder=folder).code == 0
+    np.testing.assert_array_equal(sr.read_scores(folder / "both.txt"), both.predict(test))
+    assert here("predict", "both.swaprank", "test.txt", "--trees", 0, "-o", "base.txt", folder=folder).code == 0
+    np.testing.assert_array_equal(sr.read_scores(folder / "base.txt"), base)
+    info = here("info", "both.swaprank", folder=folder)
+    assert "6 weights plus 12 trees" in info.out
+
+
 def test_a_sparse_file_gets_the_features_of_the_model(folder: Path) -> None:
     assert here("train", "train.txt", *SETTINGS, "-o", "sparse.swaprank", folder=folder).code == 0
     (folder / "narrow.txt").write_text("0 qid:1 2:0.5\n1 qid:1 1:0.25\n")

@@ -56,7 +56,10 @@ def _with_categories(like: sr.Dataset, seed: int) -> sr.Dataset:
 TREE_RANKERS = ("trees", "one leaf", "trees of missing values", "trees of categories", "sum of trees")
 LINEAR_RANKERS = ("linear", "smoothrank", "linear net", "sum of linear models")
 NET_RANKERS = ("net", "sigmoid net", "relu net with logarithms")
-OTHER_RANKERS = ("kernel machine", "polynomial machine", "trees and linear", "stack of everything", "other columns")
+OTHER_RANKERS = (
+    "kernel machine", "polynomial machine", "trees and linear", "trees on a net", "stack of everything",
+    "other columns",
+)  # fmt: skip
 RANKERS = (*TREE_RANKERS, *LINEAR_RANKERS, *NET_RANKERS, *OTHER_RANKERS)
 
 
@@ -98,6 +101,8 @@ def fitted(name: str) -> sr.Ranker:
             )
         case "trees and linear":
             return sr.combine(fitted("trees"), fitted("linear"), vali)
+        case "trees on a net":
+            return sr.LambdaMART("ndcg@10", **shape, base_ranker=fitted("sigmoid net")).fit(train)
         case "stack of everything":
             members = [fitted(each) for each in ("trees", "linear", "net", "kernel machine")]
             return sr.stack(members, vali, hidden=(3,), n_epochs=3)

@@ -32,7 +32,9 @@ PLAIN_RANKERS = [name for name in RANKERS if name not in TREE_RANKERS]
 DOUBLE = ("linear", "smoothrank", "sum of linear models", "kernel machine", "polynomial machine", "trees and linear")
 """Computed in double precision by us as well."""
 WITHOUT_TREES = [
-    name for name in PLAIN_RANKERS if name not in ("trees and linear", "stack of everything", "other columns")
+    name
+    for name in PLAIN_RANKERS
+    if name not in ("trees and linear", "trees on a net", "stack of everything", "other columns")
 ]
 
 

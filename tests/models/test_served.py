@@ -23,7 +23,7 @@ KINDS = {
     "sum of trees": Trees, "linear": WeightedSum, "smoothrank": WeightedSum, "linear net": WeightedSum,
     "sum of linear models": WeightedSum, "net": FeedForward, "sigmoid net": FeedForward,
     "relu net with logarithms": FeedForward, "kernel machine": KernelSum, "polynomial machine": KernelSum,
-    "trees and linear": Mixture, "stack of everything": Mixture, "other columns": Mixture,
+    "trees and linear": Mixture, "trees on a net": Mixture, "stack of everything": Mixture, "other columns": Mixture,
 }  # fmt: skip
 
 

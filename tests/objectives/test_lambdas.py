@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,39 @@ def test_kernel_equals_the_sum_over_pairs(name: str, normalize: bool) -> None:
         expected = lambdas(name, data.labels[a:b], scores[a:b], 1.7, normalize)
         np.testing.assert_allclose(grad[a:b], expected[0], atol=1e-12)
         np.testing.assert_allclose(hess[a:b], expected[1], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("objective", "with_pairs"),
+    [
+        (LambdaRankObjective("ndcg@5", 1.7, normalize=False), False),
+        (LambdaRankObjective("ndcg", 1.7, construction="local_cost", normalize=False), False),
+        (LambdaRankObjective("pairwise", 1.7, normalize=False), False),
+        (sr.objectives.RankNetObjective(1.7), False),
+        (sr.objectives.RankNetObjective(1.7), True),
+    ],
+    ids=["lambda", "construction", "pairwise", "ranknet", "ranknet of pairs"],
+)
+def test_the_floor_of_hessians_is_a_choice(objective: Any, with_pairs: bool) -> None:
+    """0 is the plain sum over pairs, as in the papers; other floors only raise what is below."""
+    data = queries()
+    if with_pairs:
+        qid = np.repeat(np.arange(data.n_queries), np.diff(data.indptr))
+        pairs = [(i, i + 1) for i in range(len(data) - 1) if qid[i] == qid[i + 1]]
+        data = sr.Dataset(data.features, data.labels, qid=qid, pairs=pairs)
+    scores = 5 * np.random.default_rng(1).normal(size=len(data))
+    found = {}
+    for floor in (0.0, 0.01, 0.1):
+        grad, hess = np.empty(len(data)), np.empty(len(data))
+        bound = replace(objective, hessian_floor=floor).bind(data, random_state=0, n_threads=1)
+        bound.update(scores, grad, hess)
+        found[floor] = hess
+    assert replace(objective, hessian_floor=0.01) == objective
+    for floor in (0.01, 0.1):
+        np.testing.assert_allclose(found[floor], np.maximum(found[0.0], floor * 1.7 * np.abs(grad)), rtol=1e-12)
+        assert (found[floor] > found[0.0]).any()
+    with pytest.raises(sr.errors.ParameterError, match="hessian_floor must be a number from 0 to 1; found -1"):
+        replace(objective, hessian_floor=-1)
 
 
 @pytest.mark.parametrize("name", ["ndcg@3", "map", "err"])

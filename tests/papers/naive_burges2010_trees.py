@@ -4,6 +4,7 @@ Where the paper leaves a choice: the leaf whose split reduces the squared error 
 splits the first feature and the lowest threshold win. Differences below 1e-10 are rounding errors, and count as equal.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations, pairwise
@@ -145,10 +146,11 @@ def logistic_responses(y: Floats, sigma: float, balanced: bool) -> Callable[[Flo
 
 
 def lambda_responses(
-    labels: Floats, queries: list[NDArray[Any]], ties: list[int], measure: Measure, sigma: float
+    labels: Floats, queries: list[NDArray[Any]], ties: list[int], measure: Measure | None, sigma: float
 ) -> Callable[[Floats], tuple[Floats, Floats]]:
     """The lambdas of all documents, as utilities, and their derivatives [Burges2010, section 7].
 
+    measure: None for RankNet, where every |dZ| is 1.
     ties: Each document's place; of documents with equal scores the one with the lower place ranks higher.
     """
 
@@ -156,15 +158,14 @@ def lambda_responses(
         y, w = np.zeros(len(labels)), np.zeros(len(labels))
         for query in queries:
             # Leaves of documents that are better than all others have equal values, up to rounding.
-            ranked = sorted(query.tolist(), key=lambda d: (-round(scores[d], 10), ties[d]))
+            ranked = sorted(query.tolist(), key=lambda d: (-round(float(scores[d]), 10), ties[d]))
             found = [float(labels[d]) for d in ranked]
-            now = measure(found)
             for a, b in combinations(range(len(ranked)), 2):
                 if found[a] == found[b]:
                     continue
                 swapped = found.copy()
                 swapped[a], swapped[b] = found[b], found[a]
-                delta = abs(measure(swapped) - now)
+                delta = 1.0 if measure is None else abs(measure(swapped) - measure(found))
                 i, j = (ranked[a], ranked[b]) if found[a] > found[b] else (ranked[b], ranked[a])
                 rho = 1 / (1 + np.exp(sigma * (scores[i] - scores[j])))
                 y[i] += sigma * delta * rho
@@ -180,7 +181,7 @@ def ndcg(labels: list[float], k: int) -> float:
     """[Burges2010, Eq. 5]; 0 if no label is above 0."""
 
     def dcg(order: list[float]) -> float:
-        return sum((2**label - 1) / np.log2(1 + rank) for rank, label in enumerate(order[:k], start=1))
+        return sum((2**label - 1) / math.log2(1 + rank) for rank, label in enumerate(order[:k], start=1))
 
     best = dcg(sorted(labels, reverse=True))
     return dcg(labels) / best if best > 0 else 0.0

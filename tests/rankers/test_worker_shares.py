@@ -62,7 +62,7 @@ RANKERS: dict[str, Callable[[], TrainableRanker]] = {
         hessian_floor=0.0,
         document_fraction=0.5,
         monotone_constraints={"match": 1},
-    ),  # fmt: skip
+    ),
     "MART": lambda: sr.MART(objective="squared", n_trees=6, n_leaves=9),
     "balanced": lambda: sr.MART(objective="balanced_logistic", n_trees=4, n_leaves=9, early_stopping_rounds=2),
     "forest": lambda: sr.baselines.RandomForest(n_trees=4, n_leaves=20),

@@ -45,7 +45,7 @@ class RandomForest(TreeRanker):
     )
     early_stopping_rounds: int | None = parameter(default=None, tuned_at=None)
     base_ranker: Any = parameter(
-        default=None, text="A fitted ranker made of trees. The forest then learns what its scores leave of the labels."
+        default=None, text="A fitted ranker of any kind. The forest then learns what its scores leave of the labels."
     )
 
     def _objective(self) -> Objective:

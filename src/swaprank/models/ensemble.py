@@ -3,7 +3,8 @@
     features ─► members ─► scores ─► (score - center) / spread ─► top ─► score
 
 The top is a linear model or a net. A member may have other features than the ensemble, the same in another order, or
-other categories of the same feature: then it is a `Selection`.
+other categories of the same feature: then it is a `Selection`. Trees that were added to another model are an ensemble,
+too: the plain sum of both, see `sum_of`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ from swaprank.models.kernel_machine import KernelMachine
 from swaprank.models.linear import LinearModel
 from swaprank.models.model import Model, ModelParts, array_part
 from swaprank.models.net import Net
+from swaprank.models.perturbation import Perturbation
 from swaprank.models.served import Mixture, ServedModel, Trees, WeightedSum, on_columns
 
 
@@ -81,9 +83,49 @@ class Ensemble(Model):
         """The scaled scores, documents x members, in double precision: a combination is exact."""
         return read_only(np.ascontiguousarray(self.scale.apply(member_scores(self.members, features, n_threads)).T))
 
+    @property
+    def trees(self) -> Forest | None:
+        """The trees of a plain sum of another model and trees; None for other ensembles."""
+        plain = len(self.members) == 2 and not self.scale.center.any() and (self.scale.spread == 1).all()
+        plain = plain and isinstance(self.top, LinearModel) and bool((self.top.weights == 1).all())
+        last = self.members[-1]
+        return last if plain and isinstance(last, Forest) else None
+
+    @property
+    def n_stages(self) -> int:
+        """See `Model`: the number of trees that were added to another model."""
+        return 0 if self.trees is None else self.trees.n_stages
+
+    def staged_scores(self, features: Features, stages: Sequence[int] | Ints, n_threads: int | None = None) -> Floats:
+        """See `Model`; stage 0 is the model that the trees were added to."""
+        if self.trees is None:
+            return super().staged_scores(features, stages, n_threads)
+        return self.members[0].score(features, n_threads) + self.trees.staged_scores(features, stages, n_threads)
+
+    def contributions(self, features: Features, n_threads: int | None = None) -> Floats:
+        """See `Model`; those of a weighted sum are the weighted sums of its members' contributions."""
+        if not isinstance(self.top, LinearModel):
+            return super().contributions(features, n_threads)
+        weights = self.top.weights / self.scale.spread
+        shares = np.zeros((len(features), self.n_features + 1))
+        for member, weight in zip(self.members, weights.tolist(), strict=True):
+            shares += weight * member.contributions(features, n_threads)
+        shares[:, -1] -= np.sum(weights * self.scale.center)
+        return shares
+
+    def perturb(self, features: Features, rows: Ints, base: Floats) -> Perturbation:
+        """See `Model`; the leaf values of trees that were added to another model, which does not change."""
+        if self.trees is None:
+            return super().perturb(features, rows, base)
+        found = self.trees.perturb(features, rows, base + self.members[0].score(features)[rows])
+        return replace(found, move=lambda change: with_trees(self, found.moved(change)))
+
     def describe(self) -> str:
         """See `Model`."""
-        return f"{self.top.describe()} over {' and '.join(member.describe() for member in self.members)}"
+        members = [member.describe() for member in self.members]
+        return (
+            " plus ".join(members) if self.trees is not None else f"{self.top.describe()} over {' and '.join(members)}"
+        )
 
     def for_export(self) -> ServedModel:
         """See `Model`; weighted sums of forests become one forest, and of linear models one of these.
@@ -139,6 +181,43 @@ class Ensemble(Model):
         if (scale.spread <= 0).any():
             raise ModelFileError("the spread of its ensemble's scores must be above 0.")
         return cls(tuple(members), scale, top)
+
+
+def sum_of(base: Model, trees: Forest) -> Model:
+    """The model whose score is the base's plus the trees'; the trees of a base that has some come first.
+
+    >>> import numpy as np
+    >>> from swaprank.models.ensemble import sum_of
+    >>> from swaprank.models.forest import single_leaf
+    >>> from swaprank.models.linear import LinearModel
+    >>> one, two = (single_leaf(value, n_features=1, n_documents=10) for value in (0.5, 0.25))
+    >>> both = sum_of(sum_of(LinearModel(np.array([2.0]), np.zeros(1, np.float32)), one), two)
+    >>> both.score(np.array([[3.0]], dtype=np.float32)).tolist(), both.describe()
+    ([6.75], '1 weights plus 2 trees')
+    """
+    if isinstance(base, Forest):
+        return join_forests(base, trees)
+    if isinstance(base, Ensemble) and base.trees is not None:
+        return with_trees(base, join_forests(base.trees, trees))
+    scale, top = ScoreScale(np.zeros(2), np.ones(2)), LinearModel(np.ones(2), np.zeros(2, np.float32))
+    return Ensemble((base, trees), scale, top)
+
+
+def trees_of(model: Model) -> Forest | None:
+    """The trees of a forest, or of a sum of another model and trees; None for other models.
+
+    >>> import numpy as np
+    >>> from swaprank.models.ensemble import trees_of
+    >>> from swaprank.models.linear import LinearModel
+    >>> trees_of(LinearModel(np.array([2.0]), np.zeros(1, np.float32))) is None
+    True
+    """
+    return model.trees if isinstance(model, Ensemble) else model if isinstance(model, Forest) else None
+
+
+def with_trees(model: Model, trees: Model) -> Model:
+    """A model that has trees, with others in their place."""
+    return replace(model, members=(model.members[0], trees)) if isinstance(model, Ensemble) else trees
 
 
 def _sum_of_trees(forests: Sequence[Forest], weights: Floats, bias: float) -> Trees:

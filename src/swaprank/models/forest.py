@@ -35,7 +35,7 @@ from swaprank.models.category_sets import MAX_WORDS
 from swaprank.models.contributions import contributions
 from swaprank.models.forest_scoring import score, score_into, staged_scores
 from swaprank.models.model import Importances, Model, ModelParts
-from swaprank.models.perturbation import LinearPerturbation, Perturbation
+from swaprank.models.perturbation import LinearPerturbation
 from swaprank.models.served import Trees
 from swaprank.models.tree_walk import find_leaves
 
@@ -125,7 +125,7 @@ class Forest(Model):
         """See `Model`: exact TreeSHAP."""
         return contributions(self, features, n_threads)
 
-    def perturb(self, features: Features, rows: Ints, base: Floats) -> Perturbation:
+    def perturb(self, features: Features, rows: Ints, base: Floats) -> LinearPerturbation:
         """See `Model`; the parameters are the leaf values, and the splits do not change."""
         if len(self.leaf_value) == 0:
             raise ParameterError("the model has no trees, and so no leaf values to perturb.")

@@ -37,11 +37,10 @@ from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.terms import CUMULATIVE, MetricTerms
 from swaprank.objectives.objective import BoundKernelObjective, Objective, bind_kernel
-from swaprank.objectives.query_gradients import HESSIAN_FLOOR, gradients_of, longest_of, longest_step
+from swaprank.objectives.query_gradients import LONGEST_STEP, gradients_of, longest_of
 
 MOST_STEPS = 2e9
 """The most steps for one list, about two seconds."""
-_LONGEST_STEP = longest_step(HESSIAN_FLOOR)
 _SQRT_2, _SQRT_2_PI = 1.4142135623730951, 2.5066282746310002
 
 
@@ -76,7 +75,7 @@ def listnet_queries(
     for r in range(indptr[first], indptr[last]):
         p = hess[r]
         grad[r] = p - arrays.targets[r]
-        hess[r] = max(p * (1.0 - p), abs(grad[r]) / _LONGEST_STEP)
+        hess[r] = max(p * (1.0 - p), abs(grad[r]) / LONGEST_STEP)
 
 
 @final

@@ -41,6 +41,9 @@ def longest_step(hessian_floor: float) -> float:
     return 1.0 / hessian_floor if hessian_floor > 0 else math.inf
 
 
+LONGEST_STEP = longest_step(HESSIAN_FLOOR)
+
+
 def gradients_of(arrays: type) -> Callable[[Kernel], Kernel]:
     """Make a kernel the one that computes gradients from this class of arrays: an attribute of the class."""
 

@@ -19,7 +19,7 @@ from swaprank.elementary import exp
 from swaprank.kernels import kernel
 from swaprank.objectives.objective import BoundKernelObjective, Objective, bind_kernel
 from swaprank.objectives.pair_sums import add_pair_sums
-from swaprank.objectives.query_gradients import HESSIAN_FLOOR, gradients_of, longest_of, longest_step
+from swaprank.objectives.query_gradients import HESSIAN_FLOOR, LONGEST_STEP, gradients_of, longest_of, longest_step
 from swaprank.objectives.ranknet_pairs import add_list
 from swaprank.parameters import Bounds, check_parameter
 
@@ -42,7 +42,7 @@ class RankNetArrays(NamedTuple):
     sigma: float
     ties: bool
     """True if documents of equal labels are pairs with the target 1/2."""
-    longest_step: float = longest_step(HESSIAN_FLOOR)
+    longest_step: float = LONGEST_STEP
 
 
 class LongRankNetArrays(NamedTuple):
@@ -57,7 +57,7 @@ class GivenPairsArrays(NamedTuple):
     pairs: PairLists
     """The probability of each pair is its target P."""
     sigma: float
-    longest_step: float = longest_step(HESSIAN_FLOOR)
+    longest_step: float = LONGEST_STEP
 
 
 @kernel

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from swaprank.arrays import Floats
 from swaprank.errors import ParameterError
+from swaprank.models.ensemble import trees_of
 from swaprank.models.forest import Forest, split_counts, split_gains
 from swaprank.models.forest_scoring import scores_by_stage
 from swaprank.models.tree_text import tree_text
@@ -21,19 +22,27 @@ _STAGED_SCORES = 10**7
 
 
 class ForestMethods(Ranker):
-    """Methods of rankers whose model is a forest."""
+    """Methods of rankers whose model is a forest, or a model of another kind plus a forest."""
 
-    model_ = learned_value[Forest]("model")
+    model_ = learned_value[Any]("model")
+
+    @property
+    def trees_(self) -> Forest:
+        """The trees: the model itself, or what training has added to a base ranker of another kind."""
+        trees = trees_of(self.learned_.model)
+        assert trees is not None  # noqa: S101
+        return trees
 
     @property
     def n_trees_(self) -> int:
         """The number of trees in the model."""
-        return self.model_.n_trees
+        return self.trees_.n_trees
 
     def predict(self, X: Any, n_trees: int | None = None, **unknown: Any) -> Floats:
         """Scores of the rows of a data set or matrix, in the order in which they were given; larger is better.
 
-        The `base_score` of a data set is added, as in training. If `n_trees` is given, only the first trees are used.
+        The `base_score` of a data set is added, as in training. If `n_trees` is given, only the first trees are used; a
+        base ranker of another kind always is.
         """
         if n_trees is None or unknown:
             return super().predict(X, **unknown)
@@ -45,8 +54,9 @@ class ForestMethods(Ranker):
         features = self._features_of(X)
         counts = range(every, self.n_trees_ + 1, every)
         n_at_once = max(1, _STAGED_SCORES // max(1, len(features)))
-        for count, scores in scores_by_stage(self.model_, features, counts, n_at_once, self.n_threads):
-            yield count, self._plus_base_score(scores, X)
+        base = self.model_.staged_scores(features, [0], self.n_threads)[0] if self.model_ is not self.trees_ else None
+        for count, scores in scores_by_stage(self.trees_, features, counts, n_at_once, self.n_threads):
+            yield count, self._plus_base_score(scores if base is None else base + scores, X)
 
     def apply(self, X: Any) -> NDArray[np.int32]:
         """The leaf that each row falls into in each tree (rows x trees), numbered from 0 as in `to_text`.
@@ -62,16 +72,16 @@ class ForestMethods(Ranker):
         np.True_
         """
         features = self._features_of(X)
-        leaves: NDArray[np.int32] = find_leaves(self.model_, features, self.n_threads)
-        leaves -= self.model_.tree_leaves[:-1].astype(np.int32)
+        leaves: NDArray[np.int32] = find_leaves(self.trees_, features, self.n_threads)
+        leaves -= self.trees_.tree_leaves[:-1].astype(np.int32)
         return leaves
 
     def importances(self, kind: Literal["gain", "splits"] = "gain") -> dict[str, float]:
-        """Total gain or number of splits of each feature, the most important first."""
+        """Total gain or number of splits of each feature in the trees, the most important first."""
         if kind not in ("gain", "splits"):
             raise ParameterError(f"kind must be 'gain' or 'splits', found {kind!r}.")
         self.check_fitted()
-        values = split_gains(self.model_) if kind == "gain" else split_counts(self.model_)
+        values = split_gains(self.trees_) if kind == "gain" else split_counts(self.trees_)
         order = np.argsort(-values, kind="stable")
         return {str(self.feature_names_in_[f]): float(values[f]) for f in order}
 
@@ -79,7 +89,7 @@ class ForestMethods(Ranker):
     def feature_importances_(self) -> Floats:
         """The gain of each feature as a share of all gains, in the order of the features, as scikit-learn has it."""
         self.check_fitted()
-        gains = split_gains(self.model_)
+        gains = split_gains(self.trees_)
         total = gains.sum()
         return gains / total if total > 0 else gains
 
@@ -87,4 +97,4 @@ class ForestMethods(Ranker):
         """One tree as text."""
         self.check_fitted()
         names = [str(name) for name in self.feature_names_in_]
-        return tree_text(self.model_, tree, names, self.categories_)
+        return tree_text(self.trees_, tree, names, self.categories_)

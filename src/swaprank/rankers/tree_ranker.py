@@ -11,8 +11,10 @@ import numpy as np
 from swaprank.arrays import Bytes, Floats, Ints
 from swaprank.collective import total
 from swaprank.data.dataset import Dataset
-from swaprank.errors import ParameterError, did_you_mean
-from swaprank.models.forest import Forest, join_forests
+from swaprank.errors import ModelFileError, ParameterError, did_you_mean
+from swaprank.models.ensemble import Ensemble, sum_of, trees_of, with_trees
+from swaprank.models.forest import Forest
+from swaprank.models.model import Model
 from swaprank.objectives.objective import Objective
 from swaprank.parameters import Bounds, check_parameter, parameter
 from swaprank.rankers.forest_methods import ForestMethods
@@ -36,7 +38,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
     """A forest of trees that are grown one after the other."""
 
     can: ClassVar[Capabilities] = Capabilities(
-        models=(Forest,), round_name="tree", rounds_parameter="n_trees", categories=True, workers=True
+        models=(Forest, Ensemble), round_name="tree", rounds_parameter="n_trees", categories=True, workers=True
     )
     boosts: ClassVar[bool] = True
     """True if a tree starts from the scores of the trees before it."""
@@ -67,7 +69,8 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
     )
     base_ranker: Any = parameter(
         default=None,
-        text="A fitted ranker made of trees, such as LambdaMART or MART. Training continues with its trees.",
+        text="A fitted ranker of any kind, to whose scores the trees are added: the model has both. If it is made of "
+        "trees, such as LambdaMART or MART, training continues with them.",
     )
 
     chosen_ = found(dict)
@@ -91,25 +94,25 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         chosen = self._choose(total(collective, len(data)))
         rules = self._rules(chosen)
         booster = Booster(data, scores, rules, request.seed, self.n_threads, constraints, collective)
-        n_start = 0 if start is None else start.n_trees
-        if n_start or total(collective, int(data.base_score is not None)):
+        n_start = 0 if start is None else start.n_stages
+        if start is not None or total(collective, int(data.base_score is not None)):
             measured.measure_start()
         grown, interrupted = self._boost(request, booster, measured, n_start)
         trees = [each.forest for each in grown]
         measured.drop_partial_round()
         kept = len(trees) if measured.best_round is None else measured.best_round
         forest = self._as_model(trees[:kept], data.n_features)
-        model = forest if start is None else join_forests(start, forest)
+        model = forest if start is None else sum_of(start, forest)
         return Trained(model, measured.history, len(trees), kept, interrupted, {"chosen": chosen})
 
-    def _start(self, request: FitRequest) -> Forest | None:
-        """The trees that training starts from, which must not break the constraints."""
+    def _start(self, request: FitRequest) -> Model | None:
+        """The model that training starts from, which must not break the constraints."""
         if request.base is None:
             return None
         data = request.data
-        start = base_model(request.base, Forest, "a fitted LambdaMART or MART", data.n_features)
+        start = base_model(request.base, Model, "a fitted ranker", data.n_features)  # type: ignore[type-abstract]
         monotone = self._constraints(data.feature_names, data.categories).monotone
-        broken = broken_feature(start, monotone) if len(monotone) else None
+        broken = _broken(start, monotone) if len(monotone) else None
         if broken is not None:
             raise ParameterError(
                 f"the base ranker breaks monotone_constraints of '{data.feature_names[broken]}': train it with the "
@@ -139,6 +142,8 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         return TreeRules(**{**given, **{name: value for name, value in chosen.items() if name in given}})
 
     def _check_learned(self) -> None:
+        if trees_of(self.model_) is None:
+            raise ModelFileError(f"it holds {self.size_}, which is no model of a {self.kind}.")
         for name, value in self.chosen_.items():
             self.declared[name].check(name, value)
 
@@ -196,7 +201,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
 
         The splits stay. Tree by tree, the value of a leaf becomes `decay_rate` x the old value + (1 - `decay_rate`) x
         the Newton step of the documents of this data in the leaf, all of them. A leaf without documents
-        keeps its value, and so do the trees of a base ranker. The numbers of documents in the trees stay those of
+        keeps its value, and so does a base ranker. The numbers of documents in the trees stay those of
         training. This ranker does not change.
 
         Args:
@@ -220,8 +225,9 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         data = self._judged(X, y, qid=qid, group=group, sample_weight=sample_weight)
         n_base = self.n_trees_ - self.best_round_
         rules = self._rules(self._choose(len(data)))
-        base, trees = self.model_.part(0, n_base), self.model_.part(n_base, self.n_trees_)
-        start = np.array(data.by_query(self._plus_base_score(self._scores_by(base, data), data)))
+        base, trees = self.trees_.part(0, n_base), self.trees_.part(n_base, self.n_trees_)
+        base_scores = self._scores_by(with_trees(self.model_, base), data)
+        start = np.array(data.by_query(self._plus_base_score(base_scores, data)))
         threads = thread_count(self.n_threads)
 
         def gradients_at(tree: int, scores: Floats) -> Floats:
@@ -240,10 +246,27 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
             self.n_threads,
             gradients_at,
         )
-        model = replace(self.model_, leaf_value=np.concatenate((base.leaf_value, fitted)))
+        forest = replace(self.trees_, leaf_value=np.concatenate((base.leaf_value, fitted)))
         refitted = copy(self)
-        refitted.learned_ = replace(self.learned_, model=model, history={})
+        refitted.learned_ = replace(self.learned_, model=with_trees(self.model_, forest), history={})
         return refitted
+
+
+def _broken(start: Model, monotone: Ints) -> int | None:
+    """A feature whose direction a model breaks, or None; ParameterError if this cannot be told."""
+    trees = trees_of(start)
+    broken = None if trees is None else broken_feature(trees, monotone)
+    base = start.members[0] if isinstance(start, Ensemble) and trees is not None else start
+    if broken is not None or base is trees:
+        return broken
+    try:
+        against = np.flatnonzero(base.feature_weights() * monotone < 0)
+    except ParameterError:
+        raise ParameterError(
+            f"monotone_constraints: nobody knows whether a base ranker of {base.describe()} keeps them. Use a linear "
+            "one, or one made of trees that was trained with them."
+        ) from None
+    return int(against[0]) if len(against) else None
 
 
 def tree_constraints(

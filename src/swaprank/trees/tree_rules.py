@@ -82,7 +82,8 @@ class LeafRules(Parameters):
         default="newton",
         words=SPLITS,
         text='What a split minimizes: "newton", the cost after one Newton step in each leaf; "least_squares", the '
-        "squared error of a tree that predicts the gradients, as in the paper. Leaf values are Newton steps either way.",
+        "squared error of a tree that predicts the gradients, as in the paper. Leaf values are Newton steps in either "
+        "case.",
     )
     learning_rate: float | Sequence[float] = parameter(
         default=0.1,
