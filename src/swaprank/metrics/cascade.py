@@ -65,8 +65,8 @@ class ReciprocalRank(FirstRelevant):
     >>> import swaprank as sr
     >>> sr.metrics.ReciprocalRank().mean([0, 1, 1], [3, 2, 1], [0, 3])
     0.5
-    >>> [sr.metric(name).swap_gains([0, 1, 0])[1, 2].round(4) + 0.0 for name in ("mrr", "mrr(swaps=raising)")]
-    [-0.1667, 0.0]
+    >>> [sr.metric(name).swap_gains([0, 1, 0])[1].round(4).tolist() for name in ("mrr", "mrr(swaps=raising)")]
+    [[0.5, 0.0, -0.1667], [0.5, 0.0, 0.0]]
     """
 
     names: ClassVar = ("mrr", "rr")
