@@ -32,7 +32,6 @@ def as_in_2006(metric: str = "ndcg@10", **changes: Any) -> sr.LambdaRank:
         "optimizer": "sgd",
         "learning_rate": 0.001,
         "decay": 0.8,
-        "decay_probability": 1.0,
         "n_epochs": 300,
         "restart_rounds": 50,
         "standardize": False,

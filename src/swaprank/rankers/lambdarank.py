@@ -36,11 +36,6 @@ class LambdaRank(SwapGradients, NetRanker):
         default="lambda",
         text='"lambda", LambdaRank\'s gradients; or an instance, such as a SmoothObjective or a CustomObjective.',
     )
-    decay_probability: float = parameter(
-        default=0.3,
-        text="The probability that the learning rate falls after such an epoch. A metric also falls by chance; 0.3 is "
-        "that of [Donmez2009]. 1: always, as in [Burges2006].",
-    )
     construction: str = parameter(
         default="pairs",
         of_objective=True,

@@ -64,7 +64,8 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
         default=1.0,
         above=0,
         high=1,
-        text="The probability that the learning rate falls after such an epoch.",
+        text="The probability that the learning rate falls after such an epoch: 1 in the first papers, 0.3 in "
+        "[Donmez2009].",
     )
     optimizer: Optimizer = parameter(default="adam", words=OPTIMIZERS, text='"sgd", "momentum" or "adam".')
     batch_queries: int = parameter(
