@@ -33,18 +33,7 @@ from tests.papers.small_queries import (
 
 def as_in_the_paper(**changes: Any) -> sr.RankNet:
     """Sections 4 and 5.1: a step per pair, rate 0.001, halved when the cost of an epoch rises, 100 epochs."""
-    settings: dict[str, Any] = {
-        "hidden": (10,),
-        "metric": "pairwise",
-        "training": "online",
-        "optimizer": "sgd",
-        "learning_rate": 0.001,
-        "decay": 0.5,
-        "n_epochs": 100,
-        "initial_weights": "zero_first",
-        "standardize": False,
-    }
-    return sr.RankNet(**(settings | changes))
+    return sr.papers.ranknet2005(**changes)
 
 
 def naive_queries(data: sr.Dataset, ties: bool = False) -> list[Query]:

@@ -14,19 +14,7 @@ DATA, VALI = sr.datasets.random_polynomial((30, 15), n_features=6, n_documents=1
 
 def as_in_the_paper(**changes: Any) -> sr.LambdaRank:
     """LambdaRank of section 6.3: Eq. 9 for all ranks, the rate falls with NDCG@10; two layers, 10 hidden units."""
-    settings = {
-        "metric": "ndcg@10(gain=0/3/7/15/31)",
-        "horizon": 10**6,
-        "normalize": False,
-        "hidden": (10,),
-        "optimizer": "sgd",
-        "batch_queries": 1,
-        "learning_rate": 1e-3,
-        "decay": 0.8,
-        "restart_rounds": 50,
-        "n_epochs": 300,
-    }
-    return sr.LambdaRank(**{**settings, **changes})
+    return sr.papers.lambdarank2006(**changes)
 
 
 def test_lambdas_are_of_all_ranks_and_the_metric_is_of_ten() -> None:

@@ -18,15 +18,7 @@ LAMBDAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)
 
 def as_in_the_paper(**changes: Any) -> sr.SmoothRank:
     """Section 7: NDCG@50, ten lambdas; 4.4.1: least squares as w0; 4.4: conjugate gradients to the minimum."""
-    settings: dict[str, Any] = {
-        "metric": "ndcg@50",
-        "regularization": LAMBDAS,
-        "start": "least_squares",
-        "standardize": False,
-        "average": False,
-        "max_iterations": 10_000,
-    }
-    return sr.SmoothRank(**(settings | changes))
+    return sr.papers.smoothrank2010(**changes)
 
 
 def data(n_queries: int = 6, n_documents: int = 7, seed: int = 0) -> sr.Dataset:

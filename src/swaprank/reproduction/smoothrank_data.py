@@ -13,8 +13,6 @@ QUERIES, QUICK_QUERIES = (60, 20, 100), (30, 10, 30)
 DOCUMENTS, FEATURES, LEVELS = 50, 45, (0.7, 0.15, 0.15)
 """Sizes of the generated data: few queries and many features, as in OHSUMED."""
 
-STRENGTHS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3)
-"""The lambdas of the paper [Chapelle2010, section 7]."""
 QUICK_STRENGTHS, QUICK_ITERATIONS = (10.0, 1.0, 0.1), 20
 
 
@@ -53,21 +51,9 @@ def described(settings: Settings, n_folds: int) -> str:
 
 
 def paper_ranker(settings: Settings, metric: str | sr.metrics.Metric, **changes: Any) -> sr.SmoothRank:
-    """SmoothRank as in the paper; quick: three lambdas.
-
-    w0 by least squares [section 4.4.1], gains and features as they are, each step to its minimum [4.4.2], and the one
-    lambda that is best on the validation set [7].
-    """
-    strengths, n_iterations = (QUICK_STRENGTHS, QUICK_ITERATIONS) if settings.quick else (STRENGTHS, 10_000)
-    chosen: dict[str, Any] = {
-        "regularization": strengths,
-        "start": "least_squares",
-        "standardize": False,
-        "average": False,
-        "max_iterations": n_iterations,
-        "random_state": settings.random_state,
-    }
-    return sr.SmoothRank(metric, **(chosen | changes))
+    """SmoothRank as in the paper; quick: three lambdas."""
+    quick = {"regularization": QUICK_STRENGTHS, "max_iterations": QUICK_ITERATIONS} if settings.quick else {}
+    return sr.papers.smoothrank2010(metric, random_state=settings.random_state, **(quick | changes))
 
 
 def test_values(ranker: sr.Ranker, parts: FoldData, metrics: list[sr.metrics.Metric]) -> Floats:
