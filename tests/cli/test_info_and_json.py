@@ -54,7 +54,7 @@ def test_info_of_rankers_and_their_parameters(folder: Path) -> None:
     listed = json.loads(here("info", "--rankers", "--json", folder=folder).out)["rankers"]
     assert [row["name"] for row in listed] == list(trainable_rankers())
     assert (
-        "n_leaves = 31\n    Maximum number of leaves per tree.\n" in here("info", "--ranker", "mart", folder=folder).out
+        "n_leaves = 31\n    Maximum number of leaves per tree. " in here("info", "--ranker", "mart", folder=folder).out
     )
     plain = json.loads(here("info", "--ranker", "smoothrank", "--json", folder=folder).out)
     assert {"name": "degree", "default": 2, "meaning": "Degree of the polynomial kernel."} in plain["parameters"]

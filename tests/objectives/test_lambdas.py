@@ -60,9 +60,9 @@ def test_kernel_equals_the_sum_over_pairs(name: str, normalize: bool) -> None:
 @pytest.mark.parametrize(
     ("objective", "with_pairs"),
     [
-        (LambdaRankObjective("ndcg@5", 1.7, normalize=False), False),
-        (LambdaRankObjective("ndcg", 1.7, construction="local_cost", normalize=False), False),
-        (LambdaRankObjective("pairwise", 1.7, normalize=False), False),
+        (LambdaRankObjective(sr.metric("ndcg@5"), 1.7, normalize=False), False),
+        (LambdaRankObjective(sr.metric("ndcg"), 1.7, construction="local_cost", normalize=False), False),
+        (LambdaRankObjective(sr.metric("pairwise"), 1.7, normalize=False), False),
         (sr.objectives.RankNetObjective(1.7), False),
         (sr.objectives.RankNetObjective(1.7), True),
     ],

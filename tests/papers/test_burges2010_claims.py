@@ -36,8 +36,8 @@ def test_figure_1_ranknet_lifts_the_lower_document_most_and_lambdas_the_upper_on
     grad, hess = np.empty(16), np.empty(16)
     for objective, most in (
         (sr.objectives.RankNetObjective(), 9),
-        (sr.objectives.LambdaRankObjective("ndcg", normalize=False), 3),
-        (sr.objectives.LambdaRankObjective("err", normalize=False), 3),
+        (sr.objectives.LambdaRankObjective(sr.metric("ndcg"), normalize=False), 3),
+        (sr.objectives.LambdaRankObjective(sr.metric("err"), normalize=False), 3),
     ):
         objective.bind(data, random_state=0, n_threads=1).update(scores, grad, hess)
         assert int(np.argmin(grad)) == most

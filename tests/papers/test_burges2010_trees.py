@@ -93,7 +93,9 @@ def test_lambdamart(seed: int, metric: str, with_base: bool) -> None:
     else:
         given = {"metric": metric, "horizon": sr.metric(metric).k, "sigma": sigma}
         ranker = as_in_the_paper(sr.LambdaMART, **given, learning_rate=0.2)
-    expected = naive.boost(data.features, start_of(data), lambdas(data, metric, sigma), N_LEAVES, 0.2)
+    expected = naive.boost(
+        data.features.astype(np.float64), start_of(data), lambdas(data, metric, sigma), N_LEAVES, 0.2
+    )
     check_same(ranker.fit(data), data, expected)
 
 
@@ -110,7 +112,7 @@ def test_mart(seed: int, loss: str, with_base: bool) -> None:
         else naive.logistic_responses(np.where(labels > 0, 1.0, -1.0), sigma, balanced=loss == "balanced_logistic")
     )
     ranker = as_in_the_paper(sr.MART, objective=loss, sigma=sigma, learning_rate=0.3).fit(data)
-    check_same(ranker, data, naive.boost(data.features, start_of(data), responses, N_LEAVES, 0.3))
+    check_same(ranker, data, naive.boost(data.features.astype(np.float64), start_of(data), responses, N_LEAVES, 0.3))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -118,7 +120,12 @@ def test_newton_splits_are_those_of_the_largest_newton_gain(seed: int) -> None:
     data = random_data(20 + seed, with_base=True)
     settings = {"metric": "ndcg@5", "horizon": 5, "learning_rate": 0.2, "split": "newton"}
     expected = naive.boost(
-        data.features, start_of(data), lambdas(data, "ndcg@5", 1.0), N_LEAVES, 0.2, newton_splits=True
+        data.features.astype(np.float64),
+        start_of(data),
+        lambdas(data, "ndcg@5", 1.0),
+        N_LEAVES,
+        0.2,
+        newton_splits=True,
     )
     ranker = as_in_the_paper(sr.LambdaMART, **settings).fit(data)
     check_same(ranker, data, expected)

@@ -227,7 +227,7 @@ def test_scikit_learn_conventions() -> None:
         ({"normalize": "no"}, "normalize must be True or False; found 'no'."),
         ({"max_depth": 0}, "max_depth must be a whole number from 1, or None; found 0."),
         ({"metric": "ndgc"}, "there is no metric 'ndgc'; did you mean 'ndcg'?"),
-        ({"base_ranker": 3}, "base_ranker must be a fitted LambdaMART or MART, found int."),
+        ({"base_ranker": 3}, "base_ranker must be a fitted ranker, found int."),
         ({"early_stopping_rounds": 5}, "early_stopping_rounds needs a data set to watch: fit(…, valid=…)."),
     ],
 )

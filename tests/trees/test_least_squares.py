@@ -28,7 +28,7 @@ def test_the_first_split_counts_documents_and_not_hessians(seed: int, min_docs: 
 
 
 def split_once(data: sr.Dataset, grad: Any, hess: Any, **changes: Any) -> Forest:
-    booster = Booster(data, np.zeros(len(data)), rules(split="least_squares", n_leaves=2, **changes), 0, 1)
+    booster = Booster(data, np.zeros(len(data)), rules(**{"split": "least_squares", "n_leaves": 2, **changes}), 0, 1)
     return booster.add_tree(Fixed(grad, hess), 1, 1.0).forest
 
 
@@ -81,4 +81,4 @@ def test_a_leaf_without_hessian_has_the_value_0() -> None:
 def test_no_other_split() -> None:
     data = sr.Dataset(np.arange(8.0)[:, None], np.zeros(8), qid=np.zeros(8))
     with pytest.raises(sr.errors.ParameterError, match="there is no split 'gini'; known are least_squares, newton"):
-        sr.MART(split="gini").fit(data)
+        sr.MART(split="gini").fit(data)  # type: ignore[arg-type]
