@@ -17,7 +17,8 @@ from swaprank.metrics.metric import BoundMetric, Metric
 from swaprank.metrics.relevance import PairwiseCorrect
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective
-from swaprank.objectives.ranknet_objective import RankNetObjective, ranknet_costs
+from swaprank.objectives.ranknet_costs import ranknet_costs
+from swaprank.objectives.ranknet_objective import RankNetObjective
 
 __all__ = ["ranking_loss"]
 
@@ -91,16 +92,14 @@ def _values_and_gradient(
     objective: PairwiseObjective, bound: BoundMetric, scores: Floats, random_state: int, n_threads: int | None
 ) -> tuple[Floats, Floats]:
     """The loss of each query, NaN if the metric leaves it out; and the gradient by each document's score."""
-    if isinstance(objective, RankNetObjective):
-        values = np.empty(len(bound.indptr) - 1)
-        ranknet_costs(bound.labels, bound.indptr, scores, float(objective.sigma), values)
-    else:
-        values = 1.0 - bound.per_query(scores, n_threads=n_threads)
     n = len(scores)
     gradient, hess = np.empty(n), np.empty(n)
     data = Dataset(np.zeros((n, 1), np.float32), bound.labels, qid=query_of_row(bound.indptr))
-    objective.bind(data, random_state=random_state, n_threads=n_threads).update(scores, gradient, hess)
-    return values, gradient
+    learned = objective.bind(data, random_state=random_state, n_threads=n_threads)
+    learned.update(scores, gradient, hess)
+    if isinstance(objective, RankNetObjective):
+        return ranknet_costs(learned, scores), gradient
+    return 1.0 - bound.per_query(scores, n_threads=n_threads), gradient
 
 
 def _array(values: Any) -> Any:

@@ -13,7 +13,9 @@ from sklearn.base import clone
 import swaprank as sr
 from swaprank.nets import net_training
 from swaprank.nets.epochs import train_epoch
+from swaprank.objectives.ranknet_costs import ranknet_costs, total_cost
 from tests.interruption import interrupted_fit, pressed_after_the_first_round, pressed_at_call
+from tests.models.naive_net import naive_cost
 from tests.rankers.small_nets import KINDS, QID, TEST, TRAIN, VALI, measured, small
 
 
@@ -183,6 +185,22 @@ def test_the_learning_rate_falls_when_the_training_metric_does() -> None:
         name: np.std(ranker.history_["train"]["ndcg@10"][-10:]) for name, ranker in (("wild", wild), ("tamed", tamed))
     }
     assert late["tamed"] < late["wild"] / 5
+
+
+def test_ranknets_rate_falls_when_the_cost_of_its_pairs_rises() -> None:
+    # Accuracy goes up and down by chance: by it, the rate would fall in many more epochs.
+    ranker = sr.RankNet(hidden=(10,), optimizer="sgd", n_epochs=60)
+    trainer = ranker._trainer(TRAIN, ranker._new_net(TRAIN, 0), 0)
+    rates = []
+    for number in range(1, 61):
+        trainer.epoch(number)
+        rates.append(trainer.rate)
+        costs = [naive_cost(TRAIN.labels[TRAIN.rows(q)], trainer.scores[TRAIN.rows(q)]) for q in range(5)]
+        np.testing.assert_allclose(ranknet_costs(trainer.bound, trainer.scores)[:5], costs)
+        assert trainer.measured[-1] == -total_cost(trainer.bound, trainer.scores)
+    rose = np.diff(trainer.measured) < 0
+    np.testing.assert_allclose(rates[1:], 0.001 * 0.8 ** np.cumsum(rose))
+    assert rose.sum() < 15
 
 
 def test_a_plateau_restarts_and_the_best_epoch_is_kept() -> None:

@@ -89,6 +89,8 @@ class Trainer:
                 "too large; try a tenth of it."
             )
         if self.measure is not None:
+            # The scores are those of the epoch as it went, each query's in its turn: what the first paper averages over
+            # an epoch, without a further pass. RankNet's rate falls as often as by the cost at the end of each epoch.
             now = self.measure(self.scores)
             if self.measured and now < self.measured[-1]:
                 self.rate *= self.rules.decay

@@ -19,7 +19,7 @@ from swaprank.models.net import Net
 from swaprank.models.scaling import fit_scaling
 from swaprank.nets.net_training import Trainer, Training, TrainingRules
 from swaprank.nets.optimizers import OPTIMIZERS, Optimizer, Stepper
-from swaprank.objectives.objective import Objective
+from swaprank.objectives.objective import BoundObjective, Objective
 from swaprank.parameters import parameter
 from swaprank.rankers.given_data import as_dataset
 from swaprank.rankers.learned import Capabilities, learned_value
@@ -88,10 +88,10 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
     def _objective(self) -> Objective:
         """The objective that the net minimizes."""
 
-    def _training_metric(self, data: Dataset) -> Callable[[Floats], float]:
+    def _training_metric(self, data: Dataset, bound: BoundObjective) -> Callable[[Floats], float]:
         """A function of the scores, grouped by query. The learning rate decays after an epoch in which it falls."""
-        bound = bind_metric(self.training_metric(), data)
-        return lambda scores: bound.mean(scores, n_threads=self.n_threads)
+        metric = bind_metric(self.training_metric(), data)
+        return lambda scores: metric.mean(scores, n_threads=self.n_threads)
 
     def _training(self) -> Training:
         """The way in which the gradients of pairs reach the weights."""
@@ -103,7 +103,7 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
         measured = Measured(valid, metrics, partial(self._scores, net), self.n_threads)
         if base is not None or data.base_score is not None:
             measured.measure_start()
-        trainer = self._trainer(data, net, self._training_metric(data), seed)
+        trainer = self._trainer(data, net, seed)
         (best_round, weights), interrupted = self._train(trainer, measured, callbacks)
         measured.drop_partial_round()
         self._stepper: Stepper | None = None
@@ -157,7 +157,7 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
         if stepper is not None:
             # A copy: this epoch may fail, and copies of this ranker may share the optimizer's state.
             stepper = deepcopy(stepper) if OPTIMIZERS[stepper.optimizer] == self.optimizer else None
-        trainer = self._trainer(data, net, None, seed, stepper)
+        trainer = self._trainer(data, net, seed, decays=False, stepper=stepper)
         trainer.epoch(number)
         model = Net(net.layers, net.scaling, trainer.weights)
         if begun is None:
@@ -182,12 +182,7 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
         return expit(self.sigma_ * differences)
 
     def _trainer(
-        self,
-        data: Dataset,
-        net: Net,
-        measure: Callable[[Floats], float] | None,
-        seed: int,
-        stepper: Stepper | None = None,
+        self, data: Dataset, net: Net, seed: int, *, decays: bool = True, stepper: Stepper | None = None
     ) -> Trainer:
         rules = TrainingRules(
             optimizer=self.optimizer,
@@ -197,9 +192,9 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
             restart_rounds=self.restart_rounds,
             training=self._training(),
         )
-        needed = self.decay < 1 or self.restart_rounds is not None
         bound = self._objective().bind(data, random_state=seed, n_threads=self.n_threads)
-        return Trainer(data, bound, net, rules, measure if needed else None, seed, stepper)
+        needed = decays and (self.decay < 1 or self.restart_rounds is not None)
+        return Trainer(data, bound, net, rules, self._training_metric(data, bound) if needed else None, seed, stepper)
 
     def _new_net(self, data: Dataset, seed: int) -> Net:
         layers = make_layers(data.n_features, self.hidden, ACTIVATIONS.index(self.activation))

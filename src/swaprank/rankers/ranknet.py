@@ -4,16 +4,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar, Literal, final
 
-import numpy as np
-
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.metrics.metric import bind_metric
 from swaprank.metrics.relevance import PairwiseCorrect
 from swaprank.nets.net_training import TRAININGS, Training
-from swaprank.objectives.objective import Objective
+from swaprank.objectives.objective import BoundKernelObjective, BoundObjective, Objective
 from swaprank.objectives.objective_names import given_objective
-from swaprank.objectives.ranknet_objective import RankNetObjective, given_pair_costs
+from swaprank.objectives.ranknet_costs import total_cost
+from swaprank.objectives.ranknet_objective import RankNetObjective
 from swaprank.parameters import parameter
 from swaprank.rankers.learned import Capabilities
 from swaprank.rankers.net_ranker import NetRanker
@@ -55,7 +54,8 @@ class RankNet(PairProbabilities, NetRanker):
     )
     decay: float = parameter(
         default=0.8,
-        text="Factor on the learning rate after an epoch in which fewer training pairs were ordered correctly.",
+        text="Factor on the learning rate after an epoch in which the cost of the training pairs rose [Burges2006, "
+        "section 6.3].",
     )
 
     def _training(self) -> Training:
@@ -64,16 +64,9 @@ class RankNet(PairProbabilities, NetRanker):
     def _objective(self) -> Objective:
         return given_objective(self, ("ranknet",)) or RankNetObjective(float(self.sigma), self.ties)
 
-    def _training_metric(self, data: Dataset) -> Callable[[Floats], float]:
-        """The share of pairs in the right order; for given pairs, whose targets may be any, minus their mean cost."""
-        if data.pairs is None:
-            bound = bind_metric(PairwiseCorrect(), data)
-            return lambda scores: bound.mean(scores, n_threads=self.n_threads)
-        pairs, sigma = data.pairs, getattr(self.objective, "sigma", self.sigma)
-
-        def less_cost(scores: Floats) -> float:
-            given = data.as_given(scores)
-            margin = sigma * (given[pairs.above] - given[pairs.below])
-            return -float(np.mean(given_pair_costs(margin, pairs.probability)))
-
-        return less_cost
+    def _training_metric(self, data: Dataset, bound: BoundObjective) -> Callable[[Floats], float]:
+        """Minus the cost of all pairs; with another objective, the share of pairs in the right order."""
+        if isinstance(bound, BoundKernelObjective) and isinstance(self._objective(), RankNetObjective):
+            return lambda scores: -total_cost(bound, scores)
+        accuracy = bind_metric(PairwiseCorrect(), data)
+        return lambda scores: accuracy.mean(scores, n_threads=self.n_threads)
