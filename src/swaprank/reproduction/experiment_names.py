@@ -3,7 +3,8 @@
 import swaprank as sr
 from swaprank.errors import did_you_mean
 from swaprank.reproduction import (
-    lambdarank_figures,
+    factored_speedup,
+    lambdarank_comparison,
     lambdarank_tables,
     learner_table,
     local_optimality,
@@ -20,8 +21,8 @@ EXPERIMENTS = {
         ranknet_tables.TABLE_1_EXPERIMENT,
         ranknet_tables.TABLE_2_EXPERIMENT,
         ranknet_baselines.EXPERIMENT,
-        lambdarank_figures.SPEEDUP,
-        lambdarank_figures.COMPARISON,
+        factored_speedup.EXPERIMENT,
+        lambdarank_comparison.EXPERIMENT,
         local_optimality.EXPERIMENT,
         lambdarank_tables.MATCHING,
         lambdarank_tables.CONSTRUCTIONS,

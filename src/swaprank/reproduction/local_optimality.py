@@ -183,6 +183,7 @@ def run(settings: Settings, log: Log) -> Outcome:
         first, last = work.continued(ranker, what, "ndcg@10", "two layers")
         highest = seen.highest(n_queries)
         later.append([what, f"{seen.value:.4f}", seen.rising(1.0, 0.1), *highest, f"{first:.4f}", f"{last:.4f}"])
+    rates = ", ".join(f"{rate:g}" for rate in RATES)
     of = f"of {len(found['random'].curves)}"
     header = ["net", "metric", "weights", "rate", "value", f"rise at 0.1 to 1, {of}", "at 0.1", "at 0.01", "at 0.001"]
     table = text_table([*header, "highest, queries", "at step", "one weight alone"], rows, left=3)
@@ -191,8 +192,8 @@ def run(settings: Settings, log: Log) -> Outcome:
     text = (
         f"[Donmez2009]: of 459 directions none raises the metric of a trained net, and some that of a random net.\n"
         f"Here: {n_queries:,} queries, {FEATURES} features; lambdas not normalized, plain gradient descent, "
-        f"{EPOCHS} epochs, the rate is the best of {', '.join(f'{rate:g}' for rate in RATES)} in {RATE_EPOCHS} epochs on "
-        f"{work.vali.n_queries:,} validation queries, and is multiplied by {DECAY:.3f} when the training metric falls.\n"
+        f"{EPOCHS} epochs, the rate is the best of {rates} in {RATE_EPOCHS} epochs on {work.vali.n_queries:,} "
+        f"validation queries, and is multiplied by {DECAY:.3f} when the training metric falls.\n"
         f"highest: the largest rise, times the number of queries. One weight alone: up and down, linear by "
         f"{', '.join(map(str, ALONE['linear'][0]))}, two layers by {', '.join(map(str, ALONE['two layers'][0]))}.\n\n"
         f"{table}\n\nWeights of earlier epochs and of another metric, tested on ndcg@10 and trained on for it\n\n"
