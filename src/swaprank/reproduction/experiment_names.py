@@ -4,6 +4,7 @@ import swaprank as sr
 from swaprank.errors import did_you_mean
 from swaprank.reproduction import (
     factored_speedup,
+    illustrations,
     lambdarank_comparison,
     lambdarank_tables,
     learner_table,
@@ -18,6 +19,7 @@ from swaprank.reproduction.experiment import Experiment
 EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (
+        illustrations.COST,
         ranknet_tables.TABLE_1_EXPERIMENT,
         ranknet_tables.TABLE_2_EXPERIMENT,
         ranknet_baselines.EXPERIMENT,
@@ -26,6 +28,7 @@ EXPERIMENTS = {
         local_optimality.EXPERIMENT,
         lambdarank_tables.MATCHING,
         lambdarank_tables.CONSTRUCTIONS,
+        illustrations.ERRORS,
         smoothrank_tables.TABLE_2_EXPERIMENT,
         learner_table.EXPERIMENT,
         smoothrank_tables.TABLE_3_EXPERIMENT,
