@@ -24,9 +24,10 @@ RATES, RATE_EPOCHS = (1e-6, 1e-5, 1e-4, 1e-3), 10
 EPOCHS = 200
 DECAY = 0.8**0.3
 """The paper multiplies the rate by 0.8 with a probability of 30%; this is the same on average."""
-WIDE, FINE, FEW = tuple(step / 10 for step in range(1, 11)), (0.001, 0.01), (0.1, 0.5, 1.0)
-ALONE: dict[str, tuple[tuple[float, ...], int | None]] = {"linear": (FEW, None), "two layers": ((0.1,), 1000)}
-"""Steps of single weights, and how many weights are varied; None: all of them."""
+STEPS, WIDE, FINE = tuple(step / 10 for step in range(1, 11)), (0.1, 0.5, 1.0), (0.001, 0.01)
+"""The steps of the paper; of these, the ones along which trained nets are moved, and two of its finer steps."""
+ALONE, MOST_ALONE = 0.1, 300
+"""The step of single weights, and how many are varied: all of a linear net."""
 EARLY, LATER = (7, 12), 10
 """Epochs at which training is interrupted for a test, and epochs of training afterwards."""
 DRAWN = 4
@@ -131,18 +132,16 @@ class _Experiment:
         self.log(f"{name}: {found.rising(1.0, 0.0)} of {len(found.curves)} directions rise")
         return found
 
-    def alone(self, ranker: sr.Ranker, name: str, layers: str) -> str:
+    def alone(self, ranker: sr.Ranker, name: str) -> str:
         """How many weights raise the metric when they are varied alone."""
 
         def values() -> list[int]:
-            steps, n_weights = ALONE[layers]
-            n_weights = 20 if self.settings.quick else n_weights
             seen = sr.certify(
                 ranker,
                 self.train,
                 epsilon=0.99,
-                steps=steps,
-                n_weights=n_weights,
+                steps=(ALONE,),
+                n_weights=20 if self.settings.quick else MOST_ALONE,
                 random_state=self.settings.random_state,
             )
             return [seen.n_weights_rising, len(seen.weights)]
@@ -168,34 +167,35 @@ def run(settings: Settings, log: Log) -> Outcome:
         return seen
 
     random = work.net("ndcg", "linear", 1e-3, 0).fit(work.train)
-    add("random", random, "linear", "ndcg", "random", "", WIDE)
+    add("random", random, "linear", "ndcg", "random", "", STEPS)
     for layers in NETS:
         for metric in METRICS:
             name, rate = f"{layers}, {metric}", f"{work.rate(metric, layers):g}"
             ranker = work.trained(metric, layers, EPOCHS)
             add(name, ranker, layers, metric, "trained", rate, (*FINE, *WIDE))
-            rows[-1][-1] = work.alone(ranker, name, layers)
+            rows[-1][-1] = work.alone(ranker, name)
     later: list[list[str]] = []
     starts = {f"for ndcg@10, epoch {epoch}": work.trained("ndcg@10", "two layers", epoch) for epoch in EARLY}
     starts["for mrr(rel=2)"] = work.trained("mrr(rel=2)", "two layers", EPOCHS)
     for what, ranker in starts.items():
-        seen = work.tested(ranker, f"ndcg@10 of the net {what}", "ndcg@10", FEW)
+        seen = work.tested(ranker, f"ndcg@10 of the net {what}", "ndcg@10", WIDE)
         first, last = work.continued(ranker, what, "ndcg@10", "two layers")
         highest = seen.highest(n_queries)
         later.append([what, f"{seen.value:.4f}", seen.rising(1.0, 0.1), *highest, f"{first:.4f}", f"{last:.4f}"])
     rates = ", ".join(f"{rate:g}" for rate in RATES)
     of = f"of {len(found['random'].curves)}"
-    header = ["net", "metric", "weights", "rate", "value", f"rise at 0.1 to 1, {of}", "at 0.1", "at 0.01", "at 0.001"]
+    header = ["net", "metric", "weights", "rate", "value", f"rise, {of}, at 0.1 to 1", "at 0.1", "at 0.01", "at 0.001"]
     table = text_table([*header, "highest, queries", "at step", "one weight alone"], rows, left=3)
-    later_header = ["two layers trained", "ndcg@10", f"rise at {', '.join(map(str, FEW))}, {of}", "highest, queries"]
+    later_header = ["two layers trained", "ndcg@10", f"rise at {', '.join(map(str, WIDE))}, {of}", "highest, queries"]
     later_header += ["at step", "after 1 epoch for ndcg@10", f"after {LATER}"]
     text = (
         f"[Donmez2009]: of 459 directions none raises the metric of a trained net, and some that of a random net.\n"
         f"Here: {n_queries:,} queries, {FEATURES} features; lambdas not normalized, plain gradient descent, "
         f"{EPOCHS} epochs, the rate is the best of {rates} in {RATE_EPOCHS} epochs on {work.vali.n_queries:,} "
         f"validation queries, and is multiplied by {DECAY:.3f} when the training metric falls.\n"
-        f"highest: the largest rise, times the number of queries. One weight alone: up and down, linear by "
-        f"{', '.join(map(str, ALONE['linear'][0]))}, two layers by {', '.join(map(str, ALONE['two layers'][0]))}.\n\n"
+        f"Random weights are moved by {STEPS[0]:g}, {STEPS[1]:g}, … 1, trained ones by "
+        f"{', '.join(map(str, WIDE))}, {', '.join(map(str, FINE))}, and one weight alone by {ALONE} up and down.\n"
+        f"highest: the largest rise, times the number of queries.\n\n"
         f"{table}\n\nWeights of earlier epochs and of another metric, tested on ndcg@10 and trained on for it\n\n"
         f"{text_table(later_header, later, left=1)}"
     )
