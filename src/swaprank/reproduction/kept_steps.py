@@ -34,7 +34,21 @@ def kept_values(settings: Settings, step: str, compute: Callable[[], Any]) -> An
 
 
 def kept_ranker(settings: Settings, step: str, train: Callable[[], sr.Ranker]) -> sr.Ranker:
-    """The ranker of a step, from the folder of the settings if it is there, else trained and saved there."""
+    """The ranker of a step, from the folder of the settings if it is there, else trained and saved there.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import swaprank as sr
+    >>> from swaprank.reproduction.experiment import Settings
+    >>> from swaprank.reproduction.kept_steps import kept_ranker
+    >>> (train,) = sr.datasets.random_net((5,), n_features=2, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     settings = Settings(output=Path(folder))
+    ...     first = kept_ranker(settings, "net", lambda: sr.LambdaRank(n_epochs=1).fit(train))
+    ...     again = kept_ranker(settings, "net", lambda: sr.LambdaRank(n_epochs=0).fit(train))
+    >>> again.predict(train).tolist() == first.predict(train).tolist()
+    True
+    """
     file = _file(settings, step, ".model")
     if file is not None and file.exists():
         return sr.load(file)
