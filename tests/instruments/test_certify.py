@@ -71,6 +71,22 @@ def test_scores_along_a_direction_are_those_of_the_moved_ranker(name: str) -> No
     assert seen == {(0, 0), (0, 1), (1, 0), (1, 1)}
 
 
+@pytest.mark.parametrize("hidden", [(3,), (3, 2)])
+def test_a_weight_alone_gives_the_scores_of_all_its_products(hidden: tuple[int, ...]) -> None:
+    """A direction of one weight or bias is computed without the products of all inputs, to the same bits."""
+    data = mixed_up()
+    parameters = perturbed(sr.LambdaRank("ndcg", hidden=hidden, n_epochs=2).fit(data), data)
+    n = parameters.n_parameters
+    for weight in range(n):
+        alone, with_zero = np.eye(n)[weight], np.eye(n)[weight]
+        # A second weight that changes nothing in single precision makes the direction one of many weights.
+        with_zero[weight - 1 if weight else 1] = 1e-40
+        found, expected = (
+            next(iter(parameters.scores_along(0, 40, iter(one_chunk([way])), (0.5,))))[2] for way in (alone, with_zero)
+        )
+        np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.parametrize("name", ["regression", "net", "forest"])
 def test_curves_are_the_metrics_of_moved_rankers(name: str) -> None:
     data = mixed_up()

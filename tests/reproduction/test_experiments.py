@@ -8,7 +8,7 @@ import pytest
 import swaprank as sr
 from swaprank.reproduction import ranknet_tables
 from swaprank.reproduction.experiment import Outcome, Settings
-from swaprank.reproduction.experiment_names import EXPERIMENTS, experiment
+from swaprank.reproduction.experiment_names import experiment
 from tests.command_line import here
 
 pytestmark = pytest.mark.slow
@@ -33,10 +33,7 @@ def test_two_layers_learn_the_random_net_and_a_line_does_not() -> None:
     assert two_layers > linear + 0.03
 
 
-def test_experiments_are_listed_and_unknown_ones_refused() -> None:
-    listed = here("reproduce")
-    assert listed.code == 0
-    assert [line.split()[0] for line in listed.out.splitlines()] == list(EXPERIMENTS)
+def test_unknown_experiments_are_refused() -> None:
     wrong = here("reproduce", "ranknet-table")
     assert wrong.code == 2
     assert "there is no experiment 'ranknet-table'; did you mean" in wrong.err

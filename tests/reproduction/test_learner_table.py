@@ -6,7 +6,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.registry import RANKERS, ranker_class
-from swaprank.reproduction import learner_table
+from swaprank.reproduction import learner_table, letor_sets
 from swaprank.reproduction.experiment import Settings, draw_chart
 from swaprank.reproduction.experiment_names import experiment
 from tests.command_line import here
@@ -71,9 +71,9 @@ def test_a_folder_is_resumed_and_gives_what_cross_validation_gives(folder: Path,
 
 
 def test_the_paper_is_beside_ours_for_ohsumed_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learner_table, "OHSUMED_QUERIES", 16)
-    monkeypatch.setattr(learner_table, "OHSUMED_FEATURES", 12)
-    monkeypatch.setattr(learner_table, "OHSUMED_FOLDS", 1)
+    small = letor_sets.SETS["OHSUMED"]._replace(n_queries=16, n_features=12)
+    monkeypatch.setitem(letor_sets.SETS, "OHSUMED", small)
+    monkeypatch.setattr(learner_table, "LETOR_FOLDS", 1)
     outcome = experiment("ohsumed-table").run(Settings(quick=True, data=folder), lambda message: None)
     row = next(line for line in outcome.text.splitlines() if line.startswith("SVM-MAP"))
     assert row.split()[6:8] == ["0.432", "0.445"]

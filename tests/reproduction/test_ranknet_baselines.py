@@ -9,12 +9,12 @@ from swaprank.reproduction.experiment_names import experiment
 
 
 def test_the_data_is_like_that_of_the_paper() -> None:
-    train, vali, test = ranknet_baselines.web_like((200, 10, 10), seed=0)
+    train, vali, test, whole = ranknet_baselines.web_like((200, 10, 10), seed=0)
     lengths = np.diff(train.indptr)
     assert lengths.mean() == pytest.approx(34, abs=1)
     rated = np.add.reduceat(train.labels > 0, train.indptr[:-1]).mean()
     assert rated == pytest.approx(15, abs=1)
-    assert (vali.n_features, len(test)) == (57, 1000)
+    assert (vali.n_features, len(test), len(whole)) == (57, 1000, 20_000)
     # The learners see half of what the labels depend on.
     assert np.unique(train.labels).tolist() == [0, 1, 2, 3, 4, 5]
     np.testing.assert_array_equal(train.features[0], ranknet_baselines.web_like((200, 10, 10), seed=0)[0].features[0])
@@ -30,6 +30,7 @@ def test_the_table_has_all_learners_beside_the_paper(monkeypatch: pytest.MonkeyP
     assert len(messages) == 6
     published = [0.327, 0.412, 0.454, 0.460, 0.477, 0.488]
     assert all(f"{value:.3f}" in row for value, row in zip(published, rows, strict=True))
+    assert [row.split("  ")[1].strip() for row in rows[-2:]] == ["0.479 ± 0.005", "0.500 ± 0.005"]
     ours, paper = outcome.chart.series
     assert paper.y == published
     assert 0 < min(ours.y) < max(ours.y) < 1

@@ -3,7 +3,9 @@
 import swaprank as sr
 from swaprank.errors import did_you_mean
 from swaprank.reproduction import (
-    lambdarank_figures,
+    factored_speedup,
+    illustrations,
+    lambdarank_comparison,
     lambdarank_tables,
     learner_table,
     local_optimality,
@@ -17,14 +19,16 @@ from swaprank.reproduction.experiment import Experiment
 EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (
+        illustrations.COST,
         ranknet_tables.TABLE_1_EXPERIMENT,
         ranknet_tables.TABLE_2_EXPERIMENT,
         ranknet_baselines.EXPERIMENT,
-        lambdarank_figures.SPEEDUP,
-        lambdarank_figures.COMPARISON,
+        factored_speedup.EXPERIMENT,
+        lambdarank_comparison.EXPERIMENT,
         local_optimality.EXPERIMENT,
         lambdarank_tables.MATCHING,
         lambdarank_tables.CONSTRUCTIONS,
+        illustrations.ERRORS,
         smoothrank_tables.TABLE_2_EXPERIMENT,
         learner_table.EXPERIMENT,
         smoothrank_tables.TABLE_3_EXPERIMENT,

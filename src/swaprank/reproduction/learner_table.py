@@ -16,7 +16,7 @@ from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.registry import ranker_class
 from swaprank.rendering.tables import decimals, probability, text_table
 from swaprank.reproduction.experiment import Chart, Experiment, Log, Outcome, Series, Settings
-from swaprank.reproduction.smoothrank_tables import TABLE_2
+from swaprank.reproduction.letor_sets import SETS, known_set
 
 NAME = "ohsumed-table"
 METRICS = parse_metrics(["ndcg@10", "ndcg@1", "ndcg@3", "ndcg@5", "map"], convention="letor")
@@ -26,7 +26,7 @@ SHOWN = (1, 2, 3, 0, 4)
 BASELINES = ("SmoothRank", "LambdaMART")
 QUERIES, QUICK_QUERIES = 300, 60
 """Numbers of generated queries."""
-OHSUMED_FOLDS, OHSUMED_QUERIES, OHSUMED_FEATURES = 5, 106, 45
+LETOR_FOLDS = 5
 
 
 class Learner(NamedTuple):
@@ -165,14 +165,11 @@ def _described(settings: Settings) -> str:
 
 
 def _published(result: sr.experiments.CrossValidation, settings: Settings) -> dict[str, tuple[float, float]]:
-    """NDCG@10 and MAP of [Chapelle2010, Table 2], if the data is OHSUMED with all its folds."""
-    if settings.data is None or len(result.fold_names) != OHSUMED_FOLDS:
+    """NDCG@10 and MAP of [Chapelle2010, Table 2], if the data is a set of LETOR 3.0 with all its folds."""
+    if settings.data is None or len(result.fold_names) != LETOR_FOLDS:
         return {}
-    parts = find_folds(settings.data)[0].load()
-    found = (sum(part.n_queries for part in parts), parts.train.n_features)
-    if found != (OHSUMED_QUERIES, OHSUMED_FEATURES):
-        return {}
-    return {name.replace(" ", "-"): values for name, values in TABLE_2.items()}
+    known = known_set(settings.data, find_folds(settings.data)[0].load())
+    return {} if known is None else SETS[known].published
 
 
 def _chart(result: sr.experiments.CrossValidation, published: Mapping[str, tuple[float, float]], title: str) -> Chart:
