@@ -1,4 +1,4 @@
-"""Claim: LambdaRank is ahead of RankNet if the net is too small for the data, or with many queries; RankNet with few.
+"""Claim: LambdaRank is ahead of RankNet if the net is too small for the data; if not, RankNet is, with few queries.
 
     python benchmarks/net_sizes.py [--data search polynomial] [--queries 300 1000 3000] [--seeds 3]
 
