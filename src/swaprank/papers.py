@@ -166,4 +166,7 @@ def smoothrank2010(metric: str | Metric = "ndcg@50", **changes: Any) -> SmoothRa
 
 def _with(kind: type[_AnyRanker], changes: dict[str, Any], **settings: Any) -> _AnyRanker:
     """A ranker with the settings of a paper; changes may have the names of other libraries."""
-    return kind(**{**settings, **{own_name(kind, name, kind.kind): value for name, value in changes.items()}})
+    given = {own_name(kind, name, kind.kind): value for name, value in changes.items()}
+    if "objective" in given:  # Another objective has settings of its own.
+        settings = {name: value for name, value in settings.items() if not kind.declared[name].of_objective}
+    return kind(**{**settings, **given})

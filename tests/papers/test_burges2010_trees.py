@@ -17,11 +17,8 @@ N_LEAVES = [6, 3, 8, 5]
 
 def as_in_the_paper(kind: Any, **changes: Any) -> Any:
     """LambdaMART or MART with the settings of the paper."""
-    plain: dict[str, Any] = {"split": "least_squares", "min_docs_in_leaf": 1, "document_fraction": 1.0}
-    if kind is sr.LambdaMART:
-        plain |= {"normalize": False, "hessian_floor": 0.0, "score_noise": 0.0, "leaf_smoothing": 0.0}
-        plain |= {"max_depth": 65_536}
-    return kind(**{**plain, "n_trees": len(N_LEAVES), "n_leaves": N_LEAVES, **changes})
+    make: Any = sr.papers.lambdamart2010 if kind is sr.LambdaMART else sr.papers.mart2010
+    return make(**{"n_trees": len(N_LEAVES), "n_leaves": N_LEAVES, **changes})
 
 
 def random_data(seed: int, with_base: bool) -> sr.Dataset:

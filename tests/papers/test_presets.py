@@ -33,6 +33,8 @@ def test_all_of_them_are_registered_and_cite_their_paper() -> None:
 def test_a_parameter_that_is_given_replaces_that_of_the_paper() -> None:
     assert sr.papers.lambdamart2010("map", n_trees=7).get_params()["n_trees"] == 7
     assert sr.papers.mart2010(min_child_samples=5).min_docs_in_leaf == 5
+    ranknet_on_trees = sr.papers.lambdamart2010(objective=sr.objectives.RankNetObjective(hessian_floor=0.0), n_trees=1)
+    assert (ranknet_on_trees.split, ranknet_on_trees.horizon) == ("least_squares", None)
     with pytest.raises(sr.errors.ParameterError, match="lambdamart has no parameter 'n_leafs'"):
         sr.papers.lambdamart2010(n_leafs=3)
     with pytest.raises(sr.errors.ParameterError, match="there is no ranker 'ranknet2004'; did you mean 'ranknet200"):
