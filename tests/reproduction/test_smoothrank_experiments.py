@@ -10,6 +10,7 @@ import swaprank as sr
 from swaprank.reproduction import smoothrank_data, smoothrank_figures, smoothrank_tables
 from swaprank.reproduction.experiment import Outcome, Settings
 from swaprank.reproduction.experiment_names import EXPERIMENTS, experiment
+from swaprank.reproduction.letor_sets import SETS
 from tests.command_line import here
 
 pytestmark = pytest.mark.slow
@@ -55,10 +56,14 @@ def test_data_is_refused_where_it_would_be_ignored(tmp_path: Path) -> None:
 
 
 def test_ohsumed_has_the_paper_beside_what_the_folds_gave(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smoothrank_data, "STRENGTHS", (10.0, 1.0))
+    monkeypatch.setattr(smoothrank_data, "FULL", {"regularization": (10.0, 1.0)})
+    monkeypatch.setattr(smoothrank_tables, "known_set", lambda *found: "TD2003")
     outcome = run("smoothrank-ohsumed", Settings(data=folder))
     assert "2 folds" in outcome.text
-    assert "0.457" in outcome.text
+    assert "[Chapelle2010, Table 2], TD2003" in outcome.text
+    assert [line.split()[2:] for line in outcome.text.splitlines() if line.startswith("paper  SmoothRank")] == [
+        ["0.336", "0.270"]
+    ]
     ours = outcome.chart.series[0]
     expected = []
     for number in (1, 2):
@@ -71,7 +76,11 @@ def test_ohsumed_has_the_paper_beside_what_the_folds_gave(folder: Path, monkeypa
 
 
 def test_truncation_has_a_row_for_every_k(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smoothrank_data, "QUICK_STRENGTHS", (1.0,))
+    monkeypatch.setitem(smoothrank_data.QUICK, "regularization", (1.0,))
+    elsewhere = run("smoothrank-truncation", Settings(quick=True, data=folder))
+    assert "paper " not in elsewhere.text.replace("the paper", "")
+    assert not any(series.published for series in elsewhere.chart.series)
+    monkeypatch.setattr(smoothrank_tables, "known_set", lambda *found: "OHSUMED")
     outcome = run("smoothrank-truncation", Settings(quick=True, data=folder))
     assert "1 fold of" in outcome.text
     assert [line.split()[0] for line in outcome.text.splitlines() if " paper " in line] == [
@@ -84,8 +93,9 @@ def test_truncation_has_a_row_for_every_k(folder: Path, monkeypatch: pytest.Monk
 def test_two_tables_of_the_paper_agree_where_they_overlap() -> None:
     """Table 2 has SmoothRank trained for NDCG@50, to three digits, and so has Table 3, to four."""
     for_ndcg50 = dict(zip(smoothrank_tables.TESTED, smoothrank_tables.TABLE_3[50], strict=True))
-    assert smoothrank_tables.TABLE_2["SmoothRank"][0] == round(for_ndcg50[10], 3)
-    assert max(ndcg for ndcg, _ in smoothrank_tables.TABLE_2.values()) == smoothrank_tables.TABLE_2["SmoothRank"][0]
+    table_2 = SETS["OHSUMED"].published
+    assert table_2["SmoothRank"][0] == round(for_ndcg50[10], 3)
+    assert max(ndcg for ndcg, _ in table_2.values()) == table_2["SmoothRank"][0]
 
 
 def test_small_sigmas_are_close_to_the_metric_along_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

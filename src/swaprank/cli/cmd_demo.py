@@ -35,7 +35,11 @@ def demo(
 
     print_info("All models on the test queries, with paired tests against the regression:\n")
     print_result(f"{demonstration.compare_all(folder, parts['test'])}\n")
-    print_info("The mix is optimal on the validation queries, but not necessarily on the test queries.\n")
+    print_info("The mix is optimal on the validation queries, but not necessarily on the test queries.")
+    print_info(
+        "RankNet learns from all pairs, LambdaRank mostly from those near the top: with 300 queries that is too few for "
+        "ten hidden units.\n"
+    )
 
     print_info(f"Is {demonstration.CERTIFIED} at a local optimum of NDCG@10 on its training data?\n")
     with spinner("certifying"):

@@ -13,7 +13,9 @@ QUERIES, QUICK_QUERIES = (60, 20, 100), (30, 10, 30)
 DOCUMENTS, FEATURES, LEVELS = 50, 45, (0.7, 0.15, 0.15)
 """Sizes of the generated data: few queries and many features, as in OHSUMED."""
 
-QUICK_STRENGTHS, QUICK_ITERATIONS = (10.0, 1.0, 0.1), 20
+FULL: dict[str, Any] = {}
+QUICK: dict[str, Any] = {"regularization": (10.0, 1.0, 0.1), "max_iterations": 20}
+"""Settings that replace those of the paper."""
 
 
 def letor_folds(settings: Settings) -> list[Fold]:
@@ -52,8 +54,8 @@ def described(settings: Settings, n_folds: int) -> str:
 
 def paper_ranker(settings: Settings, metric: str | sr.metrics.Metric, **changes: Any) -> sr.SmoothRank:
     """SmoothRank as in the paper; quick: three lambdas."""
-    quick = {"regularization": QUICK_STRENGTHS, "max_iterations": QUICK_ITERATIONS} if settings.quick else {}
-    return sr.papers.smoothrank2010(metric, random_state=settings.random_state, **(quick | changes))
+    replaced = QUICK if settings.quick else FULL
+    return sr.papers.smoothrank2010(metric, random_state=settings.random_state, **(replaced | changes))
 
 
 def test_values(ranker: sr.Ranker, parts: FoldData, metrics: list[sr.metrics.Metric]) -> Floats:
