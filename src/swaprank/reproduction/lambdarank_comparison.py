@@ -1,8 +1,8 @@
 """[Burges2006, Figure 2]: NDCG of LambdaRank and RankNet at ten truncations, with one and two layers, on clean data.
 
-As in the paper [Burges2006, 6.3]: the weights follow the plain gradient, one step per query, and lambdas are of all ranks
-and not normalized. The gains of the five levels are 0, 3, 7, 15 and 31. NDCG@10 on the validation queries chooses the
-rate and the epoch. The rate falls by 0.8 when RankNet's cost rises or LambdaRank's NDCG@10 falls on the training
+As in the paper [Burges2006, 6.3]: the weights follow the plain gradient, one step per query, and lambdas are of all
+ranks and not normalized. The gains of the five levels are 0, 3, 7, 15 and 31. NDCG@10 on the validation queries chooses
+the rate and the epoch. The rate falls by 0.8 when RankNet's cost rises or LambdaRank's NDCG@10 falls on the training
 queries, and training starts again from random weights after 50 epochs without progress.
 """
 
@@ -102,8 +102,8 @@ def _text(found: dict[str, list[Floats]], rates: dict[str, list[float]], setting
     return (
         f"[Burges2006, Figure 2]: LambdaRank is above RankNet at every truncation, most of all at the top.\n"
         f"Here: {n_sets} generated data {'set' if n_sets == 1 else 'sets'} of {sizes[0]:,}, {sizes[1]:,} and "
-        f"{sizes[2]:,} queries, levels in shares of {shares}, gains 0, 3, 7, 15, 31; plain "
-        f"gradient descent, lambdas not normalized and of all ranks, {n_epochs} epochs, restart after 50 without progress;\n"
+        f"{sizes[2]:,} queries, levels in shares of {shares}, gains 0, 3, 7, 15, 31; plain gradient "
+        f"descent, lambdas not normalized and of all ranks, {n_epochs} epochs, restart after 50 without progress;\n"
         f"NDCG@10 on validation queries chooses the rate, of 1e-7 to 1e-2 after {RATE_EPOCHS} epochs, "
         f"and the epoch\n\n{text_table(header, rows, left=3)}"
     )
