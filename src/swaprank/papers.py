@@ -22,6 +22,16 @@ from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.ranknet import RankNet
 from swaprank.rankers.smoothrank import SmoothRank
 
+__all__ = [
+    "lambdamart2010",
+    "lambdarank2006",
+    "lambdarank2009",
+    "mart2010",
+    "ranknet2005",
+    "ranknet2006",
+    "smoothrank2010",
+]
+
 _AnyRanker = TypeVar("_AnyRanker", bound=Ranker)
 _WHOLE_LIST = 10**6
 """A horizon beyond the end of every list."""
@@ -44,7 +54,8 @@ def ranknet2005(**changes: Any) -> RankNet:
     - Two layers with ten hidden units; first layer 0, second random in ±0.1 (section 5.1, the check that a net learns
       1,000 vectors without error). Table 1 has `hidden=(5,)` and `hidden=()`.
     - Learning rate 0.001, halved after an epoch whose cost (Eq. 3) is above that of the one before; 100 epochs, of
-      which the one with the fewest wrong pairs on a validation set is kept (section 5.1).
+      which the one with the fewest wrong pairs on a validation set is kept (section 5.1). The paper also ends where no
+      training pair is wrong, which a callback can do.
     - Features as they are. The counts of section 6.1 are replaced by their logarithms: `log_features`.
 
     >>> import swaprank as sr
@@ -91,21 +102,22 @@ def lambdarank2006(metric: str | Metric = _NDCG_2006, **changes: Any) -> LambdaR
 
 
 def lambdarank2009(metric: str | Metric = "ndcg@10", **changes: Any) -> LambdaRank:
-    """LambdaRank as in the paper on its local optimality, 2009 [Donmez2009, sections 4 and 6].
+    """LambdaRank as in the paper on its local optimality, 2009 [Donmez2009, sections 4 and 7].
 
     - Lambdas of NDCG, NDCG@k, MAP (Eq. 10) and MRR (Eq. 11), exact at the cut-off and not normalized. `"mrr"` has the
       pairs of Eq. 11 alone, as `"mrr(swaps=raising)"`; `sr.LambdaRank("mrr")` learns from all swaps that change it.
+      Labels from 2 are relevant in the paper: `"map(rel=2)"`, `"mrr(rel=2)"`.
     - A step per query. After an epoch in which the metric fell on the training data, the rate falls to 0.8 of itself
       with a probability of 0.3; restart after 50 epochs without a better metric on the validation set, which `fit`
       needs; 700 epochs.
     - `hidden=()` and `hidden=(10,)`. The paper tries rates from 1e-7 to 1e-3; here 1e-4.
 
     >>> import swaprank as sr
-    >>> sr.papers.lambdarank2009("mrr").metric
-    ReciprocalRank(swaps='raising')
+    >>> str(sr.papers.lambdarank2009("mrr").metric)
+    'mrr(swaps=raising)'
     """
     parsed = parse_metric(metric)
-    if isinstance(parsed, ReciprocalRank):
+    if isinstance(parsed, ReciprocalRank) and "swaps" not in str(metric):
         metric = replace(parsed, swaps="raising")
     decay = {"decay": 0.8, "decay_probability": 0.3, "restart_rounds": 50, "restart_watch": "valid"}
     settings = {"normalize": False, "learning_rate": 1e-4, "n_epochs": 700}
@@ -115,9 +127,10 @@ def lambdarank2009(metric: str | Metric = "ndcg@10", **changes: Any) -> LambdaRa
 def mart2010(**changes: Any) -> MART:
     """MART as in the overview of 2010 [Burges2010, sections 5 and 6].
 
-    - Regression trees whose splits minimize the squared error of the gradients (Eq. 12), down to one document a leaf.
-    - Leaf values: the mean residual for `objective="squared"`, a Newton step for `"logistic"` (Eq. 14) and
-      `"balanced_logistic"` (Eq. 15). All documents and features for every tree.
+    - Regression trees whose splits minimize the squared error of the gradients (Eqs. 11 and 12), down to one document a
+      leaf.
+    - Leaf values: the mean residual for `objective="squared"`, a Newton step for `"logistic"` (section 6, the loss is
+      Eq. 14) and `"balanced_logistic"` (Eq. 15). All documents and features for every tree.
     - Leaves, trees and learning rate are the user's; here 31, 300 and 0.1.
 
     >>> import swaprank as sr
@@ -167,6 +180,7 @@ def smoothrank2010(metric: str | Metric = "ndcg@50", **changes: Any) -> SmoothRa
 def _with(kind: type[_AnyRanker], changes: dict[str, Any], **settings: Any) -> _AnyRanker:
     """A ranker with the settings of a paper; changes may have the names of other libraries."""
     given = {own_name(kind, name, kind.kind): value for name, value in changes.items()}
-    if "objective" in given:  # Another objective has settings of its own.
+    usual = kind.declared["objective"].default if "objective" in kind.declared else None
+    if given.get("objective", usual) != usual:  # Another objective has settings of its own.
         settings = {name: value for name, value in settings.items() if not kind.declared[name].of_objective}
     return kind(**{**settings, **given})

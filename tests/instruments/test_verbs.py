@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import swaprank as sr
-from swaprank.reproduction import lambdarank_tables, local_optimality
+from swaprank.reproduction import lambdarank_tables
 from swaprank.reproduction.experiment import Settings
 from swaprank.reproduction.experiment_names import experiment
 from tests.command_line import here
@@ -65,17 +65,14 @@ def test_explain_prints_the_list(folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["local-optimality", "matching-measures", "constructions"])
+@pytest.mark.parametrize("name", ["matching-measures", "constructions"])
 def test_small_experiments_print_tables_and_charts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (local_optimality, lambdarank_tables):
-        monkeypatch.setattr(module, "FEATURES", 4)
-    monkeypatch.setattr(local_optimality, "QUICK_QUERIES", 30)
-    monkeypatch.setattr(local_optimality, "EPOCHS", 3)
+    monkeypatch.setattr(lambdarank_tables, "FEATURES", 4)
     monkeypatch.setattr(lambdarank_tables, "QUICK_SIZES", (20, 40))
     monkeypatch.setattr(lambdarank_tables, "QUICK_TESTED", 30)
     monkeypatch.setattr(lambdarank_tables, "QUICK_QUERIES", (30, 30))
     messages: list[str] = []
     outcome = experiment(name).run(Settings(quick=True), messages.append)
-    assert len(messages) >= {"local-optimality": 16, "matching-measures": 16, "constructions": 20}[name]
+    assert len(messages) >= {"matching-measures": 13, "constructions": 20}[name]
     assert "[Donmez2009" in outcome.text
-    assert len(outcome.chart.series) == {"local-optimality": 8, "matching-measures": 4, "constructions": 5}[name]
+    assert len(outcome.chart.series) == {"matching-measures": 4, "constructions": 5}[name]

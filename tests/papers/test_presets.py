@@ -4,6 +4,7 @@ import inspect
 import json
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,10 +36,56 @@ def test_a_parameter_that_is_given_replaces_that_of_the_paper() -> None:
     assert sr.papers.mart2010(min_child_samples=5).min_docs_in_leaf == 5
     ranknet_on_trees = sr.papers.lambdamart2010(objective=sr.objectives.RankNetObjective(hessian_floor=0.0), n_trees=1)
     assert (ranknet_on_trees.split, ranknet_on_trees.horizon) == ("least_squares", None)
+    assert sr.papers.lambdamart2010(objective="lambda").get_params() == sr.papers.lambdamart2010().get_params()
+    assert sr.papers.lambdarank2009("mrr(swaps=exact)").metric == "mrr(swaps=exact)"
     with pytest.raises(sr.errors.ParameterError, match="lambdamart has no parameter 'n_leafs'"):
         sr.papers.lambdamart2010(n_leafs=3)
     with pytest.raises(sr.errors.ParameterError, match="there is no ranker 'ranknet2004'; did you mean 'ranknet200"):
         ranker_class("ranknet2004")
+
+
+NETS = {"hidden": (10,), "optimizer": "sgd", "standardize": False, "batch_queries": 1, "sigma": 1.0}
+GAINS_2006 = "ndcg@10(gain=0/3/7/15/31)"
+TREES = {
+    "split": "least_squares", "min_docs_in_leaf": 1, "max_depth": 65_536, "document_fraction": 1.0, "l2": 0.0,
+    "leaf_smoothing": 0.0, "query_fraction": 1.0, "feature_fraction": 1.0, "min_gain": 0.0,
+}  # fmt: skip
+SETTINGS: dict[str, dict[str, Any]] = {
+    "ranknet2005": {
+        **NETS, "training": "online", "learning_rate": 1e-3, "decay": 0.5, "decay_probability": 1.0, "n_epochs": 100,
+        "metric": "pairwise", "initial_weights": "zero_first", "ties": False, "restart_rounds": None,
+    },
+    "ranknet2006": {
+        **NETS, "training": "factored", "decay": 0.8, "decay_probability": 1.0, "n_epochs": 300, "metric": GAINS_2006,
+        "restart_rounds": 50, "restart_watch": "train",
+    },
+    "lambdarank2006": {
+        **NETS, "normalize": False, "horizon": 10**6, "decay": 0.8, "decay_probability": 1.0, "n_epochs": 300,
+        "metric": GAINS_2006, "restart_rounds": 50, "restart_watch": "train", "construction": "pairs",
+    },
+    "lambdarank2009": {
+        **NETS, "normalize": False, "horizon": None, "decay": 0.8, "decay_probability": 0.3, "n_epochs": 700,
+        "metric": "ndcg@10", "restart_rounds": 50, "restart_watch": "valid", "construction": "pairs",
+    },
+    "mart2010": {**TREES, "objective": "squared"},
+    "lambdamart2010": {
+        **TREES, "objective": "lambda", "normalize": False, "hessian_floor": 0.0, "score_noise": 0.0, "horizon": 10,
+    },
+    "smoothrank2010": {
+        "metric": "ndcg@50", "start": "least_squares", "standardize": False, "average": False, "optimizer": "cg",
+        "regularization": tuple(10.0**power for power in range(3, -7, -1)), "smoothing": "indicators",
+        "annealing": tuple(2.0**power for power in range(6, -7, -1)), "best_step": False,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_settings_are_those_of_the_papers(name: str) -> None:
+    made = ranker_maker(name)().get_params()
+    assert {key: made[key] for key in SETTINGS[name]} == SETTINGS[name]
+    if "learning_rate" in made and made.get("n_epochs"):
+        # The papers of 2006 and 2009 choose it from 1e-7 to 1e-2 and to 1e-3.
+        assert 1e-7 <= made["learning_rate"] <= (1e-3 if name.endswith(("2005", "2009")) else 1e-2)
 
 
 @pytest.mark.parametrize("name", [name for name in PRESETS if name != "smoothrank2010"])

@@ -35,6 +35,7 @@ def suggested(option: str, arguments: list[str], options: set[str]) -> str:
     """The words to type instead of an unknown option of a command with these arguments and options; or nothing."""
     from swaprank.experiments.ranker_parameters import names_elsewhere
     from swaprank.peer_names import ADVICE
+    from swaprank.registry import RANKERS
 
     name = option.lstrip("-").replace("-", "_").lower()
     for_rankers = _parameters(arguments)
@@ -48,7 +49,7 @@ def suggested(option: str, arguments: list[str], options: set[str]) -> str:
     settings = [f"--set {each}={value}" for each in ours if each in for_rankers]
     if settings:
         return f"it is a parameter of the ranker: {' or '.join(settings)}"
-    elsewhere = [kind for kind, names in _parameters_of_all().items() if ours[0] in names]
+    elsewhere = [kind for kind, names in _parameters_of_all().items() if ours[0] in names and kind in RANKERS]
     if elsewhere:
         return f"{ours[0]} is a parameter of {', '.join(elsewhere)}: --ranker {elsewhere[0]} --set {ours[0]}={value}"
     advice = ADVICE.get(name, "")
