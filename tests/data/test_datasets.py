@@ -25,6 +25,31 @@ def test_shape_and_seed(make: Callable[..., tuple[sr.Dataset, ...]]) -> None:
 
 
 @pytest.mark.parametrize("make", [sr.datasets.random_net, sr.datasets.random_polynomial])
+def test_data_of_the_papers_sizes_is_uniform(make: Callable[..., tuple[sr.Dataset, ...]]) -> None:
+    # [Burges2005, 5.1]: 50 features, uniform in [-1, 1], and 50 documents a query.
+    parts = make(random_state=4)
+    assert [(part.n_queries, len(part), part.n_features) for part in parts] == [
+        (800, 40_000, 50),
+        (100, 5_000, 50),
+        (100, 5_000, 50),
+    ]
+    X = np.concatenate([part.features for part in parts]).astype(np.float64)
+    shares = np.apply_along_axis(lambda column: np.histogram(column, bins=10, range=(-1, 1))[0], 0, X) / len(X)
+    np.testing.assert_allclose(shares, 0.1, atol=0.008)
+    np.testing.assert_allclose(X.T @ X / len(X), np.eye(50) / 3, atol=0.01)
+
+
+def test_labels_of_the_net_are_bins_of_a_net_with_uniform_weights() -> None:
+    (data,) = sr.datasets.random_net((40,), random_state=5)
+    rng = np.random.default_rng(5)
+    hidden, offsets, output = (rng.uniform(-1, 1, shape) for shape in ((50, 10), 10, 10))
+    outputs = [float(output @ np.tanh(x @ hidden + offsets)) for x in data.features.astype(np.float64)]
+    by_output = data.labels[np.argsort(outputs)]
+    np.testing.assert_array_equal(by_output, np.sort(data.labels))
+    np.testing.assert_allclose(np.bincount(data.labels.astype(int)), len(data) / 6, atol=1)
+
+
+@pytest.mark.parametrize("make", [sr.datasets.random_net, sr.datasets.random_polynomial])
 def test_levels_have_their_shares(make: Callable[..., tuple[sr.Dataset, ...]]) -> None:
     shares = (0.5, 0.3, 0.15, 0.05)
     (data,) = make((400,), levels=shares, random_state=0)

@@ -145,7 +145,11 @@ def test_a_random_net_fails_and_a_trained_one_passes(
     random = sr.LambdaRank(metric, hidden=hidden, n_epochs=0, random_state=1).fit(train)
     trained = sr.LambdaRank(metric, hidden=hidden, n_epochs=n_epochs, random_state=1).fit(train)
     assert not sr.certify(random, train, epsilon=0.1, n_weights=0).passed
-    assert sr.certify(trained, train, epsilon=0.1, n_weights=0).passed
+    # Each weight of a linear net alone, too.
+    found = sr.certify(trained, train, epsilon=0.1, n_weights=0 if hidden else None)
+    assert found.passed
+    assert len(found.weights) == (0 if hidden else 40)
+    assert found.n_weights_rising == 0
 
 
 @pytest.mark.parametrize("name", ["regression", "net", "kernel", "forest"])

@@ -96,12 +96,17 @@ def test_targets_are_combined_by_log_odds() -> None:
     for p in np.linspace(0.05, 0.95, 10):
         for q in np.linspace(0.05, 0.95, 10):
             assert posterior(log_odds(p) + log_odds(q)) == pytest.approx(combined(p, q), abs=1e-12)
+            assert sr.data.posteriors.chain(p, q) == pytest.approx(combined(p, q), abs=1e-12)
+            (_, _, both), _, _ = sr.data.posteriors.all_pairs([p, q])
+            assert log_odds(both) == pytest.approx(log_odds(p) + log_odds(q), abs=1e-9)
 
 
 def test_the_number_of_pairs_of_a_query() -> None:
     (data,) = sr.datasets.random_net((20,), random_state=1)
     counted = sum(number_of_pairs(data.labels[data.rows(q)].tolist()) for q in range(20))
     assert counted == sum(len(pairs_of(data.labels[data.rows(q)].tolist())) for q in range(20))
+    found = sr.instruments.effective_pairs("ranknet", data, np.zeros(len(data)))
+    assert found.n_pairs == found.n_effective == counted
     # The paper's 1,000 vectors gave 20,382.
     assert 20_000 < counted < 21_000
 
@@ -109,7 +114,9 @@ def test_the_number_of_pairs_of_a_query() -> None:
 def test_all_pairs_with_ties() -> None:
     """Table 2: 100 vectors, two queries of 50, have 2,450 pairs."""
     (data,) = sr.datasets.random_polynomial((2,), random_state=0)
-    assert sum(len(pairs_of(data.labels[data.rows(q)].tolist(), ties=True)) for q in range(2)) == 2450
+    counted = sum(len(pairs_of(data.labels[data.rows(q)].tolist(), ties=True)) for q in range(2))
+    with_ties = sr.objectives.RankNetObjective(ties=True)
+    assert sr.instruments.effective_pairs(with_ties, data, np.zeros(len(data))).n_effective == counted == 2450
 
 
 def test_ndcg_at_15_is_equation_16() -> None:

@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import swaprank as sr
 from swaprank.arrays import Floats
+from swaprank.objectives.listwise import rank_steps
 from tests.papers import naive_chapelle2010_smoothrank as naive
 
 Value = Callable[[list[float], Sequence[float], float], float]
@@ -87,11 +89,20 @@ def test_equation_5_tends_to_dcg_and_equation_9_does_not_tend_to_average_precisi
 
 
 def test_by_ranks_is_less_than_by_the_expected_discount() -> None:
-    """[Section 3]: D is convex, so D(E r) <= E D(r); with documents apart, both are the metric."""
-    labels, f = [0.0, 1.0, 0.0, 2.0], np.array([0.3, 0.2, 0.1, 0.0])
-    by_ranks, _ = smooth("dcg", "ranks", labels, f, 1.0)
-    by_indicators, _ = smooth("dcg", "indicators", labels, f, 1.0)
-    assert by_ranks < by_indicators
+    """[Section 3]: 1 + sum of Phi is the expected rank of SoftRank; D is convex, so D(E r) <= E D(r)."""
+    rng = np.random.default_rng(4)
+    for n in (2, 5, 12):
+        for noise in (0.1, 1.0, 4.0):
+            f, ranks = rng.normal(size=n), np.arange(1.0, n + 1)
+            for document in range(n):
+                wins, steps = np.empty(n), np.empty((n + 1, n))
+                rank_steps(f, document, noise, wins, steps)
+                lead = np.delete(f, document) - f[document]
+                expected = 1 + float(norm.cdf(lead / (np.sqrt(2) * noise)).sum())
+                assert steps[-1] @ ranks == pytest.approx(expected, abs=1e-9)
+                at_expected, by_discount = 1 / np.log2(1 + expected), steps[-1] @ (1 / np.log2(1 + ranks))
+                assert at_expected <= by_discount + 1e-12
+                assert noise < 1 or at_expected < by_discount - 1e-6
 
 
 def test_trees_and_smoothrank_take_equation_5() -> None:

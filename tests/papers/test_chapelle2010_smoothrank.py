@@ -54,6 +54,25 @@ def test_the_start_is_plain_least_squares() -> None:
     np.testing.assert_allclose(other.coef_ * np.std(gains), held.coef_, atol=1e-9)
 
 
+def test_another_ranker_as_the_start() -> None:
+    """Section 4.4.1: a RankSVM as w0, in the unit of the gains."""
+    train = data(20, 15)
+    svm = sr.baselines.RankSVM(regularization=0.1).fit(train)
+    held = as_in_the_paper(regularization=1e12, annealing=(64.0,)).fit(train, base_ranker=svm)
+    gains, scores = np.array([naive.gain(label) for label in train.labels]), svm.predict(train)
+    slope = np.polyfit(scores, gains, 1)[0]
+    np.testing.assert_allclose(held.coef_, slope * svm.coef_, atol=1e-9)
+
+
+def test_the_pairwise_start_is_a_ranksvm() -> None:
+    """Without folds, as one query has none, its regularization is 1; with folds it is a mean over several."""
+    train = data(1, 60)
+    held = as_in_the_paper(start="pairwise", standardize=True, regularization=1e12, annealing=(64.0,)).fit(train)
+    svm = sr.baselines.RankSVM(regularization=1.0).fit(train)
+    directions = [weights / np.linalg.norm(weights) for weights in (held.coef_, svm.coef_)]
+    np.testing.assert_allclose(directions[0], directions[1], atol=1e-4)
+
+
 @pytest.mark.parametrize("k", [2, 50])
 @pytest.mark.parametrize("sigma", [0.02, 1.0, 64.0])
 def test_the_objective_and_its_gradient(sigma: float, k: int) -> None:

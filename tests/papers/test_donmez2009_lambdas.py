@@ -9,8 +9,9 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.instruments.certify import STEPS, count_directions
+from swaprank.instruments.certify import STEPS, count_directions, random_direction
 from swaprank.objectives.constructions import CONSTRUCTIONS
+from tests.papers.naive_donmez2009_lambdarank import average_precision
 from tests.papers.naive_donmez2009_lambdas import (
     average_precision_gain,
     directions,
@@ -115,6 +116,35 @@ def test_a_net_learns_by_equation_11(tmp_path: Any) -> None:
     assert max(net.history_["valid"]["mrr(rel=2, swaps=raising)"]) > 0.7
     net.save(tmp_path / "net.swaprank")
     assert sr.load(tmp_path / "net.swaprank").metric == "mrr(rel=2, swaps=raising)"
+
+
+def test_labels_from_2_are_relevant() -> None:
+    """Section 6: the values of MAP and MRR, and their lambdas, are those of the labels 2 to 4 as 1, and others as 0."""
+    rng = np.random.default_rng(4)
+    lists = [(*map(int, rng.integers(0, 5, 8)), 1, 2) for _ in range(40)]
+    scores = [rng.normal(size=10) for _ in lists]
+    two_levels = [tuple(int(label >= 2) for label in labels) for labels in lists]
+    for name in ("map", "mrr"):
+        found = gradient(as_in_the_paper(f"{name}(rel=2)"), lists, scores)
+        for one, other in zip(found, gradient(as_in_the_paper(name), two_levels, scores), strict=True):
+            np.testing.assert_array_equal(one, other)
+    for labels, relevant, at in zip(lists, two_levels, scores, strict=True):
+        in_order = [relevant[document] for document in ranked(at.tolist())]
+        precision, reciprocal = (sr.metric(f"{name}(rel=2)").mean(labels, at, [0, 10]) for name in ("map", "mrr"))
+        assert precision == pytest.approx(average_precision(in_order), abs=1e-12)
+        assert reciprocal == pytest.approx(1 / (1 + in_order.index(1)), abs=1e-12)
+
+
+def test_directions_are_uniform_on_the_unit_sphere() -> None:
+    """Section 5; of n weights, each has the mean 0 and the variance 1 / n, and no two are correlated."""
+    n, n_draws = 6, 6000
+    drawn = np.array([random_direction(n, (0, 0, at)) for at in range(n_draws)])
+    np.testing.assert_allclose(np.linalg.norm(drawn, axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(drawn.mean(axis=0), 0.0, atol=0.025)
+    np.testing.assert_allclose(drawn.T @ drawn / n_draws, np.eye(n) / n, atol=0.015)
+    # Fourth moments tell the sphere from a cube, whose corners would be drawn more often: 3 / (n (n + 2)).
+    along = drawn @ np.column_stack((np.eye(n)[0], np.ones(n) / np.sqrt(n)))
+    np.testing.assert_allclose((along**4).mean(axis=0), 3 / (n * (n + 2)), rtol=0.1)
 
 
 @pytest.mark.parametrize(("delta", "eps"), [(0.01, 0.01), (0.05, 0.01), (0.001, 0.1)])
