@@ -262,6 +262,10 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
             raise ParameterError(
                 f"log_features must be True, False, or a tuple of features; found {self.log_features!r}."
             )
+        if self.restart_watch != "train" and self.restart_rounds is None:
+            raise ParameterError(
+                f"restart_watch='{self.restart_watch}' has no effect without restart_rounds: give both, or none."
+            )
         if self.initial_weights == "zero_first" and self.activation == "relu":
             raise ParameterError(
                 "initial_weights='zero_first' does not learn with activation='relu', whose slope is 0 at 0."
