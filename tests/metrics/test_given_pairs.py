@@ -8,7 +8,10 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import Floats
+from swaprank.collective import Collective
 from swaprank.metrics.metric import bind_metric
+from swaprank.objectives import RankNetObjective
+from tests.workers import run_workers
 
 
 def share_in_order(pairs: Any, scores: Floats) -> float | None:
@@ -102,6 +105,16 @@ def test_pairs_that_weigh_nothing_teach_nothing(ranker: Any) -> None:
     with pytest.raises(sr.errors.DataError, match="there is nothing to learn from"):
         trees.fit(data.subset([0]))
     assert np.isnan(sr.evaluate(data.subset([0]), [1, 2], "pairs").results[0].mean)
+
+
+def test_the_pairs_of_one_worker_may_weigh_nothing() -> None:
+    data = sr.Dataset([[1], [2], [3], [4]], [0, 1, 0, 1], qid=[1, 1, 2, 2], pairs=[(1, 0, 1, 0), (3, 2, 1, 1)])
+
+    def bind(collective: Collective) -> Any:
+        share = data.subset([collective.rank])
+        return RankNetObjective().bind_share(share, random_state=0, n_threads=1, collective=collective)
+
+    assert len(run_workers(bind, 2)) == 2
 
 
 def from_first_feature(n_queries: int, seed: int) -> sr.Dataset:
