@@ -1,5 +1,6 @@
 """KernelRankNet as a ranker; tests/papers/test_burges2005_kernel.py compares it with the equations."""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from sklearn.base import clone
 
 import swaprank as sr
+from swaprank.data.pairs import pairs_of_labels
 
 TRAIN, VALI, TEST = sr.datasets.random_polynomial((12, 10, 10), n_features=4, n_documents=15, random_state=0)
 
@@ -59,3 +61,21 @@ def test_what_it_does_not_take() -> None:
     base = sr.baselines.RankSVM(regularization=1.0).fit(TRAIN)
     with pytest.raises(sr.errors.ParameterError, match="a kernel machine takes no base ranker"):
         sr.baselines.KernelRankNet().fit(TRAIN, base_ranker=base)
+    alike = sr.Dataset([[1], [2]], [1, 1], qid=[1, 1])
+    with pytest.raises(sr.errors.DataError, match="no query has documents of different labels: there is nothing to"):
+        sr.baselines.KernelRankNet(regularization=0.1).fit(alike)
+
+
+def test_pairs_of_labels_are_those_of_a_comparison_of_all_documents() -> None:
+    rng = np.random.default_rng(0)
+    indptr = np.concatenate(([0], np.cumsum(rng.integers(1, 12, 20))))
+    labels = rng.integers(0, 4, indptr[-1]).astype(float)
+    found = pairs_of_labels(labels, indptr)
+    for query, (a, b) in enumerate(pairwise(indptr.tolist())):
+        own = slice(found.indptr[query], found.indptr[query + 1])
+        above, below = np.nonzero(labels[a:b, None] > labels[a:b])
+        np.testing.assert_array_equal(found.above[own], above + a)
+        np.testing.assert_array_equal(found.below[own], below + a)
+    # One relevant document in a long list makes few pairs; a comparison of all with all would take 40 GB.
+    many = pairs_of_labels(np.eye(1, 200_000)[0], np.array([0, 200_000]))
+    assert len(many.above) == 199_999

@@ -211,7 +211,8 @@ X2, Y2, Q2 = [[1.0], [2.0]], [0, 1], [1, 1]
         (dict(X=X2, y=Y2, qid=Q2, pairs=[(0,)]), "pairs must be rows of (i, j), (i, j, probability) or (i, j, "),
         (dict(X=X2, y=Y2, qid=Q2, pairs=[(0, 1, 1, -2)]), "pairs, entry 0: (0.0, 1.0, 1.0, -2.0) has a weight"),
         (dict(X=X2, y=Y2, qid=Q2, pairs=[(0, 1, 1, np.inf)]), "pairs, entry 0: (0.0, 1.0, 1.0, inf) has a weight"),
-        (dict(X=X2, y=Y2, qid=Q2, pairs=[(0, 1, 1, 0)]), "the weights of all pairs are zero: there is nothing to"),
+        (dict(X=X2, y=Y2, qid=Q2, pairs=[(0, 1), (1, 0, 0.5)]), "pairs must be rows of (i, j), (i, j, probability) or "
+            "(i, j, probability, weight), all of the same length."),
         (dict(X=X2, y=Y2, qid=Q2, pairs=[(0, 2)]), "pairs, entry 0: (0.0, 2.0) names a row outside 0 to 1."),
         (dict(X=X2, y=Y2, qid=Q2, pairs=[(1, 1)]), "pairs, entry 0: (1.0, 1.0) pairs a row with itself."),
         (dict(X=X2, y=Y2, qid=[1, 2], pairs=[(0, 1)]), "pairs, entry 0: (0.0, 1.0) pairs rows of different queries."),

@@ -8,7 +8,10 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import Floats
+from swaprank.collective import Collective
 from swaprank.metrics.metric import bind_metric
+from swaprank.objectives import RankNetObjective
+from tests.workers import run_workers
 
 
 def share_in_order(pairs: Any, scores: Floats) -> float | None:
@@ -71,7 +74,7 @@ def test_data_without_pairs_is_an_error() -> None:
     data = sr.Dataset([[1], [2]], [0, 1], qid=[1, 1])
     with pytest.raises(sr.errors.DataError, match=r"pairs compares scores with given pairs, .*, and here are none"):
         sr.evaluate(data, [1, 2], "pairs")
-    with pytest.raises(sr.errors.DataError, match="here are none"):
+    with pytest.raises(sr.errors.MetricError, match="pairs has no swap gains: it compares given pairs, not labels"):
         sr.metric("pairs").swap_gains([1, 0])
 
 
@@ -81,6 +84,37 @@ def test_nothing_but_ranknet_learns_from_given_pairs() -> None:
         sr.LambdaMART(metric="pairs", n_trees=1).fit(data)
     with pytest.raises(sr.errors.MetricError, match="pairs has no sweep over the orders"):
         sr.baselines.CoordinateAscent(metric="pairs").fit(data)
+    with pytest.raises(sr.errors.MetricError, match="pairs cannot be smoothed: it is not made of gains at ranks"):
+        sr.SmoothRank("pairs").fit(data)
+    with pytest.raises(sr.errors.MetricError, match=r"SoftRank takes sums of discounted gains, .*; found pairs"):
+        sr.baselines.SoftRank("pairs", n_epochs=1).fit(data)
+    with pytest.raises(sr.errors.MetricError, match="pairs has no gains of documents: choose a metric of labels, or t"):
+        sr.LinearRegressionRanker("pairs").fit(data)
+    ranker = sr.LinearRegressionRanker("pairs", target="labels", regularization=1.0).fit(data)
+    assert np.isfinite(ranker.predict(data)).all()
+
+
+@pytest.mark.parametrize("ranker", [sr.RankNet(n_epochs=1), sr.baselines.KernelRankNet(regularization=0.1)])
+def test_pairs_that_weigh_nothing_teach_nothing(ranker: Any) -> None:
+    data = sr.Dataset([[1], [2], [3], [4]], [0, 1, 0, 1], qid=[1, 1, 2, 2], pairs=[(1, 0, 1, 0), (3, 2, 1, 1)])
+    ranker.fit(data)
+    for nothing in (data.subset([0]), data.replace(pairs=[(1, 0, 1, 0)]), data.replace(pairs=[])):
+        with pytest.raises(sr.errors.DataError, match="no given pair has a weight above 0: there is nothing to learn"):
+            ranker.fit(nothing)
+    trees = sr.LambdaMART(objective=sr.objectives.RankNetObjective(), n_trees=1)
+    with pytest.raises(sr.errors.DataError, match="there is nothing to learn from"):
+        trees.fit(data.subset([0]))
+    assert np.isnan(sr.evaluate(data.subset([0]), [1, 2], "pairs").results[0].mean)
+
+
+def test_the_pairs_of_one_worker_may_weigh_nothing() -> None:
+    data = sr.Dataset([[1], [2], [3], [4]], [0, 1, 0, 1], qid=[1, 1, 2, 2], pairs=[(1, 0, 1, 0), (3, 2, 1, 1)])
+
+    def bind(collective: Collective) -> Any:
+        share = data.subset([collective.rank])
+        return RankNetObjective().bind_share(share, random_state=0, n_threads=1, collective=collective)
+
+    assert len(run_workers(bind, 2)) == 2
 
 
 def from_first_feature(n_queries: int, seed: int) -> sr.Dataset:
@@ -125,3 +159,27 @@ def test_labels_that_differ_are_watched_as_ever() -> None:
     ranker = sr.RankNet("pairs", hidden=(), n_epochs=3).fit(train, valid=judged)
     assert list(ranker.history_["valid"]) == ["pairs"]
     assert ranker.score(vali) == pytest.approx(sr.evaluate(vali, ranker.predict(vali), "pairs").results[0].mean)
+
+
+def test_pairs_with_options_of_their_own_are_watched_once() -> None:
+    train, vali = from_first_feature(5, 0), from_first_feature(5, 1)
+    ranker = sr.RankNet(hidden=(), n_epochs=3).fit(train, valid=vali, metrics=["ndcg@10", "pairs(empty=0)"])
+    assert list(ranker.history_["valid"]) == ["pairs(empty=0)", "ndcg@10"]
+    assert ranker.best_round_ == 1 + int(np.argmax(ranker.history_["valid"]["pairs(empty=0)"]))
+
+
+def test_folds_and_a_watched_set_choose_by_one_metric() -> None:
+    vali = from_first_feature(8, 1)
+    train = from_first_feature(8, 0)
+    train = train.replace(labels=train.features[:, 0] > 0, pairs=None)
+    short: dict[str, Any] = {"regularization": (1.0, 0.01), "annealing": (4.0, 1.0), "max_iterations": 3}
+    message = "the watched set is measured by pairs, the folds by ndcg@50: give average=False and no n_folds, or labels"
+    with pytest.raises(sr.errors.DataError, match=message):
+        sr.SmoothRank(**short).fit(train, valid=vali)
+    ranker = sr.SmoothRank(**short, average=False).fit(train, valid=vali)
+    assert max(ranker.candidates_.values()) == pytest.approx(ranker.history_["valid"]["pairs"][-1])
+    assert sr.SmoothRank(**(short | {"regularization": 1.0})).fit(train, valid=vali).score(train) > 0.7
+    with pytest.raises(sr.errors.DataError, match="by pairs, the folds by ndcg@10: give no n_folds, or labels to the"):
+        sr.LinearRegressionRanker(n_folds=3).fit(train, valid=vali)
+    regression = sr.LinearRegressionRanker().fit(train, valid=vali)
+    assert max(regression.candidates_.values()) == pytest.approx(regression.history_["valid"]["pairs"][0])

@@ -147,6 +147,8 @@ def test_contributions_of_a_linear_base_and_trees_add_up() -> None:
 def test_instruments_and_reports_take_a_sum(tmp_path: Path) -> None:
     ranker = sr.LambdaMART(**SMALL).fit(TRAIN, base_ranker=base("net"))
     assert ranker.size_ == "a net 5-4-1 of 28 weights plus 6 trees"
+    of_both = base("stack")
+    assert sr.LambdaMART(**SMALL).fit(TRAIN, base_ranker=of_both).size_ == f"({of_both.size_}) plus 6 trees"
     assert sr.explain_query(ranker, TEST).to_text()
     certificate = sr.certify(ranker, TRAIN, delta=0.5, epsilon=0.3)
     assert "leaf values of 6 trees" in certificate.parameters
@@ -161,9 +163,12 @@ def test_constraints_hold_for_the_sum() -> None:
     X = np.repeat(TEST.features[:20], 50, axis=0)
     X[:, up] = np.tile(np.linspace(-3, 3, 50), 20)
     assert (np.diff(ranker.predict(X).reshape(20, 50), axis=1) >= 0).all()
-    with pytest.raises(sr.errors.ParameterError, match="the base ranker breaks monotone_constraints of"):
+    with pytest.raises(sr.errors.ParameterError, match=r"breaks monotone_.* of .*: its weight has the other sign"):
         sr.LambdaMART(**SMALL, monotone_constraints={names[up]: -1}).fit(TRAIN, base_ranker=linear)
-    with pytest.raises(sr.errors.ParameterError, match=r"nobody knows whether a base ranker of a net .* keeps them"):
+    trees = sr.LambdaMART(**SMALL).fit(TRAIN)
+    with pytest.raises(sr.errors.ParameterError, match=r"breaks monotone_.* of .*: train it with the same constraints"):
+        sr.LambdaMART(**SMALL, monotone_constraints={names[up]: -1}).fit(TRAIN, base_ranker=trees)
+    with pytest.raises(sr.errors.ParameterError, match=r"cannot be checked whether the base ranker \(a net .*\) keeps"):
         sr.LambdaMART(**SMALL, monotone_constraints={names[up]: 1}).fit(TRAIN, base_ranker=base("net"))
 
 

@@ -118,6 +118,7 @@ def test_scikit_learn_conventions() -> None:
         ({"decay": 1.5}, "decay must be a number above 0 to 1; found 1.5."),
         ({"decay_probability": 0}, "decay_probability must be a number above 0 to 1; found 0."),
         ({"restart_watch": "vali"}, "there is no restart_watch 'vali'; did you mean 'valid'?"),
+        ({"restart_watch": "valid"}, "restart_watch='valid' has no effect without restart_rounds: give both, or none."),
         ({"initial_weights": "zero"}, "there is no initial_weights 'zero'; known are scaled, zero_first."),
         ({"n_epochs": 2.5}, "n_epochs must be a whole number from 0 to 1e+07; found 2.5."),
         ({"batch_queries": 0}, "batch_queries must be a whole number from 1; found 0."),

@@ -91,6 +91,14 @@ def test_from_the_command_line(tmp_path: Path) -> None:
         ({"metric": "bpref"}, "bpref cannot be smoothed"),
         ({"sigma": 0.0}, "sigma must be a number above 0"),
         ({"sigma": 0.5}, "sigma=0.5 is the steepness of pair probabilities, .*SmoothBoostingObjective"),
+        (
+            {"objective": "smooth", "normalize": False},
+            "normalize=False is for objective='lambda', and has no effect",
+        ),
+        (
+            {"objective": "smooth", "hessian_floor": 0.5},
+            "hessian_floor=0.5 is for objective='lambda', .* default, 0",
+        ),
         ({"smoothing_factor": 0.0}, "smoothing_factor must be a number above 0; found 0.0"),
     ],
 )

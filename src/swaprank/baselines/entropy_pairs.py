@@ -14,6 +14,7 @@ from swaprank.baselines.primal_svm import Losses, PairCost
 from swaprank.data.grouping import sum_by_query
 from swaprank.data.pairs import PairLists, pairs_by_query, pairs_of_labels
 from swaprank.elementary import exp, log1p
+from swaprank.errors import DataError
 from swaprank.kernels import kernel
 from swaprank.rankers.linear_rounds import LinearProblem
 from swaprank.threads import query_chunks, run_in_threads, thread_count
@@ -68,6 +69,13 @@ class PairEntropy(PairCost):
             if data.pairs is None
             else pairs_by_query(data.pairs, indptr, data.order)
         )
+        if not pairs.weight.any():
+            what = (
+                "no query has documents of different labels"
+                if data.pairs is None
+                else "no given pair has a weight above 0"
+            )
+            raise DataError(f"{what}: there is nothing to learn from.")
         # A query counts by the mean weight of its documents.
         of_query = sum_by_query(problem.document_weights, indptr) / np.diff(indptr)
         weight = pairs.weight * np.repeat(of_query, np.diff(pairs.indptr))

@@ -43,7 +43,9 @@ def check_pairs(pairs: Any, indptr: Ints, order: Ints | None) -> Pairs:
     if table.shape == (0,):
         table = table.reshape(0, 4)
     if table.ndim != 2 or table.shape[1] not in (2, 3, 4):
-        raise DataError("pairs must be rows of (i, j), (i, j, probability) or (i, j, probability, weight).")
+        raise DataError(
+            "pairs must be rows of (i, j), (i, j, probability) or (i, j, probability, weight), all of the same length."
+        )
     rows, n_rows = table[:, :2], int(indptr[-1])
 
     def raise_if(bad: Any, why: str) -> None:
@@ -61,8 +63,6 @@ def check_pairs(pairs: Any, indptr: Ints, order: Ints | None) -> Pairs:
     raise_if(query[above] != query[below], "pairs rows of different queries")
     raise_if(~((probability >= 0) & (probability <= 1)), "has a probability outside 0 to 1")
     raise_if(~((weight >= 0) & (weight < np.inf)), "has a weight that is not a finite number from 0")
-    if len(weight) and not weight.any():
-        raise DataError("the weights of all pairs are zero: there is nothing to learn from.")
     return Pairs(above, below, probability, weight)
 
 
@@ -106,8 +106,14 @@ def pairs_of_labels(labels: Floats, indptr: Ints) -> PairLists:
     ([1, 1, 2], [0, 2, 0])
     """
     bounds = list(zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True))
-    found = [np.stack(np.nonzero(labels[a:b, None] > labels[a:b])) + a for a, b in bounds]
-    above, below = np.concatenate(found, axis=1)
-    ends = np.cumsum([0, *(each.shape[1] for each in found)])
-    ones = np.ones(len(above))
-    return PairLists(contiguous_ints(ends), contiguous_ints(above), contiguous_ints(below), ones, ones)
+    below: list[Ints] = []
+    for a, b in bounds:
+        # Documents of one label share their list of what is below, so that memory grows with the pairs, not with n².
+        levels, level_of = np.unique(labels[a:b], return_inverse=True)
+        below_level = [a + np.flatnonzero(labels[a:b] < level) for level in levels]
+        below.extend(below_level[level] for level in level_of)
+    counts = np.array([len(each) for each in below], np.int64)
+    ends = np.concatenate(([0], np.cumsum(counts)))[indptr]
+    ones = np.ones(int(ends[-1]))
+    above = np.repeat(np.arange(len(labels)), counts)
+    return PairLists(contiguous_ints(ends), contiguous_ints(above), contiguous_ints(np.concatenate(below)), ones, ones)

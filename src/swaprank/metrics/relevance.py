@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from swaprank.arrays import contiguous_floats
+from swaprank.arrays import Floats, contiguous_floats
 from swaprank.data.grouping import longest_list, sum_by_query
-from swaprank.errors import DataError
+from swaprank.errors import DataError, MetricError
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.relevance_kernels import RELEVANT, UNJUDGED, count_pairs
 from swaprank.metrics.terms import (
@@ -173,3 +174,7 @@ class GivenPairs(Metric):
         counted = np.where(lists.pairs.probability == 0.5, 0.0, lists.pairs.weight)
         total = sum_by_query(counted, lists.pairs.indptr)
         return make_terms(GIVEN_PAIRS, lists.labels, lists, divisors=total, is_empty=total == 0, empty=self.empty)
+
+    def swap_gains(self, labels_in_rank_order: ArrayLike) -> Floats:
+        """See `Metric.swap_gains`: labels do not say what a swap changes."""
+        raise MetricError(f"{self} has no swap gains: it compares given pairs, not labels.")

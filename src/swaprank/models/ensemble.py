@@ -122,7 +122,9 @@ class Ensemble(Model):
 
     def describe(self) -> str:
         """See `Model`."""
-        members = [member.describe() for member in self.members]
+        members = [
+            f"({member.describe()})" if isinstance(member, Ensemble) else member.describe() for member in self.members
+        ]
         return (
             " plus ".join(members) if self.trees is not None else f"{self.top.describe()} over {' and '.join(members)}"
         )

@@ -91,7 +91,7 @@ def random_weights(layers: Layers, rng: np.random.Generator, initial: InitialWei
     """Initial weights; biases are 0.
 
     "scaled": uniform in ±1 / sqrt(inputs of the unit), so that no unit starts saturated. "zero_first": 0 in the first
-    layer, uniform in ±0.1 in the others [Burges2005, section 5.1]; all scores are 0 at the start.
+    layer, uniform in ±0.1 in the others [Burges2005, section 5.1]; all scores are equal at the start.
     """
     weights = np.zeros(count_weights(layers), np.float32)
     for layer, (matrix, _) in enumerate(layer_weights(layers, weights)):

@@ -33,7 +33,7 @@ from swaprank.elementary import exp, normal_cdf
 from swaprank.errors import DataError, MetricError, ParameterError
 from swaprank.kernels import kernel
 from swaprank.lanes import dot_range
-from swaprank.metrics.metric import Metric
+from swaprank.metrics.metric import Metric, bind_metric
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.terms import CUMULATIVE, MetricTerms
 from swaprank.objectives.objective import BoundKernelObjective, Objective, bind_kernel
@@ -198,7 +198,7 @@ class SoftRankObjective(Objective):
 
     def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundKernelObjective:
         """See `Objective`; nothing is drawn at random."""
-        terms = self.metric.bind(np.array(data.by_query(data.labels)), data.indptr).terms
+        terms = bind_metric(self.metric, data).terms
         if terms.family != CUMULATIVE:
             raise MetricError(f"SoftRank takes sums of discounted gains, such as ndcg, dcg or p; found {self.metric}.")
         lengths = np.diff(data.indptr).astype(np.float64)

@@ -12,12 +12,14 @@ from typing import NamedTuple, final
 import numpy as np
 
 from swaprank.arrays import Floats, Ints, contiguous_floats
+from swaprank.collective import Collective, total
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import longest_list, query_of_row
 from swaprank.data.pairs import PairLists, pairs_by_query
 from swaprank.elementary import exp
+from swaprank.errors import DataError
 from swaprank.kernels import kernel
-from swaprank.objectives.objective import BoundKernelObjective, Objective, bind_kernel
+from swaprank.objectives.objective import BoundKernelObjective, BoundObjective, Objective, bind_kernel
 from swaprank.objectives.pair_sums import add_pair_sums
 from swaprank.objectives.query_gradients import HESSIAN_FLOOR, LONGEST_STEP, gradients_of, longest_of, longest_step
 from swaprank.objectives.ranknet_pairs import add_list
@@ -189,6 +191,15 @@ class RankNetObjective(Objective):
         pairs = pairs_by_query(data.pairs, data.indptr, data.order)
         arrays = GivenPairsArrays(pairs, float(self.sigma), longest)
         return bind_kernel(arrays, data, _PAIRS_PER_GIVEN_PAIR * np.diff(pairs.indptr), n_threads)
+
+    def bind_share(
+        self, data: Dataset, *, random_state: int, n_threads: int | None, collective: Collective
+    ) -> BoundObjective:
+        """See `Objective`. Given pairs of all workers must weigh something; those of one worker need not."""
+        weigh = data.pairs is None or bool(data.pairs.weight.any())
+        if total(collective, int(weigh)) == 0:
+            raise DataError("no given pair has a weight above 0: there is nothing to learn from.")
+        return super().bind_share(data, random_state=random_state, n_threads=n_threads, collective=collective)
 
 
 def bind_ranknet(

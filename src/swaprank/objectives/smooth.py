@@ -10,7 +10,7 @@ from swaprank.arrays import Bools, Floats, Ints
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import sum_by_query
 from swaprank.errors import MetricError, ParameterError, did_you_mean
-from swaprank.metrics.metric import Metric
+from swaprank.metrics.metric import Metric, bind_metric
 from swaprank.metrics.ordering import seeded_tie_order
 from swaprank.metrics.parse import metric as parse_metric
 from swaprank.metrics.terms import AVERAGE_PRECISION, CASCADE, CUMULATIVE, MetricTerms
@@ -66,7 +66,7 @@ class SmoothObjective(Objective):
 
     def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> "BoundSmooth":
         """See `Objective`."""
-        terms = self.metric.bind(np.array(data.by_query(data.labels)), data.indptr).terms
+        terms = bind_metric(self.metric, data).terms
         if terms.family not in (CUMULATIVE, AVERAGE_PRECISION, CASCADE):
             raise MetricError(
                 f"{self.metric} cannot be smoothed: it is not made of gains at ranks. Choose one such as ndcg, dcg, p, "

@@ -128,4 +128,11 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
                     "The amount of smoothing can only be changed in Python.",
                 ),
             )
+        for name in ("normalize", "hessian_floor"):
+            value = getattr(self, name)
+            if value != self.declared[name].default:
+                raise ParameterError(
+                    f"{name}={value!r} is for objective='lambda', and has no effect on objective='smooth': leave it at "
+                    f"its default, {self.declared[name].default!r}."
+                )
         return SmoothBoostingObjective(self.training_metric())

@@ -6,16 +6,21 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 
 from swaprank.arrays import Floats
+from swaprank.data.dataset import Dataset
+from swaprank.errors import Hint, MetricError
 from swaprank.linear.architectures import LinearArchitecture
 from swaprank.linear.cross_validation import Evaluator, cross_validate, mean_ignoring_nan, query_folds
 from swaprank.linear.ridge import STRENGTHS, ridge_fit
 from swaprank.metrics.metric import Metric, bind_metric
+from swaprank.metrics.terms import GIVEN_PAIRS
 from swaprank.models.linear import LinearModel
 from swaprank.models.scaling import units_of
 from swaprank.parameters import parameter
 from swaprank.rankers.learned import Capabilities, found, learned_value
 from swaprank.rankers.linear_rounds import (
+    N_FOLDS,
     center_weights,
+    check_same_metric,
     fit_problem,
     found_by_strength,
     needs_folds,
@@ -105,11 +110,13 @@ class LinearRegressionRanker(RandomChoices, TrainableRanker):
         measured = Measured(valid, metrics, lambda other: np.zeros(len(other)), self.n_threads)
         score_functions = {name: architecture.score_function(other) for name, other in valid.items()}
         labels = np.array(data.by_query(data.labels))
-        targets = labels if self.target == "labels" else self.training_metric().bind(labels, data.indptr).terms.gains
+        targets = labels if self.target == "labels" else self._gains(data)
         problem = fit_problem(data, architecture.score_function(data), targets, self.n_threads)
         fit = ridge_fit(problem, strengths, self.overweight, center)
         watched = watched_evaluator(measured, score_functions)
         by_folds = len(strengths) > 1 and needs_folds(data, measured, self.n_folds)
+        if by_folds:
+            check_same_metric(measured, metrics[0], "no ", N_FOLDS)
         results: list[tuple[int, Floats, list[float]]] = []
 
         def one_round(number: int) -> None:
@@ -135,6 +142,17 @@ class LinearRegressionRanker(RandomChoices, TrainableRanker):
             "candidates": dict(zip(strengths, values, strict=True)) if values else {},
         }
         return Trained(architecture.model(weights), measured.history, 1, 1, interrupted, chosen)
+
+    def _gains(self, data: Dataset) -> Floats:
+        """The gain of each document, grouped by query."""
+        terms = bind_metric(self.training_metric(), data).terms
+        if terms.family == GIVEN_PAIRS:
+            raise MetricError(
+                f"{self.training_metric()} has no gains of documents: choose a metric of labels, or ",
+                Hint("target", "labels", "--set target=labels"),
+                ".",
+            )
+        return terms.gains
 
     def _check_together(self) -> None:
         regularizations(self.regularization, STRENGTHS)

@@ -11,7 +11,7 @@ import numpy as np
 
 from swaprank.arrays import Floats, Ints
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError, ParameterError
+from swaprank.errors import DataError, Hint, ParameterError
 from swaprank.linear.architectures import (
     KernelArchitecture,
     LinearArchitecture,
@@ -27,6 +27,8 @@ from swaprank.parameters import Bounds, check_parameter, parameter
 from swaprank.rankers.learned import Capabilities, found
 from swaprank.rankers.rounds import VALID, Measured, Progress, run_rounds
 from swaprank.rankers.training import FitRequest, TrainableRanker, Trained, base_weights
+
+N_FOLDS = Hint("n_folds", option="--set n_folds")
 
 
 class LinearProblem(NamedTuple):
@@ -274,6 +276,16 @@ def watched_evaluator(measured: Measured, score_functions: Mapping[str, ScoreFun
     if measured.watched is None:
         return None
     return Evaluator(score_functions[measured.watched.set], measured.watched_metric)
+
+
+def check_same_metric(measured: Measured, of_folds: Metric, *advice: str | Hint) -> None:
+    """Raise if the watched set is measured by another metric than the folds, because the two choose together."""
+    if measured.watched is not None and measured.watched_metric.metric != of_folds:
+        raise DataError(
+            f"the watched set is measured by {measured.watched.metric}, the folds by {of_folds}: give ",
+            *advice,
+            ", or labels to the validation set.",
+        )
 
 
 def needs_folds(data: Dataset, measured: Measured, n_folds: int | None) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from swaprank.arrays import Bools, Floats
+from swaprank.collective import ALONE
 from swaprank.data.dataset import Dataset
 from swaprank.data.matching import feature_position
 from swaprank.errors import DataError, ParameterError
@@ -65,7 +66,7 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
         above=0,
         high=1,
         text="The probability that the learning rate falls after such an epoch: 1 in the first papers, 0.3 in "
-        "[Donmez2009].",
+        "[Donmez2009]. No effect with decay=1.",
     )
     optimizer: Optimizer = parameter(default="adam", words=OPTIMIZERS, text='"sgd", "momentum" or "adam".')
     batch_queries: int = parameter(
@@ -89,7 +90,7 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
         default=None,
         low=1,
         whole=True,
-        text="Restart from new random weights if what restart_watch says has not improved for this many epochs. The "
+        text="Restart from new random weights after this many epochs without progress; restart_watch says in what. The "
         "best epoch of all is kept.",
     )
     restart_watch: RestartWatch = parameter(
@@ -102,7 +103,8 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
         default="scaled",
         words=INITIAL_WEIGHTS,
         text='Random weights to begin with: "scaled", uniform in ±1 / sqrt(inputs of the unit); or "zero_first", 0 in '
-        "the first layer and uniform in ±0.1 in the others [Burges2005].",
+        "the first layer and uniform in ±0.1 in the others [Burges2005]. A linear net then starts at 0, and so "
+        "does every restart.",
     )
     early_stopping_rounds: int | None = parameter(default=None, tuned_at=20)
     base_ranker: Any = parameter(
@@ -227,7 +229,7 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
             restart_watch=self.restart_watch,
             initial_weights=self.initial_weights,
         )
-        bound = self._objective().bind(data, random_state=seed, n_threads=self.n_threads)
+        bound = self._objective().bind_share(data, random_state=seed, n_threads=self.n_threads, collective=ALONE)
         needed = decays and (self.decay < 1 or self.restart_rounds is not None)
         return Trainer(data, bound, net, rules, self._training_metric(data, bound) if needed else None, seed, stepper)
 
@@ -259,6 +261,10 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
         if isinstance(self.log_features, str) or not isinstance(self.log_features, bool | Sequence):
             raise ParameterError(
                 f"log_features must be True, False, or a tuple of features; found {self.log_features!r}."
+            )
+        if self.restart_watch != "train" and self.restart_rounds is None:
+            raise ParameterError(
+                f"restart_watch='{self.restart_watch}' has no effect without restart_rounds: give both, or none."
             )
         if self.initial_weights == "zero_first" and self.activation == "relu":
             raise ParameterError(

@@ -159,7 +159,10 @@ def _metrics_of(data: Dataset, metrics: list[Metric], collective: Collective) ->
     differ = bool((labels != np.repeat(labels[data.indptr[:-1]], np.diff(data.indptr))).any())
     says_nothing = total(collective, int(differ)) == 0
     has_pairs = total(collective, int(data.pairs is None)) == 0
-    return [GivenPairs(), *metrics] if says_nothing and has_pairs and GivenPairs() not in metrics else metrics
+    if not (says_nothing and has_pairs):
+        return metrics
+    of_pairs = [metric for metric in metrics if isinstance(metric, GivenPairs)] or [GivenPairs()]
+    return [*of_pairs, *(metric for metric in metrics if not isinstance(metric, GivenPairs))]
 
 
 def run_rounds(

@@ -7,7 +7,7 @@ import numpy as np
 
 from swaprank.arrays import Bools, Floats
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError, ParameterError
+from swaprank.errors import DataError, Hint, ParameterError
 from swaprank.linear.annealing import MINIMIZERS, REGULARIZATIONS, Ascent, Candidate, Minimizer
 from swaprank.linear.architectures import Architecture, LinearArchitecture, NetArchitecture
 from swaprank.linear.cross_validation import Evaluator, FitProblem, query_folds
@@ -23,7 +23,9 @@ from swaprank.parameters import parameter
 from swaprank.rankers.annealing_run import AnnealingRun
 from swaprank.rankers.learned import Capabilities, found
 from swaprank.rankers.linear_rounds import (
+    N_FOLDS,
     center_weights,
+    check_same_metric,
     fit_problem,
     found_by_strength,
     needs_folds,
@@ -196,6 +198,8 @@ class SmoothRank(KernelFeatures, HiddenLayers, RandomChoices, TrainableRanker):
         }
         has_choice = len(strengths) > 1 or self.best_step
         folds = self._folds(data, measured, average, seed) if has_choice else [~problem.all_queries]
+        if np.any(folds):
+            check_same_metric(measured, metrics[0], Hint("average", False, "--set average=false"), " and no ", N_FOLDS)
         is_only_judge = has_choice and measured.watched is None
         run = AnnealingRun(
             self._candidates(problem, smooth, strengths, folds, self._start(data, architecture, problem, base, seed)),

@@ -112,12 +112,8 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         data = request.data
         start = base_model(request.base, Model, "a fitted ranker", data.n_features)  # type: ignore[type-abstract]
         monotone = self._constraints(data.feature_names, data.categories).monotone
-        broken = _broken(start, monotone) if len(monotone) else None
-        if broken is not None:
-            raise ParameterError(
-                f"the base ranker breaks monotone_constraints of '{data.feature_names[broken]}': train it with the "
-                "same constraints."
-            )
+        if len(monotone):
+            _check_monotone(start, monotone, data.feature_names)
         return start
 
     def _as_model(self, trees: Sequence[Forest], n_features: int) -> Forest:
@@ -252,21 +248,29 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         return refitted
 
 
-def _broken(start: Model, monotone: Ints) -> int | None:
-    """A feature whose direction a model breaks, or None; ParameterError if this cannot be told."""
+def _check_monotone(start: Model, monotone: Ints, names: Sequence[str]) -> None:
+    """Raise if a model breaks the direction of a feature, or if this cannot be told."""
     trees = trees_of(start)
     broken = None if trees is None else broken_feature(trees, monotone)
+    if broken is not None:
+        raise ParameterError(
+            f"the base ranker breaks monotone_constraints of '{names[broken]}': train it with the same constraints."
+        )
     base = start.members[0] if isinstance(start, Ensemble) and trees is not None else start
-    if broken is not None or base is trees:
-        return broken
+    if base is trees:
+        return
     try:
         against = np.flatnonzero(base.feature_weights() * monotone < 0)
     except ParameterError:
         raise ParameterError(
-            f"monotone_constraints: nobody knows whether a base ranker of {base.describe()} keeps them. Use a linear "
-            "one, or one made of trees that was trained with them."
+            f"monotone_constraints: it cannot be checked whether the base ranker ({base.describe()}) keeps them. Use a "
+            "linear one, or one made of trees that was trained with them."
         ) from None
-    return int(against[0]) if len(against) else None
+    if len(against):
+        raise ParameterError(
+            f"the base ranker breaks monotone_constraints of '{names[against[0]]}': its weight has the other sign. "
+            "Leave this constraint or the feature out, or use a base of trees."
+        )
 
 
 def tree_constraints(
