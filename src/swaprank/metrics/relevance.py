@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from swaprank.arrays import Floats, contiguous_floats
 from swaprank.data.grouping import longest_list, sum_by_query
-from swaprank.errors import DataError, MetricError
+from swaprank.errors import DataError, MetricError, Wording
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.relevance_kernels import RELEVANT, UNJUDGED, count_pairs
 from swaprank.metrics.terms import (
@@ -169,7 +169,9 @@ class GivenPairs(Metric):
         """See `Metric.terms`."""
         if lists.pairs is None:
             raise DataError(
-                f"{self} compares scores with given pairs, as in Dataset(…, pairs=[(i, j, p), …]), and here are none."
+                f"{self} compares scores with given pairs, ",
+                Wording("as in Dataset(…, pairs=[(i, j, p), …])", "which only a file of bins can hold"),
+                ", and here are none.",
             )
         counted = np.where(lists.pairs.probability == 0.5, 0.0, lists.pairs.weight)
         total = sum_by_query(counted, lists.pairs.indptr)
