@@ -49,7 +49,7 @@ def test_the_net_has_the_weights_of_the_papers_net_after_epochs(
 ) -> None:
     data = small_data(levels)
     changes: dict[str, Any] = {"hidden": (4,), "learning_rate": 0.3, "random_state": 5, "decay": 1.0}
-    ranker = make(metric, **changes, restart_rounds=None, n_epochs=0).fit(data)
+    ranker = make(metric, **changes, restart_rounds=None, restart_watch="train", n_epochs=0).fit(data)
     start, lists = as_two_layers(ranker), [data.rows(q) for q in range(data.n_queries)]
     queries = [(data.features[rows].astype(float), data.labels[rows]) for rows in lists]
     naive = train(start, queries, query_orders(ranker), 0.3, lambdas)
