@@ -13,9 +13,10 @@ from swaprank.arrays import Floats, Ints
 from swaprank.baselines.primal_svm import Losses, PairCost
 from swaprank.data.grouping import sum_by_query
 from swaprank.data.pairs import PairLists, pairs_by_query, pairs_of_labels
-from swaprank.elementary import exp, log1p
 from swaprank.errors import DataError
 from swaprank.kernels import kernel
+from swaprank.objectives.ranknet_costs import pair_cost
+from swaprank.objectives.ranknet_objective import pair_derivatives
 from swaprank.rankers.linear_rounds import LinearProblem
 from swaprank.threads import query_chunks, run_in_threads, thread_count
 
@@ -33,14 +34,11 @@ def entropy_queries(
         for pair in range(pairs.indptr[query], pairs.indptr[query + 1]):
             i, j, target, weight = pairs.above[pair], pairs.below[pair], pairs.probability[pair], pairs.weight[pair]
             margin = sigma * (scores[i] - scores[j])
-            small = exp(-abs(margin))
-            upper, lower = 1.0 / (1.0 + small), small / (1.0 + small)
-            p, q = (upper, lower) if margin > 0.0 else (lower, upper)
-            total += weight * (log1p(small) + max(0.0, -margin) + (1.0 - target) * margin)
-            slope = weight * sigma * ((1.0 - target) * p - target * q)
-            grad[i] += slope
-            grad[j] -= slope
-            bends[pair] = weight * sigma * sigma * upper * lower
+            slope, curvature = pair_derivatives(margin, target)
+            total += weight * (pair_cost(margin) + (1.0 - target) * margin)
+            grad[i] += weight * sigma * slope
+            grad[j] -= weight * sigma * slope
+            bends[pair] = weight * sigma * sigma * curvature
         costs[query] = total
 
 

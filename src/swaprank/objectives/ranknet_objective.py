@@ -122,6 +122,16 @@ def long_ranknet_queries(
         write_query(lists.sigma, lists.longest_step, lists.divisors[query], order, g, h, grad, hess)
 
 
+@kernel
+def pair_derivatives(margin: float, target: float) -> tuple[float, float]:
+    """First and second derivative of a pair's cost by its margin m = sigma (s_i - s_j): p - P and p (1 - p)."""
+    small = exp(-abs(margin))
+    upper, lower = 1.0 / (1.0 + small), small / (1.0 + small)
+    p, q = (upper, lower) if margin > 0.0 else (lower, upper)
+    # (1 - P) p - P (1 - p) = p - P, without cancellation where P is 0 or 1.
+    return (1.0 - target) * p - target * q, upper * lower
+
+
 @gradients_of(GivenPairsArrays)
 @kernel
 def given_pairs_queries(
@@ -136,13 +146,8 @@ def given_pairs_queries(
             hess[r] = 0.0
         for pair in range(pairs.indptr[query], pairs.indptr[query + 1]):
             i, j, target, weight = pairs.above[pair], pairs.below[pair], pairs.probability[pair], pairs.weight[pair]
-            margin = sigma * (scores[i] - scores[j])
-            small = exp(-abs(margin))
-            upper, lower = 1.0 / (1.0 + small), small / (1.0 + small)
-            p, q = (upper, lower) if margin > 0.0 else (lower, upper)
-            # (1 - P) p - P (1 - p) = p - P, without cancellation where P is 0 or 1.
-            pair_grad = weight * sigma * ((1.0 - target) * p - target * q)
-            pair_hess = weight * sigma * sigma * upper * lower
+            slope, curvature = pair_derivatives(sigma * (scores[i] - scores[j]), target)
+            pair_grad, pair_hess = weight * sigma * slope, weight * sigma * sigma * curvature
             grad[i] += pair_grad
             grad[j] -= pair_grad
             hess[i] += pair_hess
