@@ -76,6 +76,7 @@ def ranknet2006(**changes: Any) -> RankNet:
       random weights after 50 epochs without a lower cost; 300 epochs, of which NDCG@10 on a validation set keeps one.
     - Gains 0, 3, 7, 15 and 31 of the labels 0 to 4 (section 6.3).
     - The paper tries rates from 1e-7 to 1e-2 and takes the best on validation data; here 1e-4.
+    - Features as they are; the texts mention no scaling. Counts need `log_features`, other scales `standardize=True`.
 
     >>> import swaprank as sr
     >>> sr.papers.ranknet2006(learning_rate=1e-5).restart_rounds
@@ -92,6 +93,7 @@ def lambdarank2006(metric: str | Metric = _NDCG_2006, **changes: Any) -> LambdaR
       with random weights after 50 epochs without more; 300 epochs, of which NDCG@10 on a validation set keeps one.
     - Gains 0, 3, 7, 15 and 31 of the labels 0 to 4 (section 6.3); another metric is given as usual.
     - The paper tries rates from 1e-7 to 1e-2 and takes the best on validation data; here 1e-3.
+    - Features as they are; the texts mention no scaling. Counts need `log_features`, other scales `standardize=True`.
 
     >>> import swaprank as sr
     >>> sr.papers.lambdarank2006("ndcg@10", hidden=()).normalize
@@ -111,6 +113,7 @@ def lambdarank2009(metric: str | Metric = "ndcg@10", **changes: Any) -> LambdaRa
       with a probability of 0.3; restart after 50 epochs without a better metric on the validation set, which `fit`
       needs; 700 epochs.
     - `hidden=()` and `hidden=(10,)`. The paper tries rates from 1e-7 to 1e-3; here 1e-4.
+    - Features as they are; the texts mention no scaling. Counts need `log_features`, other scales `standardize=True`.
 
     >>> import swaprank as sr
     >>> str(sr.papers.lambdarank2009("mrr").metric)

@@ -50,7 +50,7 @@ class Dataset(ReadOnly):
             They multiply sample_weight.
         base_score: Initial scores for training, one per row.
         docid: Document ids, one per row: integers or text, empty text for none. They may repeat.
-        pairs: Preferences (i, j, p, w): row i is above row j with probability p, and counts w; p and w are 1 if left out.
+        pairs: Preferences (i, j, p, w): row i is above row j with probability p, and counts w. Both are 1 by default.
         feature_names: One name per feature. The default is the column names of a table, or "1", "2", … as in LETOR
             files.
         categorical_features: Features whose values are categories and not quantities, by name or by position from 0:
