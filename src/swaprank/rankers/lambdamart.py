@@ -9,6 +9,7 @@ from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
 from swaprank.objectives.query_gradients import HESSIAN_FLOOR
 from swaprank.objectives.smooth_boosting import SmoothBoostingObjective
+from swaprank.objectives.with_squared_error import WithSquaredError
 from swaprank.parameters import parameter
 from swaprank.rankers.shared_parameters import SwapGradients
 from swaprank.rankers.tree_ranker import TreeRanker
@@ -63,13 +64,36 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
     leaf_smoothing: float | None = parameter(
         default=None,
         text="Leaf values shrink as if each leaf had so many more documents, of mean hessian and no gradient: L2 "
-        'regularization that does not depend on the scale of the gradients. If None: for "lambda" a fifteenth of the '
-        "documents, at most 800, and falling in proportion beyond 10,000 documents; 0 for other objectives.",
+        'regularization that does not depend on the scale of the gradients. If None: for "lambda" a hundredth of the '
+        "documents, at most 100, and falling in proportion beyond 80,000 documents; 0 for other objectives.",
+    )
+    grow_policy: GrowPolicy | None = parameter(
+        default=None,
+        text='How a tree grows: "leafwise", the leaf with the largest gain is split by its own best cut; "symmetric", '
+        "one cut splits all leaves of a level, the best for all of them together. Symmetric trees follow noise less, "
+        'and learn fewer interactions. They take neither categories nor constraints. If None: for "lambda" and up to '
+        "100,000 documents, some trees of both kinds are tried on a third of the queries, which they do not learn "
+        'from, and "symmetric" is chosen unless the other kind is better there; "leafwise" in all other cases.',
     )
     max_depth: int | None = parameter(
         default=None,
-        text='Maximum depth of a tree. If None: for "lambda" 4 for up to 8,000 documents, and two more whenever their '
-        "number doubles; no limit for other objectives. A depth of n_leaves is no limit, either.",
+        text='Maximum depth of a tree. If None: for "lambda" and trees that grow "leafwise" 4 for up to 8,000 '
+        "documents, and two more whenever their number doubles; otherwise no limit. A depth of n_leaves is no limit, "
+        "either.",
+    )
+    split_noise: float | None = parameter(
+        default=None,
+        text="Random splits: the best splits of features are compared with noise in the root of their gains, in units "
+        'of what gradients without any signal would have. If None: for "lambda" 1 for up to 30,000 documents, and '
+        "falling gradually for more: 0.2 for 750,000 documents; 0 for other objectives.",
+    )
+    squared_error: float | None = parameter(
+        default=None,
+        low=0,
+        high=1e6,
+        tune=(0.0, 3.0),
+        text="Learn the labels, too: the weight of their squared error beside the lambdas, see `WithSquaredError`. If "
+        'None, as `split_noise`. For "lambda" only.',
     )
     score_noise: float | None = parameter(
         default=None,
@@ -96,9 +120,16 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
             chosen["leaf_smoothing"] = default_leaf_smoothing(n_documents) if lambdas else 0.0
         if self.score_noise is None:
             chosen["score_noise"] = default_score_noise(n_documents) if lambdas else 0.0
-        if self.max_depth is None and lambdas:
-            chosen["max_depth"] = default_max_depth(n_documents)
+        if self.split_noise is None:
+            chosen["split_noise"] = default_randomness(n_documents) if lambdas else 0.0
+        if self.squared_error is None and lambdas:
+            chosen["squared_error"] = default_randomness(n_documents)
         return chosen
+
+    def _policies(self, n_documents: int) -> dict[GrowPolicy, dict[str, Any]]:
+        lambdas = self.objective == "lambda"
+        depth = {"max_depth": default_max_depth(n_documents)} if self.max_depth is None and lambdas else {}
+        return {"leafwise": depth, "symmetric": {}} if lambdas
 
     def _horizon(self) -> int | None:
         return default_horizon(self.training_metric()) if self.horizon is None else self.horizon
@@ -108,13 +139,14 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
         if given is not None:
             return given
         if self.objective == "lambda":
-            return LambdaRankObjective(
+            lambdas = LambdaRankObjective(
                 self.training_metric(),
                 float(self.sigma),
                 self.normalize,
                 self._horizon(),
                 hessian_floor=float(self.hessian_floor),
             )
+            return WithSquaredError(lambdas, float(self.squared_error)) if self.squared_error else lambdas
         if self.horizon is not None:
             raise ParameterError(
                 f"horizon={self.horizon} is for objective='lambda'. A smooth metric is cut off by itself: "

@@ -33,6 +33,7 @@ from swaprank.trees.document_sampling import (
 from swaprank.trees.growing import grow
 from swaprank.trees.histogram import BLOCK
 from swaprank.trees.routing import add_leaf_values, newton_steps, route_documents, sum_leaves
+from swaprank.trees.symmetric_growing import grow_symmetric
 from swaprank.trees.tree import Tree, as_forest, make_tree
 from swaprank.trees.tree_rules import TreeRules
 from swaprank.trees.workspace import Columns, Limits, WorkerSums, Workspace, make_workspace
@@ -141,6 +142,7 @@ class Booster:
             largest_hessian=sample.largest_hessian,
             **self._noise(sample, copy),
         )
+        self._draw_split_noise(limits.noise, number)
         tree = make_tree(max_leaves, self.layout.set_size)
         n_leaves = 1
         if sample.n_total > 0:
@@ -173,8 +175,8 @@ class Booster:
         return values, sums.n_documents
 
     def _noise(self, sample: Sample, by_position: bool) -> dict[str, float]:
-        """The smoothing and the noise of the sample's rounded gradients, for splits into sets of bins."""
-        if self.layout.set_size == 0 or sample.n_total == 0:
+        """The noise of the sample's rounded gradients, and the smoothing for splits into sets of bins."""
+        if sample.n_total == 0 or (self.layout.set_size == 0 and self.rules.split_noise == 0):
             return {"smoothing": 0.0, "noise": 0.0}
         n_rows = sample.n_rows
         packed = self.packed[:n_rows] if by_position else self.packed[self.work.rows[0, :n_rows]]
@@ -183,6 +185,14 @@ class Booster:
         self.collective.add(sums)
         hessian, squares = sums.tolist()
         return {"smoothing": _SMOOTHING_DOCUMENTS * hessian / sample.n_total, "noise": squares / max(1, hessian)}
+
+    def _draw_split_noise(self, variance: float, number: int) -> None:
+        """Noise of about a normal distribution: the sum of four uniform numbers needs no function of a C library."""
+        if self.rules.split_noise == 0:
+            return
+        rng = np.random.default_rng((self.random_state, number, 3))
+        uniform = rng.random((4, *self.work.split_noise.shape)).sum(axis=0)
+        self.work.split_noise[:] = self.rules.split_noise * np.sqrt(3.0 * variance) * (uniform - 2.0)
 
     def _choose_queries(self, number: int) -> Bools | None:
         """The queries that a tree is grown on, or None for all.
@@ -231,9 +241,10 @@ class Booster:
     ) -> int:
         self.work.barrier_state[:] = 0
         shared = self.work._replace(leaves=self.work.leaves[:max_leaves])
+        grow_tree = grow_symmetric if self.rules.grow_policy == "symmetric" else grow
 
         def work(thread: int) -> int:
-            return grow(
+            return grow_tree(
                 blocks, columns, self.packed, sample.n_rows, sample.n_total, limits, shared, tree, thread,
                 self.n_threads,
             )  # fmt: skip

@@ -54,14 +54,7 @@ def grow(
     """Grow a tree on the rows work.rows[0, :n_rows] and return its number of leaves; n_total: rows of all workers."""
     # Numba gives the literals 0, -1 and 1 types of their own and would compile the functions called with them twice.
     root, none, n_leaves = int(np.int64(0)), int(np.int64(-1)), int(np.int64(1))
-    if thread == 0:
-        leaf = work.leaves[0]
-        leaf[START], leaf[COUNT], leaf[LIST], leaf[DEPTH], leaf[SLOT], leaf[TOTAL] = 0, n_rows, 0, 0, 0, n_total
-        work.bounds[0, 0], work.bounds[0, 1] = -np.inf, np.inf
-        for g in range(work.open_groups.shape[1]):
-            work.open_groups[0, g] = 1
-        allow_open_groups(columns, root, work)
-    histogram_by_rows(blocks, columns, packed, work.rows[root], root, n_rows, root, work, thread, n_threads)
+    start_root(blocks, columns, packed, n_rows, n_total, work, thread, n_threads)
     find_splits(blocks, columns, limits, root, none, work, thread, n_threads)
     while n_leaves < len(work.leaves):
         chosen = root
@@ -85,6 +78,23 @@ def grow(
             child_histograms(blocks, columns, packed, smaller, larger, work, thread, n_threads)
             find_splits(blocks, columns, limits, smaller, larger, work, thread, n_threads)
     return n_leaves
+
+
+@kernel
+def start_root(
+    blocks: Bytes, columns: Columns, packed: Ints, n_rows: int, n_total: int, work: Workspace, thread: int,
+    n_threads: int,
+) -> None:  # fmt: skip
+    """Make all rows one leaf, and sum its histogram."""
+    root = int(np.int64(0))
+    if thread == 0:
+        leaf = work.leaves[0]
+        leaf[START], leaf[COUNT], leaf[LIST], leaf[DEPTH], leaf[SLOT], leaf[TOTAL] = 0, n_rows, 0, 0, 0, n_total
+        work.bounds[0, 0], work.bounds[0, 1] = -np.inf, np.inf
+        for g in range(work.open_groups.shape[1]):
+            work.open_groups[0, g] = 1
+        allow_open_groups(columns, root, work)
+    histogram_by_rows(blocks, columns, packed, work.rows[root], root, n_rows, root, work, thread, n_threads)
 
 
 @kernel
