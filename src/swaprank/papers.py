@@ -41,7 +41,10 @@ _LAMBDAS = tuple(10.0**power for power in range(3, -7, -1))
 """10³ to 10⁻⁶ [Chapelle2010, section 7]."""
 
 _NETS = {"hidden": (10,), "optimizer": "sgd", "standardize": False}
-_TREES = {"split": "least_squares", "min_docs_in_leaf": 1, "max_depth": _NO_DEPTH_LIMIT, "document_fraction": 1.0}
+_TREES = {
+    "split": "least_squares", "min_docs_in_leaf": 1, "max_depth": _NO_DEPTH_LIMIT, "document_fraction": 1.0,
+    "n_trees": 300, "early_stopping_rounds": None,
+}  # fmt: skip
 
 _NDCG_2006 = "ndcg@10(gain=0/3/7/15/31)"
 _TRAINING_2006 = {"decay": 0.8, "restart_rounds": 50, "n_epochs": 300}

@@ -19,7 +19,7 @@ from swaprank.objectives.objective import Objective
 from swaprank.parameters import Bounds, check_parameter, parameter
 from swaprank.rankers.forest_methods import ForestMethods
 from swaprank.rankers.learned import Capabilities, found
-from swaprank.rankers.rounds import Measured, run_rounds
+from swaprank.rankers.rounds import Measured, Patience, run_rounds
 from swaprank.rankers.shared_parameters import EarlyStopping, RandomChoices
 from swaprank.rankers.training import FitRequest, TrainableRanker, Trained, base_model
 from swaprank.rankers.tree_checkpoints import kept_trees, saving
@@ -32,6 +32,10 @@ from swaprank.trees.tree_rules import GrowthRules, TreeRules, default_document_f
 
 MonotoneConstraints = Mapping[str, int] | Sequence[int]
 InteractionConstraints = Sequence[Sequence[str | int]]
+USUAL_TREES = 300
+"""How many trees are grown if nothing tells when to stop."""
+MOST_TREES = 2000
+"""How many trees early stopping may choose from."""
 
 
 class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, TrainableRanker):
@@ -42,15 +46,25 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
     )
     boosts: ClassVar[bool] = True
     """True if a tree starts from the scores of the trees before it."""
-    n_trees: int = parameter(
-        default=300,
+    n_trees: int | None = parameter(
+        default=None,
         low=0,
         high=10**7,
-        tuned_at=2000,
+        whole=True,
+        tuned_at=MOST_TREES,
         also="n_estimators num_boost_round num_iterations num_trees num_round iterations n_iter",
-        text="Maximum number of trees.",
+        text=f"Maximum number of trees. If None: {MOST_TREES:,} if early stopping has a validation set to watch, and "
+        f"{USUAL_TREES} otherwise.",
     )
-    early_stopping_rounds: int | None = parameter(default=None, tuned_at=50)
+    early_stopping_rounds: Patience = parameter(
+        default="auto",
+        words=("auto",),
+        optional=True,
+        tuned_at="auto",
+        text="Stop if the watched metric has not improved for this many rounds, and keep the best one. A number needs "
+        'a validation set. "auto": stop if there is one, after 100 rounds, or half as many as the best round needed if '
+        "that is more. None: never stop; the best round is kept in any case.",
+    )
     monotone_constraints: MonotoneConstraints | None = parameter(
         default=None,
         also="monotonic_cst monotone_constraint mono",
@@ -97,12 +111,14 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         n_start = 0 if start is None else start.n_stages
         if start is not None or total(collective, int(data.base_score is not None)):
             measured.measure_start()
-        grown, interrupted = self._boost(request, booster, measured, n_start)
+        n_trees = self._most_trees(measured.watched is not None)
+        grown, interrupted = self._boost(request, booster, measured, n_start, n_trees)
         trees = [each.forest for each in grown]
         measured.drop_partial_round()
         kept = len(trees) if measured.best_round is None else measured.best_round
         forest = self._as_model(trees[:kept], data.n_features)
         model = forest if start is None else sum_of(start, forest)
+        chosen |= {} if self.n_trees is not None else {"n_trees": n_trees}
         return Trained(model, measured.history, len(trees), kept, interrupted, {"chosen": chosen})
 
     def _start(self, request: FitRequest) -> Model | None:
@@ -133,6 +149,11 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         given = self.document_fraction is not None
         return {} if given else {"document_fraction": default_document_fraction(n_documents)}
 
+    def _most_trees(self, is_watched: bool) -> int:
+        """The maximum number of trees, chosen if it is not given."""
+        stops = is_watched and self.early_stopping_rounds is not None
+        return (MOST_TREES if stops else USUAL_TREES) if self.n_trees is None else int(self.n_trees)
+
     def _rules(self, chosen: Mapping[str, Any]) -> TreeRules:
         given = {name: getattr(self, name) for name in TreeRules.declared if name in self.declared}
         return TreeRules(**{**given, **{name: value for name, value in chosen.items() if name in given}})
@@ -147,7 +168,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         return tree_constraints(self.monotone_constraints, self.interaction_constraints, names, categories)
 
     def _boost(
-        self, request: FitRequest, booster: Booster, measured: Measured, n_start: int
+        self, request: FitRequest, booster: Booster, measured: Measured, n_start: int, n_trees: int
     ) -> tuple[list[GrownTree], bool]:
         """Grow the trees; returns them, and whether Ctrl-C ended training."""
         objective = self._objective().bind_share(
@@ -156,7 +177,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         trees: list[GrownTree] = []
         start = None if self.boosts else booster.scores.copy()
         add_to_measured = self._measuring(measured, booster.n_threads)
-        for known in kept_trees(self, request, booster, measured):
+        for known in kept_trees(self, request, booster, measured, n_trees):
             trees.append(known)
             booster.add_known_tree(known)
             add_to_measured(len(trees), known.forest)
@@ -171,7 +192,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         # First the checkpoint: a callback of the user may raise.
         callbacks = [*saving(self, request, booster, measured, trees), *request.callbacks]
         patience, n_done = self.early_stopping_rounds, len(trees)
-        interrupted = run_rounds(self.n_trees, add_tree, measured, callbacks, patience, n_done=n_done)
+        interrupted = run_rounds(n_trees, add_tree, measured, callbacks, patience, n_done=n_done)
         return trees, interrupted
 
     def _measuring(self, measured: Measured, n_threads: int) -> Callable[[int, Forest], None]:
