@@ -161,7 +161,10 @@ def lambdamart2010(metric: str | Metric = "ndcg@10", **changes: Any) -> LambdaMA
     >>> ranker.horizon, ranker.hessian_floor
     (10, 0.0)
     """
-    settings = {"normalize": False, "hessian_floor": 0.0, "score_noise": 0.0, "leaf_smoothing": 0.0}
+    settings = {
+        "normalize": False, "hessian_floor": 0.0, "score_noise": 0.0, "leaf_smoothing": 0.0, "split_noise": 0.0,
+        "squared_error": 0.0, "grow_policy": "leafwise",
+    }  # fmt: skip
     return _with(LambdaMART, changes, metric=metric, horizon=parse_metric(metric).k, **_TREES, **settings)
 
 

@@ -81,8 +81,9 @@ def test_forests_do_not_stop() -> None:
     assert forest.n_rounds_ == forest.n_trees == USUAL
     assert "n_trees" not in forest.chosen_
     for name, value in (("n_trees", None), ("early_stopping_rounds", "auto")):
+        given: dict[str, Any] = {name: value}
         with pytest.raises(sr.errors.ParameterError, match=f"{name} must be a whole number from"):
-            sr.baselines.RandomForest(**{name: value}).fit(TRAIN)
+            sr.baselines.RandomForest(**given).fit(TRAIN)
 
 
 @pytest.mark.parametrize("wrong", ["often", 0, 2.5, True])

@@ -87,12 +87,11 @@ class WithSquaredError(Objective):
         self, data: Dataset, *, random_state: int, n_threads: int | None, collective: Collective
     ) -> BoundKernelObjective:
         """See `Objective`; the range of the labels is that of all workers."""
-        bound = self.objective.bind_share(
-            data, random_state=random_state, n_threads=n_threads, collective=collective
-        )
+        bound = self.objective.bind_share(data, random_state=random_state, n_threads=n_threads, collective=collective)
         if not isinstance(bound, BoundKernelObjective):
             raise ParameterError(
-                f"a squared error cannot be added to {type(self.objective).__name__}: it has no gradients query by query."
+                f"a squared error cannot be added to {type(self.objective).__name__}: gradients of a query depend on "
+                "other queries."
             )
         labels = np.array(data.by_query(data.labels), np.float64)
         ends = np.array([labels.max(initial=-np.inf), -labels.min(initial=np.inf)])

@@ -1,5 +1,6 @@
 """LambdaMART: boosted trees for any ranking metric."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, final
 
 from swaprank.errors import ParameterError, Wording
@@ -11,13 +12,17 @@ from swaprank.objectives.query_gradients import HESSIAN_FLOOR
 from swaprank.objectives.smooth_boosting import SmoothBoostingObjective
 from swaprank.objectives.with_squared_error import WithSquaredError
 from swaprank.parameters import parameter
+from swaprank.rankers.growth_trial import MOST_DOCUMENTS
 from swaprank.rankers.shared_parameters import SwapGradients
 from swaprank.rankers.tree_ranker import TreeRanker
 from swaprank.trees.tree_rules import (
+    GROW_POLICIES,
+    GrowPolicy,
     LeafRules,
     RandomRanks,
     default_leaf_smoothing,
     default_max_depth,
+    default_randomness,
     default_score_noise,
 )
 
@@ -69,6 +74,7 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
     )
     grow_policy: GrowPolicy | None = parameter(
         default=None,
+        optional=True,
         text='How a tree grows: "leafwise", the leaf with the largest gain is split by its own best cut; "symmetric", '
         "one cut splits all leaves of a level, the best for all of them together. Symmetric trees follow noise less, "
         'and learn fewer interactions. They take neither categories nor constraints. If None: for "lambda" and up to '
@@ -111,8 +117,8 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
         "is at most 1 / (sigma hessian_floor). 0: as in the paper. For the default objective.",
     )
 
-    def _choose(self, n_documents: int) -> dict[str, Any]:
-        chosen = super()._choose(n_documents)
+    def _choose(self, n_documents: int, policy: GrowPolicy) -> dict[str, Any]:
+        chosen = super()._choose(n_documents, policy)
         lambdas = self.objective == "lambda"
         if lambdas and self.horizon is None:
             chosen["horizon"] = self._horizon()
@@ -124,17 +130,26 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
             chosen["split_noise"] = default_randomness(n_documents) if lambdas else 0.0
         if self.squared_error is None and lambdas:
             chosen["squared_error"] = default_randomness(n_documents)
+        if self.grow_policy is None:
+            chosen["grow_policy"] = policy
+        if self.max_depth is None and lambdas and policy == "leafwise":
+            chosen["max_depth"] = default_max_depth(n_documents)
         return chosen
 
-    def _policies(self, n_documents: int) -> dict[GrowPolicy, dict[str, Any]]:
-        lambdas = self.objective == "lambda"
-        depth = {"max_depth": default_max_depth(n_documents)} if self.max_depth is None and lambdas else {}
-        return {"leafwise": depth, "symmetric": {}} if lambdas
+    def _policies(self, n_documents: int, is_constrained: bool, base: Any) -> tuple[GrowPolicy, ...]:
+        leave_open = self.grow_policy is None and self.objective == "lambda" and not is_constrained
+        # Training that is continued goes on as it began.
+        before: GrowPolicy | None = getattr(base, "chosen_", {}).get("grow_policy")
+        if leave_open and before is not None:
+            return (before,)
+        if leave_open and n_documents <= MOST_DOCUMENTS:
+            return GROW_POLICIES
+        return super()._policies(n_documents, is_constrained, base)
 
     def _horizon(self) -> int | None:
         return default_horizon(self.training_metric()) if self.horizon is None else self.horizon
 
-    def _objective(self) -> Objective:
+    def _objective(self, chosen: Mapping[str, Any]) -> Objective:
         given = given_objective(self, OBJECTIVES)
         if given is not None:
             return given
@@ -146,7 +161,8 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
                 self._horizon(),
                 hessian_floor=float(self.hessian_floor),
             )
-            return WithSquaredError(lambdas, float(self.squared_error)) if self.squared_error else lambdas
+            weight = chosen.get("squared_error", self.squared_error)
+            return WithSquaredError(lambdas, float(weight)) if weight else lambdas
         if self.horizon is not None:
             raise ParameterError(
                 f"horizon={self.horizon} is for objective='lambda'. A smooth metric is cut off by itself: "
@@ -160,7 +176,7 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
                     "The amount of smoothing can only be changed in Python.",
                 ),
             )
-        for name in ("normalize", "hessian_floor"):
+        for name in ("normalize", "hessian_floor", "squared_error"):
             value = getattr(self, name)
             if value != self.declared[name].default:
                 raise ParameterError(

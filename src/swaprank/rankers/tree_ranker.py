@@ -15,9 +15,10 @@ from swaprank.errors import ModelFileError, ParameterError, did_you_mean
 from swaprank.models.ensemble import Ensemble, sum_of, trees_of, with_trees
 from swaprank.models.forest import Forest
 from swaprank.models.model import Model
-from swaprank.objectives.objective import Objective
+from swaprank.objectives.objective import BoundObjective, Objective
 from swaprank.parameters import Bounds, check_parameter, parameter
 from swaprank.rankers.forest_methods import ForestMethods
+from swaprank.rankers.growth_trial import better_policy
 from swaprank.rankers.learned import Capabilities, found
 from swaprank.rankers.rounds import Measured, Patience, run_rounds
 from swaprank.rankers.shared_parameters import EarlyStopping, RandomChoices
@@ -28,7 +29,7 @@ from swaprank.trees.boosting import Booster, GrownTree, ranking_scores, refitted
 from swaprank.trees.constraints import NO_CONSTRAINTS, Constraints, broken_feature
 from swaprank.trees.routing import add_tree_scores
 from swaprank.trees.tree import make_forest
-from swaprank.trees.tree_rules import GrowthRules, TreeRules, default_document_fraction, of_round
+from swaprank.trees.tree_rules import GrowPolicy, GrowthRules, TreeRules, default_document_fraction, of_round
 
 MonotoneConstraints = Mapping[str, int] | Sequence[int]
 InteractionConstraints = Sequence[Sequence[str | int]]
@@ -91,8 +92,8 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
     """Values that were chosen where a parameter is None, by its name."""
 
     @abstractmethod
-    def _objective(self) -> Objective:
-        """The objective that the trees minimize."""
+    def _objective(self, chosen: Mapping[str, Any]) -> Objective:
+        """The objective that the trees minimize, with the values that were chosen."""
 
     def _fit(self, request: FitRequest) -> Trained:
         data, collective = request.data, request.collective
@@ -105,14 +106,24 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         measured = Measured(request.valid, request.metrics, start_scores, self.n_threads, collective)
         scores = np.array(data.by_query(start_scores(data)))
         constraints = self._constraints(data.feature_names, data.categories)
-        chosen = self._choose(total(collective, len(data)))
+        n_documents = total(collective, len(data))
+        is_constrained = bool(len(constraints.monotone) or len(constraints.groups) or data.categories)
+        policies = self._policies(n_documents, is_constrained, request.base)
+        chosen = self._choose(n_documents, policies[0])
         rules = self._rules(chosen)
         booster = Booster(data, scores, rules, request.seed, self.n_threads, constraints, collective)
+        objective = self._objective(chosen).bind_share(
+            data, random_state=request.seed, n_threads=self.n_threads, collective=collective
+        )
         n_start = 0 if start is None else start.n_stages
         if start is not None or total(collective, int(data.base_score is not None)):
             measured.measure_start()
         n_trees = self._most_trees(measured.watched is not None)
-        grown, interrupted = self._boost(request, booster, measured, n_start, n_trees)
+        if len(policies) > 1:
+            tried = {policy: self._rules(self._choose(n_documents, policy)) for policy in policies}
+            policy = better_policy(booster, objective, self.training_metric(), data, tried, n_trees, collective)
+            chosen, booster.rules = self._choose(n_documents, policy), tried[policy]
+        grown, interrupted = self._boost(request, booster, objective, measured, n_start, n_trees)
         trees = [each.forest for each in grown]
         measured.drop_partial_round()
         kept = len(trees) if measured.best_round is None else measured.best_round
@@ -144,8 +155,17 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         """The factor of the leaf values of a tree, from 1, in the model."""
         return self._step(number, rules)
 
-    def _choose(self, n_documents: int) -> dict[str, Any]:
-        """Choose values where a parameter is None, by its name."""
+    def _policies(self, n_documents: int, is_constrained: bool, base: Any) -> tuple[GrowPolicy, ...]:
+        """How trees may grow; the data chooses if there are several ways. Categories are a constraint, too."""
+        if self.grow_policy == "symmetric" and is_constrained:
+            raise ParameterError(
+                "grow_policy='symmetric' takes neither categorical features nor constraints: use grow_policy="
+                "'leafwise'."
+            )
+        return (self.grow_policy or "leafwise",)
+
+    def _choose(self, n_documents: int, policy: GrowPolicy) -> dict[str, Any]:
+        """Choose values where a parameter is None, by its name, for trees that grow in this way."""
         given = self.document_fraction is not None
         return {} if given else {"document_fraction": default_document_fraction(n_documents)}
 
@@ -168,12 +188,15 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         return tree_constraints(self.monotone_constraints, self.interaction_constraints, names, categories)
 
     def _boost(
-        self, request: FitRequest, booster: Booster, measured: Measured, n_start: int, n_trees: int
+        self,
+        request: FitRequest,
+        booster: Booster,
+        objective: BoundObjective,
+        measured: Measured,
+        n_start: int,
+        n_trees: int,
     ) -> tuple[list[GrownTree], bool]:
         """Grow the trees; returns them, and whether Ctrl-C ended training."""
-        objective = self._objective().bind_share(
-            request.data, random_state=request.seed, n_threads=self.n_threads, collective=request.collective
-        )
         trees: list[GrownTree] = []
         start = None if self.boosts else booster.scores.copy()
         add_to_measured = self._measuring(measured, booster.n_threads)
@@ -241,7 +264,8 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         check_parameter("decay_rate", decay_rate, Bounds(False, 0, 1))
         data = self._judged(X, y, qid=qid, group=group, sample_weight=sample_weight)
         n_base = self.n_trees_ - self.best_round_
-        rules = self._rules(self._choose(len(data)))
+        chosen = self._choose(len(data), "leafwise")
+        rules = self._rules(chosen)
         base, trees = self.trees_.part(0, n_base), self.trees_.part(n_base, self.n_trees_)
         base_scores = self._scores_by(with_trees(self.model_, base), data)
         start = np.array(data.by_query(self._plus_base_score(base_scores, data)))
@@ -256,7 +280,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
             [self._refit_step(number, rules) for number in range(1, trees.n_trees + 1)],
             data,
             start.copy(),
-            self._objective().bind(data, random_state=self.random_state_, n_threads=self.n_threads),
+            self._objective(chosen).bind(data, random_state=self.random_state_, n_threads=self.n_threads),
             rules,
             float(decay_rate),
             self._constraints(data.feature_names, data.categories).monotone,

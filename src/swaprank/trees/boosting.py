@@ -96,6 +96,8 @@ class Booster:
         self.grad, self.hess = np.zeros(n_rows), np.zeros(n_rows)
         self.packed, self.leaf_of = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int32)
         self.taken = np.ones(n_rows, np.uint8)
+        self.queries: Bools | None = None
+        """The queries to learn from; None: all."""
         self.sample_blocks = np.empty((len(self.bins.blocks), 0, BLOCK), np.uint8)
         """Bins of a small sample's documents."""
 
@@ -153,6 +155,11 @@ class Booster:
         forest = as_forest(tree, n_leaves, self.n_features, self.bins, self.layout, values, counts, unit)
         return GrownTree(tree, n_leaves, forest)
 
+    def learn_from(self, queries: Bools | None) -> None:
+        """Learn from these queries from now on, or from all. Trees give scores to all of them in any case."""
+        self.queries = queries
+        self.taken[:] = 1 if queries is None else np.repeat(queries, np.diff(self.places.indptr))
+
     def add_known_tree(self, grown: GrownTree) -> None:
         """Add the leaf values of a tree that was grown on the same data before to the scores."""
         route_documents(
@@ -202,15 +209,17 @@ class Booster:
         """
         fraction = self.rules.query_fraction
         if fraction == 1.0:
-            return None
+            return self.queries
         first, last = number * fraction, (number + 1) * fraction
         taken = np.zeros(len(self.places.keys), np.bool_)
         for shuffle in range(int(first), int(last) + 1):
             seed = int(np.random.default_rng((self.random_state, shuffle, 2)).integers(2**62))
             at = shuffle + random_fractions(self.places.keys, seed)
             taken |= (at >= first) & (at < last)
+        allowed = True if self.queries is None else self.queries
+        taken &= allowed
         if total(self.collective, int(taken.sum())) == 0:
-            taken[:] = True  # there are few queries
+            taken[:] = allowed  # there are few queries
         self.taken[:] = np.repeat(taken, np.diff(self.places.indptr))
         return taken
 

@@ -48,9 +48,9 @@ def best_set_split(
 ) -> None:
     """Replace the split by the best one into sets of bins, if its gain is larger; see `best_split`.
 
-    noise: The variance of gradients per hessian. split_noise: see `noisy_gain`. The bins without documents in the leaf go to the side with the larger
-    hessian. Of equal gains the first feature wins, then the shortest set. order, keys, sums and documents are work
-    arrays, one value per number in a set.
+    noise: The variance of gradients per hessian. split_noise: See `noisy_gain`. The bins without documents in the leaf
+    go to the side with the larger hessian. Of equal gains the first feature wins, then the shortest set. order, keys,
+    sums and documents are work arrays, one value per number in a set.
     """
     for f in range(first, last):
         if allowed[f] != SET:

@@ -83,13 +83,13 @@ def noisy_gain(gain: float, noise: float) -> float:
     Of gradients that are noise, the root of a gain is about normally distributed, with the same variance in every leaf:
     so noise of that size changes the order of what noise could have ordered, and hardly that of large gains.
     """
-    root = np.sqrt(gain)
+    root = float(np.sqrt(gain))
     return gain + noise * (2.0 * root + noise) if root + noise > 0.0 else -((root + noise) ** 2)
 
 
 @kernel
 def is_better(gain: float, noise: float, feature: int, split: Floats) -> bool:
-    """Compare a gain with the split so far, and write it there if it is better; of equal ones the first feature wins."""
+    """If a gain is better than that of the split so far, write it there; of equal ones the first feature wins."""
     if not gain > 0.0:
         return False
     noisy = noisy_gain(gain, noise)

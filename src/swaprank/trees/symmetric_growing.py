@@ -135,7 +135,7 @@ def search_feature(
     As everywhere, missing values go right first, then left: of equal gains the first one wins.
     """
     best, sums, gains = work.candidates[thread, 0], work.sums[thread], work.gains[thread]
-    n_bins, start = np.uint64(columns.n_bins[feature] + 1), np.uint64(feature * BINS)
+    n_bins, start = columns.n_bins[feature] + 1, np.uint64(feature * BINS)
     any_missing = False
     for side in range(2):
         if side == 1 and not any_missing:
@@ -146,18 +146,18 @@ def search_feature(
             histogram = work.histograms[work.leaves[number, SLOT]]
             running = histogram[start] if side == 1 else np.int64(0)
             any_missing |= histogram[start] != 0
-            for b in range(np.uint64(1), n_bins):
+            for b in range(np.uint64(1), np.uint64(n_bins)):
                 running += histogram[start + b]
                 sums[b] = running
             add_gains(sums, n_bins, totals[number, 0], totals[number, 1], limits.l2, gains)
-        for b in range(np.uint64(1), n_bins):
+        for b in range(np.uint64(1), np.uint64(n_bins)):
             if gains[b] > 0.0 and is_better(unsplit + gains[b], noise, feature, best):
                 best[BIN], best[MISSING_LEFT] = b, side
 
 
 @kernel
 def add_gains(sums: Ints, n_bins: int, gradient: float, hessian: float, l2: float, gains: Floats) -> None:
-    """Add a leaf's gain of every cut of a feature, 0 if a side has no hessian; vectorizes."""
+    """Add a leaf's gain of every cut of a feature, if there is one: otherwise the leaf is not split; vectorizes."""
     if hessian < 2.0:
         return
     unsplit = gradient * gradient / (hessian + l2)
@@ -166,7 +166,7 @@ def add_gains(sums: Ints, n_bins: int, gradient: float, hessian: float, l2: floa
         g_right, h_right = gradient - g_left, hessian - h_left
         d_left, d_right = h_left + l2, h_right + l2
         gain = (g_left * g_left * d_right + g_right * g_right * d_left) / (d_left * d_right) - unsplit
-        gains[b] += gain if (h_left >= 1.0) & (h_right >= 1.0) else 0.0
+        gains[b] += gain if (h_left >= 1.0) & (h_right >= 1.0) & (gain > 0.0) else 0.0
 
 
 @kernel

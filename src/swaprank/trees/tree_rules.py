@@ -24,7 +24,7 @@ class GrowthRules(Parameters):
     """The size of a tree, and the documents, queries and features that it is grown on."""
 
     n_leaves: int | Sequence[int] = parameter(
-        default=63,
+        default=31,
         low=2,
         high=65_536,
         by_round=True,
