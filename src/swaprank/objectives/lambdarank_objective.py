@@ -33,6 +33,7 @@ from swaprank.metrics.terms import (
 )
 from swaprank.objectives.constructions import CONSTRUCTIONS, LINEAR, PAIRS, STEP, ConstructionArrays
 from swaprank.objectives.diagonal import with_diagonal
+from swaprank.objectives.long_lists import PAIRS_PER_DOCUMENT, LongLambdaArrays, long_lists
 from swaprank.objectives.objective import BoundKernelObjective, Objective, bind_kernel
 from swaprank.objectives.query_gradients import (
     HESSIAN_FLOOR,
@@ -261,8 +262,9 @@ class LambdaRankObjective(Objective):
         hessian_floor: A document's hessian is at least this times sigma |grad|. 0: as in the paper.
 
     For metric="pairwise" all pairs weigh the same, so this is RankNet divided by the number of pairs of each query.
-    With normalize=False it then takes about n log n, also for lists of millions of documents; with normalize=True it
-    visits all pairs.
+
+    All pairs of a list are visited if it has at most 5,000 documents, or fewer ranks that count. The sums of longer
+    lists take about n log n, for most metrics: long_lists.py says which, and how.
 
     >>> import numpy as np, swaprank as sr
     >>> data = sr.Dataset([[1.0], [2.0]], [0, 1], qid=[1, 1])
@@ -310,13 +312,17 @@ class LambdaRankObjective(Objective):
         tie_order = seeded_tie_order(data.places, random_state)
         swaps = None if terms.family == CUMULATIVE else terms
         arrays: Any = LambdaArrays(terms, swaps, tie_order, sigma, self.normalize, longest)
-        if not pairs:
+        lengths = np.diff(data.indptr).astype(np.float64)
+        costs = lengths * np.minimum(lengths, terms.depth)
+        if pairs:
+            are_long = long_lists(terms, data.indptr)
+            arrays = LongLambdaArrays(arrays) if are_long.any() else arrays
+            costs = np.where(are_long, PAIRS_PER_DOCUMENT * lengths, costs)
+        else:
             chosen, margin = CONSTRUCTIONS.get(self.construction, PAIRS), self.margin
             if margin is None:
                 margin = 1.0 / sigma if chosen in (STEP, LINEAR) else np.inf
             arrays = ConstructionArrays(chosen, terms, tie_order, sigma, self.normalize, longest, float(margin))
-        lengths = np.diff(data.indptr).astype(np.float64)
-        costs = lengths * np.minimum(lengths, terms.depth)
         own_metric = str(self.metric) if terms.family == CUSTOM else ""
         return bind_kernel(arrays, data, costs, n_threads, own_metric)
 
