@@ -23,7 +23,7 @@ TRAIN, VALI = sr.datasets.random_net((60, 20), n_features=8, random_state=0)
 
 
 def small(metric: str = "ndcg@5", **parameters: Any) -> sr.LambdaMART:
-    return sr.LambdaMART(metric, **{"n_trees": 6, "n_leaves": 7, **parameters})
+    return sr.LambdaMART(metric, **{"n_trees": 4, "n_leaves": 7, **parameters})
 
 
 def test_the_metric_is_measured_and_the_horizon_is_learned() -> None:

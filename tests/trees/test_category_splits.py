@@ -130,7 +130,7 @@ def test_training_scores_are_those_of_the_trees_for_few_categories(changes: dict
         X, y, qid = X[mixed], y[mixed], qid[mixed]
     data = categorical(X, y, qid, {1: 20, 3: 5})
     booster = Booster(data, np.zeros(len(X)), rules(**{"min_docs_in_leaf": 5, **changes}), 0, 2)
-    objective = sr.MART()._objective({}).bind(data, random_state=0, n_threads=2)
+    objective = sr.MART()._objective().bind(data, random_state=0, n_threads=2)
     trees = [booster.add_tree(objective, number, 0.3).forest for number in range(1, 5)]
     assert sum((tree.n_words > 0).sum() for tree in trees) > 1
     expected = np.sum([walked_scores(tree, data.features) for tree in trees], axis=0)

@@ -37,7 +37,7 @@ def naive_leaves(X: Features, grad: Floats, hess: Floats, depth: int, l2: float)
     for _ in range(depth):
         gains = [[gain(grad[leaf], hess[leaf], left[leaf], l2) for leaf in leaves] for left in cuts]
         best = int(np.argmax([sum(of_leaves) for of_leaves in gains]))
-        left, parts = cuts[best], []
+        left, parts = cuts[best], list[Any]()
         for leaf, gained in zip(leaves, gains[best], strict=True):
             parts += [leaf[left[leaf]], leaf[~left[leaf]]] if gained > 0 else [leaf]
         leaves = parts

@@ -1,6 +1,6 @@
 """A random forest of regression trees [Breiman2001]."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, final
 
@@ -54,7 +54,7 @@ class RandomForest(TreeRanker):
         default=None, text="A fitted ranker of any kind. The forest then learns what its scores leave of the labels."
     )
 
-    def _objective(self, chosen: Mapping[str, Any]) -> Objective:
+    def _objective(self) -> Objective:
         return PointwiseObjective("squared")
 
     def _measuring(self, measured: Measured, n_threads: int) -> Callable[[int, Forest], None]:

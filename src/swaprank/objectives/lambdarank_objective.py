@@ -33,6 +33,7 @@ from swaprank.metrics.terms import (
 )
 from swaprank.objectives.constructions import CONSTRUCTIONS, LINEAR, PAIRS, STEP, ConstructionArrays
 from swaprank.objectives.diagonal import with_diagonal
+from swaprank.objectives.discounted_pairs import GainOrder, discounted_gradients, gain_order, make_slots, score_range
 from swaprank.objectives.long_lists import PAIRS_PER_DOCUMENT, LongLambdaArrays, long_lists
 from swaprank.objectives.objective import BoundKernelObjective, Objective, bind_kernel
 from swaprank.objectives.query_gradients import (
@@ -58,6 +59,8 @@ class LambdaArrays(NamedTuple):
     terms: MetricTerms
     swaps: MetricTerms | None
     """The terms again; None for sums of discounted gains, which need no kernels of other families."""
+    by_gain: GainOrder
+    """For sums of discounted gains; otherwise empty."""
     tie_order: Ints
     """Each query's documents in the order that breaks ties in the scores."""
     sigma: float
@@ -202,7 +205,7 @@ def lambda_queries(
     ranked, ordered, work = np.empty(longest), np.empty(longest), np.empty((WORK_ROWS, longest + 1))
     padded, discounts = longest + 8, np.zeros(longest)
     e, weights, distance = np.ones(padded), np.empty((ROWS_AT_ONCE, padded)), np.ones(padded)
-    g, h = np.zeros(padded), np.zeros(padded)
+    g, h, slots = np.zeros(padded), np.zeros(padded), make_slots(longest)
     for r in range(min(longest, len(terms.discounts))):
         discounts[r] = terms.discounts[r]
     for query in range(first, last):
@@ -217,6 +220,12 @@ def lambda_queries(
         for r in range(n):
             order[r] = arrays.tie_order[start + r]
         rank_leading(scores, order[:n], min(terms.depth, n), scratch, ranked, work[0])
+        if swaps is None and sigma * score_range(scores, start, stop) < WIDEST_RANGE:
+            discounted_gradients(
+                arrays.by_gain, start, order[:n], rows, terms.gains, discounts, scores, 1.0 / terms.divisors[query],
+                sigma, normalize, arrays.longest_step, slots, grad, hess,
+            )  # fmt: skip
+            continue
         highest = lowest = scores[order[0]]
         for r in range(n):
             ranked[r] = terms.gains[order[r]]
@@ -311,7 +320,9 @@ class LambdaRankObjective(Objective):
             return bind_ranknet(data, terms.gains, terms.divisors, sigma, False, n_threads, longest)
         tie_order = seeded_tie_order(data.places, random_state)
         swaps = None if terms.family == CUMULATIVE else terms
-        arrays: Any = LambdaArrays(terms, swaps, tie_order, sigma, self.normalize, longest)
+        n_sorted = len(data) if swaps is None else 0
+        by_gain = gain_order(terms.gains[:n_sorted], data.indptr if swaps is None else np.zeros(1, np.int64))
+        arrays: Any = LambdaArrays(terms, swaps, by_gain, tie_order, sigma, self.normalize, longest)
         lengths = np.diff(data.indptr).astype(np.float64)
         costs = lengths * np.minimum(lengths, terms.depth)
         if pairs:

@@ -98,6 +98,7 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
         low=0,
         high=1e6,
         tune=(0.0, 3.0),
+        of_objective=True,
         text="Learn the labels, too: the weight of their squared error beside the lambdas, see `WithSquaredError`. If "
         'None, as `split_noise`. For "lambda" only.',
     )
@@ -149,20 +150,22 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
     def _horizon(self) -> int | None:
         return default_horizon(self.training_metric()) if self.horizon is None else self.horizon
 
-    def _objective(self, chosen: Mapping[str, Any]) -> Objective:
+    def _chosen_objective(self, chosen: Mapping[str, Any]) -> Objective:
+        objective, weight = self._objective(), chosen.get("squared_error", self.squared_error)
+        return WithSquaredError(objective, float(weight)) if weight else objective
+
+    def _objective(self) -> Objective:
         given = given_objective(self, OBJECTIVES)
         if given is not None:
             return given
         if self.objective == "lambda":
-            lambdas = LambdaRankObjective(
+            return LambdaRankObjective(
                 self.training_metric(),
                 float(self.sigma),
                 self.normalize,
                 self._horizon(),
                 hessian_floor=float(self.hessian_floor),
             )
-            weight = chosen.get("squared_error", self.squared_error)
-            return WithSquaredError(lambdas, float(weight)) if weight else lambdas
         if self.horizon is not None:
             raise ParameterError(
                 f"horizon={self.horizon} is for objective='lambda'. A smooth metric is cut off by itself: "

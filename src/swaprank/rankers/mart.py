@@ -1,7 +1,6 @@
 """MART: boosted trees with a pointwise loss."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, cast, final
+from typing import ClassVar, cast, final
 
 from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
@@ -33,5 +32,5 @@ class MART(TreeRanker, LeafRules):
         default=1.0, above=0, also="sigmoid", of_objective=True, text="Steepness of the logistic loss."
     )
 
-    def _objective(self, chosen: Mapping[str, Any]) -> Objective:
+    def _objective(self) -> Objective:
         return given_objective(self, LOSSES) or PointwiseObjective(cast(Loss, self.objective), float(self.sigma))

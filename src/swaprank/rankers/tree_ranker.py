@@ -92,8 +92,12 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
     """Values that were chosen where a parameter is None, by its name."""
 
     @abstractmethod
-    def _objective(self, chosen: Mapping[str, Any]) -> Objective:
-        """The objective that the trees minimize, with the values that were chosen."""
+    def _objective(self) -> Objective:
+        """The objective that the trees minimize."""
+
+    def _chosen_objective(self, chosen: Mapping[str, Any]) -> Objective:
+        """The objective with what was chosen for the data."""
+        return self._objective()
 
     def _fit(self, request: FitRequest) -> Trained:
         data, collective = request.data, request.collective
@@ -112,7 +116,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         chosen = self._choose(n_documents, policies[0])
         rules = self._rules(chosen)
         booster = Booster(data, scores, rules, request.seed, self.n_threads, constraints, collective)
-        objective = self._objective(chosen).bind_share(
+        objective = self._chosen_objective(chosen).bind_share(
             data, random_state=request.seed, n_threads=self.n_threads, collective=collective
         )
         n_start = 0 if start is None else start.n_stages
@@ -280,7 +284,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
             [self._refit_step(number, rules) for number in range(1, trees.n_trees + 1)],
             data,
             start.copy(),
-            self._objective(chosen).bind(data, random_state=self.random_state_, n_threads=self.n_threads),
+            self._chosen_objective(chosen).bind(data, random_state=self.random_state_, n_threads=self.n_threads),
             rules,
             float(decay_rate),
             self._constraints(data.feature_names, data.categories).monotone,
