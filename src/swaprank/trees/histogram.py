@@ -7,6 +7,8 @@
 Integer sums do not depend on the order of addition: any number of threads gives the same histogram, bit for bit.
 """
 
+from typing import Any
+
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Ints
@@ -30,19 +32,19 @@ def add_rows(block: Bytes, rows: AnyArray, start: int, stop: int, packed: Ints, 
     last, both_halves = stop - 1, len(histogram) > HALF * BINS
     if start < stop and rows[last] - rows[start] == last - start:
         # All rows from the first to the last one, as in the root of most trees: the processor fetches them itself.
-        for row in range(np.uint64(rows[start]), np.uint64(rows[start]) + np.uint64(stop - start)):
+        for row in range(np.uint64(rows[start]), np.uint64(rows[last]) + np.uint64(1)):
             add_row(block, row, packed[row], both_halves, histogram)
         return
     for k in range(start, stop):
         upcoming = np.int64(rows[min(k + PREFETCH_DISTANCE, last)])
         prefetch(block, upcoming * BLOCK)
         prefetch(packed, upcoming)
-        row = np.uint64(rows[k])
-        add_row(block, row, packed[row], both_halves, histogram)
+        at = np.uint64(rows[k])
+        add_row(block, at, packed[at], both_halves, histogram)
 
 
 @inlined_kernel
-def add_row(block: Bytes, row: np.uint64, value: int, both_halves: bool, histogram: Ints) -> None:
+def add_row(block: Bytes, row: Any, value: int, both_halves: bool, histogram: Ints) -> None:
     """Add one row to the bins of 8 or 16 features."""
     for f in range(HALF):
         histogram[(np.uint64(f) << np.uint64(8)) + np.uint64(block[row, np.uint64(f)])] += value

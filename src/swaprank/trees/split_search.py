@@ -4,7 +4,7 @@ import numpy as np
 
 from swaprank.arrays import Bytes, Floats, Ints
 from swaprank.kernels import kernel
-from swaprank.trees.histogram import BINS, BLOCK, PREFETCH_DISTANCE, count_rows
+from swaprank.trees.histogram import BINS, BLOCK, count_rows
 from swaprank.trees.intrinsics import barrier, prefetch
 from swaprank.trees.set_splitting import best_set_split, number_in_set
 from swaprank.trees.splitting import (
@@ -38,6 +38,9 @@ from swaprank.trees.workspace import (
     total_left,
 )
 
+_PREFETCH_DISTANCE = 64
+"""Marking a row is faster than adding it to a histogram, so that more rows are passed while one is loaded."""
+
 
 @kernel
 def mark_left(blocks: Bytes, columns: Columns, number: int, work: Workspace, thread: int, n_threads: int) -> int:
@@ -53,7 +56,7 @@ def mark_left(blocks: Bytes, columns: Columns, number: int, work: Workspace, thr
     n_mine = np.int64(0)
     if cut > 0:
         for k in range(len(mine)):
-            prefetch(block, np.int64(mine[min(k + PREFETCH_DISTANCE, len(mine) - 1)]) * BLOCK)
+            prefetch(block, np.int64(mine[min(k + _PREFETCH_DISTANCE, len(mine) - 1)]) * BLOCK)
             bin_number = np.int64(block[np.uint64(mine[k]), column])
             left = np.uint8((bin_number <= cut) & (bin_number >= lowest))
             goes_left[k] = left
@@ -61,7 +64,7 @@ def mark_left(blocks: Bytes, columns: Columns, number: int, work: Workspace, thr
     else:
         left_set = work.sets[number]
         for k in range(len(mine)):
-            prefetch(block, np.int64(mine[min(k + PREFETCH_DISTANCE, len(mine) - 1)]) * BLOCK)
+            prefetch(block, np.int64(mine[min(k + _PREFETCH_DISTANCE, len(mine) - 1)]) * BLOCK)
             left = left_set[number_in_set(block[np.uint64(mine[k])], int(column), columns.n_columns[feature])]
             goes_left[k] = left
             n_mine += left
