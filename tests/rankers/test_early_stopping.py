@@ -82,7 +82,7 @@ def test_forests_do_not_stop() -> None:
     assert "n_trees" not in forest.chosen_
     for name, value in (("n_trees", None), ("early_stopping_rounds", "auto")):
         with pytest.raises(sr.errors.ParameterError, match=f"{name} must be a whole number from"):
-            sr.baselines.RandomForest(**{name: value}).fit(TRAIN)
+            sr.baselines.RandomForest(**dict[str, Any]({name: value})).fit(TRAIN)
 
 
 @pytest.mark.parametrize("wrong", ["often", 0, 2.5, True])
