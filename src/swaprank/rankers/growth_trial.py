@@ -26,8 +26,10 @@ from swaprank.trees.tree_rules import GrowPolicy, TreeRules, of_round
 
 MOST_DOCUMENTS = 100_000
 """Beyond, trees grow leafwise: there are enough documents for interactions, and trials would take long."""
+FEWEST_TREES = 50
+"""Fewer trees are not worth a trial, and leafwise ones learn faster at first."""
 _HELD_OUT = 1 / 3
-_MOST_TREES = 40
+_TREES = 30
 _LEARNING_RATE = 0.3
 """Few trees must show where many lead: leafwise trees learn faster at first, and symmetric ones may overtake them."""
 
@@ -38,13 +40,9 @@ def better_policy(
     metric: Metric,
     data: Dataset,
     rules: Mapping[GrowPolicy, TreeRules],
-    n_trees: int,
     collective: Collective,
 ) -> GrowPolicy:
-    """Try "symmetric" and "leafwise", each with its rules, from the booster's scores, which stay as they are.
-
-    n_trees: Of the training to come. A fifth of it is tried, at most 40 trees.
-    """
+    """Try "symmetric" and "leafwise", each with its rules, from the booster's scores, which stay as they are."""
     held_out = random_fractions(data.places.keys, booster.random_state) < _HELD_OUT
     start, booster_rules = booster.scores.copy(), booster.rules
     # Ties by document id would need ids, which training does not.
@@ -53,7 +51,7 @@ def better_policy(
     values = {}
     for policy, of_policy in rules.items():
         booster.rules = of_policy
-        for number in range(1, min(_MOST_TREES, n_trees // 5) + 1):
+        for number in range(1, _TREES + 1):
             booster.add_tree(objective, number, _LEARNING_RATE, int(of_round(of_policy.n_leaves, number)))
         values[policy] = measure_each([bound], booster.scores, booster.n_threads)[0]
         booster.scores[:] = start

@@ -12,9 +12,9 @@ from swaprank.objectives.query_gradients import HESSIAN_FLOOR
 from swaprank.objectives.smooth_boosting import SmoothBoostingObjective
 from swaprank.objectives.with_squared_error import WithSquaredError
 from swaprank.parameters import parameter
-from swaprank.rankers.growth_trial import MOST_DOCUMENTS
+from swaprank.rankers.growth_trial import FEWEST_TREES, MOST_DOCUMENTS
 from swaprank.rankers.shared_parameters import SwapGradients
-from swaprank.rankers.tree_ranker import TreeRanker
+from swaprank.rankers.tree_ranker import Facts, TreeRanker
 from swaprank.trees.tree_rules import (
     GROW_POLICIES,
     GrowPolicy,
@@ -77,9 +77,10 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
         optional=True,
         text='How a tree grows: "leafwise", the leaf with the largest gain is split by its own best cut; "symmetric", '
         "one cut splits all leaves of a level, the best for all of them together. Symmetric trees follow noise less, "
-        'and learn fewer interactions. They take neither categories nor constraints. If None: for "lambda" and up to '
-        "100,000 documents, some trees of both kinds are tried on a third of the queries, which they do not learn "
-        'from, and "symmetric" is chosen unless the other kind is better there; "leafwise" in all other cases.',
+        'and learn fewer interactions. They take neither categories nor constraints. If None: for "lambda", up to '
+        "100,000 documents and at least 50 trees, 30 trees of both kinds are tried on a third of the queries, which "
+        'they do not learn from, and "symmetric" is chosen unless the other kind is better there; "leafwise" in all '
+        "other cases.",
     )
     max_depth: int | None = parameter(
         default=None,
@@ -118,9 +119,9 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
         "is at most 1 / (sigma hessian_floor). 0: as in the paper. For the default objective.",
     )
 
-    def _choose(self, n_documents: int, policy: GrowPolicy) -> dict[str, Any]:
-        chosen = super()._choose(n_documents, policy)
-        lambdas = self.objective == "lambda"
+    def _choose(self, facts: Facts, policy: GrowPolicy) -> dict[str, Any]:
+        chosen = super()._choose(facts, policy)
+        lambdas, n_documents = self.objective == "lambda", facts.n_documents
         if lambdas and self.horizon is None:
             chosen["horizon"] = self._horizon()
         if self.leaf_smoothing is None:
@@ -130,22 +131,23 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
         if self.split_noise is None:
             chosen["split_noise"] = default_randomness(n_documents) if lambdas else 0.0
         if self.squared_error is None and lambdas:
-            chosen["squared_error"] = default_randomness(n_documents)
+            # Scores of another model may have any scale, and need not be near the labels.
+            weight = default_randomness(n_documents) if facts.before is None else facts.before.get("squared_error", 0.0)
+            chosen["squared_error"] = weight
         if self.grow_policy is None:
             chosen["grow_policy"] = policy
         if self.max_depth is None and lambdas and policy == "leafwise":
             chosen["max_depth"] = default_max_depth(n_documents)
         return chosen
 
-    def _policies(self, n_documents: int, is_constrained: bool, base: Any) -> tuple[GrowPolicy, ...]:
-        leave_open = self.grow_policy is None and self.objective == "lambda" and not is_constrained
-        # Training that is continued goes on as it began.
-        before: GrowPolicy | None = getattr(base, "chosen_", {}).get("grow_policy")
-        if leave_open and before is not None:
-            return (before,)
-        if leave_open and n_documents <= MOST_DOCUMENTS:
-            return GROW_POLICIES
-        return super()._policies(n_documents, is_constrained, base)
+    def _policies(self, facts: Facts) -> tuple[GrowPolicy, ...]:
+        if self.grow_policy is None and self.objective == "lambda" and not facts.is_constrained:
+            # Training that is continued goes on as it began.
+            if facts.before and "grow_policy" in facts.before:
+                return (facts.before["grow_policy"],)
+            if facts.n_documents <= MOST_DOCUMENTS and facts.n_trees >= FEWEST_TREES:
+                return GROW_POLICIES
+        return super()._policies(facts)
 
     def _horizon(self) -> int | None:
         return default_horizon(self.training_metric()) if self.horizon is None else self.horizon

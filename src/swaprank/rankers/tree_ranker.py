@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -37,6 +37,18 @@ USUAL_TREES = 300
 """How many trees are grown if nothing tells when to stop."""
 MOST_TREES = 2000
 """How many trees early stopping may choose from."""
+
+
+class Facts(NamedTuple):
+    """What is known before training, and what parameters are chosen by."""
+
+    n_documents: int
+    n_trees: int
+    """At most."""
+    is_constrained: bool
+    """There are constraints, or categories."""
+    before: Mapping[str, Any] | None
+    """What was chosen for the base ranker; None if training starts from scores of 0."""
 
 
 class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, TrainableRanker):
@@ -110,30 +122,34 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         measured = Measured(request.valid, request.metrics, start_scores, self.n_threads, collective)
         scores = np.array(data.by_query(start_scores(data)))
         constraints = self._constraints(data.feature_names, data.categories)
-        n_documents = total(collective, len(data))
-        is_constrained = bool(len(constraints.monotone) or len(constraints.groups) or data.categories)
-        policies = self._policies(n_documents, is_constrained, request.base)
-        chosen = self._choose(n_documents, policies[0])
+        starts = start is not None or total(collective, int(data.base_score is not None)) > 0
+        facts = Facts(
+            total(collective, len(data)),
+            self._most_trees(measured.watched is not None),
+            bool(len(constraints.monotone) or len(constraints.groups) or data.categories),
+            getattr(request.base, "chosen_", {}) if starts else None,
+        )
+        policies = self._policies(facts)
+        chosen = self._choose(facts, policies[0])
         rules = self._rules(chosen)
         booster = Booster(data, scores, rules, request.seed, self.n_threads, constraints, collective)
         objective = self._chosen_objective(chosen).bind_share(
             data, random_state=request.seed, n_threads=self.n_threads, collective=collective
         )
         n_start = 0 if start is None else start.n_stages
-        if start is not None or total(collective, int(data.base_score is not None)):
+        if starts:
             measured.measure_start()
-        n_trees = self._most_trees(measured.watched is not None)
         if len(policies) > 1:
-            tried = {policy: self._rules(self._choose(n_documents, policy)) for policy in policies}
-            policy = better_policy(booster, objective, self.training_metric(), data, tried, n_trees, collective)
-            chosen, booster.rules = self._choose(n_documents, policy), tried[policy]
-        grown, interrupted = self._boost(request, booster, objective, measured, n_start, n_trees)
+            tried = {policy: self._rules(self._choose(facts, policy)) for policy in policies}
+            policy = better_policy(booster, objective, self.training_metric(), data, tried, collective)
+            chosen, booster.rules = self._choose(facts, policy), tried[policy]
+        grown, interrupted = self._boost(request, booster, objective, measured, n_start, facts.n_trees)
         trees = [each.forest for each in grown]
         measured.drop_partial_round()
         kept = len(trees) if measured.best_round is None else measured.best_round
         forest = self._as_model(trees[:kept], data.n_features)
         model = forest if start is None else sum_of(start, forest)
-        chosen |= {} if self.n_trees is not None else {"n_trees": n_trees}
+        chosen |= {} if self.n_trees is not None else {"n_trees": facts.n_trees}
         return Trained(model, measured.history, len(trees), kept, interrupted, {"chosen": chosen})
 
     def _start(self, request: FitRequest) -> Model | None:
@@ -159,19 +175,19 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         """The factor of the leaf values of a tree, from 1, in the model."""
         return self._step(number, rules)
 
-    def _policies(self, n_documents: int, is_constrained: bool, base: Any) -> tuple[GrowPolicy, ...]:
-        """How trees may grow; the data chooses if there are several ways. Categories are a constraint, too."""
-        if self.grow_policy == "symmetric" and is_constrained:
+    def _policies(self, facts: Facts) -> tuple[GrowPolicy, ...]:
+        """How trees may grow; the data chooses if there are several ways."""
+        if self.grow_policy == "symmetric" and facts.is_constrained:
             raise ParameterError(
                 "grow_policy='symmetric' takes neither categorical features nor constraints: use grow_policy="
                 "'leafwise'."
             )
         return (self.grow_policy or "leafwise",)
 
-    def _choose(self, n_documents: int, policy: GrowPolicy) -> dict[str, Any]:
+    def _choose(self, facts: Facts, policy: GrowPolicy) -> dict[str, Any]:
         """Choose values where a parameter is None, by its name, for trees that grow in this way."""
         given = self.document_fraction is not None
-        return {} if given else {"document_fraction": default_document_fraction(n_documents)}
+        return {} if given else {"document_fraction": default_document_fraction(facts.n_documents)}
 
     def _most_trees(self, is_watched: bool) -> int:
         """The maximum number of trees, chosen if it is not given."""
@@ -268,7 +284,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         check_parameter("decay_rate", decay_rate, Bounds(False, 0, 1))
         data = self._judged(X, y, qid=qid, group=group, sample_weight=sample_weight)
         n_base = self.n_trees_ - self.best_round_
-        chosen = self._choose(len(data), "leafwise")
+        chosen = self._choose(Facts(len(data), self.n_trees_, False, self.chosen_), "leafwise")
         rules = self._rules(chosen)
         base, trees = self.trees_.part(0, n_base), self.trees_.part(n_base, self.n_trees_)
         base_scores = self._scores_by(with_trees(self.model_, base), data)
