@@ -109,7 +109,7 @@ def test_show_says_what_was_chosen_also_for_a_saved_model(tmp_path: Path) -> Non
         ("horizon", "30"),
         ("document_fraction", "1"),
         ("leaf_smoothing", "30"),
-        ("grow_policy", "symmetric"),
+        ("grow_policy", "leafwise"),
         ("score_noise", "0.2"),
         ("split_noise", "1"),
         ("squared_error", "1"),

@@ -103,7 +103,7 @@ def test_a_callback_sees_every_round_and_can_stop() -> None:
 
     ranker = small().fit(TRAIN, valid=VALI, callbacks=[look])
     assert [progress.round for progress in seen] == [1, 2, 3, 4]
-    assert ranker.n_trees_ == 4
+    assert ranker.n_rounds_ == 4
     assert seen[-1].measured["valid"]["ndcg@10"] == ranker.history_["valid"]["ndcg@10"][-1]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from swaprank.arrays import AnyArray, Bools, Bytes, Floats, Ints, read_only
 from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
-from swaprank.data.document_places import Places, hash_places, random_fractions
+from swaprank.data.document_places import Places, hash_places, query_keys, random_bits, random_fractions
 from swaprank.data.row_values import LARGEST_TERM
 from swaprank.elementary import log
 from swaprank.errors import DataError
@@ -95,6 +95,8 @@ class Booster:
         self.worker_sums.work = self.work
         self.grad, self.hess = np.zeros(n_rows), np.zeros(n_rows)
         self.packed, self.leaf_of = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int32)
+        self.feature_keys = query_keys(np.array(data.feature_names))[self.layout.feature]
+        """A hash of the feature of each column."""
         self.taken = np.ones(n_rows, np.uint8)
         self.queries: Bools | None = None
         """The queries to learn from; None: all."""
@@ -194,12 +196,11 @@ class Booster:
         return {"smoothing": _SMOOTHING_DOCUMENTS * hessian / sample.n_total, "noise": squares / max(1, hessian)}
 
     def _draw_split_noise(self, variance: float, number: int) -> None:
-        """Noise of about a normal distribution: the sum of four uniform numbers needs no function of a C library."""
-        if self.rules.split_noise == 0:
-            return
-        rng = np.random.default_rng((self.random_state, number, 3))
-        uniform = rng.random((4, *self.work.split_noise.shape)).sum(axis=0)
-        self.work.split_noise[:] = self.rules.split_noise * np.sqrt(3.0 * variance) * (uniform - 2.0)
+        """Draw the noise of each feature in each leaf of a tree: by names, so that the order of columns is free."""
+        if self.rules.split_noise > 0:
+            seed = int(np.random.default_rng((self.random_state, number, 3)).integers(2**62))
+            scale = float(self.rules.split_noise * np.sqrt(variance))
+            write_normal_noise(self.feature_keys, seed, scale, self.work.split_noise)
 
     def _choose_queries(self, number: int) -> Bools | None:
         """The queries that a tree is grown on, or None for all.
@@ -292,6 +293,22 @@ def add_noise(scores: Floats, scale: float, bits: AnyArray, start: int, stop: in
     for row in range(start, stop):
         uniform = (np.float64(bits[row] >> np.uint64(12)) + 0.5) / 2.0**52
         noisy[row] = scores[row] - scale * log(-log(uniform))
+
+
+@kernel
+def write_normal_noise(keys: AnyArray, seed: int, scale: float, noise: Floats) -> None:
+    """Write noise of mean 0 and the standard deviation `scale`, by leaf and key.
+
+    The sum of four uniform numbers is nearly normal, and needs no function that differs between machines.
+    """
+    for leaf in range(len(noise)):
+        for column in range(len(keys)):
+            bits = random_bits(keys[column] + np.uint64(leaf), seed)
+            total = np.uint64(0)
+            for shift in (0, 16, 32, 48):
+                total += (bits >> np.uint64(shift)) & np.uint64(0xFFFF)
+            # Four numbers from 0 to 2^16 - 1 have the variance 4/12 2^32.
+            noise[leaf, column] = scale * np.sqrt(3.0) * ((np.float64(total) + 2.0) / 2.0**16 - 2.0)
 
 
 def refitted_values(
