@@ -92,7 +92,7 @@ def test_trees_may_be_deeper_on_more_documents() -> None:
 
 
 def test_samples_shrink_gradually() -> None:
-    sizes = np.array([10**3, 30_000, 30_001, 10**5, 10**6, 10**8])
+    sizes = np.array([10**3, 65_000, 65_001, 10**5, 10**6, 10**8])
     fractions = np.array([default_document_fraction(int(n)) for n in sizes])
     assert fractions[:2].tolist() == [1, 1]
     assert (np.diff(fractions) <= 0).all()
