@@ -1,12 +1,15 @@
-"""Claim: the time per tree grows linearly with the rows and with the features.
+"""Claim: the time per tree grows linearly with the rows and with the features, and nearly so with the length of lists.
 
-    python benchmarks/growth.py [--rows 25000 50000 … 800000] [--features 17 34 … 272] [--plot growth.png]
+    python benchmarks/growth.py [--rows 25000 50000 … 800000] [--features 17 34 … 272] [--lengths 1000 10000 100000]
+                                [--plot growth.png]
 
 Generated data: queries of 120 documents, labels from a few of the features. The rows vary at 136 features, the features
 at 200,000 rows. For each size, the minimum and the median over the trees of several fits (without the first tree of
 each fit), with 63 leaves, for NDCG@10. The slope is that of log seconds by log size, fitted to the minima. 1 is linear;
 less is better than linear, because part of a tree's work does not grow: computing gradients does not depend on the
 number of features. The second slope is fitted to the larger half of the sizes, where that part matters least.
+
+The lengths are those of one query, with 17 features: the seconds per tree for several metrics.
 """
 
 from __future__ import annotations
@@ -26,6 +29,8 @@ from swaprank.arrays import Features
 QUERY_DOCUMENTS = 120
 FIXED_FEATURES = 136
 FIXED_ROWS = 200_000
+LENGTH_FEATURES = 17
+METRICS = ("ndcg", "map", "err", "ndcg@10")
 
 
 class Point(NamedTuple):
@@ -36,20 +41,20 @@ class Point(NamedTuple):
     median: float
 
 
-def generated(n_rows: int, n_features: int) -> sr.Dataset:
+def generated(n_rows: int, n_features: int, query_documents: int = QUERY_DOCUMENTS) -> sr.Dataset:
     rng = np.random.default_rng(0)
     X: Features = rng.standard_normal((n_rows, n_features), dtype=np.float32)
     useful = X[:, : min(16, n_features)]
     target = np.tanh(useful).sum(axis=1) + 2 * (useful[:, 0] * useful[:, 1] > 0.5) + rng.normal(size=n_rows) * 2
     y = np.digitize(target, np.quantile(target, [0.52, 0.84, 0.97, 0.99]))
-    return sr.Dataset(X, y, qid=np.arange(n_rows) // QUERY_DOCUMENTS)
+    return sr.Dataset(X, y, qid=np.arange(n_rows) // query_documents)
 
 
-def measure(data: sr.Dataset, size: int, options: argparse.Namespace) -> Point:
+def measure(data: sr.Dataset, size: int, options: argparse.Namespace, metric: str = "ndcg@10") -> Point:
     seconds: list[float] = []
     for _ in range(options.repeat):
         ends: list[float] = []
-        ranker = sr.LambdaMART(n_trees=options.trees + 1, n_leaves=options.leaves, n_threads=options.threads)
+        ranker = sr.LambdaMART(metric, n_trees=options.trees + 1, n_leaves=options.leaves, n_threads=options.threads)
         ranker.fit(data, callbacks=[lambda _, ends=ends: ends.append(time.perf_counter())])  # type: ignore[misc]
         seconds += np.diff(ends).tolist()
     return Point(size, min(seconds), float(np.median(seconds)))
@@ -68,6 +73,16 @@ def report(what: str, fixed: str, points: list[Point]) -> None:
         print(f"| {point.size:,} | {point.lowest:.4f} | {point.median:.4f} | {each:.2f} |")
     larger = points[len(points) // 2 - (len(points) < 4) :]
     print(f"\nSlope along {what}: {slope(points):.2f}; over the larger half: {slope(larger):.2f}.", flush=True)
+
+
+def report_lengths(options: argparse.Namespace) -> None:
+    print(f"\n| documents of one query ({LENGTH_FEATURES} features) | " + " | ".join(METRICS) + " |")
+    print("|---:|" + "---:|" * len(METRICS))
+    for length in options.lengths:
+        data = generated(length, LENGTH_FEATURES, length)
+        points = [measure(data, length, options, metric) for metric in METRICS]
+        print(f"| {length:,} | " + " | ".join(f"{point.lowest:.4f}" for point in points) + " |", flush=True)
+    print("\nSeconds per tree, minimum.")
 
 
 def plot(file: Path, lines: dict[str, list[Point]]) -> None:
@@ -91,8 +106,9 @@ def plot(file: Path, lines: dict[str, list[Point]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, nargs="+", default=[25_000 * 2**i for i in range(6)])
-    parser.add_argument("--features", type=int, nargs="+", default=[17 * 2**i for i in range(5)])
+    parser.add_argument("--rows", type=int, nargs="*", default=[25_000 * 2**i for i in range(6)])
+    parser.add_argument("--features", type=int, nargs="*", default=[17 * 2**i for i in range(5)])
+    parser.add_argument("--lengths", type=int, nargs="*", default=[1000, 10_000, 100_000])
     parser.add_argument("--trees", type=int, default=10)
     parser.add_argument("--leaves", type=int, default=63)
     parser.add_argument("--threads", type=int, default=2)
@@ -102,12 +118,15 @@ def main() -> None:
 
     print(f"{options.leaves} leaves, {options.threads} threads; {machine('numba')}.")
     measure(generated(2400, 16), 0, options)
+    if options.lengths:
+        report_lengths(options)
     lines = {
         "rows": [measure(generated(n, FIXED_FEATURES), n, options) for n in options.rows],
         "features": [measure(generated(FIXED_ROWS, n), n, options) for n in options.features],
     }
-    report("rows", f"{FIXED_FEATURES} features", lines["rows"])
-    report("features", f"{FIXED_ROWS:,} rows", lines["features"])
+    for what, fixed in (("rows", f"{FIXED_FEATURES} features"), ("features", f"{FIXED_ROWS:,} rows")):
+        if lines[what]:
+            report(what, fixed, lines[what])
     print(f"\nAt the end: load {os.getloadavg()[0]:.1f}.")
     if options.plot:
         plot(options.plot, lines)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from quality import LEAVES, METRIC, PEERS, RATES, STAGES, Fold, Setting, folds_of, ours, per_query
+from quality import LEAVES, METRIC, PEERS, RATES, STAGES, Fold, Setting, files_of, ours, per_query
 
 import swaprank as sr
 from swaprank.arrays import Floats
@@ -84,7 +84,7 @@ def main() -> None:
     options = parser.parse_args()
     print("| set | learner | NDCG@10 | MAP | seconds per model |\n|---|---|---:|---:|---:|")
     for name in options.sets:
-        folds = list(folds_of(options.folder / name))
+        folds = list(files_of(options.folder / name))
         for learner in options.learners:
             seeds = range(1 if learner.endswith("trees") else options.seeds)
             values, start = [], time.perf_counter()

@@ -31,7 +31,8 @@ LOSSES = {
     "LambdaRank, decay_probability=0.3": sr.LambdaRank(METRIC, decay_probability=0.3),
     "LambdaRank, decay=1": sr.LambdaRank(METRIC, decay=1.0),
 }
-TREES = {"MART": sr.MART(METRIC, n_leaves=15), "LambdaMART": sr.LambdaMART(METRIC, n_leaves=15)}
+SIZE: dict[str, Any] = {"n_trees": 300, "n_leaves": 15, "early_stopping_rounds": None}
+TREES = {"MART": sr.MART(METRIC, **SIZE), "LambdaMART": sr.LambdaMART(METRIC, **SIZE)}
 MODELS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "linear": (LOSSES, {"hidden": ()}),
     "10 hidden": (LOSSES, {"hidden": (10,)}),

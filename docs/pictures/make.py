@@ -66,7 +66,7 @@ def draw_forces() -> None:
 def draw_learning() -> None:
     """NDCG@10 after every tree on training and validation data (docs/lambdamart.md)."""
     train, vali = sr.datasets.random_polynomial((400, 200), n_features=20, levels=5, random_state=1)
-    ranker = sr.LambdaMART(metric="ndcg@10", n_trees=150, n_leaves=15, learning_rate=0.1)
+    ranker = sr.LambdaMART(metric="ndcg@10", n_trees=150, n_leaves=15, early_stopping_rounds=None)
     ranker.fit(train, valid={"train": train, "valid": vali})
     trees = list(range(1, 151))
     lines = [Series(name, trees, ranker.history_[name]["ndcg@10"]) for name in ("train", "valid")]

@@ -41,7 +41,10 @@ _LAMBDAS = tuple(10.0**power for power in range(3, -7, -1))
 """10³ to 10⁻⁶ [Chapelle2010, section 7]."""
 
 _NETS = {"hidden": (10,), "optimizer": "sgd", "standardize": False}
-_TREES = {"split": "least_squares", "min_docs_in_leaf": 1, "max_depth": _NO_DEPTH_LIMIT, "document_fraction": 1.0}
+_TREES = {
+    "split": "least_squares", "min_docs_in_leaf": 1, "max_depth": _NO_DEPTH_LIMIT, "document_fraction": 1.0,
+    "n_trees": 300, "early_stopping_rounds": None,
+}  # fmt: skip
 
 _NDCG_2006 = "ndcg@10(gain=0/3/7/15/31)"
 _TRAINING_2006 = {"decay": 0.8, "restart_rounds": 50, "n_epochs": 300}
@@ -158,7 +161,10 @@ def lambdamart2010(metric: str | Metric = "ndcg@10", **changes: Any) -> LambdaMA
     >>> ranker.horizon, ranker.hessian_floor
     (10, 0.0)
     """
-    settings = {"normalize": False, "hessian_floor": 0.0, "score_noise": 0.0, "leaf_smoothing": 0.0}
+    settings = {
+        "normalize": False, "hessian_floor": 0.0, "score_noise": 0.0, "leaf_smoothing": 0.0, "split_noise": 0.0,
+        "squared_error": 0.0, "grow_policy": "leafwise",
+    }  # fmt: skip
     return _with(LambdaMART, changes, metric=metric, horizon=parse_metric(metric).k, **_TREES, **settings)
 
 

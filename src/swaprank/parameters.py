@@ -25,13 +25,14 @@ _LARGEST_SHOWN = 10**7
 
 
 class Bounds(NamedTuple):
-    """The range of a number. If open_low, low itself is excluded. If optional, None is allowed."""
+    """The range of a number. If open_low, low itself is excluded. If optional, None is allowed. So are the words."""
 
     whole: bool
     low: float
     high: float
     open_low: bool = False
     optional: bool = False
+    words: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Parameter:
     means_none: int | None = None
     """A number that stands for None in other libraries, and is accepted."""
     words: Sequence[str] = ()
-    """The words that it may be."""
+    """The words that it may be, in place of a number if it has bounds."""
     instances: tuple[type, ...] = ()
     """Classes whose instances are accepted as they are."""
     each: bool = False
@@ -84,7 +85,8 @@ class Parameter:
             return None
         whole = isinstance(self.default, int) if self.whole is None else self.whole
         high = self.high if self.high is not None else 2**62 if whole else np.inf
-        return Bounds(whole, low, high, self.above is not None, self.optional or self.default is None)
+        optional = self.optional or self.default is None
+        return Bounds(whole, low, high, self.above is not None, optional, self.words)
 
     def is_none(self, value: Any) -> bool:
         """True for the number that stands for None in other libraries."""
@@ -94,7 +96,7 @@ class Parameter:
         """Raise ParameterError, with the name and the value, if the value is not one of this parameter."""
         if isinstance(value, self.instances):
             return
-        if self.words and not (value is None and self.optional):
+        if self.words and self.bounds is None and not (value is None and self.optional):
             check_word(name, value, self.words)
         elif isinstance(self.default, bool):
             if not isinstance(value, bool):
@@ -245,14 +247,15 @@ def check_parameter(name: str, value: Any, bounds: Bounds) -> None:
     >>> from swaprank.parameters import Bounds, check_parameter
     >>> check_parameter("n_trees", 10, Bounds(whole=True, low=0, high=1000))
     """
-    if value is None and bounds.optional:
+    if (value is None and bounds.optional) or (isinstance(value, str) and value in bounds.words):
         return
     kind = "a whole number" if bounds.whole else "a number"
     span = f"{kind} {'above' if bounds.open_low else 'from'} {bounds.low:g}"
     if bounds.high <= _LARGEST_SHOWN:
         span += f" to {bounds.high:g}"
-    if bounds.optional:
-        span += ", or None"
+    others = [*(f"'{word}'" for word in bounds.words), *(["None"] if bounds.optional else [])]
+    if others:
+        span = ", ".join([span, *others[:-1], f"or {others[-1]}"])
     numeric = isinstance(value, int | np.integer) or (not bounds.whole and isinstance(value, float | np.floating))
     largest = min(bounds.high, float(np.finfo(np.float64).max))
     fits = numeric and not isinstance(value, bool) and bounds.low <= value <= largest

@@ -52,6 +52,27 @@ def test_train_and_predict_are_fit_and_predict(folder: Path) -> None:
     np.testing.assert_array_equal(sr.read_scores(folder / "three.txt"), ranker.predict(test, n_trees=3))
 
 
+def test_one_line_says_how_training_ended(folder: Path) -> None:
+    arguments = ("train", "train.txt", "--set", "n_leaves=4", "--set", "learning_rate=0.5", "-o", "ended.swaprank")
+    assumed = here(*arguments, folder=folder)
+    assert assumed.out.splitlines()[:2] == [
+        "ended.swaprank: 300 trees, trained on 600 documents",
+        "n_trees: 300, because there is no validation data; give --valid FILE for early stopping",
+    ]
+    stopped = here(*arguments, "--valid", "vali.txt", folder=folder)
+    ranker, vali = sr.load(folder / "ended.swaprank"), sr.read(folder / "vali.txt")
+    assert stopped.out.splitlines()[:2] == [
+        f"ended.swaprank: {ranker.best_round_} trees, trained on 600 documents",
+        f"stopped after {ranker.n_rounds_} trees, kept {ranker.best_round_}: ndcg@10 {ranker.score(vali):.4f} on valid",
+    ]
+    assert "n_trees                  2000, chosen" in here("info", "ended.swaprank", folder=folder).out
+    again = here("train", "--config", "ended.toml", folder=folder)
+    assert "identical, byte for byte" in again.out
+    given = here(*arguments, "--valid", "vali.txt", "--set", "early_stopping_rounds=auto", "-q", folder=folder)
+    assert given == (0, "", "")
+    assert sr.load(folder / "ended.swaprank").n_rounds_ == ranker.n_rounds_
+
+
 def test_training_continues_from_a_model(folder: Path) -> None:
     for name, base in (("first", ()), ("second", ("--base-ranker", "first.swaprank"))):
         trained = here("train", "train.txt", *SETTINGS, *base, "-o", f"{name}.swaprank", folder=folder)

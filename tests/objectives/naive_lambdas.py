@@ -25,6 +25,7 @@ def own_cascade(labels: Labels) -> float:
 
 VALUES: dict[str, Value] = TWINS | {
     "dcg@5": lambda x: dcg(x, 5),
+    "dcg@5 linear": lambda x: sum(label / np.log2(rank + 1) for rank, label in enumerate(x[:5], 1)),
     "p@2": lambda x: precision(x, 2),
     "own": lambda x: own_sum(x) / (own_sum(sorted(x, reverse=True)) or 1.0),
     "own cascade": own_cascade,

@@ -46,6 +46,19 @@ def gradients(data: sr.Dataset, scores: Floats, **options: Any) -> tuple[Floats,
 
 
 @pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("n", [5, 6, 13, 14, 29, 40])
+@pytest.mark.parametrize("n_labels", [1, 2, 5, 40])
+def test_lists_much_longer_than_the_cut_off(n: int, n_labels: int, normalize: bool) -> None:
+    rng = np.random.default_rng(n)
+    labels, scores = rng.integers(0, n_labels, n), rng.normal(size=n)
+    data = sr.Dataset(np.zeros((n, 1)), labels, qid=np.zeros(n))
+    grad, hess = gradients(data, scores, metric="dcg@5(gain=linear)", sigma=0.6, normalize=normalize)
+    expected = lambdas("dcg@5 linear", data.labels, scores, 0.6, normalize)
+    np.testing.assert_allclose(grad, expected[0], atol=1e-12)
+    np.testing.assert_allclose(hess, expected[1], atol=1e-12)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize("name", METRICS)
 def test_kernel_equals_the_sum_over_pairs(name: str, normalize: bool) -> None:
     data = queries()

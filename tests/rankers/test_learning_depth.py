@@ -15,6 +15,7 @@ from swaprank.trees.tree_rules import (
     default_document_fraction,
     default_leaf_smoothing,
     default_max_depth,
+    default_randomness,
     default_score_noise,
 )
 
@@ -22,7 +23,7 @@ TRAIN, VALI = sr.datasets.random_net((60, 20), n_features=8, random_state=0)
 
 
 def small(metric: str = "ndcg@5", **parameters: Any) -> sr.LambdaMART:
-    return sr.LambdaMART(metric, **{"n_trees": 6, "n_leaves": 7, **parameters})
+    return sr.LambdaMART(metric, **{"n_trees": 4, "n_leaves": 7, **parameters})
 
 
 def test_the_metric_is_measured_and_the_horizon_is_learned() -> None:
@@ -42,9 +43,12 @@ def test_the_default_horizon_is_at_least_30(metric: str, horizon: int | None) ->
 
 def test_the_exact_metric_is_one_argument_away() -> None:
     exact = sr.objectives.LambdaRankObjective(sr.metric("ndcg@5"))
-    same: dict[str, Any] = {"score_noise": 0.1, "leaf_smoothing": 50.0, "max_depth": 6}
+    same: dict[str, Any] = {
+        "score_noise": 0.1, "leaf_smoothing": 50.0, "max_depth": 6, "split_noise": 0.5, "grow_policy": "symmetric"
+    }  # fmt: skip
     given = small(objective=exact, **same).fit(TRAIN)
-    np.testing.assert_array_equal(small(horizon=5, **same).fit(TRAIN).predict(VALI), given.predict(VALI))
+    ours = small(horizon=5, squared_error=0.0, **same).fit(TRAIN)
+    np.testing.assert_array_equal(ours.predict(VALI), given.predict(VALI))
 
 
 def test_noise_changes_the_trees_and_the_same_seed_gives_the_same_ones() -> None:
@@ -69,8 +73,8 @@ def test_training_that_is_continued_makes_the_same_noise_as_in_one_go() -> None:
 
 
 def test_regularization_fades_out() -> None:
-    for default in (default_leaf_smoothing, default_score_noise):
-        values = [default(n) for n in (12_000, 60_000, 60_001, 10**5, 4 * 10**5, 10**7)]
+    for default in (default_leaf_smoothing, default_score_noise, default_randomness):
+        values = [default(n) for n in (12_000, 60_000, 60_001, 10**5, 4 * 10**5, 10**7, 10**9)]
         assert values == sorted(values, reverse=True)
         assert values[2] > 0.99 * values[1]
         assert 0 <= values[-1] < 0.01 * values[0]
@@ -80,14 +84,15 @@ def test_trees_may_be_deeper_on_more_documents() -> None:
     depths = [default_max_depth(n) for n in (1, 8000, 12_000, 10**6, 10**9)]
     assert depths == sorted(depths)
     assert depths[:2] == [4, 4]
-    forest = small(n_trees=3, n_leaves=31).fit(TRAIN).model_
+    leafwise: dict[str, Any] = {"grow_policy": "leafwise", "n_trees": 3, "n_leaves": 31}
+    forest = small(**leafwise).fit(TRAIN).model_
     assert np.diff(forest.tree_leaves).max() <= 16
-    whole = small(n_trees=3, n_leaves=31, max_depth=31, min_docs_in_leaf=1).fit(TRAIN).model_
+    whole = small(max_depth=31, min_docs_in_leaf=1, **leafwise).fit(TRAIN).model_
     assert np.diff(whole.tree_leaves).max() == 31
 
 
 def test_samples_shrink_gradually() -> None:
-    sizes = np.array([10**3, 30_000, 30_001, 10**5, 10**6, 10**8])
+    sizes = np.array([10**3, 65_000, 65_001, 10**5, 10**6, 10**8])
     fractions = np.array([default_document_fraction(int(n)) for n in sizes])
     assert fractions[:2].tolist() == [1, 1]
     assert (np.diff(fractions) <= 0).all()
@@ -103,9 +108,11 @@ def test_show_says_what_was_chosen_also_for_a_saved_model(tmp_path: Path) -> Non
     for name, chosen in (
         ("horizon", "30"),
         ("document_fraction", "1"),
-        ("leaf_smoothing", "200"),
-        ("max_depth", "4"),
+        ("leaf_smoothing", "30"),
+        ("grow_policy", "leafwise"),
         ("score_noise", "0.2"),
+        ("split_noise", "1"),
+        ("squared_error", "1"),
     ):
         assert re.search(rf"^  {name} +{chosen}, chosen$", text, re.MULTILINE)
 

@@ -27,8 +27,9 @@ CHECKED = [
 @pytest.mark.parametrize(("kind", "name"), CHECKED)
 def test_a_number_word_or_flag_that_is_none_is_refused(kind: str, name: str) -> None:
     each = ranker_class(kind).declared[name]
-    wrong: Any = ("two",) if each.each else 2 if each.words else "two"
-    message = f"there is no {name} '2'" if each.words else f"{name} must be"
+    only_words = each.words and each.bounds is None
+    wrong: Any = ("two",) if each.each else 2 if only_words else "two"
+    message = f"there is no {name} '2'" if only_words else f"{name} must be"
     with pytest.raises(sr.errors.ParameterError, match=message):
         ranker_class(kind)(**{name: wrong}).check_parameters()
 

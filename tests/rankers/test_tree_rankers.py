@@ -103,7 +103,7 @@ def test_a_callback_sees_every_round_and_can_stop() -> None:
 
     ranker = small().fit(TRAIN, valid=VALI, callbacks=[look])
     assert [progress.round for progress in seen] == [1, 2, 3, 4]
-    assert ranker.n_trees_ == 4
+    assert ranker.n_rounds_ == 4
     assert seen[-1].measured["valid"]["ndcg@10"] == ranker.history_["valid"]["ndcg@10"][-1]
 
 
@@ -223,7 +223,7 @@ def test_scikit_learn_conventions() -> None:
         ({"learning_rate": 0}, "learning_rate must be a number above 0; found 0."),
         ({"max_bins": 256}, "max_bins must be a whole number from 2 to 255; found 256."),
         ({"query_fraction": 1.5}, "query_fraction must be a number above 0 to 1; found 1.5."),
-        ({"n_trees": 2.5}, "n_trees must be a whole number from 0 to 1e+07; found 2.5."),
+        ({"n_trees": 2.5}, "n_trees must be a whole number from 0 to 1e+07, or None; found 2.5."),
         ({"normalize": "no"}, "normalize must be True or False; found 'no'."),
         ({"max_depth": 0}, "max_depth must be a whole number from 1, or None; found 0."),
         ({"metric": "ndgc"}, "there is no metric 'ndgc'; did you mean 'ndcg'?"),

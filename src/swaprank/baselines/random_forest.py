@@ -43,7 +43,13 @@ class RandomForest(TreeRanker):
     query_fraction: float = parameter(
         default=0.6, tune=(0.2, 1.0), text="Share of the queries that each tree is grown on, drawn without replacement."
     )
-    early_stopping_rounds: int | None = parameter(default=None, tuned_at=None)
+    early_stopping_rounds: int | None = parameter(
+        default=None,
+        words=(),
+        tuned_at=None,
+        text="Stop if the watched metric has not improved for this many rounds, and keep the best one. Needs a "
+        "validation set.",
+    )
     base_ranker: Any = parameter(
         default=None, text="A fitted ranker of any kind. The forest then learns what its scores leave of the labels."
     )

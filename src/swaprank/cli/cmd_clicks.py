@@ -117,6 +117,7 @@ def clicks_train(
 
     Without --propensities, the position bias is learned together with the ranker.
     """
+    from swaprank.rankers.endings import ending
     from swaprank.registry import make_ranker
 
     sources = [path for path in (log, propensities, valid) if path is not None]
@@ -145,6 +146,8 @@ def clicks_train(
         print_json({**values, "interrupted": interrupted, "propensities": bias})
     else:
         print_info(f"{output}: {model.size_}, trained on {clicks.n_sessions:,} sessions")
+        if (ended := ending(model)) is not None:
+            print_info(ended.for_command_line())
         if known is None and found is not None:
             print_info(f"\n{found}")
     if interrupted:

@@ -42,6 +42,7 @@ class Stacked(HiddenLayers, Epochs, EarlyStopping, RandomChoices, EnsembleRanker
         default="ndcg@10", kw_only=False, text="The metric to optimize: the name of a metric, or a metric of your own."
     )
     n_epochs: int = parameter(default=50)
+    early_stopping_rounds: int | None = parameter(default=None)
     learning_rate: float = parameter(default=0.01, above=0, also="eta lr", text="Step size of the optimizer.")
 
     def _fit(self, request: FitRequest) -> Trained:

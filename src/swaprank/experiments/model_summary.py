@@ -82,7 +82,8 @@ class ModelSummary:
 
     def _parameter_text(self, name: str, value: Any) -> str:
         if value is None and self.chosen.get(name) is not None:
-            return f"{self.chosen[name]:g}, chosen"
+            chosen = self.chosen[name]
+            return f"{chosen if isinstance(chosen, str) else f'{chosen:g}'}, chosen"
         return "none" if value is None else f"{value}"
 
 

@@ -132,9 +132,8 @@ def _own_parameters(learner: sr.Ranker, tuned: Mapping[str, Range]) -> dict[str,
 
 
 def _warmup_rounds(learner: sr.Ranker) -> int:
-    if learner.can.rounds_parameter is None:
-        return _WARMUP_ROUNDS
-    return min(_WARMUP_ROUNDS, int(getattr(learner, learner.can.rounds_parameter)) // 10)
+    n_rounds = getattr(learner, learner.can.rounds_parameter or "", None)
+    return _WARMUP_ROUNDS if n_rounds is None else min(_WARMUP_ROUNDS, int(n_rounds) // 10)
 
 
 def _journal(storage: str | os.PathLike[str]) -> Any:

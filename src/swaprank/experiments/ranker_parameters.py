@@ -160,7 +160,7 @@ def fixed_while_tuning(kind: type[sr.Ranker]) -> dict[str, Any]:
     >>> import swaprank as sr
     >>> from swaprank.experiments.ranker_parameters import fixed_while_tuning
     >>> fixed_while_tuning(sr.LambdaMART)
-    {'n_trees': 2000, 'early_stopping_rounds': 50}
+    {'n_trees': 2000, 'early_stopping_rounds': 'auto'}
     """
     return {name: each.tuned_at for name, each in kind.declared.items() if each.tuned_at is not None}
 

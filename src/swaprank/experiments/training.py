@@ -15,6 +15,7 @@ from swaprank.errors import DataError, Interrupted, SwaprankError
 from swaprank.experiments.model_summary import metric_text, metric_values
 from swaprank.experiments.training_run import AnyPath, TrainingRun, check_outputs, read_train, write_record
 from swaprank.files import existing_file, file_digest, uninterrupted
+from swaprank.rankers.endings import ending
 from swaprank.rankers.on_cluster import learn_on_cluster
 from swaprank.rankers.rounds import Callback, as_checkpoint
 from swaprank.reading.read import read_matching
@@ -69,19 +70,26 @@ class TrainingResult(NamedTuple):
         """The result as plain text."""
         documents = f"{self.data['train']['documents']:,} documents" + (f" in {self.divided}" if self.divided else "")
         lines = [f"{self.run.output}: {self.ranker.size_}, trained on {documents}"]
+        ended = ending(self.ranker)
+        # It has the value on the validation data, if there is any.
+        lines += self._metric_lines() if ended is None else [ended.for_command_line()]
+        if self.ranker.interrupted_:
+            lines.append("interrupted: this is the best model so far")
+        return "\n".join(lines)
+
+    def _metric_lines(self) -> list[str]:
+        """What was measured during training, one line for each set and metric."""
         measured, valid = metric_values(self.ranker), self.valid_values()
         if valid is not None:
             measured = {"valid": {valid["metric"]: valid}}
-        lines += [
+        lines = [
             f"{name} {metric}: {metric_text(values['value'])}"
             for name, of_set in measured.items()
             for metric, values in of_set.items()
         ]
         if valid is not None and None not in valid.values() and valid["best"] > valid["value"] + 1e-9:
             lines[-1] += f"; the best round had {valid['best']:.4f}"
-        if self.ranker.interrupted_:
-            lines.append("interrupted: this is the best model so far")
-        return "\n".join(lines)
+        return lines
 
 
 def run_training(

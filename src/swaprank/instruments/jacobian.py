@@ -15,6 +15,7 @@ from swaprank.metrics.metric import Metric
 from swaprank.metrics.terms import PAIRWISE
 from swaprank.objectives.diagonal import without_diagonal
 from swaprank.objectives.lambdarank_objective import LambdaArrays, LambdaRankObjective, learned_metric
+from swaprank.objectives.long_lists import LongLambdaArrays
 from swaprank.objectives.objective import BoundKernelObjective
 from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective
 from swaprank.objectives.ranknet_objective import LongRankNetArrays, RankNetArrays
@@ -123,7 +124,7 @@ gradient of a cost that is convex, at all scores.
     data = Dataset(np.zeros((len(judged), 1)), judged, qid=np.zeros(len(judged), np.int64))
     bound = chosen.bind(data, random_state=0, n_threads=1)
     arrays = without_diagonal(bound.arrays)
-    arrays = arrays.lists if isinstance(arrays, LongRankNetArrays) else arrays
+    arrays = arrays.lists if isinstance(arrays, LongRankNetArrays | LongLambdaArrays) else arrays
     is_ranknet = isinstance(arrays, RankNetArrays)
     if is_ranknet or (isinstance(arrays, LambdaArrays) and not arrays.normalize):
         matrix = _laplacian(_pair_weights(chosen, arrays, judged, here), here, arrays.sigma)

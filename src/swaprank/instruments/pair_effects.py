@@ -27,6 +27,7 @@ from swaprank.objectives.constructions import (
 )
 from swaprank.objectives.diagonal import without_diagonal
 from swaprank.objectives.lambdarank_objective import LambdaArrays, LambdaRankObjective
+from swaprank.objectives.long_lists import LongLambdaArrays
 from swaprank.objectives.objective_names import PairwiseObjective, pairwise_objective
 from swaprank.objectives.query_gradients import longest_of
 from swaprank.objectives.ranknet_objective import GivenPairsArrays
@@ -119,6 +120,7 @@ def effective_pairs(objective: str | Metric | PairwiseObjective, data: Dataset, 
     chosen = pairwise_objective(objective)
     bound = chosen.bind(data, random_state=0, n_threads=None)
     arrays, indptr = without_diagonal(bound.arrays), bound.indptr
+    arrays = arrays.lists if isinstance(arrays, LongLambdaArrays) else arrays
     here = np.array(data.by_query(check_scores(scores, len(data))))
     construction = CONSTRUCTIONS.get(getattr(chosen, "construction", ""), PAIRS)
     if construction == DISCRETE_BOUNDED:

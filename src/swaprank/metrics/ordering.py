@@ -14,6 +14,8 @@ SELECTION_LIMIT = 32
 """Up to this many largest values are found by insertion into a list of the best so far."""
 _SELECTION_LENGTH = 8
 """Selecting before sorting is faster for lists that are so many times longer than what is selected."""
+_SAMPLE_SIZE = 32
+"""The score that documents need to lead is estimated from so many of a list."""
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 """The increment of splitmix64."""
 MIXER = np.uint64(0xD1342543DE82EF95)
@@ -143,24 +145,42 @@ def keep_top(scores: Floats, order: Ints, depth: int, gathered: Floats, top: Flo
 def rank_leading(scores: Floats, order: Ints, depth: int, scratch: Ints, gathered: Floats, top: Floats) -> None:
     """Sort the documents that can rank within `depth` to the front of `order`; the others follow in their old order.
 
-    This is enough for a metric with that cut-off, and several times faster than sorting all.
+    This is enough for a metric with that cut-off, and several times faster than sorting all. `gathered` and `top` are
+    work arrays.
     """
     n = len(order)
-    kept, others = n, 0
-    last = score_at(scores, order, depth, gathered, top)
+    for i in range(n):
+        gathered[i] = scores[order[i]]
+    last, kept, others = low_score(gathered, n, depth, top), np.int64(0), np.int64(0)
     if last > -np.inf:
-        kept = 0
         for i in range(n):
-            document = order[i]
-            if gathered[i] >= last:
-                order[kept] = document
-                kept += 1
-            else:
-                scratch[others] = document
-                others += 1
+            document, leads = order[i], np.int64(gathered[i] >= last)
+            scratch[others] = document
+            order[kept] = document
+            kept += leads
+            others += 1 - leads
         for i in range(others):
             order[kept + i] = scratch[i]
-    rank_documents(scores, order[:kept], scratch, gathered)
+    rank_documents(scores, order[: kept if last > -np.inf else n], scratch, gathered)
+
+
+@kernel
+def low_score(values: Floats, n: int, depth: int, top: Floats) -> float:
+    """A value that at least `depth` of the first n values reach, but not many more; -inf if sorting all is as fast.
+
+    Every so many values are a sample. A few more of them than expected are likely to be below enough others.
+    """
+    expected = _SAMPLE_SIZE * depth / n
+    place = int(expected + 1.5 * np.sqrt(expected) + 1.0)
+    if n < 2 * _SAMPLE_SIZE or place > _SAMPLE_SIZE // 2:
+        return -np.inf
+    for i in range(_SAMPLE_SIZE):
+        top[_SAMPLE_SIZE + i] = values[i * n // _SAMPLE_SIZE]
+    largest(top, _SAMPLE_SIZE, 2 * _SAMPLE_SIZE, place, top)
+    last, count = top[place - 1], np.int64(0)
+    for i in range(n):
+        count += np.int64(values[i] >= last)
+    return float(last) if count >= depth else -np.inf
 
 
 @kernel

@@ -33,6 +33,8 @@ from swaprank.metrics.terms import (
 )
 from swaprank.objectives.constructions import CONSTRUCTIONS, LINEAR, PAIRS, STEP, ConstructionArrays
 from swaprank.objectives.diagonal import with_diagonal
+from swaprank.objectives.discounted_pairs import GainOrder, discounted_gradients, gain_order, make_slots, score_range
+from swaprank.objectives.long_lists import PAIRS_PER_DOCUMENT, LongLambdaArrays, long_lists
 from swaprank.objectives.objective import BoundKernelObjective, Objective, bind_kernel
 from swaprank.objectives.query_gradients import (
     HESSIAN_FLOOR,
@@ -57,6 +59,8 @@ class LambdaArrays(NamedTuple):
     terms: MetricTerms
     swaps: MetricTerms | None
     """The terms again; None for sums of discounted gains, which need no kernels of other families."""
+    by_gain: GainOrder
+    """For sums of discounted gains; otherwise empty."""
     tie_order: Ints
     """Each query's documents in the order that breaks ties in the scores."""
     sigma: float
@@ -201,7 +205,7 @@ def lambda_queries(
     ranked, ordered, work = np.empty(longest), np.empty(longest), np.empty((WORK_ROWS, longest + 1))
     padded, discounts = longest + 8, np.zeros(longest)
     e, weights, distance = np.ones(padded), np.empty((ROWS_AT_ONCE, padded)), np.ones(padded)
-    g, h = np.zeros(padded), np.zeros(padded)
+    g, h, slots = np.zeros(padded), np.zeros(padded), make_slots(longest)
     for r in range(min(longest, len(terms.discounts))):
         discounts[r] = terms.discounts[r]
     for query in range(first, last):
@@ -216,6 +220,12 @@ def lambda_queries(
         for r in range(n):
             order[r] = arrays.tie_order[start + r]
         rank_leading(scores, order[:n], min(terms.depth, n), scratch, ranked, work[0])
+        if swaps is None and sigma * score_range(scores, start, stop) < WIDEST_RANGE:
+            discounted_gradients(
+                arrays.by_gain, start, order[:n], rows, terms.gains, discounts, scores, 1.0 / terms.divisors[query],
+                sigma, normalize, arrays.longest_step, slots, grad, hess,
+            )  # fmt: skip
+            continue
         highest = lowest = scores[order[0]]
         for r in range(n):
             ranked[r] = terms.gains[order[r]]
@@ -261,8 +271,9 @@ class LambdaRankObjective(Objective):
         hessian_floor: A document's hessian is at least this times sigma |grad|. 0: as in the paper.
 
     For metric="pairwise" all pairs weigh the same, so this is RankNet divided by the number of pairs of each query.
-    With normalize=False it then takes about n log n, also for lists of millions of documents; with normalize=True it
-    visits all pairs.
+
+    All pairs of a list are visited if it has at most 5,000 documents, or fewer ranks that count. The sums of longer
+    lists take about n log n, for most metrics: long_lists.py says which, and how.
 
     >>> import numpy as np, swaprank as sr
     >>> data = sr.Dataset([[1.0], [2.0]], [0, 1], qid=[1, 1])
@@ -309,14 +320,20 @@ class LambdaRankObjective(Objective):
             return bind_ranknet(data, terms.gains, terms.divisors, sigma, False, n_threads, longest)
         tie_order = seeded_tie_order(data.places, random_state)
         swaps = None if terms.family == CUMULATIVE else terms
-        arrays: Any = LambdaArrays(terms, swaps, tie_order, sigma, self.normalize, longest)
-        if not pairs:
+        n_sorted = len(data) if swaps is None else 0
+        by_gain = gain_order(terms.gains[:n_sorted], data.indptr if swaps is None else np.zeros(1, np.int64))
+        arrays: Any = LambdaArrays(terms, swaps, by_gain, tie_order, sigma, self.normalize, longest)
+        lengths = np.diff(data.indptr).astype(np.float64)
+        costs = lengths * np.minimum(lengths, terms.depth)
+        if pairs:
+            are_long = long_lists(terms, data.indptr)
+            arrays = LongLambdaArrays(arrays) if are_long.any() else arrays
+            costs = np.where(are_long, PAIRS_PER_DOCUMENT * lengths, costs)
+        else:
             chosen, margin = CONSTRUCTIONS.get(self.construction, PAIRS), self.margin
             if margin is None:
                 margin = 1.0 / sigma if chosen in (STEP, LINEAR) else np.inf
             arrays = ConstructionArrays(chosen, terms, tie_order, sigma, self.normalize, longest, float(margin))
-        lengths = np.diff(data.indptr).astype(np.float64)
-        costs = lengths * np.minimum(lengths, terms.depth)
         own_metric = str(self.metric) if terms.family == CUSTOM else ""
         return bind_kernel(arrays, data, costs, n_threads, own_metric)
 

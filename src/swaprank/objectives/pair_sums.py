@@ -51,7 +51,7 @@ def _chebyshev_nodes() -> tuple[Floats, Floats]:
     return places, np.array(waves)
 
 
-_PLACES, _WAVES = _chebyshev_nodes()
+PLACES, WAVES = _chebyshev_nodes()
 """Places of the nodes in a cell from -1 to 1, the zeros of the Chebyshev polynomial T_12; T_0 to T_11 (rows) there."""
 
 
@@ -97,10 +97,10 @@ def make_cells(z: Floats) -> Cells:
         else:
             wave_moments(z[start:stop], z[start], width[cells], moments)
             for m in range(NODES):
-                e[nodes] = exp(0.5 * width[cells] * (1.0 + _PLACES[m]))
+                e[nodes] = exp(0.5 * width[cells] * (1.0 + PLACES[m]))
                 total = 0.5 * moments[0]
                 for k in range(1, NODES):
-                    total += _WAVES[k, m] * moments[k]
+                    total += WAVES[k, m] * moments[k]
                 weight[nodes] = 2.0 / NODES * total
                 nodes += 1
         start = stop
@@ -141,8 +141,8 @@ def interpolate_at_documents(
         for k in range(NODES):
             g_waves[k] = h_waves[k] = 0.0
             for m in range(NODES):
-                g_waves[k] += 2.0 / NODES * _WAVES[k, m] * g_nodes[node + m]
-                h_waves[k] += 2.0 / NODES * _WAVES[k, m] * h_nodes[node + m]
+                g_waves[k] += 2.0 / NODES * WAVES[k, m] * g_nodes[node + m]
+                h_waves[k] += 2.0 / NODES * WAVES[k, m] * h_nodes[node + m]
         for r in range(start, stop):
             t = 2.0 * ((z[r] - cells.base[c]) / cells.width[c]) - 1.0
             g_last, g_now, h_last, h_now = 0.0, 0.0, 0.0, 0.0

@@ -1,5 +1,6 @@
 """LambdaMART: boosted trees for any ranking metric."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, final
 
 from swaprank.errors import ParameterError, Wording
@@ -9,14 +10,19 @@ from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
 from swaprank.objectives.query_gradients import HESSIAN_FLOOR
 from swaprank.objectives.smooth_boosting import SmoothBoostingObjective
+from swaprank.objectives.with_squared_error import WithSquaredError
 from swaprank.parameters import parameter
+from swaprank.rankers.growth_trial import FEWEST_TREES, MOST_DOCUMENTS
 from swaprank.rankers.shared_parameters import SwapGradients
-from swaprank.rankers.tree_ranker import TreeRanker
+from swaprank.rankers.tree_ranker import Facts, TreeRanker
 from swaprank.trees.tree_rules import (
+    GROW_POLICIES,
+    GrowPolicy,
     LeafRules,
     RandomRanks,
     default_leaf_smoothing,
     default_max_depth,
+    default_randomness,
     default_score_noise,
 )
 
@@ -63,13 +69,39 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
     leaf_smoothing: float | None = parameter(
         default=None,
         text="Leaf values shrink as if each leaf had so many more documents, of mean hessian and no gradient: L2 "
-        'regularization that does not depend on the scale of the gradients. If None: for "lambda" a fifteenth of the '
-        "documents, at most 800, and falling in proportion beyond 10,000 documents; 0 for other objectives.",
+        'regularization that does not depend on the scale of the gradients. If None: for "lambda" a hundredth of the '
+        "documents, at most 100, and falling in proportion beyond 80,000 documents; 0 for other objectives.",
+    )
+    grow_policy: GrowPolicy | None = parameter(
+        default=None,
+        optional=True,
+        text='How a tree grows: "leafwise", the leaf with the largest gain is split by its own best cut; "symmetric", '
+        "one cut splits all leaves of a level, the best for all of them together. Symmetric trees follow noise less, "
+        'and learn fewer interactions. They take neither categories nor constraints. If None: for "lambda", up to '
+        "100,000 documents and at least 50 trees, 30 trees of both kinds are tried on a third of the queries, which "
+        'they do not learn from, and "symmetric" is chosen unless the other kind is better there; "leafwise" in all '
+        "other cases.",
     )
     max_depth: int | None = parameter(
         default=None,
-        text='Maximum depth of a tree. If None: for "lambda" 4 for up to 8,000 documents, and two more whenever their '
-        "number doubles; no limit for other objectives. A depth of n_leaves is no limit, either.",
+        text='Maximum depth of a tree. If None: for "lambda" and trees that grow "leafwise" 4 for up to 8,000 '
+        "documents, and two more whenever their number doubles; otherwise no limit. A depth of n_leaves is no limit, "
+        "either.",
+    )
+    split_noise: float | None = parameter(
+        default=None,
+        text="Random splits: the best splits of features are compared with noise in the root of their gains, in units "
+        'of what gradients without any signal would have. If None: for "lambda" 1 for up to 30,000 documents, and '
+        "falling gradually for more: 0.2 for 750,000 documents; 0 for other objectives.",
+    )
+    squared_error: float | None = parameter(
+        default=None,
+        low=0,
+        high=1e6,
+        tune=(0.0, 3.0),
+        of_objective=True,
+        text="Learn the labels, too: the weight of their squared error beside the lambdas, see `WithSquaredError`. If "
+        'None, as `split_noise`. For "lambda" only.',
     )
     score_noise: float | None = parameter(
         default=None,
@@ -87,21 +119,42 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
         "is at most 1 / (sigma hessian_floor). 0: as in the paper. For the default objective.",
     )
 
-    def _choose(self, n_documents: int) -> dict[str, Any]:
-        chosen = super()._choose(n_documents)
-        lambdas = self.objective == "lambda"
+    def _choose(self, facts: Facts, policy: GrowPolicy) -> dict[str, Any]:
+        chosen = super()._choose(facts, policy)
+        lambdas, n_documents = self.objective == "lambda", facts.n_documents
         if lambdas and self.horizon is None:
             chosen["horizon"] = self._horizon()
         if self.leaf_smoothing is None:
             chosen["leaf_smoothing"] = default_leaf_smoothing(n_documents) if lambdas else 0.0
         if self.score_noise is None:
             chosen["score_noise"] = default_score_noise(n_documents) if lambdas else 0.0
-        if self.max_depth is None and lambdas:
+        if self.split_noise is None:
+            chosen["split_noise"] = default_randomness(n_documents) if lambdas else 0.0
+        if self.squared_error is None and lambdas:
+            # Scores of another model may have any scale, and need not be near the labels.
+            weight = default_randomness(n_documents) if facts.before is None else facts.before.get("squared_error", 0.0)
+            chosen["squared_error"] = weight
+        if self.grow_policy is None:
+            chosen["grow_policy"] = policy
+        if self.max_depth is None and lambdas and policy == "leafwise":
             chosen["max_depth"] = default_max_depth(n_documents)
         return chosen
 
+    def _policies(self, facts: Facts) -> tuple[GrowPolicy, ...]:
+        if self.grow_policy is None and self.objective == "lambda" and not facts.is_constrained:
+            # Training that is continued goes on as it began.
+            if facts.before and "grow_policy" in facts.before:
+                return (facts.before["grow_policy"],)
+            if facts.n_documents <= MOST_DOCUMENTS and facts.n_trees >= FEWEST_TREES:
+                return GROW_POLICIES
+        return super()._policies(facts)
+
     def _horizon(self) -> int | None:
         return default_horizon(self.training_metric()) if self.horizon is None else self.horizon
+
+    def _chosen_objective(self, chosen: Mapping[str, Any]) -> Objective:
+        objective, weight = self._objective(), chosen.get("squared_error", self.squared_error)
+        return WithSquaredError(objective, float(weight)) if weight else objective
 
     def _objective(self) -> Objective:
         given = given_objective(self, OBJECTIVES)
@@ -128,7 +181,7 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
                     "The amount of smoothing can only be changed in Python.",
                 ),
             )
-        for name in ("normalize", "hessian_floor"):
+        for name in ("normalize", "hessian_floor", "squared_error"):
             value = getattr(self, name)
             if value != self.declared[name].default:
                 raise ParameterError(

@@ -25,7 +25,7 @@ from swaprank.models.model import Model
 from swaprank.models.scaling import Units, units_of
 from swaprank.parameters import Bounds, check_parameter, parameter
 from swaprank.rankers.learned import Capabilities, found
-from swaprank.rankers.rounds import VALID, Measured, Progress, run_rounds
+from swaprank.rankers.rounds import VALID, Measured, Patience, Progress, run_rounds
 from swaprank.rankers.training import FitRequest, TrainableRanker, Trained, base_weights
 
 N_FOLDS = Hint("n_folds", option="--set n_folds")
@@ -72,7 +72,7 @@ class LinearRanker(TrainableRanker):
         text="Divide every feature by its standard deviation. False: take the features as they are.",
     )
     base_ranker: Any = parameter(default=None, text="A fitted linear ranker, whose weights training starts from.")
-    early_stopping_rounds: int | None = None
+    early_stopping_rounds: Patience = None
 
     @abstractmethod
     def _rounds(self, problem: LinearProblem) -> Iterator[LinearRound]:

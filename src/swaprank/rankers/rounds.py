@@ -5,13 +5,16 @@ set is the last one given to `fit(valid=…)`, and what is watched is the first 
 pairs if its labels say nothing. If nothing is watched, the last round is kept; nets with `restart_rounds` then keep the
 best epoch on the training data. Round 0 is the model that training starts from, if there is one. SmoothRank keeps its
 last annealing step unless `best_step` is set, because its steps approach the metric.
+
+Early stopping ends training when the watched metric has not improved for so many rounds: a given number, or one that
+grows with the rounds that were worth it, see `auto_patience`.
 """
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple, final
+from typing import Any, Literal, NamedTuple, TypeAlias, final
 
 import numpy as np
 
@@ -27,6 +30,9 @@ from swaprank.rankers.learned import History
 from swaprank.rendering.bars import UpdateBar, best_bar, line_bar, print_to_stderr
 
 VALID = Hint("valid", ..., "--valid FILE", call="fit")
+
+Patience: TypeAlias = int | Literal["auto"] | None
+"""Rounds without a better one after which training stops; "auto": if a set is watched, see `auto_patience`."""
 
 
 class Progress(NamedTuple):
@@ -170,7 +176,7 @@ def run_rounds(
     one_round: Callable[[int], None],
     measured: Measured,
     callbacks: Sequence[Callback],
-    patience: int | None,
+    patience: Patience,
     keep: Callable[[], None] | None = None,
     n_done: int = 0,
 ) -> bool:
@@ -189,9 +195,10 @@ def run_rounds(
         Whether the user interrupted it. Before the first round is finished there is nothing to keep, and
         KeyboardInterrupt is raised.
     """
-    if patience is not None and not measured.sets:
+    is_number = patience is not None and patience != "auto"
+    if is_number and not measured.sets:
         raise DataError("early_stopping_rounds needs a data set to watch: ", VALID, ".")
-    if patience is not None and measured.unusable is not None:
+    if is_number and measured.unusable is not None:
         raise DataError(
             f"early_stopping_rounds watches {measured.unusable}, which is the same for every order: none of its "
             "queries has documents that it would tell apart."
@@ -199,7 +206,7 @@ def run_rounds(
     finished = n_done
     try:
         for number in range(n_done + 1, n_rounds + 1):
-            if patience is not None and finished - _best(measured, finished) >= patience:
+            if _is_over(patience, finished, _best(measured, finished)):
                 break
             one_round(number)
             now = measured.measure()
@@ -217,6 +224,25 @@ def run_rounds(
             raise
         return True
     return False
+
+
+def auto_patience(best_round: int) -> int:
+    """The patience of "auto": 100 rounds, or half as many as the best round needed.
+
+    A long training has long plateaus: with a small learning rate, or much data.
+
+    >>> from swaprank.rankers.rounds import auto_patience
+    >>> [auto_patience(best_round) for best_round in (0, 40, 200, 600)]
+    [100, 100, 100, 300]
+    """
+    return max(100, best_round // 2)
+
+
+def _is_over(patience: Patience, finished: int, best: int) -> bool:
+    """True if the best round is so long ago that no better one is expected; never if nothing is watched."""
+    if patience is None:
+        return False
+    return finished - best >= (auto_patience(best) if patience == "auto" else patience)
 
 
 def _best(measured: Measured, number: int) -> int:

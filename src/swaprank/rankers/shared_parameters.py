@@ -9,6 +9,7 @@ from swaprank.linear.architectures import KernelArchitecture
 from swaprank.models.kernel_machine import KERNELS, Kernel, fit_kernel_map
 from swaprank.models.scaling import Units
 from swaprank.parameters import Parameters, parameter
+from swaprank.rankers.rounds import Patience
 from swaprank.seeds import LARGEST_SEED, RandomState
 
 
@@ -30,7 +31,7 @@ class RandomChoices(Parameters):
 class EarlyStopping(Parameters):
     """Rankers that watch a validation set."""
 
-    early_stopping_rounds: int | None = parameter(
+    early_stopping_rounds: Patience = parameter(
         default=None,
         low=1,
         whole=True,

@@ -20,10 +20,12 @@ from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.models.model import Model
 from swaprank.parameters import parameter
 from swaprank.peer_names import check_arguments
+from swaprank.rankers.endings import ending
 from swaprank.rankers.given_data import as_data, named_sets, validation_data, validation_sets
 from swaprank.rankers.learned import History, Learned
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback, Checkpoint, as_checkpoint, checked_callbacks, shown_trainings
+from swaprank.rendering.bars import print_to_stderr
 from swaprank.seeds import seed_of
 
 
@@ -130,7 +132,8 @@ class TrainableRanker(Ranker):
                 as without an interruption. For trees only.
             checkpoint_every: After how many rounds the checkpoint is written.
             verbose: True shows progress: a bar on a terminal or in a notebook, lines elsewhere. A number above 1 prints
-                a line after every so many rounds.
+                a line after every so many rounds. The last line says when early stopping ended training, or why there
+                were so many rounds.
             unknown: None; arguments of other libraries raise an ArgumentError that says what they are called here.
         """
         names = _names_of_arguments(self.fit)
@@ -170,6 +173,8 @@ class TrainableRanker(Ranker):
                 ).learned
         if self.interrupted_:
             raise Interrupted(self)
+        if verbose > 0 and (ended := ending(self)) is not None:
+            print_to_stderr(str(ended))
         return self
 
     def fit_shard(

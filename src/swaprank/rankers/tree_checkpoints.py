@@ -36,8 +36,10 @@ _MAY_CHANGE = ("n_trees",)
 """More or fewer trees do not change the first ones."""
 
 
-def kept_trees(ranker: TreeRanker, request: FitRequest, booster: Booster, measured: Measured) -> list[GrownTree]:
-    """The trees of the checkpoint, if there is one, with what was measured after each; the first worker reads it."""
+def kept_trees(
+    ranker: TreeRanker, request: FitRequest, booster: Booster, measured: Measured, n_trees: int
+) -> list[GrownTree]:
+    """At most so many trees of the checkpoint, if there is one, with what was measured; the first worker reads it."""
     checkpoint, collective = request.checkpoint, request.collective
     content = b""
     if checkpoint is not None and collective.rank == 0 and checkpoint.path.exists():
@@ -51,7 +53,7 @@ def kept_trees(ranker: TreeRanker, request: FitRequest, booster: Booster, measur
         if kind != KIND:
             raise ModelFileError(f"this is a model ({kind}), not a checkpoint.")
         check_configuration(where, meta["configuration"], configuration(ranker, request, booster))
-        trees = _trees(meta, arrays, booster)[: ranker.n_trees]
+        trees = _trees(meta, arrays, booster)[:n_trees]
     except (ModelFileError, KeyError) as error:
         raise ModelFileError(f"{where}: ", error, " Delete it to start over.") from None
     measured.at_start = meta["at_start"] if meta["at_start"] is not None else measured.at_start

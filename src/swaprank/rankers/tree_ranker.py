@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -15,11 +15,12 @@ from swaprank.errors import ModelFileError, ParameterError, did_you_mean
 from swaprank.models.ensemble import Ensemble, sum_of, trees_of, with_trees
 from swaprank.models.forest import Forest
 from swaprank.models.model import Model
-from swaprank.objectives.objective import Objective
+from swaprank.objectives.objective import BoundObjective, Objective
 from swaprank.parameters import Bounds, check_parameter, parameter
 from swaprank.rankers.forest_methods import ForestMethods
+from swaprank.rankers.growth_trial import better_policy
 from swaprank.rankers.learned import Capabilities, found
-from swaprank.rankers.rounds import Measured, run_rounds
+from swaprank.rankers.rounds import Measured, Patience, run_rounds
 from swaprank.rankers.shared_parameters import EarlyStopping, RandomChoices
 from swaprank.rankers.training import FitRequest, TrainableRanker, Trained, base_model
 from swaprank.rankers.tree_checkpoints import kept_trees, saving
@@ -28,10 +29,26 @@ from swaprank.trees.boosting import Booster, GrownTree, ranking_scores, refitted
 from swaprank.trees.constraints import NO_CONSTRAINTS, Constraints, broken_feature
 from swaprank.trees.routing import add_tree_scores
 from swaprank.trees.tree import make_forest
-from swaprank.trees.tree_rules import GrowthRules, TreeRules, default_document_fraction, of_round
+from swaprank.trees.tree_rules import GrowPolicy, GrowthRules, TreeRules, default_document_fraction, of_round
 
 MonotoneConstraints = Mapping[str, int] | Sequence[int]
 InteractionConstraints = Sequence[Sequence[str | int]]
+USUAL_TREES = 300
+"""How many trees are grown if nothing tells when to stop."""
+MOST_TREES = 2000
+"""How many trees early stopping may choose from."""
+
+
+class Facts(NamedTuple):
+    """What is known before training, and what parameters are chosen by."""
+
+    n_documents: int
+    n_trees: int
+    """At most."""
+    is_constrained: bool
+    """There are constraints, or categories."""
+    before: Mapping[str, Any] | None
+    """What was chosen for the base ranker; None if training starts from scores of 0."""
 
 
 class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, TrainableRanker):
@@ -42,15 +59,25 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
     )
     boosts: ClassVar[bool] = True
     """True if a tree starts from the scores of the trees before it."""
-    n_trees: int = parameter(
-        default=300,
+    n_trees: int | None = parameter(
+        default=None,
         low=0,
         high=10**7,
-        tuned_at=2000,
+        whole=True,
+        tuned_at=MOST_TREES,
         also="n_estimators num_boost_round num_iterations num_trees num_round iterations n_iter",
-        text="Maximum number of trees.",
+        text=f"Maximum number of trees. If None: {MOST_TREES:,} if early stopping has a validation set to watch, and "
+        f"{USUAL_TREES} otherwise.",
     )
-    early_stopping_rounds: int | None = parameter(default=None, tuned_at=50)
+    early_stopping_rounds: Patience = parameter(
+        default="auto",
+        words=("auto",),
+        optional=True,
+        tuned_at="auto",
+        text="Stop if the watched metric has not improved for this many rounds, and keep the best one. A number needs "
+        'a validation set. "auto": stop if there is one, after 100 rounds, or half as many as the best round needed if '
+        "that is more. None: never stop; the best round is kept in any case.",
+    )
     monotone_constraints: MonotoneConstraints | None = parameter(
         default=None,
         also="monotonic_cst monotone_constraint mono",
@@ -80,6 +107,10 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
     def _objective(self) -> Objective:
         """The objective that the trees minimize."""
 
+    def _chosen_objective(self, chosen: Mapping[str, Any]) -> Objective:
+        """The objective with what was chosen for the data."""
+        return self._objective()
+
     def _fit(self, request: FitRequest) -> Trained:
         data, collective = request.data, request.collective
         start = self._start(request)
@@ -91,18 +122,34 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         measured = Measured(request.valid, request.metrics, start_scores, self.n_threads, collective)
         scores = np.array(data.by_query(start_scores(data)))
         constraints = self._constraints(data.feature_names, data.categories)
-        chosen = self._choose(total(collective, len(data)))
+        starts = start is not None or total(collective, int(data.base_score is not None)) > 0
+        facts = Facts(
+            total(collective, len(data)),
+            self._most_trees(measured.watched is not None),
+            bool(len(constraints.monotone) or len(constraints.groups) or data.categories),
+            getattr(request.base, "chosen_", {}) if starts else None,
+        )
+        policies = self._policies(facts)
+        chosen = self._choose(facts, policies[0])
         rules = self._rules(chosen)
         booster = Booster(data, scores, rules, request.seed, self.n_threads, constraints, collective)
+        objective = self._chosen_objective(chosen).bind_share(
+            data, random_state=request.seed, n_threads=self.n_threads, collective=collective
+        )
         n_start = 0 if start is None else start.n_stages
-        if start is not None or total(collective, int(data.base_score is not None)):
+        if starts:
             measured.measure_start()
-        grown, interrupted = self._boost(request, booster, measured, n_start)
+        if len(policies) > 1:
+            tried = {policy: self._rules(self._choose(facts, policy)) for policy in policies}
+            policy = better_policy(booster, objective, self.training_metric(), data, tried, collective)
+            chosen, booster.rules = self._choose(facts, policy), tried[policy]
+        grown, interrupted = self._boost(request, booster, objective, measured, n_start, facts.n_trees)
         trees = [each.forest for each in grown]
         measured.drop_partial_round()
         kept = len(trees) if measured.best_round is None else measured.best_round
         forest = self._as_model(trees[:kept], data.n_features)
         model = forest if start is None else sum_of(start, forest)
+        chosen |= {} if self.n_trees is not None else {"n_trees": facts.n_trees}
         return Trained(model, measured.history, len(trees), kept, interrupted, {"chosen": chosen})
 
     def _start(self, request: FitRequest) -> Model | None:
@@ -128,10 +175,24 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         """The factor of the leaf values of a tree, from 1, in the model."""
         return self._step(number, rules)
 
-    def _choose(self, n_documents: int) -> dict[str, Any]:
-        """Choose values where a parameter is None, by its name."""
+    def _policies(self, facts: Facts) -> tuple[GrowPolicy, ...]:
+        """How trees may grow; the data chooses if there are several ways."""
+        if self.grow_policy == "symmetric" and facts.is_constrained:
+            raise ParameterError(
+                "grow_policy='symmetric' takes neither categorical features nor constraints: use grow_policy="
+                "'leafwise'."
+            )
+        return (self.grow_policy or "leafwise",)
+
+    def _choose(self, facts: Facts, policy: GrowPolicy) -> dict[str, Any]:
+        """Choose values where a parameter is None, by its name, for trees that grow in this way."""
         given = self.document_fraction is not None
-        return {} if given else {"document_fraction": default_document_fraction(n_documents)}
+        return {} if given else {"document_fraction": default_document_fraction(facts.n_documents)}
+
+    def _most_trees(self, is_watched: bool) -> int:
+        """The maximum number of trees, chosen if it is not given."""
+        stops = is_watched and self.early_stopping_rounds is not None
+        return (MOST_TREES if stops else USUAL_TREES) if self.n_trees is None else int(self.n_trees)
 
     def _rules(self, chosen: Mapping[str, Any]) -> TreeRules:
         given = {name: getattr(self, name) for name in TreeRules.declared if name in self.declared}
@@ -147,16 +208,19 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         return tree_constraints(self.monotone_constraints, self.interaction_constraints, names, categories)
 
     def _boost(
-        self, request: FitRequest, booster: Booster, measured: Measured, n_start: int
+        self,
+        request: FitRequest,
+        booster: Booster,
+        objective: BoundObjective,
+        measured: Measured,
+        n_start: int,
+        n_trees: int,
     ) -> tuple[list[GrownTree], bool]:
         """Grow the trees; returns them, and whether Ctrl-C ended training."""
-        objective = self._objective().bind_share(
-            request.data, random_state=request.seed, n_threads=self.n_threads, collective=request.collective
-        )
         trees: list[GrownTree] = []
         start = None if self.boosts else booster.scores.copy()
         add_to_measured = self._measuring(measured, booster.n_threads)
-        for known in kept_trees(self, request, booster, measured):
+        for known in kept_trees(self, request, booster, measured, n_trees):
             trees.append(known)
             booster.add_known_tree(known)
             add_to_measured(len(trees), known.forest)
@@ -171,7 +235,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         # First the checkpoint: a callback of the user may raise.
         callbacks = [*saving(self, request, booster, measured, trees), *request.callbacks]
         patience, n_done = self.early_stopping_rounds, len(trees)
-        interrupted = run_rounds(self.n_trees, add_tree, measured, callbacks, patience, n_done=n_done)
+        interrupted = run_rounds(n_trees, add_tree, measured, callbacks, patience, n_done=n_done)
         return trees, interrupted
 
     def _measuring(self, measured: Measured, n_threads: int) -> Callable[[int, Forest], None]:
@@ -220,7 +284,8 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
         check_parameter("decay_rate", decay_rate, Bounds(False, 0, 1))
         data = self._judged(X, y, qid=qid, group=group, sample_weight=sample_weight)
         n_base = self.n_trees_ - self.best_round_
-        rules = self._rules(self._choose(len(data)))
+        chosen = self._choose(Facts(len(data), self.n_trees_, False, self.chosen_), "leafwise")
+        rules = self._rules(chosen)
         base, trees = self.trees_.part(0, n_base), self.trees_.part(n_base, self.n_trees_)
         base_scores = self._scores_by(with_trees(self.model_, base), data)
         start = np.array(data.by_query(self._plus_base_score(base_scores, data)))
@@ -235,7 +300,7 @@ class TreeRanker(GrowthRules, EarlyStopping, RandomChoices, ForestMethods, Train
             [self._refit_step(number, rules) for number in range(1, trees.n_trees + 1)],
             data,
             start.copy(),
-            self._objective().bind(data, random_state=self.random_state_, n_threads=self.n_threads),
+            self._chosen_objective(chosen).bind(data, random_state=self.random_state_, n_threads=self.n_threads),
             rules,
             float(decay_rate),
             self._constraints(data.feature_names, data.categories).monotone,

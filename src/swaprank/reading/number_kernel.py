@@ -31,7 +31,6 @@ LOW_BITS = U(0x0101010101010101)
 HIGH_BITS = U(0x8080808080808080)
 _ZEROS = LOW_BITS * U(ZERO)
 _POINTS = LOW_BITS * U(POINT ^ ZERO)
-_BELOW_HASH = LOW_BITS * U(SPACE + 1)
 _PAST_NINE = LOW_BITS * U(0x7F - 9)
 
 _WHOLE_TENS = np.array([10**k for k in range(16)], np.uint64)
@@ -40,8 +39,9 @@ _EARLY_BYTES = np.array([2**64 - 2 ** (64 - 8 * max(n - 8, 0)) for n in range(16
 """Masks of the last n digits in the last 16 bytes of a number."""
 
 _TENS = np.array([float(f"1e{k}") for k in range(309)])
-_TENS_AFTER_POINT = np.array([1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 1e1, 1.0, 1.0])
-"""The divisor of the digits, by the byte of the decimal point; 8 means no point."""
+_AFTER_POINT = np.array([1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 1e1, 1.0, 1.0])
+_DIVISORS = np.concatenate((_AFTER_POINT, -_AFTER_POINT))
+"""The divisor of the digits, by the byte of the decimal point; 8 means no point. From 9 on, for negative numbers."""
 _EXACT_MANTISSA = U(2**53)
 _EXACT_TENS = 22
 _KEPT_DIGITS = 19
@@ -64,11 +64,27 @@ def _first_marked(typing_context: Any, marks: Any) -> Any:
     return types.uint64(types.uint64), count
 
 
+def _blank_after(typing_context: Any, address: Any) -> Any:
+    def count(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        bytes16, int64 = ir.VectorType(ir.IntType(8), 16), ir.IntType(64)
+        loaded = builder.load(builder.inttoptr(arguments[0], bytes16.as_pointer()))
+        loaded.align = 1
+        blanks = builder.icmp_unsigned("<=", loaded, ir.Constant(bytes16, [SPACE] * 16))
+        marks = builder.zext(builder.bitcast(blanks, ir.IntType(16)), int64)
+        marks = builder.or_(marks, ir.Constant(int64, 1 << 16))
+        return builder.cttz(marks, ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), count
+
+
 word_at: Callable[..., Any] = intrinsic(_word_at)
 """The eight bytes at an address. For an array, Numba would count references in the innermost loop."""
 
 first_marked: Callable[..., Any] = intrinsic(_first_marked)
 """The first byte of a word, from 0, whose high bit is set; 8 if there is none."""
+
+blank_after: Callable[..., Any] = intrinsic(_blank_after)
+"""The first of the 16 bytes at an address, from 0, that is a space or a control character; 16 if there is none."""
 
 
 @kernel
@@ -223,7 +239,7 @@ def short_value(near: Any, length: Any) -> tuple[bool, float]:
     before = aligned & ((mark >> U(7)) - U(1))
     digits = after | (before << (U(8) * point))
     is_number = length > minus + point and (digits + _PAST_NINE | digits) & HIGH_BITS == U(0)
-    return is_number, float(np.int64(folded(digits))) / _TENS_AFTER_POINT[first_marked(mark)] * (1.0 - 2.0 * minus)
+    return is_number, float(np.int64(folded(digits))) / _DIVISORS[first_marked(mark) + U(9) * minus]
 
 
 @inlined_kernel
@@ -233,9 +249,7 @@ def quick_value(base: Any, pos: Any) -> tuple[Any, float]:
     The end does not depend on the digits, so the CPU can start on the next pair early. `base` is the address of the
     text; up to 16 bytes are read on both sides of `pos`.
     """
-    near, far = word_at(base + pos), word_at(base + pos + U(8))
-    length = first_marked((near - _BELOW_HASH) & ~near & HIGH_BITS)
-    length += (length >> U(3)) * first_marked((far - _BELOW_HASH) & ~far & HIGH_BITS)
+    near, length = word_at(base + pos), blank_after(base + pos)
     if length - U(1) < U(8):
         is_number, value = short_value(near, length)
         return (pos + length if is_number else pos), value

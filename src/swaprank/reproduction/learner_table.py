@@ -38,6 +38,7 @@ class Learner(NamedTuple):
     """Values to choose from on vali, by parameter; the round is always chosen."""
 
 
+_ALL_TREES = {"n_trees": 300, "early_stopping_rounds": None}
 _TREES = {"n_leaves": (4, 15), "learning_rate": (0.05,)}
 _NETS = {"hidden": ((), (10,))}
 LEARNERS = {
@@ -57,10 +58,10 @@ LEARNERS = {
     "SoftRank": Learner("softrank", {"n_epochs": 50}, {"sigma": (0.3, 1.0)}),
     "CoordinateAscent": Learner("coordinate_ascent", {"n_restarts": 2, "n_passes": 10}),
     "RandomForest": Learner("random_forest", {}, {"n_leaves": (30, 100)}),
-    "MART": Learner("mart", {}, _TREES),
+    "MART": Learner("mart", _ALL_TREES, _TREES),
     "RankNet": Learner("ranknet", {}, _NETS),
     "LambdaRank": Learner("lambdarank", {}, _NETS),
-    "LambdaMART": Learner("lambdamart", {}, _TREES),
+    "LambdaMART": Learner("lambdamart", _ALL_TREES, _TREES),
     "SmoothRank": Learner("smoothrank", {"metric": "ndcg@50"}),
 }
 QUICK = {

@@ -10,7 +10,7 @@ import numpy as np
 from swaprank.arrays import AnyArray, Bools, Bytes, Floats, Ints, read_only
 from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
-from swaprank.data.document_places import Places, hash_places, random_fractions
+from swaprank.data.document_places import Places, hash_places, query_keys, random_bits, random_fractions
 from swaprank.data.row_values import LARGEST_TERM
 from swaprank.elementary import log
 from swaprank.errors import DataError
@@ -33,6 +33,7 @@ from swaprank.trees.document_sampling import (
 from swaprank.trees.growing import grow
 from swaprank.trees.histogram import BLOCK
 from swaprank.trees.routing import add_leaf_values, newton_steps, route_documents, sum_leaves
+from swaprank.trees.symmetric_growing import grow_symmetric
 from swaprank.trees.tree import Tree, as_forest, make_tree
 from swaprank.trees.tree_rules import TreeRules
 from swaprank.trees.workspace import Columns, Limits, WorkerSums, Workspace, make_workspace
@@ -94,7 +95,11 @@ class Booster:
         self.worker_sums.work = self.work
         self.grad, self.hess = np.zeros(n_rows), np.zeros(n_rows)
         self.packed, self.leaf_of = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int32)
+        self.feature_keys = query_keys(np.array(data.feature_names))[self.layout.feature]
+        """A hash of the feature of each column."""
         self.taken = np.ones(n_rows, np.uint8)
+        self.queries: Bools | None = None
+        """The queries to learn from; None: all."""
         self.sample_blocks = np.empty((len(self.bins.blocks), 0, BLOCK), np.uint8)
         """Bins of a small sample's documents."""
 
@@ -141,6 +146,7 @@ class Booster:
             largest_hessian=sample.largest_hessian,
             **self._noise(sample, copy),
         )
+        self._draw_split_noise(limits.noise, number)
         tree = make_tree(max_leaves, self.layout.set_size)
         n_leaves = 1
         if sample.n_total > 0:
@@ -150,6 +156,11 @@ class Booster:
         add_leaf_values(self.leaf_of, values, self.n_threads, self.scores)
         forest = as_forest(tree, n_leaves, self.n_features, self.bins, self.layout, values, counts, unit)
         return GrownTree(tree, n_leaves, forest)
+
+    def learn_from(self, queries: Bools | None) -> None:
+        """Learn from these queries from now on, or from all. Trees give scores to all of them in any case."""
+        self.queries = queries
+        self.taken[:] = 1 if queries is None else np.repeat(queries, np.diff(self.places.indptr))
 
     def add_known_tree(self, grown: GrownTree) -> None:
         """Add the leaf values of a tree that was grown on the same data before to the scores."""
@@ -173,8 +184,8 @@ class Booster:
         return values, sums.n_documents
 
     def _noise(self, sample: Sample, by_position: bool) -> dict[str, float]:
-        """The smoothing and the noise of the sample's rounded gradients, for splits into sets of bins."""
-        if self.layout.set_size == 0 or sample.n_total == 0:
+        """The noise of the sample's rounded gradients, and the smoothing for splits into sets of bins."""
+        if sample.n_total == 0 or (self.layout.set_size == 0 and self.rules.split_noise == 0):
             return {"smoothing": 0.0, "noise": 0.0}
         n_rows = sample.n_rows
         packed = self.packed[:n_rows] if by_position else self.packed[self.work.rows[0, :n_rows]]
@@ -184,6 +195,13 @@ class Booster:
         hessian, squares = sums.tolist()
         return {"smoothing": _SMOOTHING_DOCUMENTS * hessian / sample.n_total, "noise": squares / max(1, hessian)}
 
+    def _draw_split_noise(self, variance: float, number: int) -> None:
+        """Draw the noise of each feature in each leaf of a tree: by names, so that the order of columns is free."""
+        if self.rules.split_noise > 0:
+            seed = int(np.random.default_rng((self.random_state, number, 3)).integers(2**62))
+            scale = float(self.rules.split_noise * np.sqrt(variance))
+            write_normal_noise(self.feature_keys, seed, scale, self.work.split_noise)
+
     def _choose_queries(self, number: int) -> Bools | None:
         """The queries that a tree is grown on, or None for all.
 
@@ -192,15 +210,17 @@ class Booster:
         """
         fraction = self.rules.query_fraction
         if fraction == 1.0:
-            return None
+            return self.queries
         first, last = number * fraction, (number + 1) * fraction
         taken = np.zeros(len(self.places.keys), np.bool_)
         for shuffle in range(int(first), int(last) + 1):
             seed = int(np.random.default_rng((self.random_state, shuffle, 2)).integers(2**62))
             at = shuffle + random_fractions(self.places.keys, seed)
             taken |= (at >= first) & (at < last)
+        allowed = True if self.queries is None else self.queries
+        taken &= allowed
         if total(self.collective, int(taken.sum())) == 0:
-            taken[:] = True  # there are few queries
+            taken[:] = allowed  # there are few queries
         self.taken[:] = np.repeat(taken, np.diff(self.places.indptr))
         return taken
 
@@ -231,9 +251,10 @@ class Booster:
     ) -> int:
         self.work.barrier_state[:] = 0
         shared = self.work._replace(leaves=self.work.leaves[:max_leaves])
+        grow_tree = grow_symmetric if self.rules.grow_policy == "symmetric" else grow
 
         def work(thread: int) -> int:
-            return grow(
+            return grow_tree(
                 blocks, columns, self.packed, sample.n_rows, sample.n_total, limits, shared, tree, thread,
                 self.n_threads,
             )  # fmt: skip
@@ -272,6 +293,22 @@ def add_noise(scores: Floats, scale: float, bits: AnyArray, start: int, stop: in
     for row in range(start, stop):
         uniform = (np.float64(bits[row] >> np.uint64(12)) + 0.5) / 2.0**52
         noisy[row] = scores[row] - scale * log(-log(uniform))
+
+
+@kernel
+def write_normal_noise(keys: AnyArray, seed: int, scale: float, noise: Floats) -> None:
+    """Write noise of mean 0 and the standard deviation `scale`, by leaf and key.
+
+    The sum of four uniform numbers is nearly normal, and needs no function that differs between machines.
+    """
+    for leaf in range(len(noise)):
+        for column in range(len(keys)):
+            bits = random_bits(keys[column] + np.uint64(leaf), seed)
+            total = np.uint64(0)
+            for shift in (0, 16, 32, 48):
+                total += (bits >> np.uint64(shift)) & np.uint64(0xFFFF)
+            # Four numbers from 0 to 2^16 - 1 have the variance 4/12 2^32.
+            noise[leaf, column] = scale * np.sqrt(3.0) * ((np.float64(total) + 2.0) / 2.0**16 - 2.0)
 
 
 def refitted_values(

@@ -12,7 +12,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bytes, Ints
 from swaprank.kernels import kernel
-from swaprank.trees.histogram import BINS, BLOCK, add_rows, clear_bins, subtract_bins, sum_bins
+from swaprank.trees.histogram import BINS, BLOCK, HALF, add_rows, clear_bins, subtract_bins, sum_bins
 from swaprank.trees.intrinsics import barrier
 from swaprank.trees.split_search import find_splits, mark_left
 from swaprank.trees.splitting import BIN, FEATURE, GAIN, MIDDLE, MISSING_LEFT
@@ -54,14 +54,7 @@ def grow(
     """Grow a tree on the rows work.rows[0, :n_rows] and return its number of leaves; n_total: rows of all workers."""
     # Numba gives the literals 0, -1 and 1 types of their own and would compile the functions called with them twice.
     root, none, n_leaves = int(np.int64(0)), int(np.int64(-1)), int(np.int64(1))
-    if thread == 0:
-        leaf = work.leaves[0]
-        leaf[START], leaf[COUNT], leaf[LIST], leaf[DEPTH], leaf[SLOT], leaf[TOTAL] = 0, n_rows, 0, 0, 0, n_total
-        work.bounds[0, 0], work.bounds[0, 1] = -np.inf, np.inf
-        for g in range(work.open_groups.shape[1]):
-            work.open_groups[0, g] = 1
-        allow_open_groups(columns, root, work)
-    histogram_by_rows(blocks, columns, packed, work.rows[root], root, n_rows, root, work, thread, n_threads)
+    start_root(blocks, columns, packed, n_rows, n_total, work, thread, n_threads)
     find_splits(blocks, columns, limits, root, none, work, thread, n_threads)
     while n_leaves < len(work.leaves):
         chosen = root
@@ -88,6 +81,23 @@ def grow(
 
 
 @kernel
+def start_root(
+    blocks: Bytes, columns: Columns, packed: Ints, n_rows: int, n_total: int, work: Workspace, thread: int,
+    n_threads: int,
+) -> None:  # fmt: skip
+    """Make all rows one leaf, and sum its histogram."""
+    root = int(np.int64(0))
+    if thread == 0:
+        leaf = work.leaves[0]
+        leaf[START], leaf[COUNT], leaf[LIST], leaf[DEPTH], leaf[SLOT], leaf[TOTAL] = 0, n_rows, 0, 0, 0, n_total
+        work.bounds[0, 0], work.bounds[0, 1] = -np.inf, np.inf
+        for g in range(work.open_groups.shape[1]):
+            work.open_groups[0, g] = 1
+        allow_open_groups(columns, root, work)
+    histogram_by_rows(blocks, columns, packed, work.rows[root], root, n_rows, root, work, thread, n_threads)
+
+
+@kernel
 def histogram_by_rows(
     blocks: Bytes,
     columns: Columns,
@@ -102,16 +112,24 @@ def histogram_by_rows(
 ) -> None:
     """Compute the histogram of rows[start : start + count]; the threads divide the rows."""
     first, last = thread_range(count, thread, n_threads)
-    mine, width = work.thread_histograms[thread] if n_threads > 1 else work.histograms[slot], BLOCK * BINS
-    clear_bins(mine, columns.n_bins, 0, len(columns.n_bins))
+    mine, n_features = work.thread_histograms[thread] if n_threads > 1 else work.histograms[slot], len(columns.n_bins)
+    clear_bins(mine, columns.n_bins, 0, n_features)
     for b in range(len(blocks)):
-        add_rows(blocks[b], rows, start + first, start + last, packed, mine[b * width : (b + 1) * width])
+        add_rows(blocks[b], rows, start + first, start + last, packed, block_bins(mine, b, n_features))
     if n_threads > 1:
         barrier(work.barrier_state, n_threads)
         first, last = thread_range(len(columns.n_bins), thread, n_threads)
         sum_bins(work.thread_histograms, columns.n_bins, first, last, work.histograms[slot])
         barrier(work.barrier_state, n_threads)
     sum_over_workers(HISTOGRAM, slot, work, thread, n_threads)
+
+
+@kernel
+def block_bins(histogram: Ints, block: int, n_features: int) -> Ints:
+    """The bins of a block's features; of half of the block if it has no more."""
+    first = block * BLOCK
+    bins: Ints = histogram[first * BINS : (first + (HALF if n_features - first <= HALF else BLOCK)) * BINS]
+    return bins
 
 
 @kernel
@@ -202,14 +220,14 @@ def child_histograms(
     leaf = work.leaves[smaller]
     rows, start, count, slot = work.rows[leaf[LIST]], leaf[START], leaf[COUNT], leaf[SLOT]
     small, large = work.histograms[slot], work.histograms[work.leaves[larger, SLOT]]
-    n_features, width = len(columns.n_bins), BLOCK * BINS
+    n_features = len(columns.n_bins)
     if count >= _MIN_ROWS_TO_SHARE and n_threads > 1:
         histogram_by_rows(blocks, columns, packed, rows, start, count, slot, work, thread, n_threads)
     else:
         first_block, last_block = thread_range(len(blocks), thread, n_threads)
         clear_bins(small, columns.n_bins, first_block * BLOCK, min(last_block * BLOCK, n_features))
         for b in range(first_block, last_block):
-            add_rows(blocks[b], rows, start, start + count, packed, small[b * width : (b + 1) * width])
+            add_rows(blocks[b], rows, start, start + count, packed, block_bins(small, b, n_features))
         barrier(work.barrier_state, n_threads)
         sum_over_workers(HISTOGRAM, slot, work, thread, n_threads)
     first, last = thread_range(n_features, thread, n_threads)

@@ -18,7 +18,7 @@ import numpy as np
 from swaprank.arrays import Bytes, Floats, Ints
 from swaprank.kernels import kernel
 from swaprank.trees.histogram import BINS
-from swaprank.trees.splitting import BIN, FEATURE, GAIN, HESS, LEFT_HESS, MISSING_LEFT, SET, bounded_step, saved_cost
+from swaprank.trees.splitting import BIN, HESS, LEFT_HESS, MISSING_LEFT, SET, bounded_step, is_better, saved_cost
 
 _SORTED_NOISE = 2.0 * 2.0 / np.pi
 
@@ -38,6 +38,7 @@ def best_set_split(
     smoothing: float,
     noise: float,
     bounds: Floats,
+    split_noise: Floats,
     order: Ints,
     keys: Floats,
     sums: Ints,
@@ -47,9 +48,9 @@ def best_set_split(
 ) -> None:
     """Replace the split by the best one into sets of bins, if its gain is larger; see `best_split`.
 
-    noise: The variance of gradients per hessian. The bins without documents in the leaf go to the side with the larger
-    hessian. Of equal gains the first feature wins, then the shortest set. order, keys, sums and documents are work
-    arrays, one value per number in a set.
+    noise: The variance of gradients per hessian. split_noise: See `noisy_gain`. The bins without documents in the leaf
+    go to the side with the larger hessian. Of equal gains the first feature wins, then the shortest set. order, keys,
+    sums and documents are work arrays, one value per number in a set.
     """
     for f in range(first, last):
         if allowed[f] != SET:
@@ -86,8 +87,8 @@ def best_set_split(
             d_left, d_right = h_left + l2, h_right + l2
             gain = saved_cost(g_left, d_left, bounded_step(g_left, d_left, bounds))
             gain += saved_cost(g_right, d_right, bounded_step(g_right, d_right, bounds)) - needed
-            if gain > split[GAIN] or (gain == split[GAIN] and gain > 0.0 and f < split[FEATURE]):
-                split[GAIN], split[FEATURE], split[BIN] = gain, f, 0
+            if is_better(gain, split_noise[f], f, split):
+                split[BIN] = 0
                 split[LEFT_HESS], split[HESS] = h_left, hessian
                 best = np.int64(k + 1)
         if best > 0:

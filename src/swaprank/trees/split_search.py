@@ -4,7 +4,7 @@ import numpy as np
 
 from swaprank.arrays import Bytes, Floats, Ints
 from swaprank.kernels import kernel
-from swaprank.trees.histogram import BINS, BLOCK, PREFETCH_DISTANCE, count_rows
+from swaprank.trees.histogram import BINS, BLOCK, count_rows
 from swaprank.trees.intrinsics import barrier, prefetch
 from swaprank.trees.set_splitting import best_set_split, number_in_set
 from swaprank.trees.splitting import (
@@ -14,10 +14,13 @@ from swaprank.trees.splitting import (
     HESS,
     LEFT_HESS,
     MISSING_LEFT,
+    NOISY_GAIN,
     SET,
     SPLIT_COLUMNS,
     best_bounded_split,
     best_split,
+    clear_split,
+    is_better,
 )
 from swaprank.trees.workspace import (
     COUNT,
@@ -35,6 +38,9 @@ from swaprank.trees.workspace import (
     total_left,
 )
 
+_PREFETCH_DISTANCE = 64
+"""Marking a row is faster than adding it to a histogram, so that more rows are passed while one is loaded."""
+
 
 @kernel
 def mark_left(blocks: Bytes, columns: Columns, number: int, work: Workspace, thread: int, n_threads: int) -> int:
@@ -50,7 +56,7 @@ def mark_left(blocks: Bytes, columns: Columns, number: int, work: Workspace, thr
     n_mine = np.int64(0)
     if cut > 0:
         for k in range(len(mine)):
-            prefetch(block, np.int64(mine[min(k + PREFETCH_DISTANCE, len(mine) - 1)]) * BLOCK)
+            prefetch(block, np.int64(mine[min(k + _PREFETCH_DISTANCE, len(mine) - 1)]) * BLOCK)
             bin_number = np.int64(block[np.uint64(mine[k]), column])
             left = np.uint8((bin_number <= cut) & (bin_number >= lowest))
             goes_left[k] = left
@@ -58,7 +64,7 @@ def mark_left(blocks: Bytes, columns: Columns, number: int, work: Workspace, thr
     else:
         left_set = work.sets[number]
         for k in range(len(mine)):
-            prefetch(block, np.int64(mine[min(k + PREFETCH_DISTANCE, len(mine) - 1)]) * BLOCK)
+            prefetch(block, np.int64(mine[min(k + _PREFETCH_DISTANCE, len(mine) - 1)]) * BLOCK)
             left = left_set[number_in_set(block[np.uint64(mine[k])], int(column), columns.n_columns[feature])]
             goes_left[k] = left
             n_mine += left
@@ -129,7 +135,7 @@ def search_splits(
     for which in range(2):
         number = one if which == 0 else two
         mine = work.candidates[thread, which]
-        mine[GAIN] = 0.0
+        clear_split(mine)
         if number < 0:
             continue
         leaf = work.leaves[number]
@@ -173,6 +179,7 @@ def search_leaf(
             last,
             limits.l2,
             work.bounds[number],
+            work.split_noise[number],
             mine,
         )
     elif check_counts and alone:
@@ -196,6 +203,7 @@ def search_leaf(
             limits.smoothing,
             limits.noise,
             work.bounds[number],
+            work.split_noise[number],
             work.set_numbers[thread, 0],
             work.set_keys[thread],
             work.set_numbers[thread, 1],
@@ -210,7 +218,7 @@ def keep_best(number: int, which: int, work: Workspace, n_threads: int) -> None:
     """Keep the best of the threads' splits of a leaf; of equal ones that of the first features."""
     best = 0
     for other in range(1, n_threads):
-        if work.candidates[other, which, GAIN] > work.candidates[best, which, GAIN]:
+        if work.candidates[other, which, NOISY_GAIN] > work.candidates[best, which, NOISY_GAIN]:
             best = other
     for field in range(work.splits.shape[1]):  # a row assignment takes Numba a second to compile
         work.splits[number, field] = work.candidates[best, which, field]
@@ -276,6 +284,7 @@ def search_features(
         work.ends,
         work.gains[thread],
         feature_gains,
+        work.split_noise[number],
         split,
     )
 
@@ -288,20 +297,20 @@ def best_counted_split(
     """Write a leaf's best split with enough documents on each side, among the features from first to last.
 
     The features are visited from the largest gain down, and their documents are counted, until no other feature can
-    have a better split.
+    have a better split. `feature_gains` has their largest gains, however few documents are on a side.
     """
     leaf, counts, found = work.leaves[number], work.thread_histograms[thread], np.zeros(SPLIT_COLUMNS)
-    rows, begin = work.rows[leaf[LIST]], leaf[START]
+    rows, begin, noise = work.rows[leaf[LIST]], leaf[START], work.split_noise[number]
     while True:
-        f = first
-        for other in range(first + 1, last):
-            if feature_gains[other] > feature_gains[f]:
-                f = other
-        if feature_gains[f] == 0.0 or feature_gains[f] < split[GAIN]:
+        clear_split(found)
+        for other in range(first, last):
+            is_better(feature_gains[other], noise[other], other, found)
+        f = int(found[FEATURE])
+        if found[GAIN] == 0.0 or found[NOISY_GAIN] < split[NOISY_GAIN]:
             return
         count_rows(blocks[f // BLOCK], f % BLOCK, rows, begin, begin + leaf[COUNT], counts[f * BINS : (f + 1) * BINS])
         search_features(columns, limits, number, True, f, f + 1, feature_gains, work, thread, found)
         feature_gains[f] = 0.0
-        if found[GAIN] > split[GAIN] or (found[GAIN] == split[GAIN] and found[FEATURE] < split[FEATURE]):
+        if is_better(found[GAIN], noise[f], f, split):
             for field in range(SPLIT_COLUMNS):
                 split[field] = found[field]

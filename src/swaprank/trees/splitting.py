@@ -9,9 +9,9 @@ from swaprank.arrays import Floats, Ints
 from swaprank.kernels import kernel
 from swaprank.trees.histogram import BINS
 
-GAIN, FEATURE, BIN, MISSING_LEFT, LEFT_HESS, HESS, MIDDLE = 0, 1, 2, 3, 4, 5, 6
+GAIN, FEATURE, BIN, MISSING_LEFT, LEFT_HESS, HESS, MIDDLE, NOISY_GAIN = 0, 1, 2, 3, 4, 5, 6, 7
 """Columns of a split. A split into sets of bins has the bin 0. The middle is for monotone features only."""
-SPLIT_COLUMNS = 7
+SPLIT_COLUMNS = 8
 NOT_ALLOWED, NUMBER, SET = 0, 1, 2
 """The uses of a column of bins: not allowed, split between neighbouring bins, or split into sets of bins."""
 
@@ -35,17 +35,18 @@ def best_split(
     ends: Ints,
     gains: Floats,
     feature_gains: Floats,
+    noise: Floats,
     split: Floats,
 ) -> None:
     """Write the split with the largest gain among the features from first to last.
 
     gain = G_L²/(H_L + l2) + G_R²/(H_R + l2) - G²/(H + l2): twice the cost that one Newton step per side saves over one
     Newton step for the whole leaf. If `check_counts`, `counts` has the number of documents in each bin, and each side
-    needs at least `min_docs` of them. `feature_gains` gets each feature's largest gain, however few documents are on a
-    side. A gain of 0 means that there is no split. Of equal gains the first feature wins, then missing values to the
-    right, then the lowest bin.
+    needs at least `min_docs` of them. `feature_gains` gets each feature's largest gain. Features are compared with
+    their `noise`, see `noisy_gain`. A gain of 0 means that there is no split. Of equal gains the first feature wins,
+    then missing values to the right, then the lowest bin.
     """
-    split[GAIN] = 0.0
+    clear_split(split)
     gradient, hessian = leaf_sums(histogram, n_bins, first)
     unsplit = gradient * gradient / (hessian + l2)
     split[HESS] = hessian
@@ -55,17 +56,47 @@ def best_split(
         feature = list_cuts(histogram, n_bins, allowed, check_counts, begin, last, sums, cuts, ends)
         n_cuts = ends[feature - 1]
         newton_gains(sums, n_cuts, gradient, hessian, unsplit, l2, gains)
-        if largest_gains(gains, ends, begin, feature, feature_gains) <= split[GAIN]:
-            continue
         if check_counts:
             clear_small_sides(counts, min_docs, cuts, n_cuts, gains)
-        for k in range(n_cuts):
-            if gains[k] > split[GAIN]:
-                split[GAIN] = gains[k]
-                split[FEATURE] = cuts[k] // (2 * BINS)
-                split[BIN] = cuts[k] % BINS
-                split[MISSING_LEFT] = cuts[k] // BINS % 2
+        largest_gains(gains, ends, begin, feature, feature_gains)
+        k = np.uint64(0)
+        for f in range(begin, feature):
+            if is_better(feature_gains[f], noise[f], f, split):
+                while gains[k] != feature_gains[f]:
+                    k += np.uint64(1)
+                split[BIN], split[MISSING_LEFT] = cuts[k] % BINS, cuts[k] // BINS % 2
                 split[LEFT_HESS] = sums[k] & 0xFFFFFFFF
+            k = np.uint64(ends[f])
+
+
+@kernel
+def clear_split(split: Floats) -> None:
+    """There is no split yet."""
+    split[GAIN] = 0.0
+    split[NOISY_GAIN] = -np.inf
+
+
+@kernel
+def noisy_gain(gain: float, noise: float) -> float:
+    """(sqrt(gain) + noise)², with the sign of the root; without noise, the gain itself to the last bit.
+
+    Of gradients that are noise, the root of a gain is about normally distributed, with the same variance in every leaf:
+    so noise of that size changes the order of what noise could have ordered, and hardly that of large gains.
+    """
+    root = float(np.sqrt(gain))
+    return gain + noise * (2.0 * root + noise) if root + noise > 0.0 else -((root + noise) ** 2)
+
+
+@kernel
+def is_better(gain: float, noise: float, feature: int, split: Floats) -> bool:
+    """If a gain is better than that of the split so far, write it there; of equal ones the first feature wins."""
+    if not gain > 0.0:
+        return False
+    noisy = noisy_gain(gain, noise)
+    if noisy > split[NOISY_GAIN] or (noisy == split[NOISY_GAIN] and feature < split[FEATURE]):
+        split[GAIN], split[NOISY_GAIN], split[FEATURE] = gain, noisy, feature
+        return True
+    return False
 
 
 @kernel
@@ -128,18 +159,16 @@ def newton_gains(
 
 
 @kernel
-def largest_gains(gains: Floats, ends: Ints, first: int, last: int, feature_gains: Floats) -> float:
-    """Write the largest gain of each feature from first to last, and return the largest of all."""
+def largest_gains(gains: Floats, ends: Ints, first: int, last: int, feature_gains: Floats) -> None:
+    """Write the largest gain of each feature from first to last."""
     # Positive floats have the same order as their bits, and the maximum of integers needs no branch.
-    bits, found, k, best = gains.view(np.int64), feature_gains.view(np.int64), np.uint64(0), 0.0
+    bits, found, k = gains.view(np.int64), feature_gains.view(np.int64), np.uint64(0)
     for f in range(first, last):
         largest, end = np.int64(0), np.uint64(ends[f])
         for cut in range(k, end):
             largest = max(largest, bits[cut])
         k = end
         found[f] = largest
-        best = max(best, feature_gains[f])
-    return best
 
 
 @kernel
@@ -174,13 +203,14 @@ def best_bounded_split(
     last: int,
     l2: float,
     bounds: Floats,
+    noise: Floats,
     split: Floats,
 ) -> None:
     """Write the split with the largest gain, as `best_split` does; the values of both sides are within the bounds.
 
     MIDDLE is the middle of the values of both sides.
     """
-    split[GAIN] = 0.0
+    clear_split(split)
     gradient, hessian = leaf_sums(histogram, n_bins, first)
     split[HESS] = hessian
     if hessian < 2.0:
@@ -210,8 +240,8 @@ def best_bounded_split(
                     continue
                 gain = saved_cost(g_left, h_left + l2, left_step) + saved_cost(g_right, h_right + l2, right_step)
                 gain -= unsplit
-                if gain > split[GAIN]:
-                    split[GAIN], split[FEATURE], split[BIN], split[MISSING_LEFT] = gain, f, t + 1, side
+                if is_better(gain, noise[f], f, split):
+                    split[BIN], split[MISSING_LEFT] = t + 1, side
                     split[LEFT_HESS], split[MIDDLE] = h_left, (left_step + right_step) / 2
 
 

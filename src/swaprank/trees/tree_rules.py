@@ -1,7 +1,8 @@
 """The parameters of growing trees that all rankers made of trees share, each declared once.
 
 Some are chosen by the number of documents if the user does not say: the fewer documents, the more regularization; the
-more documents, the smaller the share of them that splits are found on. All of it changes gradually.
+more documents, the smaller the share of them that splits are found on. All of it changes gradually. How trees grow is
+chosen by the data itself, see `rankers/growth_trial.py`.
 `benchmarks/quality.py` compares these defaults with other values.
 """
 
@@ -13,6 +14,8 @@ import numpy as np
 
 from swaprank.parameters import Parameters, parameter
 
+GrowPolicy = Literal["leafwise", "symmetric"]
+GROW_POLICIES: tuple[GrowPolicy, ...] = ("leafwise", "symmetric")
 Split = Literal["newton", "least_squares"]
 SPLITS: tuple[Split, ...] = ("newton", "least_squares")
 
@@ -45,6 +48,21 @@ class GrowthRules(Parameters):
         also="depth",
         text="Maximum depth of a tree. If None, only `n_leaves` limits it.",
     )
+    grow_policy: GrowPolicy | None = parameter(
+        default="leafwise",
+        words=GROW_POLICIES,
+        text='How a tree grows: "leafwise", the leaf with the largest gain is split by its own best cut; "symmetric", '
+        "one cut splits all leaves of a level, the best for all of them together. Symmetric trees follow noise less, "
+        "and learn fewer interactions. They take neither categories nor constraints.",
+    )
+    split_noise: float | None = parameter(
+        default=0.0,
+        low=0,
+        high=1e6,
+        tune=(0.0, 3.0),
+        text="Random splits: the best splits of features are compared with noise in the root of their gains, in units "
+        "of what gradients without any signal would have.",
+    )
     max_bins: int = parameter(
         default=255,
         low=2,
@@ -71,7 +89,7 @@ class GrowthRules(Parameters):
         above=0,
         high=1,
         text="Fraction of the documents on which splits are found. Large gradients are preferred. If None: 1 for up to "
-        "30,000 documents, and falling gradually for more: 0.2 for 750,000 documents.",
+        "65,000 documents, and falling gradually for more: 0.3 for 720,000 documents.",
     )
 
 
@@ -132,7 +150,9 @@ class RandomRanks(Parameters):
 class TreeRules(GrowthRules, LeafRules, RandomRanks):
     """All of them together, with a value wherever a ranker leaves the choice to the data."""
 
+    grow_policy: GrowPolicy = parameter(default="leafwise")
     document_fraction: float = parameter(default=1.0)
+    split_noise: float = parameter(default=0.0)
     leaf_smoothing: float = parameter(default=0.0)
     score_noise: float = parameter(default=0.0)
 
@@ -148,26 +168,36 @@ def of_round(values: float | Sequence[float], number: int) -> float:
 
 
 def default_document_fraction(n_documents: int) -> float:
-    """1 up to 30,000 documents; beyond, the sample grows with the square root of their number.
+    """1 up to 65,000 documents; beyond, the sample grows with the square root of their number.
 
     The best split of a leaf is found from a sample of its documents as long as the sample is large, whatever share it
     is of all documents.
 
     >>> from swaprank.trees.tree_rules import default_document_fraction
     >>> [default_document_fraction(n) for n in (10_000, 100_000, 1_000_000, 10_000_000)]
-    [1.0, 0.548, 0.173, 0.055]
+    [1.0, 0.806, 0.255, 0.081]
     """
-    return min(1.0, round(math.sqrt(30_000 / n_documents), 3))
+    return min(1.0, round(math.sqrt(65_000 / n_documents), 3))
 
 
 def default_leaf_smoothing(n_documents: int) -> float:
-    """A fifteenth of the documents, at most 800; beyond 10,000 documents, it falls in proportion to their number.
+    """A hundredth of the documents, at most 100; beyond 80,000 documents, it falls in proportion to their number.
 
     >>> from swaprank.trees.tree_rules import default_leaf_smoothing
     >>> [default_leaf_smoothing(n) for n in (1500, 12_000, 100_000, 1_000_000)]
-    [100.0, 666.7, 80.0, 8.0]
+    [15.0, 100.0, 80.0, 8.0]
     """
-    return round(min(n_documents / 15, 800.0, 800.0 * 10_000 / n_documents), 1)
+    return round(min(n_documents / 100, 100.0, 100.0 * 80_000 / n_documents), 1)
+
+
+def default_randomness(n_documents: int) -> float:
+    """The noise of splits and the weight of the squared error: 1 up to 30,000 documents, then as 1 / square root.
+
+    >>> from swaprank.trees.tree_rules import default_randomness
+    >>> [default_randomness(n) for n in (1500, 12_000, 100_000, 1_000_000)]
+    [1.0, 1.0, 0.548, 0.173]
+    """
+    return min(1.0, round(math.sqrt(30_000 / n_documents), 3))
 
 
 def default_score_noise(n_documents: int) -> float:

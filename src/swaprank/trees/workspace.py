@@ -39,9 +39,9 @@ class Workspace(NamedTuple):
     leaves: Ints
     """(n_leaves, 6)"""
     splits: Floats
-    """(n_leaves, 7): the best split of each leaf."""
+    """(n_leaves, 8): the best split of each leaf."""
     candidates: Floats
-    """(n_threads, 2, 7): each thread's best splits of the two new leaves."""
+    """(n_threads, 2, 8): each thread's best splits of the two new leaves."""
     sets: Bytes
     """(n_leaves, set_size), 1 for what the best split of each leaf sends left if it is a split into sets of bins."""
     candidate_sets: Bytes
@@ -58,6 +58,8 @@ class Workspace(NamedTuple):
     """(n_leaves, n_columns): `Columns.allowed` in each leaf, if there are groups."""
     left_counts: Ints
     """(n_threads * 8,): rows that go left, per thread, one cache line apart."""
+    split_noise: Floats
+    """(n_leaves, n_columns): noise of a tree's gains, see `noisy_gain`; symmetric trees have a row per level."""
     sums: Ints
     cuts: Ints
     gains: Floats
@@ -120,6 +122,7 @@ def make_workspace(
         open_groups=np.zeros((n_leaves, n_groups), np.uint8),
         allowed=np.zeros((n_leaves, n_columns if n_groups else 0), np.int64),
         left_counts=np.zeros(n_threads * 8, np.int64),
+        split_noise=np.zeros((n_leaves, n_columns)),
         sums=np.empty((n_threads, CUTS_AT_ONCE), np.int64),
         cuts=np.empty((n_threads, CUTS_AT_ONCE), np.int64),
         gains=np.empty((n_threads, CUTS_AT_ONCE)),
