@@ -2,10 +2,12 @@
 
 from typing import ClassVar, Literal, final
 
+from swaprank.errors import ParameterError
 from swaprank.metrics.metric import Metric
 from swaprank.objectives.lambdarank_objective import LambdaRankObjective
 from swaprank.objectives.objective import Objective
 from swaprank.objectives.objective_names import given_objective
+from swaprank.objectives.with_pairs import WithPairs
 from swaprank.parameters import parameter
 from swaprank.rankers.net_ranker import NetRanker
 from swaprank.rankers.shared_parameters import SwapGradients
@@ -16,8 +18,9 @@ class LambdaRank(SwapGradients, NetRanker):
     """A net that follows LambdaRank's gradients for a metric [Burges2006; Burges2010, section 4].
 
     Every pair of documents of a query with different labels gets a gradient: that of RankNet, times the change of the
-    metric if the two documents were swapped. The sum of a query's gradients is backpropagated through the net. The same
-    data, parameters and random_state give the same net, bit for bit, for any number of threads.
+    metric if the two documents were swapped. RankNet's own gradients are added, as many as `pair_weight` says. The sum
+    of a query's gradients is backpropagated through the net. The same data, parameters and random_state give the same
+    net, bit for bit, for any number of threads.
 
     >>> import swaprank as sr
     >>> train, vali = sr.datasets.random_net((100, 50), n_features=10, random_state=0)
@@ -57,8 +60,22 @@ class LambdaRank(SwapGradients, NetRanker):
         "the gradients positive definite if it is large enough [Burges2006, section 4].",
     )
 
+    pair_weight: float | None = parameter(
+        default=None,
+        low=0,
+        high=1e6,
+        of_objective=True,
+        text="Learn the order of all pairs, too: the weight of RankNet's gradients beside the lambdas, see "
+        '`WithPairs`. 0: the lambdas alone, as in the paper. If None, 1; but 0 with another construction than "pairs", '
+        "a margin or a diagonal, which are about the lambdas alone.",
+    )
+    decay: float = parameter(default=1.0)
+
     def _objective(self) -> Objective:
-        return given_objective(self, ("lambda",)) or LambdaRankObjective(
+        given = given_objective(self, ("lambda",))
+        if given is not None:
+            return given
+        lambdas = LambdaRankObjective(
             self.training_metric(),
             float(self.sigma),
             self.normalize,
@@ -67,3 +84,18 @@ class LambdaRank(SwapGradients, NetRanker):
             self.margin,
             float(self.diagonal),
         )
+        weight = self.pair_weight
+        if weight is None:
+            weight = 0.0 if self._changes_lambdas() else 1.0
+        return WithPairs(lambdas, float(weight)) if weight else lambdas
+
+    def _changes_lambdas(self) -> bool:
+        return self.construction != "pairs" or self.margin is not None or self.diagonal != 0
+
+    def _check_together(self) -> None:
+        super()._check_together()
+        if self.pair_weight and self._changes_lambdas():
+            raise ParameterError(
+                f"pair_weight={self.pair_weight:g} cannot be combined with another construction than 'pairs', a margin "
+                "or a diagonal, which are about the lambdas alone."
+            )
