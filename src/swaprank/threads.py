@@ -68,22 +68,14 @@ def run_strided(work: Callable[[int], object], n_jobs: int, n_threads: int) -> N
     run_in_threads(work_of, [(thread,) for thread in range(min(n_threads, max(n_jobs, 1)))])
 
 
-def run_in_threads(
-    work: Callable[..., Result], jobs: Sequence[tuple[Any, ...]], n_threads: int | None = None
-) -> list[Result]:
+def run_in_threads(work: Callable[..., Result], jobs: Sequence[tuple[Any, ...]]) -> list[Result]:
     """Call work(*job) for every job, each in its own thread, and return the results in order.
 
-    With `n_threads`, so many threads take one job after the other.
-
     The threads end with the call, because a global thread pool does not survive a fork.
-
-    >>> from swaprank.threads import run_in_threads
-    >>> run_in_threads(pow, [(2, 3), (3, 2), (5, 1)], n_threads=2)
-    [8, 9, 5]
     """
-    if len(jobs) == 1 or n_threads == 1:
-        return [work(*job) for job in jobs]
-    with ThreadPoolExecutor(max_workers=n_threads or len(jobs)) as pool:
+    if len(jobs) == 1:
+        return [work(*jobs[0])]
+    with ThreadPoolExecutor(max_workers=len(jobs)) as pool:
         results: Iterator[Result] = pool.map(lambda job: work(*job), jobs)
         return list(results)
 

@@ -13,7 +13,6 @@ import swaprank as sr
 from swaprank.experiments.model_summary import summarize_model
 from swaprank.trees.tree_rules import (
     default_document_fraction,
-    default_leaf_smoothing,
     default_max_depth,
     default_randomness,
     default_score_noise,
@@ -73,7 +72,7 @@ def test_training_that_is_continued_makes_the_same_noise_as_in_one_go() -> None:
 
 
 def test_regularization_fades_out() -> None:
-    for default in (default_leaf_smoothing, default_score_noise, default_randomness):
+    for default in (default_score_noise, default_randomness):
         values = [default(n) for n in (12_000, 60_000, 60_001, 10**5, 4 * 10**5, 10**7, 10**9)]
         assert values == sorted(values, reverse=True)
         assert values[2] > 0.99 * values[1]
@@ -108,7 +107,7 @@ def test_show_says_what_was_chosen_also_for_a_saved_model(tmp_path: Path) -> Non
     for name, chosen in (
         ("horizon", "30"),
         ("document_fraction", "1"),
-        ("leaf_smoothing", "30"),
+        ("leaf_smoothing", "20"),
         ("grow_policy", "leafwise"),
         ("score_noise", "0.2"),
         ("split_noise", "1"),

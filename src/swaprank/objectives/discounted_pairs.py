@@ -125,18 +125,9 @@ def fill_slots(
 
 @inlined_kernel
 def add_discounted_pairs(
-    by_gain: GainOrder,
-    start: int,
-    order: Ints,
-    depth: int,
-    gains: Floats,
-    discounts: Floats,
-    scores: Floats,
-    norm: float,
-    sigma: float,
-    normalize: bool,
-    slots: Slots,
-) -> tuple[int, int, float]:
+    by_gain: GainOrder, start: int, order: Ints, depth: int, gains: Floats, discounts: Floats, scores: Floats,
+    norm: float, sigma: float, normalize: bool, slots: Slots,
+) -> tuple[int, int, float]:  # fmt: skip
     """Write the gradients of a ranked list to its slots, the hessians without the factor sigma.
 
     Returns where the slots of the documents beyond the cut-off begin and end, and the sum of the pairs' sizes. With

@@ -20,7 +20,6 @@ from swaprank.trees.tree_rules import (
     GrowPolicy,
     LeafRules,
     RandomRanks,
-    default_leaf_smoothing,
     default_max_depth,
     default_randomness,
     default_score_noise,
@@ -28,6 +27,7 @@ from swaprank.trees.tree_rules import (
 
 TreeObjective = Literal["lambda", "smooth"]
 OBJECTIVES: tuple[TreeObjective, ...] = ("lambda", "smooth")
+_LEAF_SMOOTHING = 20.0
 
 
 @final
@@ -69,8 +69,8 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
     leaf_smoothing: float | None = parameter(
         default=None,
         text="Leaf values shrink as if each leaf had so many more documents, of mean hessian and no gradient: L2 "
-        'regularization that does not depend on the scale of the gradients. If None: for "lambda" a hundredth of the '
-        "documents, at most 100, and falling in proportion beyond 80,000 documents; 0 for other objectives.",
+        'regularization that does not depend on the scale of the gradients. If None: 20 for "lambda", and 0 for other '
+        "objectives.",
     )
     grow_policy: GrowPolicy | None = parameter(
         default=None,
@@ -125,7 +125,7 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
         if lambdas and self.horizon is None:
             chosen["horizon"] = self._horizon()
         if self.leaf_smoothing is None:
-            chosen["leaf_smoothing"] = default_leaf_smoothing(n_documents) if lambdas else 0.0
+            chosen["leaf_smoothing"] = _LEAF_SMOOTHING if lambdas else 0.0
         if self.score_noise is None:
             chosen["score_noise"] = default_score_noise(n_documents) if lambdas else 0.0
         if self.split_noise is None:

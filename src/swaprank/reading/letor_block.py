@@ -1,12 +1,11 @@
 """One block of LETOR text, parsed on all cores: survey, allocate once, parse into place.
 
-    text      |  lines  |  lines  |  lines  |        chunks, cut at line ends
+    text      |  lines  |  lines  |  lines  |        one chunk per thread, cut at line ends
     survey       3 rows    4 rows    3 rows          number of documents and of features
-    features  [  0 … 2  |  3 … 6  |  7 … 9  ]        each chunk fills its own rows
+    features  [  0 … 2  |  3 … 6  |  7 … 9  ]        each thread fills its own rows
 
-Threads take one chunk after the other, so that a thread that other programs hold up does fewer. A thread goes through a
-chunk piece by piece, and reads every piece twice: to survey and to parse it. If the file has changed in between, the
-rows of a piece are not filled, or do not suffice; no other rows are ever written.
+A thread goes through its chunk piece by piece, and reads every piece twice: to survey and to parse it. If the file has
+changed in between, the rows of a piece are not filled, or do not suffice; no other rows are ever written.
 
 The survey reads only the last index of each line. If the parser finds an index beyond the survey's width, the block is
 parsed again with the right width.
@@ -28,7 +27,6 @@ from swaprank.reading.text_files import Text, line_start, pieces
 from swaprank.threads import run_in_threads
 
 _LEAST_CHUNK = 1 << 18
-_CHUNKS_PER_THREAD = 6
 _HARD_NUMBERS = 1024
 _EXPECTED_INDICES = 4096
 _BEYOND_ASCII = 128
@@ -83,7 +81,7 @@ class _Outcome(NamedTuple):
 
 def parse_block(text: Text, start: int, form: LetorFormat, n_threads: int) -> ParsedBlock:
     """Parse the text from `start`; raises BadLineError for the first bad line."""
-    surveys = run_in_threads(_survey, [(text, *chunk) for chunk in _chunks(text, start, n_threads)], n_threads)
+    surveys = run_in_threads(_survey, [(text, *chunk) for chunk in _chunks(text, start, n_threads)])
     n_documents = [sum(piece.n_documents for piece in survey) for survey in surveys]
     first_rows = np.cumsum([0, *n_documents])
     n_rows = int(first_rows[-1])
@@ -97,7 +95,7 @@ def parse_block(text: Text, start: int, form: LetorFormat, n_threads: int) -> Pa
             (text, survey, int(row), first, form, expected, rows)
             for survey, row in zip(surveys, first_rows, strict=False)
         ]
-        outcomes = run_in_threads(_parse_chunk, jobs, n_threads)
+        outcomes = run_in_threads(_parse_chunk, jobs)
         lowest, highest = min(o.lowest for o in outcomes), max(o.highest for o in outcomes)
         if lowest >= first and highest < first + width:
             break
@@ -109,10 +107,9 @@ def parse_block(text: Text, start: int, form: LetorFormat, n_threads: int) -> Pa
 
 
 def _chunks(text: Text, start: int, n_threads: int) -> list[tuple[int, int]]:
-    """Cut a text at line ends into about equal parts, several per thread."""
+    """Cut a text at line ends into about equal parts, one per thread."""
     size, read = text.size, text.reader()
-    wanted = 1 if n_threads == 1 else _CHUNKS_PER_THREAD * n_threads
-    n_chunks = max(1, min(wanted, (size - start) // _LEAST_CHUNK))
+    n_chunks = max(1, min(n_threads, (size - start) // _LEAST_CHUNK))
     cuts = [line_start(read, start + (size - start) * k // n_chunks, size) for k in range(1, n_chunks)]
     bounds = sorted({start, *cuts, size})
     return list(pairwise(bounds))

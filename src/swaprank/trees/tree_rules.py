@@ -180,16 +180,6 @@ def default_document_fraction(n_documents: int) -> float:
     return min(1.0, round(math.sqrt(65_000 / n_documents), 3))
 
 
-def default_leaf_smoothing(n_documents: int) -> float:
-    """A hundredth of the documents, at most 100; beyond 80,000 documents, it falls in proportion to their number.
-
-    >>> from swaprank.trees.tree_rules import default_leaf_smoothing
-    >>> [default_leaf_smoothing(n) for n in (1500, 12_000, 100_000, 1_000_000)]
-    [15.0, 100.0, 80.0, 8.0]
-    """
-    return round(min(n_documents / 100, 100.0, 100.0 * 80_000 / n_documents), 1)
-
-
 def default_randomness(n_documents: int) -> float:
     """The noise of splits and the weight of the squared error: 1 up to 30,000 documents, then as 1 / square root.
 
