@@ -107,13 +107,27 @@ def test_the_default_is_the_weight_1_saved_and_loaded_and_for_any_number_of_thre
     assert (default.predict(TEST) != alone.predict(TEST)).any()
 
 
+def test_linear_nets_learn_from_the_lambdas_alone_unless_told_otherwise() -> None:
+    default, alone, pairs = (
+        sr.LambdaRank(hidden=(), n_epochs=3, pair_weight=weight).fit(TRAIN) for weight in (None, 0.0, 1.0)
+    )
+    np.testing.assert_array_equal(default.predict(TEST), alone.predict(TEST))
+    assert (default.predict(TEST) != pairs.predict(TEST)).any()
+
+
+def test_the_weight_falls_with_the_number_of_documents() -> None:
+    ranker = sr.LambdaRank(hidden=(5,), n_epochs=3)
+    assert [ranker._pair_weight(n) for n in (0, 50_000, 200_000)] == [1.0, 1.0, 0.25]
+    assert sr.LambdaRank(pair_weight=2.0)._pair_weight(10**6) == 2.0
+
+
 CHANGED: list[dict[str, Any]] = [{"construction": "spring"}, {"margin": 1.0}, {"diagonal": 0.1}]
 
 
 @pytest.mark.parametrize("changes", CHANGED)
 def test_other_lambdas_stay_alone(changes: dict[str, Any]) -> None:
     options: dict[str, Any] = {"hidden": (5,), "n_epochs": 3, **changes}
-    default, alone = (sr.LambdaRank(**options, **given).fit(TRAIN) for given in ({}, {"pair_weight": 0.0}))
+    default, alone = (sr.LambdaRank(pair_weight=weight, **options).fit(TRAIN) for weight in (None, 0.0))
     np.testing.assert_array_equal(default.predict(TEST), alone.predict(TEST))
     with pytest.raises(sr.errors.ParameterError, match="pair_weight=2 cannot be combined with another construction"):
         sr.LambdaRank(pair_weight=2.0, **options).fit(TRAIN)

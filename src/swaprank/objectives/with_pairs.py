@@ -1,7 +1,8 @@
 """LambdaRank's lambdas, and the order of all pairs beside them, as RankNet learns it.
 
 Lambdas say which pairs matter: few, if the metric looks at the top only. With few queries, a net learns more from all
-pairs beside them than from either alone.
+pairs beside them than from the lambdas alone. With many queries, or if a net is too small to learn all pairs, they only
+distract it.
 """
 
 from dataclasses import dataclass
@@ -56,3 +57,13 @@ class WithPairs(Objective):
         sigma, longest = float(self.objective.sigma), longest_step(self.objective.hessian_floor)
         pairs = bind_ranknet(data, gains, np.ones(data.n_queries), sigma, False, n_threads, longest)
         return beside(lambdas, pairs.arrays, self.weight)
+
+
+def default_pair_weight(n_documents: int) -> float:
+    """The weight of the pairs for nets with hidden layers: 1 up to 50,000 documents, then in proportion to 1 / n.
+
+    >>> from swaprank.objectives.with_pairs import default_pair_weight
+    >>> [default_pair_weight(n) for n in (1000, 50_000, 100_000, 1_000_000)]
+    [1.0, 1.0, 0.5, 0.05]
+    """
+    return 50_000 / max(n_documents, 50_000)
