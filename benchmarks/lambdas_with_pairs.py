@@ -1,4 +1,4 @@
-"""Claim: on few clean queries, all pairs beside the lambdas bring LambdaRank near RankNet; on real data they cost little.
+"""Claim: with few clean queries, pairs beside the lambdas bring LambdaRank near RankNet; real data hardly notice.
 
     python benchmarks/lambdas_with_pairs.py [FOLDER] [--sets README demo mq2008 ohsumed]
                                             [--seeds 5] [--first-seed 0]
