@@ -92,7 +92,7 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
         default=None,
         text="Random splits: the best splits of features are compared with noise in the root of their gains, in units "
         'of what gradients without any signal would have. If None: for "lambda" 1 for up to 30,000 documents, and '
-        "falling gradually for more: 0.2 for 750,000 documents; 0 for other objectives.",
+        "falling in proportion for more, to 0 from 600,000 documents on; 0 for other objectives.",
     )
     squared_error: float | None = parameter(
         default=None,

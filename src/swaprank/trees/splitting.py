@@ -150,7 +150,8 @@ def newton_gains(
 ) -> None:
     """Write the gain of every cut, 0 if a side has no hessian; vectorizes."""
     for k in range(np.uint64(n_cuts)):
-        g_left, h_left = np.float64(sums[k] >> 32), np.float64(sums[k] & 0xFFFFFFFF)
+        # No sum has more than 31 bits, and AVX2 converts only integers of 32 bits in lanes.
+        g_left, h_left = np.float64(np.int32(sums[k] >> 32)), np.float64(np.int32(sums[k]))
         g_right, h_right = gradient - g_left, hessian - h_left
         # One common denominator: divisions are most of the cost.
         d_left, d_right = h_left + l2, h_right + l2

@@ -162,7 +162,7 @@ def add_gains(sums: Ints, n_bins: int, gradient: float, hessian: float, l2: floa
         return
     unsplit = gradient * gradient / (hessian + l2)
     for b in range(np.uint64(1), np.uint64(n_bins)):
-        g_left, h_left = np.float64(sums[b] >> 32), np.float64(sums[b] & 0xFFFFFFFF)
+        g_left, h_left = np.float64(np.int32(sums[b] >> 32)), np.float64(np.int32(sums[b]))
         g_right, h_right = gradient - g_left, hessian - h_left
         d_left, d_right = h_left + l2, h_right + l2
         gain = (g_left * g_left * d_right + g_right * g_right * d_left) / (d_left * d_right) - unsplit

@@ -181,13 +181,14 @@ def default_document_fraction(n_documents: int) -> float:
 
 
 def default_randomness(n_documents: int) -> float:
-    """The noise of splits and the weight of the squared error: 1 up to 30,000 documents, then as 1 / square root.
+    """The noise of splits and the weight of the squared error: 1 up to 30,000 documents, then in proportion to 1 / n.
 
     >>> from swaprank.trees.tree_rules import default_randomness
     >>> [default_randomness(n) for n in (1500, 12_000, 100_000, 1_000_000)]
-    [1.0, 1.0, 0.548, 0.173]
+    [1.0, 1.0, 0.3, 0.0]
     """
-    return min(1.0, round(math.sqrt(30_000 / n_documents), 3))
+    share = round(min(1.0, 30_000 / n_documents), 3)
+    return share if share >= 0.05 else 0.0
 
 
 def default_score_noise(n_documents: int) -> float:
