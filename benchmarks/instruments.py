@@ -49,7 +49,7 @@ def combination(n_queries: int) -> None:
 
 def certification(n_queries: int) -> None:
     (train,) = sr.datasets.random_polynomial((n_queries,), n_features=300, levels=5, random_state=0)
-    ranker = sr.LambdaRank("ndcg@10", hidden=(), n_epochs=30, random_state=1).fit(train)
+    ranker = sr.LambdaRank("ndcg@10", hidden=(), pair_weight=0.0, decay=0.8, n_epochs=30, random_state=1).fit(train)
     sr.certify(ranker, train.subset(slice(0, 100)), epsilon=0.5)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start, used = time.perf_counter(), time.process_time()

@@ -201,7 +201,9 @@ class Epochs(NamedTuple):
 
 
 def make_epochs(data: Judged, torch: Any) -> Epochs:
-    ranker = sr.LambdaRank("ndcg@10", optimizer="sgd", learning_rate=RATE, decay=1.0, normalize=False, n_threads=1)
+    ranker = sr.LambdaRank(
+        "ndcg@10", optimizer="sgd", learning_rate=RATE, normalize=False, pair_weight=0.0, n_threads=1
+    )
     dataset, prepared = data.dataset(), torch_data(data, torch)
     net = ranker._new_net(dataset, seed=0)
     (W, bias), (v, _) = layer_weights(net.layers, net.weights)

@@ -28,8 +28,8 @@ DATA: dict[str, Callable[[int, int], tuple[sr.Dataset, ...]]] = {
 LOSSES = {
     "RankNet": sr.RankNet(METRIC),
     "LambdaRank": sr.LambdaRank(METRIC),
-    "LambdaRank, decay_probability=0.3": sr.LambdaRank(METRIC, decay_probability=0.3),
-    "LambdaRank, decay=1": sr.LambdaRank(METRIC, decay=1.0),
+    "LambdaRank, pair_weight=0": sr.LambdaRank(METRIC, pair_weight=0.0),
+    "LambdaRank, pair_weight=0, decay=0.8": sr.LambdaRank(METRIC, pair_weight=0.0, decay=0.8),
 }
 SIZE: dict[str, Any] = {"n_trees": 300, "n_leaves": 15, "early_stopping_rounds": None}
 TREES = {"MART": sr.MART(METRIC, **SIZE), "LambdaMART": sr.LambdaMART(METRIC, **SIZE)}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -87,10 +88,11 @@ def draw_results() -> None:
 def draw_instruments() -> None:
     """The pictures of docs/instruments.md."""
     train, vali, test = sr.datasets.random_polynomial((1000, 200, 100), n_features=20, levels=5, random_state=0)
+    lambdas: dict[str, Any] = {"pair_weight": 0.0, "decay": 0.8, "random_state": 1}
     for name, n_epochs in (("random", 0), ("trained", 60)):
-        net = sr.LambdaRank("ndcg", hidden=(10,), n_epochs=n_epochs, random_state=1).fit(train)
+        net = sr.LambdaRank("ndcg", hidden=(10,), n_epochs=n_epochs, **lambdas).fit(train)
         sr.certify(net, train, n_weights=0).draw(HERE / f"certify-{name}.svg")
-    linear = sr.LambdaRank("ndcg@10", hidden=(), n_epochs=30, random_state=1).fit(train)
+    linear = sr.LambdaRank("ndcg@10", hidden=(), n_epochs=30, **lambdas).fit(train)
     forest = sr.LambdaMART("ndcg@10", n_trees=10, n_leaves=10).fit(train)
     sr.combine(linear, forest, vali, "ndcg@10").draw(HERE / "combine.svg")
     sr.explain_query(linear, test, test.qids[0]).draw(HERE / "explain.svg", n_documents=20)

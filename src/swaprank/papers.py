@@ -102,7 +102,7 @@ def lambdarank2006(metric: str | Metric = _NDCG_2006, **changes: Any) -> LambdaR
     >>> sr.papers.lambdarank2006("ndcg@10", hidden=()).normalize
     False
     """
-    lambdas = {"normalize": False, "horizon": _WHOLE_LIST, "decay_probability": 1.0}
+    lambdas = {"pair_weight": 0.0, "normalize": False, "horizon": _WHOLE_LIST, "decay_probability": 1.0}
     return _with(LambdaRank, changes, metric=metric, learning_rate=1e-3, **_NETS, **lambdas, **_TRAINING_2006)
 
 
@@ -126,7 +126,7 @@ def lambdarank2009(metric: str | Metric = "ndcg@10", **changes: Any) -> LambdaRa
     if isinstance(parsed, ReciprocalRank) and "swaps" not in str(metric):
         metric = replace(parsed, swaps="raising")
     decay = {"decay": 0.8, "decay_probability": 0.3, "restart_rounds": 50, "restart_watch": "valid"}
-    settings = {"normalize": False, "learning_rate": 1e-4, "n_epochs": 700}
+    settings = {"pair_weight": 0.0, "normalize": False, "learning_rate": 1e-4, "n_epochs": 700}
     return _with(LambdaRank, changes, metric=metric, **_NETS, **settings, **decay)
 
 

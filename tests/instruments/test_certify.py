@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -142,8 +143,9 @@ def test_a_random_net_fails_and_a_trained_one_passes(
     (train,) = sr.datasets.random_polynomial(
         (n_queries,), n_features=40, n_documents=n_documents, levels=(0.6, 0.2, 0.12, 0.06, 0.02), random_state=0
     )
-    random = sr.LambdaRank(metric, hidden=hidden, n_epochs=0, random_state=1).fit(train)
-    trained = sr.LambdaRank(metric, hidden=hidden, n_epochs=n_epochs, random_state=1).fit(train)
+    lambdas: dict[str, Any] = {"hidden": hidden, "pair_weight": 0.0, "decay": 0.8, "random_state": 1}
+    random = sr.LambdaRank(metric, **lambdas, n_epochs=0).fit(train)
+    trained = sr.LambdaRank(metric, **lambdas, n_epochs=n_epochs).fit(train)
     assert not sr.certify(random, train, epsilon=0.1, n_weights=0).passed
     # Each weight of a linear net alone, too.
     found = sr.certify(trained, train, epsilon=0.1, n_weights=0 if hidden else None)

@@ -48,7 +48,8 @@ def test_ranknet_with_a_step_per_query_is_the_same_training_with_ranknets_lambda
     n_pairs = int((query.labels[:, None] > query.labels).sum())
     ranknet = sr.RankNet(**options, learning_rate=0.01).fit(query).predict(query)
     by_pair = sr.RankNet(**options, learning_rate=0.01, training="pairs").fit(query).predict(query)
-    general = sr.LambdaRank("pairwise", **options, learning_rate=0.01 * n_pairs, normalize=False).fit(query)
+    lambdas: dict[str, Any] = {"learning_rate": 0.01 * n_pairs, "normalize": False, "pair_weight": 0.0}
+    general = sr.LambdaRank("pairwise", **options, **lambdas).fit(query)
     np.testing.assert_allclose(by_pair, ranknet, atol=1e-5)
     np.testing.assert_allclose(general.predict(query), ranknet, atol=1e-5)
 

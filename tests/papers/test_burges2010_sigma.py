@@ -52,7 +52,7 @@ def test_a_linear_net_with_sigma_is_one_of_sigma_times_the_weights(normalize: bo
     sigma, rate = 2.0, 0.02
 
     def net(sigma: float, rate: float, times: float) -> sr.LambdaRank:
-        plain = {"hidden": (), "optimizer": "sgd", "decay": 1.0, "normalize": normalize, "standardize": True}
+        plain = {"hidden": (), "optimizer": "sgd", "decay": 1.0, "normalize": normalize, "pair_weight": 0.0}
         begun = sr.LambdaRank("ndcg", n_epochs=0, **plain).fit(TRAIN)  # type: ignore[arg-type]
         scaled = replace(begun.model_, weights=begun.model_.weights * np.float32(times))
         begun.learned_ = replace(begun.learned_, model=scaled)

@@ -37,8 +37,8 @@ def demo(
     print_result(f"{demonstration.compare_all(folder, parts['test'])}\n")
     print_info("The mix is optimal on the validation queries, but not necessarily on the test queries.")
     print_info(
-        "RankNet learns from all pairs, LambdaRank mostly from those near the top: few for ten hidden units and 300 "
-        "queries.\n"
+        "RankNet learns from all pairs alike, LambdaRank also from what their swaps change in the metric: with 300 "
+        "queries, the two are about equally good.\n"
     )
 
     print_info(f"Is {demonstration.CERTIFIED} at a local optimum of NDCG@10 on its training data?\n")

@@ -53,6 +53,8 @@ class Stacked(HiddenLayers, Epochs, EarlyStopping, RandomChoices, EnsembleRanker
             hidden=self.hidden,
             n_epochs=self.n_epochs,
             learning_rate=self.learning_rate,
+            decay=0.8,
+            pair_weight=0.0,
             standardize=False,
             early_stopping_rounds=self.early_stopping_rounds,
             n_threads=self.n_threads,

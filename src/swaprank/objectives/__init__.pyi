@@ -8,4 +8,5 @@ from .pointwise import PointwiseObjective as PointwiseObjective
 from .ranknet_objective import RankNetObjective as RankNetObjective
 from .smooth import SmoothObjective as SmoothObjective
 from .smooth_boosting import SmoothBoostingObjective as SmoothBoostingObjective
+from .with_pairs import WithPairs as WithPairs
 from .with_squared_error import WithSquaredError as WithSquaredError

@@ -1,15 +1,14 @@
 """Any objective, and the squared error of the labels beside it, both centred in each query.
 
-r_i = (s_i - y_i) - the mean of the query's s - y        c = weight x the mean hessian of the query
-grad_i += c r_i                                          hess_i += c
+grad_i = (s_i - y_i) - the mean of the query's s - y        hess_i = 1        both times c, see beside.py
 
 Swap gains say which documents matter, and little of most others; labels say something of every document, but not what
 matters. On few queries trees learn more from both than from either. Centred scores and labels leave the mean score of a
 query free, because it changes no order [QueryRMSE of CatBoost].
 """
 
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, final
+from dataclasses import dataclass
+from typing import NamedTuple, final
 
 import numpy as np
 
@@ -18,8 +17,9 @@ from swaprank.collective import ALONE, Collective, add_with_largest
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError
 from swaprank.kernels import kernel
+from swaprank.objectives.beside import beside
 from swaprank.objectives.objective import BoundKernelObjective, Objective
-from swaprank.objectives.query_gradients import gradients_of, query_gradients
+from swaprank.objectives.query_gradients import gradients_of
 from swaprank.parameters import Bounds, check_parameter
 
 _TARGET_RANGE = 3.0
@@ -27,11 +27,9 @@ _TARGET_RANGE = 3.0
 
 
 class SquaredErrorArrays(NamedTuple):
-    """The arrays of an objective, and of the squared error that is added."""
+    """The targets y of the centred squared error."""
 
-    base: Any
     targets: Floats
-    weight: float
 
 
 @gradients_of(SquaredErrorArrays)
@@ -40,19 +38,15 @@ def squared_error_queries(
     arrays: SquaredErrorArrays, indptr: Ints, scores: Floats, first: int, last: int, grad: Floats, hess: Floats
 ) -> None:
     """Write grad and hess of the queries from first to last."""
-    query_gradients(arrays.base, indptr, scores, first, last, grad, hess)
-    targets = arrays.targets
     for query in range(first, last):
         start, stop = indptr[query], indptr[query + 1]
-        hessian, error = 0.0, 0.0
+        error = 0.0
         for r in range(start, stop):
-            hessian += hess[r]
-            error += scores[r] - targets[r]
-        size = float(max(stop - start, 1))
-        curvature, mean = arrays.weight * hessian / size, error / size
+            error += scores[r] - arrays.targets[r]
+        mean = error / max(stop - start, 1)
         for r in range(start, stop):
-            grad[r] += curvature * (scores[r] - targets[r] - mean)
-            hess[r] += curvature
+            grad[r] = scores[r] - arrays.targets[r] - mean
+            hess[r] = 1.0
 
 
 @final
@@ -98,4 +92,4 @@ class WithSquaredError(Objective):
         _, (highest, minus_lowest) = add_with_largest(collective, np.zeros(0, np.int64), ends)
         width = float(highest + minus_lowest)
         targets = labels * (_TARGET_RANGE / width) if 0 < width < np.inf else np.zeros(len(labels))
-        return replace(bound, arrays=SquaredErrorArrays(bound.arrays, targets, float(self.weight)))
+        return beside(bound, SquaredErrorArrays(targets), self.weight)

@@ -117,6 +117,10 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
     def _objective(self) -> Objective:
         """The objective that the net minimizes."""
 
+    def _objective_for(self, data: Dataset) -> Objective:
+        """The same, with what is chosen by the data."""
+        return self._objective()
+
     def _training_metric(self, data: Dataset, bound: BoundObjective) -> Callable[[Floats], float]:
         """A function of the scores, grouped by query. The learning rate decays after an epoch in which it falls."""
         metric = bind_metric(self.training_metric(), data)
@@ -229,7 +233,8 @@ class NetRanker(HiddenLayers, Epochs, EarlyStopping, RandomChoices, TrainableRan
             restart_watch=self.restart_watch,
             initial_weights=self.initial_weights,
         )
-        bound = self._objective().bind_share(data, random_state=seed, n_threads=self.n_threads, collective=ALONE)
+        objective = self._objective_for(data)
+        bound = objective.bind_share(data, random_state=seed, n_threads=self.n_threads, collective=ALONE)
         needed = decays and (self.decay < 1 or self.restart_rounds is not None)
         return Trainer(data, bound, net, rules, self._training_metric(data, bound) if needed else None, seed, stepper)
 

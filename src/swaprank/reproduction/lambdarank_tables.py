@@ -188,8 +188,10 @@ def _best_net(
             hidden=HIDDEN,
             construction=construction,
             normalize=False,
+            pair_weight=0.0,
             n_epochs=n_epochs,
             learning_rate=rate,
+            decay=0.8,
             random_state=random_state + 1,
         ).fit(train, valid=vali)
         for rate in rates

@@ -60,7 +60,7 @@ LEARNERS = {
     "RandomForest": Learner("random_forest", {}, {"n_leaves": (30, 100)}),
     "MART": Learner("mart", _ALL_TREES, _TREES),
     "RankNet": Learner("ranknet", {}, _NETS),
-    "LambdaRank": Learner("lambdarank", {}, _NETS),
+    "LambdaRank": Learner("lambdarank", {"pair_weight": 0.0, "decay": 0.8}, _NETS),
     "LambdaMART": Learner("lambdamart", _ALL_TREES, _TREES),
     "SmoothRank": Learner("smoothrank", {"metric": "ndcg@50"}),
 }

@@ -73,6 +73,7 @@ class _Experiment:
             metric,
             hidden=NETS[layers],
             normalize=False,
+            pair_weight=0.0,
             optimizer="sgd",
             learning_rate=rate,
             decay=DECAY,
