@@ -32,7 +32,11 @@ LOSSES = {
     "LambdaRank, pair_weight=0, decay=0.8": sr.LambdaRank(METRIC, pair_weight=0.0, decay=0.8),
 }
 SIZE: dict[str, Any] = {"n_trees": 300, "n_leaves": 15, "early_stopping_rounds": None}
-TREES = {"MART": sr.MART(METRIC, **SIZE), "LambdaMART": sr.LambdaMART(METRIC, **SIZE)}
+TREES = {
+    "MART": sr.MART(METRIC, **SIZE),
+    "MART, symmetric trees": sr.MART(METRIC, grow_policy="symmetric", split_noise=1.0, **SIZE),
+    "LambdaMART": sr.LambdaMART(METRIC, **SIZE),
+}
 MODELS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "linear": (LOSSES, {"hidden": ()}),
     "10 hidden": (LOSSES, {"hidden": (10,)}),

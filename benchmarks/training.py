@@ -1,6 +1,6 @@
 """Claim: with defaults, a tree takes a third of the time of LightGBM's fastest way, and so does the same NDCG@10.
 
-    python benchmarks/training.py [FOLDER] [--trees 200] [--leaves 63] [--threads 2]
+    python benchmarks/training.py [FOLDER] [--trees 200] [--leaves 63] [--threads 2] [--libraries swaprank LightGBM …]
 
 FOLDER has train.npz and valid.npz, each with X (float32), y and sizes (documents per query); without it, data of a
 similar shape is generated from a fixed seed. All libraries train on the same float32 array in this process, with 255
@@ -214,6 +214,8 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3, help="number of binnings, of which the best counts")
     parser.add_argument("--queries", type=int, default=1000, help="number of queries of generated data")
     parser.add_argument("--features", type=int, default=136, help="number of features of generated data")
+    every = [*OURS, *PEERS]
+    parser.add_argument("--libraries", nargs="+", choices=every, default=every, help="the first one is compared with")
     parser.add_argument("--tables", nargs="+", default=["binning", "training", "metrics", "memory"])
     parser.add_argument("--peak-of", choices=list(IN_MEMORY), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -233,7 +235,7 @@ def main() -> None:
     if "binning" in options.tables:
         report_binning(train, setting, options.repeat)
     if "training" in options.tables:
-        fits = {**OURS, **PEERS}
+        fits = {name: fit for name, fit in {**OURS, **PEERS}.items() if name in options.libraries}
         few = setting._replace(n_trees=min(options.trees, options.catboost_trees))
         settings = {name: few if name.startswith("CatBoost") else setting for name in fits}
         report_training(fits, train, valid, settings)
