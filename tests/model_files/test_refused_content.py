@@ -54,7 +54,12 @@ def set_to(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
 
 
 WRONG = [
-    ("trees", "meta/parameters/n_trees", "many", "n_trees must be a whole number from 0 to 1e.07; found 'many'"),
+    (
+        "trees",
+        "meta/parameters/n_trees",
+        "many",
+        "n_trees must be a whole number from 0 to 1e.07, or None; found 'many'",
+    ),
     ("trees", "meta/parameters/n_trees", -1, "n_trees must be"),
     ("trees", "meta/parameters/learning_rate", 10**400, "learning_rate must be"),
     ("trees", "meta/parameters/metric", 17, "17 is not the name of a metric"),

@@ -15,7 +15,15 @@ TRAIN, TEST = sr.datasets.random_polynomial((40, 20), n_features=6, n_documents=
 
 
 def trees(**changes: Any) -> sr.LambdaMART:
-    settings: dict[str, Any] = {"n_trees": 15, "n_leaves": 7, "min_docs_in_leaf": 5, "score_noise": 0.0}
+    settings: dict[str, Any] = {
+        "n_trees": 15,
+        "n_leaves": 7,
+        "min_docs_in_leaf": 5,
+        "score_noise": 0.0,
+        "squared_error": 0.0,
+    }
+    if "objective" in changes:
+        del settings["squared_error"]  # it is for the lambdas only
     return sr.LambdaMART("ndcg", **(settings | changes)).fit(TRAIN)
 
 

@@ -95,8 +95,8 @@ class Booster:
         self.worker_sums.work = self.work
         self.grad, self.hess = np.zeros(n_rows), np.zeros(n_rows)
         self.packed, self.leaf_of = np.zeros(n_rows, np.int64), np.zeros(n_rows, np.int32)
-        self.feature_keys = query_keys(np.array(data.feature_names))[self.layout.feature]
-        """A hash of the feature of each column."""
+        self.feature_keys = query_keys(np.arange(1, self.n_features + 1))[self.layout.feature]
+        """A hash of the feature's number, for each column."""
         self.taken = np.ones(n_rows, np.uint8)
         self.queries: Bools | None = None
         """The queries to learn from; None: all."""
@@ -196,7 +196,7 @@ class Booster:
         return {"smoothing": _SMOOTHING_DOCUMENTS * hessian / sample.n_total, "noise": squares / max(1, hessian)}
 
     def _draw_split_noise(self, variance: float, number: int) -> None:
-        """Draw the noise of each feature in each leaf of a tree: by names, so that the order of columns is free."""
+        """Draw the noise of each feature in each leaf of a tree."""
         if self.rules.split_noise > 0:
             seed = int(np.random.default_rng((self.random_state, number, 3)).integers(2**62))
             scale = float(self.rules.split_noise * np.sqrt(variance))
