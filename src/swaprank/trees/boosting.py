@@ -38,7 +38,7 @@ from swaprank.trees.tree import Tree, as_forest, make_tree
 from swaprank.trees.tree_rules import TreeRules
 from swaprank.trees.workspace import Columns, Limits, WorkerSums, Workspace, make_workspace
 
-_VALUES_TO_SHARE = 500_000
+_VALUES_TO_SHARE = 1_000_000
 """On fewer feature values, threads wait for each other longer than a thread alone takes."""
 _MAX_COPIED_SHARE = 0.5
 """The bins of a sample of at most this share of the documents are copied, so that its rows are adjacent."""
