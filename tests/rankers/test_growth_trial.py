@@ -72,3 +72,10 @@ def test_what_symmetric_trees_cannot_do_is_not_tried() -> None:
 def test_ties_by_document_id_need_no_ids() -> None:
     ranker = sr.LambdaMART("ndcg@10(ties=docid)", n_trees=20).fit(noisy(30, 0))
     assert ranker.chosen_["grow_policy"] in ("leafwise", "symmetric")
+
+
+@pytest.mark.parametrize("n_queries", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_few_queries_are_enough(n_queries: int, seed: int) -> None:
+    data = noisy(n_queries, seed)
+    assert np.isfinite(sr.LambdaMART(n_trees=50, random_state=seed).fit(data).predict(data)).all()

@@ -111,6 +111,30 @@ def test_threads_of_workers_grow_the_same_trees(tmp_path: Path, monkeypatch: pyt
         assert {saved(ranker, tmp_path) for ranker in trained("map", 2, n_threads=n_threads)} == {alone}
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n_trees": 6, "grow_policy": "symmetric", "min_docs_in_leaf": 30, "document_fraction": 0.5},
+        {"n_trees": 50, "learning_rate": 0.3},
+    ],
+    ids=["symmetric", "tried"],
+)
+def test_symmetric_trees_and_their_trial_do_not_depend_on_workers(
+    options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("swaprank.trees.boosting._VALUES_TO_SHARE", 0)
+    monkeypatch.setattr(cuts, "CUT_SAMPLE", 500)
+    numbers = TRAIN.with_features([name for name in TRAIN.feature_names if name not in TRAIN.categories])
+    alone = saved(sr.LambdaMART(n_leaves=13, n_threads=1, **options).fit(numbers), tmp_path)
+    for size in (2, 3):
+        parts = split(numbers, size, size)
+
+        def work(collective: Collective, parts: list[sr.Dataset] = parts) -> TrainableRanker:
+            return sr.LambdaMART(n_leaves=13, n_threads=2, **options).fit_shard(parts[collective.rank], {}, collective)
+
+        assert {saved(ranker.set_params(n_threads=1), tmp_path) for ranker in run_workers(work, size)} == {alone}
+
+
 def test_the_order_of_queries_does_not_matter(tmp_path: Path) -> None:
     other = some_data(90, 0, np.random.default_rng(5).permutation(90))
     for name in ("ndcg@10", "sampled"):
