@@ -118,7 +118,7 @@ def test_missing_values_are_refused_or_warned_about(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("trees of categories", "ranklib compares numbers only, but the trees have sets of categories of 'clicks'"),
+        ("trees of categories", "ranklib compares numbers only, but the trees have sets of categories of 'price'"),
         ("net", "ranklib holds only trees and linear models; found a net of 2 hidden layers. Use solr, onnx or c"),
         ("kernel machine", "found a kernel machine"),
         ("stack of everything", "found an ensemble of trees and a linear model"),

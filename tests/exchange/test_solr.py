@@ -140,7 +140,7 @@ def test_a_constant_feature_of_a_net_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("trees of categories", "solr compares numbers only, but the trees have sets of categories of 'clicks'"),
+        ("trees of categories", "solr compares numbers only, but the trees have sets of categories of 'price'"),
         ("relu net with logarithms", "solr has no logarithm, which the net takes of 'age'"),
         ("kernel machine", "solr holds only trees, linear models and nets; found a kernel machine. Use onnx or c"),
         ("trees and linear", "found an ensemble of trees and a linear model"),
