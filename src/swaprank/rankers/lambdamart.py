@@ -101,7 +101,8 @@ class LambdaMART(TreeRanker, LeafRules, RandomRanks, SwapGradients):
         tune=(0.0, 3.0),
         of_objective=True,
         text="Learn the labels, too: the weight of their squared error beside the lambdas, see `WithSquaredError`. If "
-        'None, as `split_noise`. For "lambda" only.',
+        "None, as `split_noise`, but 0 if training starts from base scores or from another kind of model. For "
+        '"lambda" only.',
     )
     score_noise: float | None = parameter(
         default=None,
