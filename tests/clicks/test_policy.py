@@ -126,6 +126,11 @@ def test_impossible_placements_are_errors(cells: dict[tuple[int, int], float], w
         Policy(small_log(), bad)
 
 
+def test_a_document_may_fill_all_places_if_each_session_has_one() -> None:
+    log = ClickLog(session=[1, 2], qid=[1, 1], docid=["a", "a"], position=[1, 2], click=[0, 1], propensity=[0.5, 0.5])
+    assert sr.clicks.evaluate_policy(log, Policy(log, [[1.0, 1.0]]), estimator="ips")["clicks"].mean == 1
+
+
 def test_other_bad_input_is_an_error() -> None:
     log, uniform = small_log(), Policy.uniform(small_log())
     with pytest.raises(sr.errors.DataError, match=r"each of the log's 9 documents .* found shape \(2, 2\)"):

@@ -274,7 +274,8 @@ def _checked_placements(log: ClickLog, placements: Any) -> Floats:
             "probabilities are from 0 to 1."
         )
     of_pair = given.sum(axis=1)
-    if (of_pair > 1 + _ROUNDING).any():
+    # If every session has one place only, its position is part of the question, and the same document may fill all.
+    if (of_pair > 1 + _ROUNDING).any() and log.n_rows > log.n_sessions:
         pair = int(of_pair.argmax())
         raise DataError(
             f"placements: the probabilities of {log._pair_name(pair)} add up to {of_pair[pair]:.4g} over its "

@@ -6,6 +6,7 @@ from typing import Any, cast, final, get_args
 
 import numpy as np
 
+from swaprank.arrays import Floats
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.policy import Policy
 from swaprank.clicks.policy_values import PolicyEstimator, PolicyMetric, PolicyValue, policy_value
@@ -49,7 +50,7 @@ class PolicyEstimate:
     estimator: PolicyEstimator
     n_sessions: int
     n_effective: float
-    """The number of clicks that would tell as much if all counted the same."""
+    """The number of clicks, or of rows if these are fewer, that would tell as much if all weighed the same."""
     largest_weight: float
     """How much likelier the policy shows something than the logged one did, at most."""
     clipped: float
@@ -211,7 +212,6 @@ def _estimate(
     log: ClickLog, rows: WeightedRows, metric: str, value: PolicyValue, estimator: PolicyEstimator
 ) -> PolicyEstimate:
     most = float(rows.filled.sum() / log.n_sessions) if metric == "clicks" else 1.0
-    weighted = rows.weight * log.click
     low, high = bounded_interval(value, most)
     return PolicyEstimate(
         metric=metric,
@@ -221,13 +221,19 @@ def _estimate(
         most=most,
         estimator=estimator,
         n_sessions=log.n_sessions,
-        n_effective=float(weighted.sum()) ** 2 / max(float(np.sum(weighted**2)), 1e-300),
+        # One row may have most of the weight without a click; then few rows decide, however many clicks there are.
+        n_effective=min(_n_equal(rows.weight * log.click), _n_equal(rows.weight)),
         largest_weight=rows.largest,
         clipped=rows.clipped,
         mean_weight=rows.mean_weight,
         mean_weight_error=rows.mean_weight_error,
         coverage=rows.coverage,
     )
+
+
+def _n_equal(weights: Floats) -> float:
+    """The number of equal weights with the same variance of their mean."""
+    return float(weights.sum()) ** 2 / max(float(np.sum(weights**2)), 1e-300)
 
 
 def bounded_interval(value: PolicyValue, most: float) -> tuple[float, float]:
