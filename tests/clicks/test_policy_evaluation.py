@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import swaprank as sr
 from swaprank.arrays import Floats
 from swaprank.clicks import ClickLog, Policy, compare_policies, evaluate_policy
-from swaprank.clicks.policy_values import PolicyEstimator, policy_value
+from swaprank.clicks.policy_values import PolicyEstimator, policy_values
 from swaprank.clicks.policy_weights import weigh_rows
 from tests.clicks.people import click_log, make_world
-from tests.clicks.policy_worlds import mixture, true_clicks
+from tests.clicks.policy_worlds import all_documents, mixture, true_clicks
 
 EXAMINATION = 1 / np.arange(1, 7)
 RATES = np.array([[[0.9, 0.3], [0.5, 0.2], [0.1, 0.6]], [[0.2, 0.3], [0.7, 0.8], [0.4, 0.4]]])
@@ -47,7 +47,7 @@ def test_estimates_are_right_on_average_over_all_outcomes(estimator: PolicyEstim
         columns = {name: [*first[name], *second[name]] for name in first}
         log = ClickLog(session=["a", "a", "c", "c"], qid=[1] * 4, position=[1, 2, 1, 2], **columns)
         policy = Policy(log, TARGET[log.pair_docid])._with(filled=TARGET.sum(axis=0)[None, :])
-        mean += p * q * policy_value(log, policy, weigh_rows(log, policy), "clicks", estimator).mean
+        mean += p * q * policy_values(log, policy, weigh_rows(log, policy), estimator)["clicks"].mean
         total += p * q
     assert total == pytest.approx(1)
     assert mean == pytest.approx(truth, abs=1e-10)
@@ -77,7 +77,7 @@ def test_its_variance_is_that_of_leaving_out_one_session_of_one_row() -> None:
     policy = Policy.ranking(log, np.arange(float(log.n_pairs)))
 
     def value(part: ClickLog) -> Any:
-        return policy_value(part, policy, weigh_rows(part, policy), "ctr", "self_normalized")
+        return policy_values(part, policy, weigh_rows(part, policy), "self_normalized")["ctr"]
 
     whole = value(log)
     everything = np.arange(40)
@@ -199,6 +199,9 @@ def test_what_the_logged_policy_could_not_show_is_doubted() -> None:
     assert doubts(log, mixture(world, log, np.ones(1))) == ""
     words = doubts(log, Policy.uniform(log), estimator="ips")
     assert "could not show 83% of what this one shows, and they count as not clicked" in words
+    outside = Policy.uniform(log, data=all_documents(world))
+    assert "could not show 92% of what" in doubts(log, outside)
+    assert evaluate_policy(log, outside)["ctr"].coverage == pytest.approx(1 / 12)
     assert "clicked like the rest" in doubts(log, Policy.uniform(log))
     assert "the reward model guesses" in doubts(log, Policy.uniform(log), estimator="doubly_robust")
 

@@ -9,6 +9,7 @@ import numpy as np
 from swaprank.arrays import AnyArray, Floats, Ints, ReadOnly
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.log_columns import numbers_between
+from swaprank.clicks.logged_propensities import logged_propensities
 from swaprank.clicks.policy_candidates import (
     Candidates,
     candidate_scores,
@@ -19,7 +20,7 @@ from swaprank.clicks.policy_candidates import (
     uniform_placements,
 )
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError, Hint, ParameterError
+from swaprank.errors import DataError, ParameterError
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rendering.tables import counted
 from swaprank.seeds import random_generator
@@ -241,18 +242,6 @@ class Policy(ReadOnly):
             same = same and len(np.asarray(self.of_rows)) == log.n_rows
         if not same or (self.placements is not None and self.placements.shape[1] < log.max_position):
             raise DataError("this policy was made for another log: make it with the log that it is evaluated on.")
-
-
-def logged_propensities(log: ClickLog) -> Floats:
-    """The logged propensity of each row; raises DataError without."""
-    if log.propensity is None:
-        raise DataError(
-            "this click log has no propensities: log the probability that the document was shown at its place, and "
-            "name the column with ",
-            Hint("propensity", ...),
-            ".",
-        )
-    return log.propensity
 
 
 def _checked_placements(log: ClickLog, placements: Any) -> Floats:
