@@ -27,15 +27,15 @@ TARGET = np.array([[0.7, 0.1], [0.0, 0.9], [0.3, 0.0]])
 """Document x place."""
 
 
-def all_sessions() -> Iterator[tuple[float, dict[str, Any]]]:
-    """Every session that can happen, and its probability."""
+def all_sessions() -> Iterator[tuple[float, int, dict[str, Any]]]:
+    """Every session that can happen: its probability, the type of user, and the columns of its rows."""
     for user, page, clicks in product(range(2), range(3), product((0, 1), repeat=2)):
         rates = [RATES[user, document, place] for place, document in enumerate(PAGES[page])]
         chance = 0.5 * CHANCES[user, page]
         for rate, click in zip(rates, clicks, strict=True):
             chance *= rate if click else 1 - rate
         # Each document is at each place of one page at most.
-        yield chance, {"docid": PAGES[page], "click": clicks, "propensity": [CHANCES[user, page]] * 2}
+        yield chance, user, {"docid": PAGES[page], "click": clicks, "propensity": [CHANCES[user, page]] * 2}
 
 
 @pytest.mark.parametrize("estimator", ["ips", "doubly_robust"])
@@ -43,7 +43,7 @@ def test_estimates_are_right_on_average_over_all_outcomes(estimator: PolicyEstim
     """All logs of two sessions, which are in different folds; a document may be missing in a log."""
     truth = float(np.sum(TARGET * RATES.mean(axis=0)))
     mean = total = 0.0
-    for (p, first), (q, second) in product(all_sessions(), repeat=2):
+    for (p, _, first), (q, _, second) in product(all_sessions(), repeat=2):
         columns = {name: [*first[name], *second[name]] for name in first}
         log = ClickLog(session=["a", "a", "c", "c"], qid=[1] * 4, position=[1, 2, 1, 2], **columns)
         policy = Policy(log, TARGET[log.pair_docid])._with(filled=TARGET.sum(axis=0)[None, :])
@@ -51,6 +51,20 @@ def test_estimates_are_right_on_average_over_all_outcomes(estimator: PolicyEstim
         total += p * q
     assert total == pytest.approx(1)
     assert mean == pytest.approx(truth, abs=1e-10)
+
+
+def test_so_are_those_of_a_policy_that_knows_the_user() -> None:
+    chances = np.array([[0.1, 0.2, 0.7], [0.8, 0.2, 0.0]])  # type of user x page
+    truth = mean = 0.0
+    for p, user, columns in all_sessions():
+        page = PAGES.index(columns["docid"])
+        log = ClickLog(session=["a", "a"], qid=[1, 1], position=[1, 2], **columns)
+        policy = Policy.contextual(log, [chances[user, page]] * 2)
+        mean += p * policy_values(log, policy, weigh_rows(log, policy), "ips")["clicks"].mean
+        truth += p / CHANCES[user, page] * chances[user, page] * sum(columns["click"])
+    assert mean == pytest.approx(truth, abs=1e-10)
+    rates = [[sum(RATES[user, d, k] for k, d in enumerate(page)) for page in PAGES] for user in range(2)]
+    assert truth == pytest.approx(0.5 * np.sum(chances * rates))
 
 
 def test_self_normalized_divides_by_the_weights_of_each_place() -> None:
@@ -273,7 +287,7 @@ def test_policies_are_compared_on_the_same_sessions() -> None:
     assert clicks.low <= truth <= clicks.high
     table = compare_policies(log, policies, "clicks", baseline="new", estimator="doubly_robust")
     assert table.differences[0].difference == pytest.approx(-clicks.difference, abs=0.02)
-    assert list(table.to_frame()["system"]) == ["old"]
+    assert table.to_dict()["differences"][0]["system"] == "old"
 
 
 def test_a_comparison_answers_only_if_both_estimates_do() -> None:
