@@ -30,7 +30,7 @@ class WeightedRows(NamedTuple):
 
 
 def weigh_rows(log: ClickLog, policy: Policy, clip: float = 0.0) -> WeightedRows:
-    """The probability of each row under the policy over that under the logged one [Li2018, section 4.2]."""
+    """The probability of each row under the policy over that under the logged one [Li2018]."""
     policy.check_log(log)
     inverse, unclipped = inverse_propensities(log, clip), inverse_propensities(log)
     target, filled, coverage = _of_rows(log, policy)
