@@ -1,23 +1,20 @@
-"""The value of a metric for a ranking that was never shown, and the influence of each session on the estimate.
+"""The value of a metric for a ranking that was never shown, and its derivatives by what was estimated.
 
 The value is the mean over sessions of f(relevance of the query's documents in their new order), with
 
     sums of discounted gains     f = sum_r D(r) g_r
     cascades                     f = sum_r D(r) g_r prod_{j < r} (1 - g_j)      the rank where a user is satisfied
 
-Both are linear in each g, so f of unbiased estimates is unbiased. The estimate g = sum of gains / sum of chances of a
-document changes by (gain - g chance) / (sum of chances) with a row; f changes by its derivative times that. This is the
-influence of a session, and the variance of the mean is that of the influences.
+Both are linear in each g, so f of unbiased estimates is unbiased.
 """
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
-from swaprank.clicks.click_counts import sums
 from swaprank.clicks.click_log import ClickLog
+from swaprank.clicks.ranked_pairs import RankedPairs
 from swaprank.clicks.relevance_estimates import Shares, relevance_of_pairs
 from swaprank.data.grouping import longest_list, sum_by_query
 from swaprank.errors import MetricError
@@ -28,62 +25,121 @@ from swaprank.metrics.metric import Metric
 
 
 class LogValue(NamedTuple):
-    """The estimate of one metric of one ranking."""
+    """The estimate of one metric of one ranking; or of a difference, which subtracts values, slopes and by_position."""
 
-    mean: float
-    influence: Floats
-    """One number per session, of mean 0: the estimate is off by about the mean of the influences."""
+    values: Floats
+    """The value of each query."""
+    expected: Floats
+    """The value of each query if its documents had the expected relevance: biased, and hardly noisy."""
+    slopes: Floats
+    """The derivative of the value of its query by the relevance of each pair."""
     by_position: Floats
-    """The derivative of the estimate by the logarithm of the propensity of each position."""
-    n_effective: float
-    """The number of clicks that would tell as much if all counted the same."""
+    """The derivative of the mean by the logarithm of the propensity of each position."""
+    low: float
+    high: float
+    """The least and the largest mean that the metric can have."""
     coverage: float
     """The share of the discounts at documents that the log has shown."""
     clipped: float
     """The share of the rows with a propensity below the clip."""
+    inflation: float
+    """The variance over that of the linear approximation by the slopes: cascades multiply the noise of documents."""
+
+    def minus(self, other: "LogValue") -> "LogValue":
+        """The difference of two rankings."""
+        return LogValue(
+            self.values - other.values,
+            self.expected - other.expected,
+            self.slopes - other.slopes,
+            self.by_position - other.by_position,
+            self.low - other.high,
+            self.high - other.low,
+            min(self.coverage, other.coverage),
+            max(self.clipped, other.clipped),
+            max(self.inflation, other.inflation),
+        )
 
 
 def check_countable(metric: Metric) -> Cumulative | Cascade:
-    """The metric with relevance as its gain; raises MetricError if clicks cannot tell it without bias."""
+    """The metric, if clicks can tell it without bias; otherwise MetricError."""
     if isinstance(metric, DiscountedGain) and not metric.normalize:
-        return replace(metric, gain="linear")
+        # Clicks tell relevance itself, as a probability, which must count as it is.
+        levels = np.array([0.0, 0.5, 1.0])
+        if np.array_equal(metric.gains(levels), levels):
+            return metric
+        k = "" if metric.k is None else f"@{metric.k}"
+        raise MetricError(
+            f"{metric} is of labels on a scale, but clicks tell relevance itself, as a probability: write "
+            f"'dcg{k}(gain=linear)'."
+        )
     if isinstance(metric, Cascade) or (
         isinstance(metric, Cumulative) and not isinstance(metric, DiscountedGain | Recall)
     ):
         return metric
     raise MetricError(
         f"clicks give no unbiased estimate of {metric}, which divides by what only judgements of all documents tell: "
-        "use a sum, such as dcg@10, p@5 or rbp; or mrr."
+        "use a sum, such as dcg@10(gain=linear), p@5 or rbp; or mrr."
     )
 
 
-def log_value(log: ClickLog, shares: Shares, ranks: Ints, metric: Cumulative | Cascade, list_lengths: Ints) -> LogValue:
-    """Estimate a metric, given the new rank from 1 of each pair, and the number of ranked documents of each query."""
+def log_value(
+    log: ClickLog,
+    shares: Shares,
+    ranked: RankedPairs,
+    metric: Cumulative | Cascade,
+    expected: Floats,
+    variance: Floats,
+) -> LogValue:
+    """Estimate a metric of a new ranking.
+
+    Values are those of the unbiased estimates of relevance. Derivatives are taken where relevance is expected to be:
+    at the estimates themselves, the noise of one document would blow up the derivatives by all others.
+
+    Args:
+        log: The clicks.
+        shares: The gain and the chance of each row.
+        ranked: The new ranking.
+        metric: The metric.
+        expected: The expected relevance of each pair.
+        variance: The variance of the estimated relevance of each pair.
+    """
     relevance, chance = relevance_of_pairs(log, shares)
+    ranks, list_lengths = ranked
     longest = max(int(list_lengths.max()), int(ranks.max()))
     discounts = np.zeros(longest + 1)
     depth = min(longest, metric.k or longest)
     discounts[1 : depth + 1] = _discounts(metric, depth)
-    values, slopes = _values(log, metric, relevance, discounts[ranks] * (chance > 0), ranks)
+    of_pair = discounts[ranks] * (chance > 0)
+    nothing = np.zeros(log.n_pairs)
+    values, _, _ = _values(log, metric, relevance, nothing, of_pair, ranks)
+    expected_values, slopes, exact = _values(log, metric, expected, variance, of_pair, ranks)
 
     sessions = np.bincount(log.query, minlength=log.n_queries).astype(np.float64)
-    mean = float(np.sum(sessions * values) / log.n_sessions)
-    # The change of the sum over all sessions with the gain of a row.
     weight = (sessions[log.pair_query] * slopes / np.where(chance > 0, chance, 1.0))[log.document]
-    residual = shares.gain - relevance[log.document] * shares.chance
-    influence = values[log.query] - mean + np.bincount(log.session, weight * residual, log.n_sessions)
-    by_clicks = np.where(log.click > 0, weight * shares.gain, 0.0)
-    squares = float(np.sum(by_clicks**2))
+    linear = float(np.sum(sessions**2 * sum_by_query(slopes**2 * variance, log.pair_indptr)))
     reached = np.concatenate(([0.0], np.cumsum(discounts[1:])))[list_lengths]
-    shown = sum_by_query(discounts[ranks] * (chance > 0), log.pair_indptr)
+    shown = sum_by_query(of_pair, log.pair_indptr)
+    if isinstance(metric, Cumulative):
+        low = _mean_of_sums(np.minimum(discounts, 0.0), list_lengths, sessions)
+        high = _mean_of_sums(np.maximum(discounts, 0.0), list_lengths, sessions)
+    else:
+        low, high = min(0.0, float(discounts.min())), float(discounts.max())
     return LogValue(
-        mean,
-        influence,
+        values,
+        expected_values,
+        slopes,
         _by_position(log, shares, relevance, weight),
-        float(np.sum(by_clicks)) ** 2 / squares if squares > 0 else 0.0,
+        low,
+        high,
         float(np.sum(sessions * shown) / max(np.sum(sessions * reached), 1e-300)),
         shares.clipped,
+        max(float(np.sum(sessions**2 * exact)) / linear, 1.0) if linear > 0 else 1.0,
     )
+
+
+def _mean_of_sums(discounts: Floats, list_lengths: Ints, sessions: Floats) -> float:
+    """The mean over sessions of the sum of the discounts of a list."""
+    return float(np.sum(sessions * np.cumsum(discounts)[list_lengths]) / np.sum(sessions))
 
 
 def _discounts(metric: Cumulative | Cascade, depth: int) -> Floats:
@@ -92,41 +148,47 @@ def _discounts(metric: Cumulative | Cascade, depth: int) -> Floats:
 
 
 def _values(
-    log: ClickLog, metric: Metric, relevance: Floats, discounts: Floats, ranks: Ints
-) -> tuple[Floats, Floats]:  # fmt: skip
-    """The value of each query, and its derivative by the relevance of each pair."""
+    log: ClickLog, metric: Metric, relevance: Floats, variance: Floats, discounts: Floats, ranks: Ints
+) -> tuple[Floats, Floats, Floats]:
+    """The value of each query, its derivative by the relevance of each pair, and its variance, given that of each."""
     if isinstance(metric, Cumulative):
-        return sum_by_query(discounts * relevance, log.pair_indptr), discounts
-    values, slopes = np.empty(log.n_queries), np.empty(log.n_pairs)
+        noise = sum_by_query(discounts**2 * variance, log.pair_indptr)
+        return sum_by_query(discounts * relevance, log.pair_indptr), discounts, noise
+    values, slopes, noise = np.empty(log.n_queries), np.empty(log.n_pairs), np.empty(log.n_queries)
     order = np.lexsort((ranks, log.pair_query))
     reading, tails = np.empty(longest_list(log.pair_indptr) + 1), np.empty(longest_list(log.pair_indptr) + 1)
     indptr = np.array(log.pair_indptr)
-    _cascade_values(indptr, order, relevance, discounts, reading, tails, values, slopes)
-    return values, slopes
+    _cascade_values(indptr, order, relevance, variance, discounts, reading, tails, values, slopes, noise)
+    return values, slopes, noise
 
 
 @kernel
 def _cascade_values(
-    indptr: Ints, order: Ints, relevance: Floats, discounts: Floats, reading: Floats, tails: Floats, values: Floats,
-    slopes: Floats,
+    indptr: Ints, order: Ints, relevance: Floats, variance: Floats, discounts: Floats, reading: Floats, tails: Floats,
+    values: Floats, slopes: Floats, noise: Floats,
 ) -> None:  # fmt: skip
-    """f and its derivatives by each relevance, with the pairs of each query in the order of their ranks.
+    """f, its derivatives by each relevance, and its variance, with the pairs of each query in the order of their ranks.
 
     reading_r = prod_{j < r} (1 - g_j)                  the user gets to rank r
-    tail_r = D(r) g_r + (1 - g_r) tail_{r+1}            what is expected from there on; f = tail_1
+    tail_r = tail_{r+1} + g_r (D(r) - tail_{r+1})       what is expected from there on; f = tail_1
     df/dg_r = reading_r (D(r) - tail_{r+1})
+    var tail_r = (1 - g_r)² var tail_{r+1} + var g_r ((D(r) - tail_{r+1})² + var tail_{r+1})      for independent g
     """
     for query in range(len(indptr) - 1):
         start, n = indptr[query], indptr[query + 1] - indptr[query]
         reading[0] = 1.0
         tails[n] = 0.0
+        spread = 0.0
         for r in range(n):
             reading[r + 1] = reading[r] * (1.0 - relevance[order[start + r]])
         for r in range(n - 1, -1, -1):
             pair = order[start + r]
-            slopes[pair] = reading[r] * (discounts[pair] - tails[r + 1])
-            tails[r] = discounts[pair] * relevance[pair] + (1.0 - relevance[pair]) * tails[r + 1]
+            rise = discounts[pair] - tails[r + 1]
+            slopes[pair] = reading[r] * rise
+            tails[r] = tails[r + 1] + relevance[pair] * rise
+            spread = (1.0 - relevance[pair]) ** 2 * spread + variance[pair] * (rise * rise + spread)
         values[query] = tails[0]
+        noise[query] = spread
 
 
 def _by_position(log: ClickLog, shares: Shares, relevance: Floats, weight: Floats) -> Floats:
@@ -135,8 +197,8 @@ def _by_position(log: ClickLog, shares: Shares, relevance: Floats, weight: Float
     return -np.bincount(log.position - 1, weight * part, log.max_position) / log.n_sessions
 
 
-def bias_influence(log: ClickLog, examination: Floats, slope: Floats) -> Floats:
-    """The influence of each session on an estimate through the position bias, which was estimated from the same log.
+def bias_coefficients(log: ClickLog, examination: Floats, slope: Floats) -> Floats:
+    """What a click of each row adds to the sum over sessions through the position bias, estimated from the same log.
 
     The examination maximizes the likelihood of harvesting.py: the gradient of a click at position k on a document with
     the shares p is e_k - p, and the logarithms of the examination change by Newton's step from there.
@@ -144,7 +206,7 @@ def bias_influence(log: ClickLog, examination: Floats, slope: Floats) -> Floats:
     Args:
         log: The clicks.
         examination: The estimated examination of each position.
-        slope: The derivative of the estimate by the logarithm of each examination.
+        slope: The derivative of the mean by the logarithm of each examination.
     """
     n_positions = len(examination)
     theta = examination[log.position - 1]
@@ -155,22 +217,4 @@ def bias_influence(log: ClickLog, examination: Floats, slope: Floats) -> Floats:
     curvature = np.diag(clicks @ shares) - (shares * clicks[:, None]).T @ shares
     # The examination of position 1 is 1, so that only the others are estimated.
     step = np.append(0.0, np.linalg.lstsq(curvature[1:, 1:], slope[1:])[0])
-    change = log.click * (step[log.position - 1] - (shares @ step)[log.document])
-    return log.n_sessions * sums(log.session, change, log.n_sessions)
-
-
-def new_ranks(scores: Floats, indptr: Ints, tie_order: Ints) -> Ints:
-    """The rank from 1 of every document within its query, by falling score; ties are in the tie order.
-
-    >>> import numpy as np
-    >>> from swaprank.clicks.log_values import new_ranks
-    >>> new_ranks(np.array([0.1, 0.9, 0.5, 0.5]), np.array([0, 2, 4]), np.array([0, 1, 3, 2])).tolist()
-    [2, 1, 2, 1]
-    """
-    place = np.empty(len(scores), np.int64)
-    place[tie_order] = np.arange(len(scores))
-    query = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    order = np.lexsort((place, -scores, query))
-    ranks = np.empty(len(scores), np.int64)
-    ranks[order] = np.arange(len(scores)) - np.repeat(indptr[:-1], np.diff(indptr)) + 1
-    return ranks
+    return np.asarray(log.n_sessions * (step[log.position - 1] - (shares @ step)[log.document]))
