@@ -63,7 +63,7 @@ def study(name: str, eta: float, times: int, good: bool, known: bool, simulation
     quality = (relevance - relevance.mean()) / relevance.std() if good else np.zeros(relevance.shape)
     production, noise = (quality, 1.0) if name == "few" else (quality + rng.standard_normal(relevance.shape), 0.7)
     new = relevance + 0.25 * rng.standard_normal(relevance.shape)
-    examination = 1.0 / np.arange(1, n_shown + 1) ** eta
+    examination = np.asarray(1.0 / np.arange(1, n_shown + 1) ** eta, np.float64)
     bias = sr.clicks.Propensities(examination) if known else None
     found: list[list[tuple[float, ...]]] = [[] for _ in METRICS]
     refused = 0
