@@ -7,7 +7,8 @@ from typing import Any, final
 import numpy as np
 
 from swaprank.clicks.click_log import ClickLog
-from swaprank.clicks.log_evaluation import LogEstimate, countable_metrics, estimate, value_of
+from swaprank.clicks.log_evaluation import LogEstimate, countable_metrics, estimate
+from swaprank.clicks.log_values import log_value
 from swaprank.clicks.log_variance import LogView, Units, expect, spread_of, view_of
 from swaprank.clicks.propensities import Propensities
 from swaprank.clicks.ranked_pairs import RankedPairs, ranked_pairs
@@ -144,7 +145,10 @@ def _difference(
     """The first of two rankings against the second."""
     (name, new), (against, old) = estimates.items()
     expected = expect(view, [ranked[name], ranked[against]])
-    value = value_of(view, metric, ranked[name], expected).minus(value_of(view, metric, ranked[against], expected))
+    first, second = (
+        log_value(view.log, view.shares, ranked[each], metric, expected.relevance) for each in (name, against)
+    )
+    value = first.minus(second)
     spread = spread_of(view, value, expected)
     difference = new.mean - old.mean
     low, high = (float(np.clip(end, value.low, value.high)) for end in spread.interval(difference))

@@ -7,8 +7,8 @@ from typing import Any, final
 import numpy as np
 
 from swaprank.clicks.click_log import ClickLog
-from swaprank.clicks.log_values import LogValue, check_countable, log_value
-from swaprank.clicks.log_variance import Expected, LogView, Units, expect, spread_of, view_of
+from swaprank.clicks.log_values import check_countable, log_value
+from swaprank.clicks.log_variance import LogView, Units, expect, spread_of, view_of
 from swaprank.clicks.propensities import Propensities
 from swaprank.clicks.ranked_pairs import RankedPairs, ranked_pairs
 from swaprank.clicks.relevance_estimates import Estimator
@@ -193,7 +193,7 @@ def countable_metrics(metrics: str | Metric | Iterable[str | Metric]) -> list[Cu
 def estimate(view: LogView, metric: Cumulative | Cascade, ranked: RankedPairs) -> LogEstimate:
     """Estimate one metric of one ranking."""
     expected = expect(view, [ranked])
-    value = value_of(view, metric, ranked, expected)
+    value = log_value(view.log, view.shares, ranked, metric, expected.relevance)
     spread = spread_of(view, value, expected)
     mean, low, high = (
         float(np.clip(each, value.low, value.high)) for each in (spread.mean, *spread.interval(spread.mean))
@@ -209,8 +209,3 @@ def estimate(view: LogView, metric: Cumulative | Cascade, ranked: RankedPairs) -
         clipped=value.clipped,
         n_units=spread.n_units,
     )
-
-
-def value_of(view: LogView, metric: Cumulative | Cascade, ranked: RankedPairs, expected: Expected) -> LogValue:
-    """The value of a metric, with derivatives where relevance is expected to be."""
-    return log_value(view.log, view.shares, ranked, metric, expected.relevance, expected.pair_variance)

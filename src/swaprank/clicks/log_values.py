@@ -5,7 +5,7 @@ The value is the mean over sessions of f(relevance of the query's documents in t
     sums of discounted gains     f = sum_r D(r) g_r
     cascades                     f = sum_r D(r) g_r prod_{j < r} (1 - g_j)      the rank where a user is satisfied
 
-Both are linear in each g, so f of unbiased estimates is unbiased.
+Both are linear in each g.
 """
 
 from typing import NamedTuple
@@ -42,8 +42,6 @@ class LogValue(NamedTuple):
     """The share of the discounts at documents that the log has shown."""
     clipped: float
     """The share of the rows with a propensity below the clip."""
-    inflation: float
-    """The variance over that of the linear approximation by the slopes: cascades multiply the noise of documents."""
 
     def minus(self, other: "LogValue") -> "LogValue":
         """The difference of two rankings."""
@@ -56,7 +54,6 @@ class LogValue(NamedTuple):
             self.high - other.low,
             min(self.coverage, other.coverage),
             max(self.clipped, other.clipped),
-            max(self.inflation, other.inflation),
         )
 
 
@@ -83,25 +80,13 @@ def check_countable(metric: Metric) -> Cumulative | Cascade:
 
 
 def log_value(
-    log: ClickLog,
-    shares: Shares,
-    ranked: RankedPairs,
-    metric: Cumulative | Cascade,
-    expected: Floats,
-    variance: Floats,
+    log: ClickLog, shares: Shares, ranked: RankedPairs, metric: Cumulative | Cascade, expected: Floats
 ) -> LogValue:
-    """Estimate a metric of a new ranking.
+    """Estimate a metric of a new ranking, given the expected relevance e of each pair.
 
-    Values are those of the unbiased estimates of relevance. Derivatives are taken where relevance is expected to be:
-    at the estimates themselves, the noise of one document would blow up the derivatives by all others.
-
-    Args:
-        log: The clicks.
-        shares: The gain and the chance of each row.
-        ranked: The new ranking.
-        metric: The metric.
-        expected: The expected relevance of each pair.
-        variance: The variance of the estimated relevance of each pair.
+    The value is f(e) + sum_r df/dg_r(e) (g_r - e_r), for unbiased estimates g. This is f(g) for sums. For cascades,
+    f(g) would multiply the noise of all documents of a list; here each counts once, and what is off by using e in the
+    derivatives are products of its errors for two documents, which have either sign.
     """
     relevance, chance = relevance_of_pairs(log, shares)
     ranks, list_lengths = ranked
@@ -110,13 +95,11 @@ def log_value(
     depth = min(longest, metric.k or longest)
     discounts[1 : depth + 1] = _discounts(metric, depth)
     of_pair = discounts[ranks] * (chance > 0)
-    nothing = np.zeros(log.n_pairs)
-    values, _, _ = _values(log, metric, relevance, nothing, of_pair, ranks)
-    expected_values, slopes, exact = _values(log, metric, expected, variance, of_pair, ranks)
+    expected_values, slopes = _values(log, metric, expected, of_pair, ranks)
+    values = expected_values + sum_by_query(slopes * (relevance - expected), log.pair_indptr)
 
     sessions = np.bincount(log.query, minlength=log.n_queries).astype(np.float64)
     weight = (sessions[log.pair_query] * slopes / np.where(chance > 0, chance, 1.0))[log.document]
-    linear = float(np.sum(sessions**2 * sum_by_query(slopes**2 * variance, log.pair_indptr)))
     reached = np.concatenate(([0.0], np.cumsum(discounts[1:])))[list_lengths]
     shown = sum_by_query(of_pair, log.pair_indptr)
     if isinstance(metric, Cumulative):
@@ -133,7 +116,6 @@ def log_value(
         high,
         float(np.sum(sessions * shown) / max(np.sum(sessions * reached), 1e-300)),
         shares.clipped,
-        max(float(np.sum(sessions**2 * exact)) / linear, 1.0) if linear > 0 else 1.0,
     )
 
 
@@ -148,47 +130,41 @@ def _discounts(metric: Cumulative | Cascade, depth: int) -> Floats:
 
 
 def _values(
-    log: ClickLog, metric: Metric, relevance: Floats, variance: Floats, discounts: Floats, ranks: Ints
-) -> tuple[Floats, Floats, Floats]:
-    """The value of each query, its derivative by the relevance of each pair, and its variance, given that of each."""
+    log: ClickLog, metric: Metric, relevance: Floats, discounts: Floats, ranks: Ints
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """The value of each query, and its derivative by the relevance of each pair."""
     if isinstance(metric, Cumulative):
-        noise = sum_by_query(discounts**2 * variance, log.pair_indptr)
-        return sum_by_query(discounts * relevance, log.pair_indptr), discounts, noise
-    values, slopes, noise = np.empty(log.n_queries), np.empty(log.n_pairs), np.empty(log.n_queries)
+        return sum_by_query(discounts * relevance, log.pair_indptr), discounts
+    values, slopes = np.empty(log.n_queries), np.empty(log.n_pairs)
     order = np.lexsort((ranks, log.pair_query))
     reading, tails = np.empty(longest_list(log.pair_indptr) + 1), np.empty(longest_list(log.pair_indptr) + 1)
     indptr = np.array(log.pair_indptr)
-    _cascade_values(indptr, order, relevance, variance, discounts, reading, tails, values, slopes, noise)
-    return values, slopes, noise
+    _cascade_values(indptr, order, relevance, discounts, reading, tails, values, slopes)
+    return values, slopes
 
 
 @kernel
 def _cascade_values(
-    indptr: Ints, order: Ints, relevance: Floats, variance: Floats, discounts: Floats, reading: Floats, tails: Floats,
-    values: Floats, slopes: Floats, noise: Floats,
+    indptr: Ints, order: Ints, relevance: Floats, discounts: Floats, reading: Floats, tails: Floats, values: Floats,
+    slopes: Floats,
 ) -> None:  # fmt: skip
-    """f, its derivatives by each relevance, and its variance, with the pairs of each query in the order of their ranks.
+    """f and its derivatives by each relevance, with the pairs of each query in the order of their ranks.
 
     reading_r = prod_{j < r} (1 - g_j)                  the user gets to rank r
-    tail_r = tail_{r+1} + g_r (D(r) - tail_{r+1})       what is expected from there on; f = tail_1
+    tail_r = D(r) g_r + (1 - g_r) tail_{r+1}            what is expected from there on; f = tail_1
     df/dg_r = reading_r (D(r) - tail_{r+1})
-    var tail_r = (1 - g_r)² var tail_{r+1} + var g_r ((D(r) - tail_{r+1})² + var tail_{r+1})      for independent g
     """
     for query in range(len(indptr) - 1):
         start, n = indptr[query], indptr[query + 1] - indptr[query]
         reading[0] = 1.0
         tails[n] = 0.0
-        spread = 0.0
         for r in range(n):
             reading[r + 1] = reading[r] * (1.0 - relevance[order[start + r]])
         for r in range(n - 1, -1, -1):
             pair = order[start + r]
-            rise = discounts[pair] - tails[r + 1]
-            slopes[pair] = reading[r] * rise
-            tails[r] = tails[r + 1] + relevance[pair] * rise
-            spread = (1.0 - relevance[pair]) ** 2 * spread + variance[pair] * (rise * rise + spread)
+            slopes[pair] = reading[r] * (discounts[pair] - tails[r + 1])
+            tails[r] = discounts[pair] * relevance[pair] + (1.0 - relevance[pair]) * tails[r + 1]
         values[query] = tails[0]
-        noise[query] = spread
 
 
 def _by_position(log: ClickLog, shares: Shares, relevance: Floats, weight: Floats) -> Floats:

@@ -92,8 +92,6 @@ class Expected(NamedTuple):
     """The second moment of the click of each row: its probability, if it is 0 or 1."""
     noise: Floats
     """The variance of the click of each row."""
-    pair_variance: Floats
-    """The variance of the estimated relevance of each pair."""
 
 
 def expect(view: LogView, rankings: Sequence[RankedPairs]) -> Expected:
@@ -103,9 +101,7 @@ def expect(view: LogView, rankings: Sequence[RankedPairs]) -> Expected:
     chance = np.clip(shares.alpha * relevance[log.document] + shares.beta, 0.0, 1.0)
     # A click is 0 or 1, or a grade: then its square has a smaller mean.
     square = chance * float(np.sum(log.click**2) / max(np.sum(log.click), 1e-300))
-    noise = np.maximum(square - chance**2, 0.0)
-    total = np.maximum(sums(log.document, shares.chance, log.n_pairs), 1e-300)
-    return Expected(relevance, square, noise, sums(log.document, shares.per_click**2 * noise, log.n_pairs) / total**2)
+    return Expected(relevance, square, np.maximum(square - chance**2, 0.0))
 
 
 def spread_of(view: LogView, value: LogValue, expected: Expected) -> Spread:
@@ -115,14 +111,13 @@ def spread_of(view: LogView, value: LogValue, expected: Expected) -> Spread:
     mean = float(np.sum(sessions * value.values) / log.n_sessions)
     through_bias = None if view.examination is None else bias_coefficients(log, view.examination, value.by_position)
     direct = _click_coefficients(log, view.shares, sessions, value.slopes)
-    squares = value.inflation * float(np.sum(direct**2 * expected.chance))
+    squares = float(np.sum(direct**2 * expected.chance))
     # With the estimate itself, logs would be found to tell enough just where the estimate is too high.
     n_effective = float(np.sum(sessions * value.expected)) ** 2 / squares if squares > 0 else 0.0
     if view.units == "queries":
         error, n_units = _error_by_queries(log, sessions, value.values - mean, through_bias)
     else:
-        noise = value.inflation * expected.noise
-        error, n_units = _error_by_sessions(log, sessions, value.values - mean, direct, noise, through_bias)
+        error, n_units = _error_by_sessions(log, sessions, value.values - mean, direct, expected.noise, through_bias)
     return Spread(mean, error, n_units, n_effective)
 
 
