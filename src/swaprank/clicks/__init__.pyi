@@ -19,6 +19,13 @@ from .log_files import read_clicks as read_clicks
 from .log_files import write_clicks as write_clicks
 from .log_summary import ContextRate as ContextRate
 from .log_summary import LogSummary as LogSummary
+from .policy import Policy as Policy
+from .policy_comparison import PolicyComparison as PolicyComparison
+from .policy_comparison import PolicyDifference as PolicyDifference
+from .policy_comparison import compare_policies as compare_policies
+from .policy_evaluation import PolicyEstimate as PolicyEstimate
+from .policy_evaluation import PolicyEvaluation as PolicyEvaluation
+from .policy_evaluation import evaluate_policy as evaluate_policy
 from .propensities import Propensities as Propensities
 from .simulation import ClickTruth as ClickTruth
 from .simulation import SimulatedClicks as SimulatedClicks
