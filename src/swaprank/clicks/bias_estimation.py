@@ -16,6 +16,7 @@ from swaprank.clicks.click_counts import (
     count_neighbours,
     sums,
 )
+from swaprank.clicks.bias_groups import bias_by_context
 from swaprank.clicks.bias_precision import check_precise
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.harvesting import check_identified, harvested_examination, log_errors, moved_units
@@ -51,6 +52,7 @@ def position_bias(
     log: ClickLog,
     method: Method = "harvest",
     *,
+    by: str | None = None,
     max_position: int | None = None,
     n_resamples: int | None = None,
     random_state: int | None = 0,
@@ -66,6 +68,9 @@ def position_bias(
             [Joachims2017]; what stands elsewhere on the page then plays no role. "regression": trees predict the
             relevance from features, as in regression-EM [Wang2018]; documents need not move. "trust": with trust
             bias, by expectation maximization, from documents that moved [Agarwal2019b, Vardasbi2020].
+        by: A column of the log's context, such as "device": each of its values has a position bias of its own. Groups
+            are partially pooled: the fewer clicks a group has, the more it has the bias of all. For "harvest" and
+            "swaps"; intervals come from the curvature of the likelihood, not from resamples.
         max_position: Estimate only up to this position. The default is all positions of the log.
         n_resamples: Bootstrap resamples of the sessions for the 95% intervals; 0 for no intervals. The default is 200,
             and 20 for "regression" and "trust", which take longer.
@@ -94,6 +99,10 @@ def position_bias(
     if n_resamples != 0 and n_resamples < _FEWEST_RESAMPLES:
         raise ParameterError(f"n_resamples must be 0, or at least {_FEWEST_RESAMPLES}; found {n_resamples}.")
     last = _last_position(log, max_position)
+    if by is not None:
+        if method not in ("harvest", "swaps"):
+            raise ParameterError(f"by is for method='harvest' and 'swaps'; found '{method}'.")
+        return bias_by_context(log, by, last, swaps=method == "swaps")
     if method == "regression":
         found = _regression(log, last)
     elif method == "trust":

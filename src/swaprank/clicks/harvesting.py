@@ -100,13 +100,17 @@ def _find_links(counts: ClickCounts, seen: Bools) -> None:
                         seen[counts.position[one], counts.position[other]] = True
 
 
-def harvested_examination(counts: ClickCounts, start: Floats, prior: Floats | None = None) -> Floats:
+def harvested_examination(
+    counts: ClickCounts, start: Floats, prior: Floats | None = None, around: Floats | None = None
+) -> Floats:
     """The examination that maximizes the conditional likelihood, relative to position 1, by Newton's method.
 
-    `prior` is the precision of log theta around 0, as of `power_prior`; without one, only the clicks count.
+    `prior` is the precision of log theta, as of `power_prior`, around log `around`, or 0; without one, only the clicks
+    count.
     """
-    examination = start.copy()
-    _maximize(counts, examination, np.zeros((len(start), len(start))) if prior is None else prior)
+    examination, n = start.copy(), len(start)
+    middle = np.ones(n) if around is None else around
+    _maximize(counts, examination, np.zeros((n, n)) if prior is None else prior, middle)
     return examination
 
 
@@ -119,20 +123,26 @@ def power_prior(n_positions: int) -> Floats:
     return (np.eye(n_positions) - shared) / _SPREAD_AROUND_POWER**2
 
 
-def log_errors(counts: ClickCounts, theta: Floats) -> Floats:
-    """The standard errors of log theta that the clicks allow; infinite where documents do not connect positions."""
+def information(counts: ClickCounts, theta: Floats) -> Floats:
+    """The negative second derivatives of the log likelihood by log theta."""
     n = len(theta)
     gradient, hessian, share = np.empty(n), np.empty((n, n)), np.empty(n)
     _derivatives(counts, theta, share, gradient, hessian)
-    values, vectors = np.linalg.eigh(hessian[1:, 1:])
-    # Not what enters a model: eigenvalues may have other last bits elsewhere.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        variances = (vectors**2 / np.where(values > _NO_INFORMATION, values, 0.0)).sum(axis=1)
-    return np.append(0.0, np.sqrt(np.where(np.isnan(variances), np.inf, variances)))
+    return hessian
+
+
+def log_errors(counts: ClickCounts, theta: Floats) -> Floats:
+    """The standard errors of log theta that the clicks allow; infinite where documents do not connect positions."""
+    # This does not enter a model: eigenvalues may have other last bits elsewhere.
+    values, vectors = np.linalg.eigh(information(counts, theta)[1:, 1:])
+    told = values > _NO_INFORMATION
+    variances = (vectors[:, told] ** 2 / values[told]).sum(axis=1)
+    untold = (vectors[:, ~told] ** 2).sum(axis=1) > _NO_INFORMATION
+    return np.append(0.0, np.sqrt(np.where(untold, np.inf, variances)))
 
 
 @kernel
-def _maximize(counts: ClickCounts, theta: Floats, prior: Floats) -> None:
+def _maximize(counts: ClickCounts, theta: Floats, prior: Floats, around: Floats) -> None:
     n = len(theta)
     gradient, hessian, share = np.empty(n), np.empty((n, n)), np.empty(n)
     for _ in range(_MOST_STEPS):
@@ -140,7 +150,7 @@ def _maximize(counts: ClickCounts, theta: Floats, prior: Floats) -> None:
         for k in range(n):
             for j in range(n):
                 hessian[k, j] += prior[k, j]
-                gradient[k] -= prior[k, j] * log(theta[j])
+                gradient[k] -= prior[k, j] * log(theta[j] / around[j])
         # Position 1 has examination 1: only the others move.
         _solve(hessian, gradient)
         longest = 0.0
