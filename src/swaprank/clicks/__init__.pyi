@@ -20,5 +20,5 @@ from .log_summary import LogSummary as LogSummary
 from .propensities import Propensities as Propensities
 from .simulation import ClickTruth as ClickTruth
 from .simulation import SimulatedClicks as SimulatedClicks
-from .training_data import preferences as preferences
+from .click_preferences import preferences as preferences
 from .training_data import unbiased as unbiased
