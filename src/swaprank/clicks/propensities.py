@@ -225,13 +225,10 @@ class Propensities(Result):
         positions = list(range(1, self.n_positions + 1))
         if self.by is None:
             return {"position": positions, **{name: column.tolist() for name, column in self._shown().items()}}
-        parts = {_ALL: replace(self, by=None, groups={}), **self.groups}
-        found: dict[str, list[Any]] = {self.by: []}
-        for group, each in parts.items():
-            found[self.by] += [group] * self.n_positions
-            for name, values in each._columns().items():
-                found.setdefault(name, []).extend(values)
-        return found
+        parts = [each._columns() for each in (replace(self, by=None, groups={}), *self.groups.values())]
+        known = [name for name in parts[0] if all(name in part for part in parts)]
+        names = [name for name in (_ALL, *self.groups) for _ in positions]
+        return {self.by: names, **{name: [value for part in parts for value in part[name]] for name in known}}
 
 
 def _arguments(content: Mapping[str, Any]) -> dict[str, Any]:
