@@ -29,5 +29,5 @@ from .policy_evaluation import evaluate_policy as evaluate_policy
 from .propensities import Propensities as Propensities
 from .simulation import ClickTruth as ClickTruth
 from .simulation import SimulatedClicks as SimulatedClicks
-from .training_data import preferences as preferences
+from .click_preferences import preferences as preferences
 from .training_data import unbiased as unbiased

@@ -52,8 +52,7 @@ def row_shares(
         raise ParameterError(f"clip must be a number from 0 to below 1; found {clip!r}.")
     if clip and estimator != "ips":
         raise ParameterError(f"clip={clip:g} is for estimator='ips': '{estimator}' has no weights to clip.")
-    places = propensities.places(log.position)
-    alpha, beta = propensities.alpha[places], propensities.beta[places]
+    alpha, beta = propensities.of_rows(log)
     weight = 1.0 / log.propensity if use_logged and log.propensity is not None else np.ones(log.n_rows)
     if estimator == "self_normalized":
         return Shares(weight * (log.click - beta), weight * alpha, alpha, beta, weight, estimator, 0.0)
