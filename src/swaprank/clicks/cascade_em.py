@@ -13,6 +13,7 @@ a page needs more than one round. Pages with the same rest are one: few rankings
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from swaprank.arrays import Bools, Floats, Ints
 from swaprank.clicks.shown_pages import Pages
@@ -27,9 +28,10 @@ _PARTS = 8
 class Rests(NamedTuple):
     """What stands from the last click on, or on the whole page without a click; each with how often it occurred."""
 
-    first: Ints
-    """Its first row in the log."""
-    end: Ints
+    indptr: Ints
+    """Rest r has the entries `indptr[r]` to `indptr[r + 1]` of the next two arrays."""
+    pair: NDArray[np.int32]
+    unit: NDArray[np.int32]
     clicked: Bools
     """Whether the first row was clicked."""
     weight: Floats
@@ -83,10 +85,14 @@ def count_heads(pages: Pages, unit: Ints, n_pairs: int, n_units: int, *, first_c
     _count_heads(pages, unit, first_click_only, known, clicks, clicked, first, code)
     # The code is of 64 bits: among a million rests, two have the same one by chance once in 30 million logs.
     _, at, weight = np.unique(code, return_index=True, return_counts=True)
-    end, starts = pages.indptr[at + 1], first[at]
-    some = starts < end
-    rests = Rests(starts[some], end[some], pages.click[starts[some]], weight[some].astype(np.float64))
-    return Heads(known, clicks, clicked, rests)
+    some = np.flatnonzero(first[at] < pages.indptr[at + 1])
+    # Rests of the same query next to each other: their documents are near in memory.
+    some = some[np.argsort(pages.pair[first[at[some]]], kind="stable")]
+    starts, lengths = first[at[some]], pages.indptr[at[some] + 1] - first[at[some]]
+    indptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    row = np.arange(indptr[-1]) + np.repeat(starts - indptr[:-1], lengths)
+    numbers = pages.pair[row].astype(np.int32), unit[row].astype(np.int32)
+    return Heads(known, clicks, clicked, Rests(indptr, *numbers, pages.click[starts], weight[some].astype(np.float64)))
 
 
 @kernel
@@ -125,18 +131,16 @@ def _count_heads(
 
 
 def expected_reading(
-    pages: Pages, unit: Ints, heads: Heads, attraction: Floats, after_click: Floats, patience: float, n_threads: int
+    heads: Heads, attraction: Floats, after_click: Floats, patience: float, n_threads: int
 ) -> Reading:
     """What is known, and what is expected of the rests."""
-    sizes = len(attraction), len(after_click)
-    parts = [no_reading(*sizes) for _ in range(_PARTS)]
-    n_rests = len(heads.rests.first)
-    longest = int((heads.rests.end - heads.rests.first).max(initial=0))
+    parts = [no_reading(len(attraction), len(after_click)) for _ in range(_PARTS)]
+    rests, n_rests = heads.rests, len(heads.rests.weight)
+    silent = np.empty((_PARTS, int(np.diff(rests.indptr).max(initial=1))))
 
     def work(part: int) -> None:
-        first, last = n_rests * part // _PARTS, n_rests * (part + 1) // _PARTS
-        rest = Rests(*(each[first:last] for each in heads.rests))
-        _expect(pages.pair, unit, rest, attraction, after_click, patience, np.empty(longest + 1), parts[part])
+        span = n_rests * part // _PARTS, n_rests * (part + 1) // _PARTS
+        _expect(rests, *span, attraction, after_click, patience, silent[part], parts[part])
 
     run_strided(work, _PARTS, n_threads)
     total = Reading(*(each.copy() for each in heads.reading))
@@ -148,29 +152,29 @@ def expected_reading(
 
 @kernel
 def _expect(
-    pair: Ints, unit: Ints, rests: Rests, attraction: Floats, after_click: Floats, patience: float, silent: Floats,
+    rests: Rests, first: int, last: int, attraction: Floats, after_click: Floats, patience: float, silent: Floats,
     reading: Reading,
 ) -> None:  # fmt: skip
     """`silent` has room for the probability that there is no click from each row on if it is examined."""
-    for rest in range(len(rests.first)):
-        first, end, weight = rests.first[rest], rests.end[rest], rests.weight[rest]
-        silent[end - first - 1] = 1.0 - attraction[pair[end - 1]]
-        for row in range(end - 2, first - 1, -1):
-            goes_on = 1.0 - patience + patience * silent[row + 1 - first]
-            silent[row - first] = (1.0 - attraction[pair[row]]) * goes_on
-        reads, chance = weight, silent[0]
+    for rest in range(first, last):
+        start, n = rests.indptr[rest], rests.indptr[rest + 1] - rests.indptr[rest]
+        pair, weight = rests.pair[start : start + n], rests.weight[rest]
+        silent[n - 1] = 1.0 - attraction[pair[n - 1]]
+        for k in range(n - 2, -1, -1):
+            silent[k] = (1.0 - attraction[pair[k]]) * (1.0 - patience + patience * silent[k + 1])
+        reads, chance, top = weight, silent[0], 0
         if rests.clicked[rest]:
-            stays = after_click[unit[first]] * silent[1]
-            chance = 1.0 - after_click[unit[first]] + stays
+            unit, top = rests.unit[start], 1
+            stays = after_click[unit] * silent[1]
+            chance = 1.0 - after_click[unit] + stays
             reads = weight * stays / chance
-            reading.after_click[unit[first]] += reads
-            first += 1
+            reading.after_click[unit] += reads
         reading.likelihood[0] += weight * log2(chance)
-        offset = rests.first[rest]
-        for row in range(first, end):
-            reading.examined[pair[row]] += reads
-            if row + 1 < end:
-                reading.skipped[0] += reads
-                stays = patience * silent[row + 1 - offset]
+        for k in range(top, n - 1):
+            reading.examined[pair[k]] += reads
+            reading.skipped[0] += reads
+            if patience < 1.0:
+                stays = patience * silent[k + 1]
                 reads *= stays / (1.0 - patience + stays)
-                reading.after_skip[0] += reads
+            reading.after_skip[0] += reads
+        reading.examined[pair[n - 1]] += reads

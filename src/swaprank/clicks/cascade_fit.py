@@ -60,7 +60,7 @@ def fit_cascade(
     def next_round(now: Floats) -> tuple[Cascade, float]:
         patience, after_numbers, attraction = _split(kind, now, n_pairs)
         after = going_on(kind, attraction, after_numbers, patience, n_places)
-        reading = expected_reading(pages, unit, heads, attraction, after, patience, n_threads)
+        reading = expected_reading(heads, attraction, after, patience, n_threads)
         likelihood = known_likelihood(heads, attraction, after, patience) + float(reading.likelihood[0])
         return _next(kind, _Round(attraction, after_numbers, after, heads, reading, pair_query, n_queries)), likelihood
 
