@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
+from swaprank.clicks.click_counts import sums
 from swaprank.clicks.click_model_names import Assumptions
+from swaprank.clicks.em_rounds import repeat_rounds
 from swaprank.clicks.shown_pages import Pages, clicks_above
 from swaprank.clicks.shrinkage import PairRates, context_rates, pair_rates
-from swaprank.clicks.em_rounds import repeat_rounds
 from swaprank.elementary import log2
 from swaprank.kernels import kernel
 from swaprank.threads import run_strided
@@ -81,9 +82,9 @@ def fit_browsing(
     """The browsing model of some pages."""
     shape = context_shape(kind, n_places)
     cells = count_cells(pages, shape)
-    seen = np.bincount(cells.context, cells.shown, int(np.prod(shape))).reshape(shape)
-    shown = np.bincount(cells.pair, cells.shown, len(pair_query))
-    clicks = np.bincount(cells.pair, cells.clicks, len(pair_query))
+    seen = sums(cells.context, cells.shown, int(np.prod(shape))).reshape(shape)
+    shown = sums(cells.pair, cells.shown, len(pair_query))
+    clicks = sums(cells.pair, cells.clicks, len(pair_query))
     n_pairs, ones = len(pair_query), PairRates(np.ones(len(pair_query)), np.ones(n_queries), 1.0)
 
     def next_round(now: Floats) -> tuple[PairRates, Floats, float]:

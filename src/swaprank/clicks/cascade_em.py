@@ -98,7 +98,7 @@ def count_heads(pages: Pages, unit: Ints, n_pairs: int, n_units: int, *, first_c
 @kernel
 def _count_heads(
     pages: Pages, unit: Ints, first_click_only: bool, known: Reading, clicks: Floats, clicked: Floats, first: Ints,
-    code: Floats,
+    code: NDArray[np.uint64],
 ) -> None:  # fmt: skip
     for page in range(len(pages.indptr) - 1):
         start, end = pages.indptr[page], pages.indptr[page + 1]
@@ -130,9 +130,7 @@ def _count_heads(
         code[page] = number
 
 
-def expected_reading(
-    heads: Heads, attraction: Floats, after_click: Floats, patience: float, n_threads: int
-) -> Reading:
+def expected_reading(heads: Heads, attraction: Floats, after_click: Floats, patience: float, n_threads: int) -> Reading:
     """What is known, and what is expected of the rests."""
     parts = [no_reading(len(attraction), len(after_click)) for _ in range(_PARTS)]
     rests, n_rests = heads.rests, len(heads.rests.weight)

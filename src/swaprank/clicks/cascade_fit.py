@@ -21,7 +21,7 @@ class Cascade(NamedTuple):
     satisfaction: PairRates | None
     """P(satisfied | clicked) of the dynamic Bayesian models: who is satisfied stops."""
     after_click: Floats
-    """P(next one is examined | clicked) of each place, or of documents of relevance 0 and 1 in the click chain model."""
+    """P(next one is examined | clicked) of each place; in the click chain model of relevance 0, and 1."""
     rounds: int
 
 
@@ -43,7 +43,7 @@ def going_on(kind: Assumptions, attraction: Floats, after_numbers: Floats, patie
     if kind.after_click == "document":
         return patience * (1.0 - after_numbers)
     if kind.after_click == "relevance":
-        unlike, like = after_numbers.tolist()
+        unlike, like = float(after_numbers[0]), float(after_numbers[1])
         return unlike + (like - unlike) * attraction
     return after_numbers if kind.after_click == "place" else np.zeros(n_places)
 
@@ -107,7 +107,9 @@ def _next(kind: Assumptions, now: _Round) -> Cascade:
         stayed = went_on * now.attraction * like / now.after
         left = stopped * now.attraction * (1.0 - like) / (1.0 - now.after)
         liked = stayed + left
-        after_click = context_rates(np.array([(went_on - stayed).sum(), stayed.sum()]), np.array([(clicked - liked).sum(), liked.sum()]))
+        after_click = context_rates(
+            np.array([(went_on - stayed).sum(), stayed.sum()]), np.array([(clicked - liked).sum(), liked.sum()])
+        )
         clicks, examined = clicks + liked, examined + clicked
     patience = float(within(np.asarray(kept / max(chances, 1.0)))) if kind.impatient else 1.0
     attraction = pair_rates(clicks, examined, now.pair_query, now.n_queries)

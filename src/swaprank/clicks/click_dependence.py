@@ -10,21 +10,27 @@ from top to bottom, on what stands below. If it does, pages are not for everybod
 a document high to those who like it, and the page tells who the user is.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from swaprank.arrays import Floats, Ints
+from swaprank.clicks.click_counts import sums
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.shown_pages import clicks_above, pages_of
 from swaprank.kernels import kernel
 
+Numbers = NDArray[np.uint64]
+"""Hashes of what stands on pages."""
 _DISTANCES = 4
 """Last clicks 1, 2, 3, and 4 or more places above are told apart."""
 _LEAST_EXPECTED = 5.0
 """For the distribution of chi-squared: the least expected number of clicks, and of none, on each side."""
 SIGNIFICANT = 3.0
 """Standard deviations from what is expected that are hardly luck, also with several looks at the same log."""
+_ADVICE = "Compare click models on held-out pages, and train on the relevance of the best one."
 _MATERIAL = 0.05
 """A smaller share of the expected clicks does no harm, however certain it is."""
 
@@ -75,7 +81,9 @@ def clicks_below_clicks(log: ClickLog) -> list[Dependence]:
     """Clicks below a click, first all of them, then by the distance of the last click above."""
     rank, above = np.empty((2, log.n_rows), np.int64)
     # Distances are of rows: pages may have gaps.
-    pages = pages_of(log, np.arange(log.max_position + 1))._replace(place=np.arange(log.n_rows) - log.indptr[log.session])
+    pages = pages_of(log, np.arange(log.max_position + 1))._replace(
+        place=np.arange(log.n_rows) - log.indptr[log.session]
+    )
     clicks_above(pages, rank, above)
     distance = np.where(above > 0, np.minimum(pages.place + 1 - rank, _DISTANCES), 0)
     stratum = log.document * (log.max_position + 1) + log.position
@@ -84,8 +92,8 @@ def clicks_below_clicks(log: ClickLog) -> list[Dependence]:
     stratum, distance = np.divmod(key, _DISTANCES + 1)
     number = np.cumsum(np.concatenate(([0], stratum[1:] != stratum[:-1])))
     cell, size = number * (_DISTANCES + 1) + distance, (int(number[-1]) + 1) * (_DISTANCES + 1)
-    shown = np.bincount(cell, minlength=size).reshape(-1, _DISTANCES + 1).astype(np.float64)
-    clicked = np.bincount(cell, click, size).reshape(-1, _DISTANCES + 1)
+    shown = sums(cell, np.ones(len(cell)), size).reshape(-1, _DISTANCES + 1)
+    clicked = sums(cell, click.astype(np.float64), size).reshape(-1, _DISTANCES + 1)
     names = [f"last click {d} above" for d in range(1, _DISTANCES)] + [f"last click {_DISTANCES} or more above"]
     found = [_compared(names[d - 1], shown, clicked, [d]) for d in range(1, _DISTANCES + 1)]
     return [_compared("below a click", shown, clicked, list(range(1, _DISTANCES + 1))), *found]
@@ -128,7 +136,7 @@ def _between_pages(stratum: Ints, shown: Floats, clicked: Floats) -> PageDepende
     group = np.unique(np.where(common, np.arange(len(stratum)), -1 - stratum), return_inverse=True)[1]
     of_group = np.empty(int(group.max()) + 1, np.int64)
     of_group[group] = stratum
-    shown, clicked = np.bincount(group, shown), np.bincount(group, clicked)
+    shown, clicked = sums(group, shown, len(of_group)), sums(group, clicked, len(of_group))
     kept = shown * rarer[of_group] >= _LEAST_EXPECTED
     stratum, shown, clicked = of_group[kept], shown[kept], clicked[kept]
     n, c, groups = np.bincount(stratum, shown), np.bincount(stratum, clicked), np.bincount(stratum)
@@ -141,7 +149,7 @@ def _between_pages(stratum: Ints, shown: Floats, clicked: Floats) -> PageDepende
 
 
 @kernel
-def _number_pages(indptr: Ints, document: Ints, position: Ints, down_to: Ints, whole: Ints) -> None:
+def _number_pages(indptr: Ints, document: Ints, position: Ints, down_to: Numbers, whole: Numbers) -> None:
     """Write numbers that tell apart what stands down to each row, and on its whole page."""
     for page in range(len(indptr) - 1):
         number = np.uint64(1469598103934665603)
@@ -163,22 +171,28 @@ def quick_check(log: ClickLog) -> list[str]:
     >>> print(*quick_check(log))
     People stop after a click: ...
     """
-    return dependence_sentences(clicks_below_clicks(log)[0])
+    return dependence_sentences(clicks_below_clicks(log))
 
 
-def dependence_sentences(found: Dependence) -> list[str]:
-    """What it means, and what to do; [] if it does no harm."""
-    if not found.is_harmful:
+def dependence_sentences(found: Sequence[Dependence]) -> list[str]:
+    """What clicks below clicks mean, and what to do; [] if they do no harm."""
+    harmful = [each for each in found if each.is_harmful]
+    if not harmful:
         return []
-    size = f"(observed {found.observed:,}, expected {found.expected:,.0f}, z = {found.z:+.1f})"
-    if found.ratio < 1:
+    whole = harmful[0]
+    size = f"(observed {whole.observed:,}, expected {whole.expected:,.0f}, z = {whole.z:+.1f})"
+    if whole is not found[0]:
         return [
-            f"People stop after a click: below a click there are {1 - found.ratio:.0%} fewer clicks than the position "
-            f"explains {size}. Position bias depends on the documents above, and what is estimated from positions alone is "
-            "off. Compare click models, and train on the relevance of the best one."
+            f"Clicks depend on the clicks above: {whole.where}, there are {abs(1 - whole.ratio):.0%} "
+            f"{'more' if whole.ratio > 1 else 'fewer'} clicks than the position explains {size}. {_ADVICE}"
+        ]
+    if whole.ratio < 1:
+        return [
+            f"People stop after a click: below one, there are {1 - whole.ratio:.0%} fewer clicks than the position "
+            f"explains {size}. So what is examined depends on the documents above, and estimates from positions alone "
+            f"are off. {_ADVICE}"
         ]
     return [
-        f"Clicks come together: below a click there are {found.ratio - 1:.0%} more clicks than the position explains "
-        f"{size}. People differ, or go on reading where they clicked. Compare click models; a user browsing model knows "
-        "about the last click."
+        f"Clicks come together: below one, there are {whole.ratio - 1:.0%} more clicks than the position explains "
+        f"{size}. People differ, or go on reading where they clicked. {_ADVICE}"
     ]

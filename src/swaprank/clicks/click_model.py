@@ -31,8 +31,8 @@ class ClickModel(Result):
     """A click model, as `fit_model` finds it. Its data frame has the relevance of each (query, document) pair.
 
     Relevance is the probability of a click on a document that is examined, as at the top of a page. Documents that
-    were seldom shown are drawn towards the others of their query. The 95% intervals are of a Beta distribution with as
-    many observations as the document was examined; the examination is taken as known.
+    were seldom shown are drawn towards the others of their query. The 95% intervals are those of a click rate with as
+    many observations as the document was examined [Clopper1934]; the examination is taken as known.
 
     >>> import swaprank as sr
     >>> log = sr.clicks.ClickLog(
@@ -42,8 +42,8 @@ class ClickModel(Result):
     >>> model = sr.clicks.fit_model(log, "dcm")
     >>> model.to_frame().round(2)
        qid docid  shown  clicks  relevance   low  high
-    0    7     a      3       3       0.87  0.59  1.00
-    1    7     b      3       1       0.67  0.32  0.94
+    0    7     a      3       3       0.79  0.36  0.98
+    1    7     b      3       1       0.67  0.24  0.95
     """
 
     name: str
@@ -58,7 +58,7 @@ class ClickModel(Result):
     """The positions that the model knows."""
     fitted: Browsing | Cascade
     examined: Floats
-    """How often each pair was examined, imaginary observations included: the strength of its Beta distribution."""
+    """Certain examinations that would tell as much about each pair; imaginary observations included."""
     n_sessions: int
     n_parameters: int
 
@@ -71,12 +71,18 @@ class ClickModel(Result):
     @property
     def low(self) -> Floats:
         """The lower ends of 95% intervals of the relevance."""
-        return self._quantile(0.025)
+        from scipy.special import betaincinv
+
+        clicks, rest = self.examined * self.relevance, self.examined * (1.0 - self.relevance)
+        return np.asarray(betaincinv(clicks, rest + 1.0, 0.025))
 
     @property
     def high(self) -> Floats:
         """The upper ends."""
-        return self._quantile(0.975)
+        from scipy.special import betaincinv
+
+        clicks, rest = self.examined * self.relevance, self.examined * (1.0 - self.relevance)
+        return np.asarray(betaincinv(clicks + 1.0, rest, 0.975))
 
     @property
     def satisfaction(self) -> Floats | None:
@@ -107,7 +113,8 @@ class ClickModel(Result):
     def propensities(self) -> Propensities:
         """The examination of each position, for `unbiased` and `evaluate`; only of "pbm" and of browsing models.
 
-        That of a user browsing model is the mean over the clicks above as they were in its log.
+        That of a user browsing model is the mean over the clicks above as they were in its log. `position_bias` has
+        intervals, and draws no document towards others; so prefer it if the position-based model holds.
         """
         kind = MODELS[self.name]
         if not isinstance(self.fitted, Browsing) or not (kind.documents and kind.examination):
@@ -141,17 +148,13 @@ class ClickModel(Result):
         if not MODELS[self.name].documents:
             raise ParameterError(f"the model '{self.name}' has no relevance: all documents are the same to it.")
 
-    def _quantile(self, share: float) -> Floats:
-        from scipy.special import betaincinv
-
-        mean = self.relevance
-        return np.asarray(betaincinv(self.examined * mean, self.examined * (1.0 - mean), share))
-
     def _of(self, log: ClickLog) -> tuple[Pages, Chances]:
         """The pages of a log, and the model with the numbers of its pairs."""
         pages = pages_of(log, self.places)
         pairs, queries = same_pairs((self.qids, self.pair_query, self.pair_docid), log)
-        return pages, chances_on(MODELS[self.name], self.fitted, pages, len(self.places), pairs, queries[log.pair_query])
+        return pages, chances_on(
+            MODELS[self.name], self.fitted, pages, len(self.places), pairs, queries[log.pair_query]
+        )
 
     def _blocks(self) -> Blocks:
         blocks: list[Table | str] = []
@@ -217,7 +220,9 @@ def _examination_table(fitted: Browsing, places: list[int]) -> Table:
     seen = fitted.seen.sum(axis=2)
     mean = (fitted.examination * fitted.seen).sum(axis=2) / np.where(seen > 0, seen, np.nan)
     if mean.shape[1] == 1:
-        return Table(["position", "examination"], [[str(k), decimals(e)] for k, e in zip(places, mean[:, 0], strict=True)])
+        return Table(
+            ["position", "examination"], [[str(k), decimals(e)] for k, e in zip(places, mean[:, 0], strict=True)]
+        )
     last = min(len(places), 10)
     header = ["position", "no click above", *(f"at {k}" for k in places[: last - 1])]
     rows = [[str(k), *(decimals(e) for e in row[:last])] for k, row in zip(places, mean.tolist(), strict=True)]

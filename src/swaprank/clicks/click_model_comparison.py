@@ -17,7 +17,6 @@ from swaprank.evaluation.significance import mean_interval
 from swaprank.parameters import check_word
 from swaprank.rendering.result import Result
 from swaprank.rendering.tables import Blocks, Table, counted, decimals
-from swaprank.seeds import RandomState
 
 _HELD_OUT = 0.2
 _MOST_PLACES = 10
@@ -103,7 +102,7 @@ def compare_models(
     held_out: ClickLog | None = None,
     models: Iterable[ModelName] | None = None,
     *,
-    random_state: RandomState = 0,
+    random_state: int | None = 0,
     n_threads: int | None = None,
 ) -> ClickModelComparison:
     """Fit click models to a log, and compare how well they predict the clicks on other pages.
@@ -120,6 +119,18 @@ def compare_models(
     >>> (data,) = sr.datasets.random_search(20, random_state=0)
     >>> log, _ = sr.datasets.clicks(data, data.column("match"), 3000, n_shown=3, random_state=0)
     >>> print(sr.clicks.compare_models(log, models=["pbm", "rate_by_place"], random_state=0))
+    model          parameters  log-likelihood  bits a row  perplexity
+    -------------  ----------  --------------  ----------  ----------
+    pbm                   266          -696.5      0.5582      1.4725
+    rate_by_place           3          -854.7      0.6851      1.6078
+    <BLANKLINE>
+    perplexity at       1       2       3
+    -------------  ------  ------  ------
+    pbm            1.5611  1.4869  1.3753
+    rate_by_place  1.9310  1.5548  1.3843
+    <BLANKLINE>
+    pbm predicts the clicks of 600 sessions best, with 0.5582 bits a row; rate_by_place needs 0.1268 more (95% interval
+    0.1031 to 0.1506). Fitted on 2,400 sessions; each click is predicted from the clicks above it.
     """
     names = list(get_args(ModelName) if models is None else models)
     if not names or len(set(names)) < len(names):
@@ -134,7 +145,9 @@ def compare_models(
         model = fit_model(log, name, n_threads=n_threads)
         chance = model.probabilities(held_out, n_threads)
         score = score_rows(name, held_out.n_sessions, held_out.position, clicked, chance)
-        found.append((score, model.n_parameters, sums(held_out.session, row_bits(clicked, chance), held_out.n_sessions)))
+        found.append(
+            (score, model.n_parameters, sums(held_out.session, row_bits(clicked, chance), held_out.n_sessions))
+        )
     found.sort(key=lambda each: -each[0].log_likelihood)
     scale = held_out.n_sessions / held_out.n_rows
     return ClickModelComparison(

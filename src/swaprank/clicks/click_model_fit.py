@@ -40,10 +40,10 @@ def fit_model(log: ClickLog, model: ModelName = "ubm", *, n_threads: int | None 
     position  examination
     --------  -----------
     1              1.0000
-    2              0.5036
-    3              0.3242
+    2              0.5320
+    3              0.3576
     <BLANKLINE>
-    pbm (position-based): 503 parameters, fitted on 20,000 sessions in 29 rounds.
+    pbm (position-based): 823 parameters, fitted on 20,000 sessions in 58 rounds.
     """
     check_word("model", model, get_args(ModelName))
     kind, places, threads = MODELS[model], places_of(log), thread_count(n_threads)

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from swaprank.arrays import Bools, Floats, Ints
 from swaprank.clicks.click_counts import sums
@@ -26,7 +27,7 @@ class ClickModelScore(Result):
     ... )
     >>> score = sr.clicks.fit_model(log, "rate_by_place").evaluate(log)
     >>> round(score.bits, 2), round(score.perplexity, 2)
-    (0.8, 1.74)
+    (0.64, 1.56)
     """
 
     model: str
@@ -54,13 +55,14 @@ class ClickModelScore(Result):
 
     @property
     def perplexity_by_position(self) -> tuple[float, ...]:
-        """The perplexity at position 1, 2, …"""
+        """The perplexity of each position."""
         return tuple(2**bits for bits in self.bits_by_position)
 
     def _blocks(self) -> Blocks:
         columns = self._columns()
         rows = [
-            [str(k), f"{n:,}", f"{c:,}", f"{e:,.1f}", decimals(p)] for k, n, c, e, p in zip(*columns.values(), strict=True)
+            [str(k), f"{n:,}", f"{c:,}", f"{e:,.1f}", decimals(p)]
+            for k, n, c, e, p in zip(*columns.values(), strict=True)
         ]
         sentence = (
             f"{self.model}: log-likelihood {self.log_likelihood:,.1f}, {self.bits:.4f} bits a row, perplexity "
@@ -87,12 +89,14 @@ def row_bits(click: Bools, chance: Floats) -> Floats:
     return -logs2(np.where(click, chance, 1.0 - chance))
 
 
-def score_rows(model: str, n_sessions: int, position: Ints, click: Bools, chance: Floats) -> ClickModelScore:
+def score_rows(
+    model: str, n_sessions: int, position: Ints | NDArray[np.int32], click: Bools, chance: Floats
+) -> ClickModelScore:
     """The score of predictions, one for each row."""
     bits = row_bits(click, chance)
-    n = int(position.max())
+    n, places = int(position.max()), position.astype(np.int64) - 1
     shown = np.bincount(position, minlength=n + 1)[1:]
-    by_position = sums(position - 1, bits, n) / np.where(shown > 0, shown, np.nan)
+    by_position = sums(places, bits, n) / np.where(shown > 0, shown, np.nan)
     return ClickModelScore(
         model=model,
         n_sessions=n_sessions,
@@ -100,6 +104,6 @@ def score_rows(model: str, n_sessions: int, position: Ints, click: Bools, chance
         log_likelihood=-_LN2 * float(bits.sum()),
         shown=tuple(shown.tolist()),
         clicks=tuple(np.bincount(position[click], minlength=n + 1)[1:].tolist()),
-        expected=tuple(sums(position - 1, chance, n).tolist()),
+        expected=tuple(sums(places, chance, n).tolist()),
         bits_by_position=tuple(by_position.tolist()),
     )

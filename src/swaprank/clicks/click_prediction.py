@@ -46,9 +46,7 @@ def click_chances(pages: Pages, chances: Chances, examined: Floats) -> Floats:
     return np.clip(examined * chances.attraction[pages.pair], LEAST, 1.0 - LEAST)
 
 
-def _in_threads(
-    pages: Pages, chances: Chances, click: Bools, draws: Floats, examined: Floats, n_threads: int
-) -> None:
+def _in_threads(pages: Pages, chances: Chances, click: Bools, draws: Floats, examined: Floats, n_threads: int) -> None:
     run_in_threads(
         lambda first, last: _read(pages, chances, first, last, click, draws, examined),
         query_chunks(pages.indptr, n_threads),
@@ -56,9 +54,7 @@ def _in_threads(
 
 
 @kernel
-def _read(
-    pages: Pages, chances: Chances, first: int, last: int, click: Bools, draws: Floats, examined: Floats
-) -> None:
+def _read(pages: Pages, chances: Chances, first: int, last: int, click: Bools, draws: Floats, examined: Floats) -> None:
     """Go down the pages from first to last; `click` is written if there are draws, and read otherwise."""
     n_places, n_last, n_above = chances.examination.shape
     for page in range(first, last):

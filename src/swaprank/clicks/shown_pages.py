@@ -48,7 +48,9 @@ def same_pairs(known: tuple[object, Ints, object], log: ClickLog) -> tuple[Ints,
     query, own_query = _codes_of_both(qids, log.qids)
     document, own_document = _codes_of_both(pair_docid, log.pair_docid)
     n_documents = int(max(document.max(), own_document.max())) + 1
-    pairs = _places_among(query[pair_query] * n_documents + document, own_query[log.pair_query] * n_documents + own_document)
+    pairs = _places_among(
+        query[pair_query] * n_documents + document, own_query[log.pair_query] * n_documents + own_document
+    )
     return pairs, _places_among(query, own_query)
 
 

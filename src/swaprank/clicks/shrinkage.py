@@ -36,7 +36,8 @@ def pair_rates(hits: Floats, seen: Floats, pair_query: Ints, n_queries: int) -> 
     """
     weight = seen / (seen + PAIR_STRENGTH)
     own = weight * hits / np.maximum(seen, _LEAST)
-    overall = float(within(own.sum() / max(weight.sum(), _LEAST)))
+    # One more document of rate 1/2, for logs that are so small that nothing or everything was clicked.
+    overall = float(own.sum() + 0.5) / float(weight.sum() + 1.0)
     of_query = sums(pair_query, own, n_queries) + _QUERY_STRENGTH * overall
     of_query = within(of_query / (sums(pair_query, weight, n_queries) + _QUERY_STRENGTH))
     rate = (hits + PAIR_STRENGTH * of_query[pair_query]) / (seen + PAIR_STRENGTH)
