@@ -1,5 +1,11 @@
 from .bias_estimation import position_bias as position_bias
 from .click_log import ClickLog as ClickLog
+from .click_model import ClickModel as ClickModel
+from .click_model_comparison import ClickModelComparison as ClickModelComparison
+from .click_model_comparison import compare_models as compare_models
+from .click_model_fit import fit_model as fit_model
+from .click_model_score import ClickModelScore as ClickModelScore
+from .click_preferences import preferences as preferences
 from .click_training import TrainedOnClicks as TrainedOnClicks
 from .click_training import train as train
 from .interleaving import Interleaved as Interleaved
@@ -19,6 +25,8 @@ from .log_files import read_clicks as read_clicks
 from .log_files import write_clicks as write_clicks
 from .log_summary import ContextRate as ContextRate
 from .log_summary import LogSummary as LogSummary
+from .model_check import ModelCheck as ModelCheck
+from .model_check import check_model as check_model
 from .policy import Policy as Policy
 from .policy_comparison import PolicyComparison as PolicyComparison
 from .policy_comparison import PolicyDifference as PolicyDifference
@@ -29,5 +37,4 @@ from .policy_evaluation import evaluate_policy as evaluate_policy
 from .propensities import Propensities as Propensities
 from .simulation import ClickTruth as ClickTruth
 from .simulation import SimulatedClicks as SimulatedClicks
-from .click_preferences import preferences as preferences
 from .training_data import unbiased as unbiased
