@@ -1,3 +1,7 @@
+from .ab_planning import ab_sessions as ab_sessions
+from .ab_testing import ABDifference as ABDifference
+from .ab_testing import ABTest as ABTest
+from .ab_testing import ab_test as ab_test
 from .bias_estimation import position_bias as position_bias
 from .click_log import ClickLog as ClickLog
 from .click_training import TrainedOnClicks as TrainedOnClicks
