@@ -19,6 +19,7 @@ from .log_evaluation import LogEvaluation as LogEvaluation
 from .log_evaluation import evaluate as evaluate
 from .log_files import read_clicks as read_clicks
 from .log_files import write_clicks as write_clicks
+from .log_summary import ContextRate as ContextRate
 from .log_summary import LogSummary as LogSummary
 from .propensities import Propensities as Propensities
 from .simulation import ClickTruth as ClickTruth

@@ -10,11 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swaprank.arrays import AnyArray, Features, Floats, Ints, ReadOnly
-from swaprank.clicks.log_columns import features_of_pairs, numbers_between, rows_of_pairs, shown_documents
-from swaprank.clicks.log_summary import LogSummary
+from swaprank.clicks.log_columns import (
+    RoleNames,
+    features_of_pairs,
+    numbers_between,
+    rows_of_pairs,
+    shown_documents,
+    table_columns,
+)
+from swaprank.clicks.log_context import values_of_sessions
+from swaprank.clicks.log_summary import LogSummary, context_rates
 from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
-from swaprank.data.frames import role_columns
 from swaprank.data.grouping import checked_fractions
 from swaprank.errors import DataError, ParameterError
 from swaprank.rendering.tables import counted
@@ -38,6 +45,8 @@ class ClickLog(ReadOnly):
         propensity: If logged: the probability that the document was shown at this place, above 0, up to 1.
         X: The features of the documents, one row per shown document, as for `Dataset`. Or add them later, with `join`.
         feature_names: One name per feature.
+        context: Columns that describe the session, such as the device, the country or the user, by name: one value per
+            row, the same in all rows of a session. Numbers, dates or text.
 
     >>> import swaprank as sr
     >>> log = sr.clicks.ClickLog(
@@ -74,6 +83,8 @@ class ClickLog(ReadOnly):
     feature_names: tuple[str, ...]
     categories: Mapping[str, Categories]
     """The values of each categorical feature, as in `Dataset`."""
+    context: Mapping[str, AnyArray]
+    """Columns with one value per session, by name."""
 
     def __init__(
         self,
@@ -86,6 +97,7 @@ class ClickLog(ReadOnly):
         propensity: Any = None,
         X: Any = None,
         feature_names: Sequence[str] | None = None,
+        context: Mapping[str, Any] | None = None,
     ) -> None:
         order, shown = shown_documents(session, qid, docid, position)
         n_rows = len(order)
@@ -97,6 +109,7 @@ class ClickLog(ReadOnly):
             features=None,
             feature_names=(),
             categories={},
+            context=values_of_sessions(context or {}, order, shown["indptr"], shown["session_ids"]),
         )
         if X is not None:
             # The labels are not used; Dataset checks the features and their names.
@@ -118,11 +131,12 @@ class ClickLog(ReadOnly):
         *,
         propensity: str | None = None,
         features: Sequence[str] | None = None,
+        context: Sequence[str] = (),
     ) -> ClickLog:
         """A click log from a pandas, Polars or Arrow table, given the names of its columns.
 
         The default features are all columns without another role; features=[] for none. Columns of text are
-        categorical.
+        categorical. If session and qid name the same column, every page is a query of its own.
 
         >>> import pandas as pd, swaprank as sr
         >>> frame = pd.DataFrame({"page": [1, 1], "query": ["shoes"] * 2, "docid": [8, 9], "position": [1, 2],
@@ -130,9 +144,8 @@ class ClickLog(ReadOnly):
         >>> sr.clicks.ClickLog.from_frame(frame, session="page", qid="query").features.tolist()
         [[3.5], [1.5]]
         """
-        ids = {"session": session, "qid": qid, "docid": docid}
-        numbers = {"position": position, "click": click} | ({} if propensity is None else {"propensity": propensity})
-        return cls(**role_columns(frame, ids, numbers, features))
+        roles = RoleNames(session, qid, docid, position, click, propensity)
+        return cls(**table_columns(frame, roles, features, context))
 
     @property
     def n_sessions(self) -> int:
@@ -170,6 +183,8 @@ class ClickLog(ReadOnly):
         ]
         if self.features is not None:
             parts.append(counted(len(self.feature_names), "feature", "features"))
+        if self.context:
+            parts.append(f"context {', '.join(self.context)}")
         return f"ClickLog({', '.join(parts)})"
 
     def join(self, data: Dataset) -> ClickLog:
@@ -215,6 +230,7 @@ class ClickLog(ReadOnly):
             position=self.position[rows],
             click=self.click[rows],
             propensity=None if self.propensity is None else self.propensity[rows],
+            context={name: values[chosen] for name, values in self.context.items()},
         )
 
     def split(
@@ -253,6 +269,9 @@ class ClickLog(ReadOnly):
         shown = np.bincount(self.position)[1:]
         clicks = np.bincount(self.position, self.click)[1:]
         most_clicked = np.maximum.reduceat(self.click, self.indptr[:-1])
+        n_values, rates = context_rates(
+            self.context, np.add.reduceat(self.click, self.indptr[:-1]), np.diff(self.indptr)
+        )
         return LogSummary(
             n_sessions=self.n_sessions,
             n_rows=self.n_rows,
@@ -267,6 +286,8 @@ class ClickLog(ReadOnly):
             n_features=len(self.feature_names),
             shown=tuple(shown.tolist()),
             clicks=tuple(clicks.tolist()),
+            context_values=n_values,
+            context_rates=rates,
         )
 
     def _pair_name(self, pair: int) -> str:
@@ -274,9 +295,9 @@ class ClickLog(ReadOnly):
 
 
 def new_log(**arrays: Any) -> ClickLog:
-    """A log of arrays that are known to be consistent, with all fields of the class."""
+    """A log of arrays that are known to be consistent, with all fields of the class; the context may be left out."""
     log = object.__new__(ClickLog)
-    log._fill(**arrays)
+    log._fill(**{"context": {}, **arrays})
     return log
 
 

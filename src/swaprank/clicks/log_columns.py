@@ -1,17 +1,20 @@
 """The columns of a click log, and features joined to it: ids become numbers, and contradictions are errors."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swaprank.arrays import AnyArray, Features, Floats, Ints, row_blocks
 from swaprank.data.dataset import Dataset
+from swaprank.data.frames import role_columns
 from swaprank.data.grouping import first_appearance_codes, query_of_row
 from swaprank.data.ids import document_ids
 from swaprank.data.row_values import number_column
 from swaprank.errors import DataError, Hint, Wording
 
+IDS = ("session", "qid", "docid")
 LAST_POSITION = 10_000
 """No page of results has more places; a larger number is most likely another column."""
 
@@ -51,6 +54,31 @@ def shown_documents(session: Any, qid: Any, docid: Any, position: Any) -> tuple[
         "pair_indptr": np.concatenate(([0], np.cumsum(np.bincount(pair_query, minlength=len(qids))))).astype(np.int64),
         "position": places,
     }
+
+
+class RoleNames(NamedTuple):
+    """The names of the columns of a table by role; None is no column."""
+
+    session: str
+    qid: str
+    docid: str
+    position: str
+    click: str
+    propensity: str | None = None
+
+
+def table_columns(
+    frame: Any, roles: RoleNames, features: Sequence[str] | None, context: Sequence[str]
+) -> dict[str, Any]:
+    """The arguments of `ClickLog` from a table, given the names of its columns."""
+    if isinstance(context, str):
+        raise DataError("context must be a list of column names, found '", context, "'.")
+    names = {role: str(name) for role, name in roles._asdict().items() if name is not None}
+    ids = {role: names[role] for role in IDS if role != "qid" or roles.qid != roles.session}
+    numbers = {role: name for role, name in names.items() if role not in IDS}
+    found = role_columns(frame, ids, numbers, features, context)
+    # Without a column of its own, every session is a query.
+    return {"qid": found["session"], **found}
 
 
 def numbers_between(name: str, values: Any, n_rows: int, *, above_zero: bool = False) -> Floats:

@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from swaprank.clicks.click_log import ClickLog
-from swaprank.data.frames import role_columns
+from swaprank.clicks.log_columns import IDS, RoleNames, table_columns
 from swaprank.data.ids import integers_or_text
 from swaprank.errors import DataError, import_extra
 from swaprank.files import content_suffix, existing_file, replacing
 from swaprank.reading.formats import TABLE_SUFFIXES, is_table
 from swaprank.reading.tables import polars_table, with_numbers
-
-_IDS = ("session", "qid", "docid")
 
 
 def read_clicks(
@@ -27,6 +25,7 @@ def read_clicks(
     click: str = "click",
     propensity: str | None = None,
     features: Sequence[str] | None = None,
+    context: Sequence[str] = (),
 ) -> ClickLog:
     r"""Read a click log from a CSV, TSV or Parquet file, given the names of its columns.
 
@@ -39,6 +38,7 @@ def read_clicks(
         click: The column of clicks: 0 or 1, or grades from 0 to 1.
         propensity: The column of logged propensities.
         features: The feature columns. The default is all columns without another role; [] for none.
+        context: Columns that describe the session, such as the device: one value per session.
 
     >>> import pathlib, tempfile, swaprank as sr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
@@ -49,16 +49,15 @@ def read_clicks(
     file = existing_file(path)
     if not is_table(file):
         raise DataError(f"{file}: a click log is a table, whose name ends in {', '.join(TABLE_SUFFIXES)}.")
-    ids = {"session": session, "qid": qid, "docid": docid}
-    numbers = {"position": position, "click": click} | ({} if propensity is None else {"propensity": propensity})
-    table: Any = polars_table(file, list(ids.values()))
+    roles = RoleNames(session, qid, docid, position, click, propensity)
+    table: Any = polars_table(file, [session, qid, docid])
     try:
         if content_suffix(file) != ".parquet":
-            wanted = set(table.columns) if features is None else {*numbers.values(), *features}
-            names = [name for name in table.columns if name in wanted and name not in ids.values()]
-            table = with_numbers(table, names, click)
-        columns = role_columns(table, ids, numbers, features)
-        for role in _IDS:
+            wanted = set(table.columns) if features is None else {position, click, propensity, *features}
+            wanted -= {session, qid, docid, *context}
+            table = with_numbers(table, [name for name in table.columns if name in wanted], click)
+        columns = table_columns(table, roles, features, context)
+        for role in IDS:
             columns[role] = integers_or_text(columns[role]) if columns[role].dtype.kind == "U" else columns[role]
         return ClickLog(**columns)
     except DataError as error:
@@ -66,7 +65,7 @@ def read_clicks(
 
 
 def write_clicks(log: ClickLog, path: str | os.PathLike[str]) -> None:
-    """Write a click log to a CSV, TSV or Parquet file, with the features of the documents in every row.
+    """Write a click log to a CSV, TSV or Parquet file, with its context and the features in every row.
 
     >>> import pathlib, tempfile, swaprank as sr
     >>> log = sr.clicks.ClickLog(session=[1, 1], qid=[7, 7], docid=["a", "b"], position=[1, 2], click=[1, 0])
@@ -88,6 +87,7 @@ def write_clicks(log: ClickLog, path: str | os.PathLike[str]) -> None:
     }
     if log.propensity is not None:
         columns["propensity"] = log.propensity
+    columns |= {name: values[log.session] for name, values in log.context.items()}
     for number, name in enumerate(log.feature_names):
         if name in columns:
             raise DataError(f"a feature is called '{name}', like a column of the log: rename it.")

@@ -73,9 +73,15 @@ def columns_of(
 
 
 def role_columns(
-    frame: Any, ids: Mapping[str, str], numbers: Mapping[str, str], features: Sequence[str] | None = None
+    frame: Any,
+    ids: Mapping[str, str],
+    numbers: Mapping[str, str],
+    features: Sequence[str] | None = None,
+    context: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The columns of a table by role: ids, numbers, and X if there are features, by default all other columns.
+
+    With names of `context`, these columns are in "context" by name. Their missing values are NaN, or None among text.
 
     >>> import pandas as pd
     >>> from swaprank.data.frames import role_columns
@@ -83,7 +89,7 @@ def role_columns(
     {'session': array(['a'], dtype='<U1'), 'position': array([1.])}
     """
     table = _table(frame)
-    roles = {**ids, **numbers}
+    roles = {**ids, **numbers, **{f"context {name}": name for name in context}}
     rest = [name for name in table.columns if name not in roles.values()]
     names = rest if features is None else [str(name) for name in features]
     for role, name in (roles | {f"feature {name}": name for name in names}).items():
@@ -94,6 +100,8 @@ def role_columns(
     found |= {role: _numbers(table[name], name) for role, name in numbers.items()}
     if names:
         found["X"] = dense(names, *_features(table, names, [], every=features is None))
+    if context:
+        found["context"] = {name: _any_values(table[name]) for name in context}
     return found
 
 
@@ -339,6 +347,15 @@ def _ids(column: nw.Series[Any], name: str) -> AnyArray:
     if column.dtype.is_integer() or column.dtype.is_float():
         return column.to_numpy()
     return np.array([str(value) for value in column.to_list()])
+
+
+def _any_values(column: nw.Series[Any]) -> AnyArray:
+    """Numbers and dates unchanged, all other values as text or None."""
+    import narwhals as nw
+
+    if column.dtype.is_numeric() or column.dtype in (nw.Boolean, nw.Date, nw.Datetime):
+        return column.to_numpy()
+    return np.array([None if value is None else str(value) for value in column.to_list()], dtype=object)
 
 
 def _role(column: nw.Series[Any], name: str, role: str) -> AnyArray:
