@@ -7,26 +7,24 @@ its sessions' values, divided by their number. Its variance is that of units (th
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from swaprank.arrays import AnyArray, Floats, Ints
+from swaprank.clicks.ab_groups import p_of_shares, units_of, variants_of
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.sequential import FIRST_LOOK, anytime_p, half_width
 from swaprank.clicks.session_metrics import SESSION_METRICS, session_metric
-from swaprank.data.grouping import first_appearance_codes
-from swaprank.data.ids import document_ids
 from swaprank.data.row_values import number_column
-from swaprank.errors import DataError, Hint, did_you_mean
+from swaprank.errors import DataError, did_you_mean
 from swaprank.evaluation.differences import BaselineDifference, DifferenceTable, corrected
 from swaprank.evaluation.significance import LEVEL, p_in_words
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rendering.tables import probability
 
-_MOST_VARIANTS = 100
 _MISMATCH = 0.001
 """Shares of the variants with a smaller p-value are a mistake of the experiment, not luck."""
 
@@ -177,15 +175,13 @@ def ab_test(
     >>> print(test.differences[0].sentence())
     clicked: new is higher than old by 0.0760 (+26.1%; 95% interval 0.0469 to 0.1050); p < .0001.
     """
-    names, of_session = _variants(log, variant)
+    names, of_session = variants_of(log, variant)
     against = names[0] if baseline is None else str(baseline)
     if against not in names:
         raise DataError(f"there is no variant '{against}'; {did_you_mean(against, names)}")
-    units, n_units = _units(log, unit, of_session, names)
     if sequential:
         check_parameter("planned", planned, Bounds(True, 1, 2**62))
-    of_unit = np.zeros(n_units, np.int64)
-    of_unit[units] = of_session
+    units, of_unit = units_of(log, unit, of_session, names)
     rows: list[ABDifference] = []
     for metric in [metrics] if isinstance(metrics, str) else metrics:
         values = _values_of(log, metric)
@@ -201,67 +197,15 @@ def ab_test(
         tuple(rows),
         n_units=dict(zip(names, sizes.tolist(), strict=True)),
         n_sessions=dict(zip(names, np.bincount(of_session, minlength=len(names)).tolist(), strict=True)),
-        p_shares=_p_of_shares(sizes, shares),
+        p_shares=p_of_shares(sizes, shares),
         unit="session" if unit is None else unit if isinstance(unit, str) else "unit",
         planned=planned if sequential else None,
     )
 
 
-def _variants(log: ClickLog, variant: Any) -> tuple[list[str], Ints]:
-    """The names of the variants, sorted, and the number of each session's."""
-    distinct, codes = np.unique(_of_sessions(log, variant, "variant"), return_inverse=True)
-    names = [str(each) for each in distinct.tolist()]
-    if len(names) < 2:
-        raise DataError(f"an A/B test needs sessions of two variants, found only '{names[0]}'.")
-    if len(names) > _MOST_VARIANTS:
-        raise DataError(
-            f"there are {len(names):,} different variants, such as '{names[0]}' and '{names[1]}': ",
-            Hint("variant", option="--variant"),
-            " is most likely another column.",
-        )
-    return names, codes
-
-
-def _units(log: ClickLog, unit: Any, of_session: Ints, names: list[str]) -> tuple[Ints, int]:
-    """The number of each session's unit, and how many there are; raises DataError for a unit of two variants."""
-    if unit is None:
-        return np.arange(log.n_sessions), log.n_sessions
-    given = _of_sessions(log, unit, "unit")
-    codes = first_appearance_codes(given)
-    n_units = int(codes.max()) + 1
-    variant = np.empty(n_units, np.int64)
-    variant[codes] = of_session
-    both = np.flatnonzero(variant[codes] != of_session)
-    if len(both):
-        n_both = len(np.unique(codes[both]))
-        raise DataError(
-            f"{n_both:,} of {n_units:,} units saw more than one variant, such as {given[both[0]]}, which saw "
-            f"'{names[of_session[both[0]]]}' and '{names[variant[codes[both[0]]]]}'. Leave them out with all their "
-            "sessions, or, if the coin was thrown for every session, do not give ",
-            Hint("unit"),
-            ".",
-        )
-    return codes, n_units
-
-
-def _of_sessions(log: ClickLog, given: Any, argument: str) -> AnyArray:
-    """One id per session: of a column of the context, or as given."""
-    if not isinstance(given, str):
-        return document_ids(given, log.n_sessions, argument)
-    context = _context(log)
-    if given not in context:
-        known = did_you_mean(given, context) if context else "it was read without such columns."
-        raise DataError(
-            f"the log has no column '{given}' for the {argument} of each session; {known} Give it with ",
-            Hint("context", [...], f"--{argument} COLUMN"),
-            ".",
-        )
-    return document_ids(context[given], log.n_sessions, argument)
-
-
 def _values_of(log: ClickLog, metric: str) -> Floats:
-    if metric in _context(log):
-        return number_column(metric, _context(log)[metric], log.n_sessions)
+    if metric in log.context:
+        return number_column(metric, log.context[metric], log.n_sessions)
     return session_metric(log, metric)
 
 
@@ -314,17 +258,3 @@ def _welch(z: float, new: _Variant, old: _Variant) -> tuple[float, float]:
     parts = [(each.variance, each.n_units - 1) for each in (new, old)]
     freedom = sum(v for v, _ in parts) ** 2 / sum(v**2 / n for v, n in parts)
     return float(stdtrit(freedom, 1 - LEVEL / 2)), float(2 * stdtr(freedom, -abs(z)))
-
-
-def _p_of_shares(sizes: Ints, shares: Sequence[float] | None) -> float:
-    planned = np.ones(len(sizes)) if shares is None else number_column("shares", shares, len(shares))
-    if len(planned) != len(sizes) or not (planned > 0).all():
-        raise DataError(f"shares must be {len(sizes)} numbers above 0, one per variant; found {shares!r}.")
-    from scipy.stats import chisquare
-
-    return float(chisquare(sizes, planned / planned.sum() * sizes.sum()).pvalue)
-
-
-def _context(log: ClickLog) -> Mapping[str, AnyArray]:
-    context: Mapping[str, AnyArray] = getattr(log, "context", {})
-    return context
