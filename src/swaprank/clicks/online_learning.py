@@ -105,6 +105,7 @@ def learn_online(
     >>> train, test = sr.datasets.random_search((100, 100), n_documents=20, random_state=0)
     >>> learned = sr.clicks.learn_online(train, 10_000, test=test)
     >>> round(learned.values[0], 2), round(learned.values[-1], 2)
+    (0.37, 0.87)
     """
     check_parameter("n_sessions", n_sessions, Bounds(True, 1, 2**40))
     check_parameter("bias", bias, Bounds(False, 0, np.inf))
