@@ -28,7 +28,7 @@ RANKERS = {
     "listnet": "swaprank.baselines.nets.ListNet",
     "mart": "swaprank.rankers.mart.MART",
     "oap_bpm": "swaprank.baselines.prank.OAPBPM",
-    "online": "swaprank.clicks.online_ranker.OnlineRanker",
+    "online": "swaprank.rankers.online.OnlineRanker",
     "prank": "swaprank.baselines.prank.PRank",
     "random_forest": "swaprank.baselines.random_forest.RandomForest",
     "rankboost": "swaprank.baselines.rankboost.RankBoost",

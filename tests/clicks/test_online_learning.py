@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import swaprank as sr
-from swaprank.clicks.online_kernels import random_fraction, simulate_page
 from swaprank.clicks.online_learning import _people
+from swaprank.clicks.online_people import simulate_page
+from swaprank.linear.online_kernels import PAGE_DRAWS, random_fraction
 
 PEOPLE = ("position", "cascade", "dbn")
 
@@ -20,11 +21,10 @@ def documents() -> tuple[sr.Dataset, sr.Dataset]:
     return train, test
 
 
-def learned(method: str, people: Any, n_sessions: int, seed: int = 0) -> float:
+def learned(method: Any, people: Any, n_sessions: int, seed: int = 0) -> float:
     train, test = documents()
-    return sr.clicks.learn_online(
-        train, n_sessions, test=test, method=method, model=people, random_state=seed
-    ).values[-1]  # fmt: skip
+    ranker = sr.clicks.OnlineRanker(method=method, random_state=seed)
+    return sr.clicks.learn_online(ranker, train, n_sessions, test=test, model=people).values[-1]
 
 
 def test_it_comes_near_a_linear_ranker_with_judgements() -> None:
@@ -44,14 +44,14 @@ def test_pairs_learn_faster_than_duels() -> None:
 
 
 @pytest.mark.parametrize("method", ["pdgd", "dbgd"])
-def test_page_by_page_is_the_simulation(method: str, tmp_path: Path) -> None:
+def test_page_by_page_is_the_simulation(method: Any, tmp_path: Path) -> None:
     """The same pages with `show` and `clicked`, and in the middle a new process that loads what was saved."""
     train, test = documents()
-    whole = sr.clicks.learn_online(train, 60, test=test, method=method, random_state=4)
+    whole = sr.clicks.learn_online(sr.clicks.OnlineRanker(method=method, random_state=4), train, 60, test=test)
     people = _people(train, "position", 10, 1.0, 0.1, 0.9)
     learner: Any = sr.clicks.OnlineRanker(method=method, random_state=4).start(train)
     for number in range(60):
-        query = int(random_fraction(4, number, (1 << 20) - 1) * train.n_queries)
+        query = int(random_fraction(4, number, PAGE_DRAWS - 1) * train.n_queries)
         rows = train.rows(query)
         page = learner.show(train.features[rows])
         click = np.empty(len(page.rows))
@@ -70,7 +70,7 @@ def test_it_starts_from_a_linear_ranker_and_is_one() -> None:
     judged = sr.LinearRegressionRanker("ndcg@10").fit(train)
     start = sr.clicks.OnlineRanker().start(train, judged)
     np.testing.assert_allclose(start.predict(test), judged.predict(test), rtol=1e-9)
-    result = sr.clicks.learn_online(train, 200, test=test, base=judged)
+    result = sr.clicks.learn_online(sr.clicks.OnlineRanker(), train, 200, test=test, base=judged)
     assert result.values[0] == pytest.approx(judged.score(test))
     assert result.sessions[0] == 0
     assert result.sessions[-1] == 200
@@ -86,7 +86,7 @@ def test_missing_values_and_constant_features() -> None:
     X[:, 1] = 7
     X[::5, 2] = np.nan
     data = sr.Dataset(X, y, group=[10] * 6)
-    ranker = sr.clicks.learn_online(data, 500).ranker
+    ranker = sr.clicks.learn_online(sr.clicks.OnlineRanker(), data, 500).ranker
     assert ranker.model_.weights[1] == 0
     assert ranker.model_.weights[0] > 0
     assert np.isfinite(ranker.predict(data)).all()
@@ -95,7 +95,7 @@ def test_missing_values_and_constant_features() -> None:
 
 def test_the_plot_shows_the_curve() -> None:
     train, test = documents()
-    result = sr.clicks.learn_online(train, 500, test=test)
+    result = sr.clicks.learn_online(sr.clicks.OnlineRanker(), train, 500, test=test)
     (line,) = result.plot().get_lines()
     assert line.get_ydata().tolist() == list(result.values[1:])
 
@@ -118,6 +118,6 @@ def test_errors_say_what_to_do() -> None:
     with pytest.raises(sr.errors.DataError, match="other features than the data"):
         learner.start(train, sr.LinearRegressionRanker(regularization=1.0).fit(other))
     with pytest.raises(sr.errors.ParameterError, match="method"):
-        sr.clicks.learn_online(train, 10, method="bandit")  # type: ignore[arg-type]
+        sr.clicks.OnlineRanker(method="bandit").start(train)  # type: ignore[arg-type]
     with pytest.raises(sr.errors.ParameterError, match="click model"):
-        sr.clicks.learn_online(train, 10, model="none")  # type: ignore[arg-type]
+        sr.clicks.learn_online(learner, train, 10, model="none")  # type: ignore[arg-type]

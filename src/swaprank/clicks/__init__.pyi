@@ -22,9 +22,9 @@ from .log_files import write_clicks as write_clicks
 from .log_summary import ContextRate as ContextRate
 from .log_summary import LogSummary as LogSummary
 from .online_learning import OnlineLearning as OnlineLearning
+from .online_learning import OnlineRanker as OnlineRanker
+from .online_learning import Page as Page
 from .online_learning import learn_online as learn_online
-from .online_ranker import OnlineRanker as OnlineRanker
-from .online_ranker import Page as Page
 from .propensities import Propensities as Propensities
 from .simulation import ClickTruth as ClickTruth
 from .simulation import SimulatedClicks as SimulatedClicks

@@ -6,17 +6,18 @@ from typing import Any, final, get_args
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.clicks.online_kernels import People
-from swaprank.clicks.online_ranker import OnlineMethod, OnlineRanker
-from swaprank.clicks.online_sessions import simulate_sessions
+from swaprank.clicks.online_people import People, simulate_sessions
 from swaprank.clicks.simulation import ClickModel
 from swaprank.data.dataset import Dataset
 from swaprank.elementary import exp, exp2, log
 from swaprank.parameters import Bounds, check_parameter, check_word
+from swaprank.rankers.online import OnlineRanker, Page
 from swaprank.rankers.ranker import Ranker
 from swaprank.rendering.figures import axes_for, finish_chart
 from swaprank.rendering.result import Result
 from swaprank.rendering.tables import Blocks, Table, decimals
+
+__all__ = ["OnlineLearning", "OnlineRanker", "Page", "learn_online"]
 
 _POINTS = 16
 """Measurements of the curve; they divide the logarithm of the number of sessions evenly."""
@@ -29,7 +30,7 @@ class OnlineLearning(Result):
 
     >>> import swaprank as sr
     >>> train, test = sr.datasets.random_search((50, 50), n_documents=10, random_state=0)
-    >>> learned = sr.clicks.learn_online(train, 1000, test=test)
+    >>> learned = sr.clicks.learn_online(sr.clicks.OnlineRanker(), train, 1000, test=test)
     >>> len(learned.sessions) == len(learned.values), learned.sessions[-1]
     (True, 1000)
     """
@@ -72,17 +73,16 @@ class OnlineLearning(Result):
 
 
 def learn_online(
+    ranker: OnlineRanker,
     data: Dataset,
     n_sessions: int,
     *,
     test: Dataset | None = None,
-    method: OnlineMethod | OnlineRanker = "pdgd",
     base: Ranker | None = None,
     model: ClickModel = "position",
     bias: float = 1.0,
     noise: float = 0.1,
     persistence: float = 0.9,
-    random_state: int = 0,
 ) -> OnlineLearning:
     """Let a ranker learn online from simulated people who search in judged documents.
 
@@ -90,20 +90,19 @@ def learn_online(
     from the clicks before the next session.
 
     Args:
+        ranker: The ranker with its parameters, such as the method; it starts anew.
         data: Judged documents. People know the labels, as in `sr.datasets.clicks`; the ranker sees clicks only.
         n_sessions: The number of sessions.
         test: Judged documents to measure the ranker on; the default is `data`.
-        method: "pdgd" or "dbgd", or an `OnlineRanker` with parameters, which starts anew.
         base: A fitted linear ranker to start from; if None, all weights are 0.
         model: The way people click: "position", "cascade" or "dbn".
         bias: "position" only: place k is examined with probability (1/k)^bias.
         noise: The probability that a document of label 0 is found relevant.
         persistence: "dbn" only: the probability to go on to the next document.
-        random_state: The seed of people and pages. An `OnlineRanker` has its own.
 
     >>> import swaprank as sr
     >>> train, test = sr.datasets.random_search((100, 100), n_documents=20, random_state=0)
-    >>> learned = sr.clicks.learn_online(train, 10_000, test=test)
+    >>> learned = sr.clicks.learn_online(sr.clicks.OnlineRanker(), train, 10_000, test=test)
     >>> round(learned.values[0], 2), round(learned.values[-1], 2)
     (0.37, 0.87)
     """
@@ -112,8 +111,7 @@ def learn_online(
     for name, share in (("noise", noise), ("persistence", persistence)):
         check_parameter(name, share, Bounds(False, 0, 1))
     check_word("click model", model, get_args(ClickModel))
-    given = method if isinstance(method, OnlineRanker) else OnlineRanker(method=method, random_state=random_state)
-    ranker = given.start(data, base)
+    ranker.start(data, base)
     people = _people(data, model, ranker.n_shown, bias, noise, persistence)
     rows = np.arange(len(data)) if data.order is None else data.order
     features, rules = ranker.scaled(data.features, rows), ranker.rules()

@@ -45,7 +45,8 @@ def session_metric(log: ClickLog, name: str) -> Floats:
 
 
 def _clicks(log: ClickLog, last: int) -> Floats:
-    return np.bincount(log.session, np.where(log.position <= last, log.click, 0.0), minlength=log.n_sessions)
+    counted = np.where(log.position <= last, log.click, 0.0)
+    return np.add.reduceat(counted, log.indptr[:-1])
 
 
 def _clicked(log: ClickLog) -> Floats:

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swaprank.arrays import Floats
-from swaprank.clicks.online_kernels import People, draw_ranking, pair_gradients, simulate_page, team_draft
+from swaprank.clicks.online_people import People, simulate_page
+from swaprank.linear.online_kernels import draw_ranking, pair_gradients, team_draft
 
 
 def probability(ranking: tuple[int, ...], scores: list[float]) -> float:

@@ -1,10 +1,8 @@
-"""One page of online learning: the list that is shown, what simulated people click, and the step of the weights.
+"""One page of online learning: the list that is shown, and what its clicks say about the documents.
 
 Random numbers are hashes of a seed, the number of the page and the number of the draw, so that a learner that was saved
 goes on as if it had never stopped.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,27 +12,14 @@ from swaprank.elementary import exp, log
 from swaprank.kernels import kernel
 from swaprank.lanes import dot
 
-_DRAWS = 1 << 20
-"""Random numbers of one page: documents and features together are fewer."""
-
-
-class People(NamedTuple):
-    """Simulated people, as arrays for kernels."""
-
-    appeal: Floats
-    """The probability that somebody who examines the document clicks it, one per document."""
-    satisfaction: Floats
-    """The probability that a click on the document ends the session."""
-    examination: Floats
-    """The probability that somebody who is still reading examines a place."""
-    persistence: float
-    """The probability to go on to the next place."""
+PAGE_DRAWS = 1 << 20
+"""Random numbers of one page. Documents and features have the first half, and simulated people the second."""
 
 
 @kernel
 def random_fraction(seed: int, page: int, draw: int) -> float:
     """A number between 0 and 1, exclusive."""
-    bits = random_bits(np.uint64(page) * np.uint64(_DRAWS) + np.uint64(draw), seed)
+    bits = random_bits(np.uint64(page) * np.uint64(PAGE_DRAWS) + np.uint64(draw), seed)
     return (np.float64(bits >> np.uint64(12)) + 0.5) / 4503599627370496.0  # 2^52
 
 
@@ -83,21 +68,6 @@ def team_draft(scores: Floats, other: Floats, seed: int, page: int, shown: Ints,
                 is_new &= shown[above] != rankings[side, at]
         shown[place] = rankings[side, at]
         credit[place] = 1.0 if side == 1 else -1.0
-
-
-@kernel
-def simulate_page(people: People, start: int, shown: Ints, seed: int, page: int, click: Floats) -> None:
-    """Click on documents of a page, given their numbers in a query that starts at row `start`; click is 0 or 1."""
-    reading = True
-    for place in range(len(shown)):
-        row = start + shown[place]
-        draw = _DRAWS // 2 + 3 * place
-        looks = reading and random_fraction(seed, page, draw) < people.examination[place] * people.appeal[row]
-        click[place] = 1.0 if looks else 0.0
-        if looks and random_fraction(seed, page, draw + 1) < people.satisfaction[row]:
-            reading = False
-        if random_fraction(seed, page, draw + 2) >= people.persistence:
-            reading = False
 
 
 @kernel
@@ -173,7 +143,7 @@ def draw_direction(seed: int, page: int, direction: Floats) -> None:
     for k in range(len(direction)):
         total = -2.0
         for part in range(4):
-            total += random_fraction(seed, page, _DRAWS // 4 + 4 * k + part)
+            total += random_fraction(seed, page, PAGE_DRAWS // 4 + 4 * k + part)
         direction[k] = total
         square += total * total
     for k in range(len(direction)):

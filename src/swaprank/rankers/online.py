@@ -6,10 +6,10 @@ from typing import Any, ClassVar, Literal, NamedTuple, NoReturn, Self, final
 import numpy as np
 
 from swaprank.arrays import Features, Floats, Ints
-from swaprank.clicks.online_sessions import Rules, learn_page, show_page
 from swaprank.data.dataset import Dataset
 from swaprank.data.row_values import number_column
 from swaprank.errors import DataError, ModelFileError, ParameterError
+from swaprank.linear.online_pages import Rules, learn_page, show_page
 from swaprank.metrics.metric import Metric
 from swaprank.models.linear import LinearModel
 from swaprank.models.scaling import Scaling, fit_scaling, scaled_rows

@@ -1,24 +1,19 @@
-"""Pages that teach a linear ranker: what is shown, and how the weights follow the clicks; one by one, or simulated."""
+"""Pages that teach a linear ranker: what is shown, and how the weights follow the clicks."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from swaprank.arrays import Features, Floats, Ints
-from swaprank.clicks.online_kernels import (
-    People,
+from swaprank.kernels import kernel
+from swaprank.linear.online_kernels import (
     add_forces,
     draw_direction,
     draw_ranking,
     pair_gradients,
-    random_fraction,
     score_rows,
-    simulate_page,
     team_draft,
 )
-from swaprank.kernels import kernel
-
-_QUERY_DRAW = (1 << 20) - 1
 
 
 class Rules(NamedTuple):
@@ -68,28 +63,3 @@ def learn_page(
         score_rows(features, weights, scores)
         pair_gradients(scores, shown, click, forces)
         add_forces(features, shown, forces, rules.rate, weights)
-
-
-@kernel
-def simulate_sessions(
-    rules: Rules,
-    features: Features,
-    indptr: Ints,
-    people: People,
-    n_shown: int,
-    first: int,
-    last: int,
-    weights: Floats,
-) -> float:
-    """Sessions from `first` to `last`, each of a random query; moves the weights, and returns the number of clicks."""
-    clicks = 0.0
-    for page in range(first, last):
-        query = int(random_fraction(rules.seed, page, _QUERY_DRAW) * (len(indptr) - 1))
-        start, stop = indptr[query], indptr[query + 1]
-        rows, n = features[start:stop], min(n_shown, stop - start)
-        shown, credit, click = np.empty(n, np.int64), np.zeros(n), np.empty(n)
-        show_page(rules, rows, weights, page, shown, credit)
-        simulate_page(people, start, shown, rules.seed, page, click)
-        learn_page(rules, rows, page, shown, credit, click, weights)
-        clicks += click.sum()
-    return clicks
