@@ -108,7 +108,7 @@ def test_errors_say_what_to_do() -> None:
         learner.clicked(page, train.features[:5], [0, 1])
     with pytest.raises(sr.errors.DataError, match="click must be from 0 to 1, found 0 to 2"):
         learner.clicked(page, train.features[:5], [0, 1, 2])
-    with pytest.raises(sr.errors.DataError, match="give the same X"):
+    with pytest.raises(sr.errors.DataError, match="give the same ones"):
         learner.clicked(page._replace(rows=(0, 1, 9)), train.features[:5], [0, 1, 0])
     with pytest.raises(sr.errors.ParameterError, match="learns from clicks, page by page"):
         learner.fit(train)

@@ -41,6 +41,14 @@ Threads = Annotated[
 Metrics = Annotated[
     list[str], typer.Option("--metric", "-m", help="Metric, such as ndcg@10, map or 'p@5(rel=2)'. Can be repeated.")
 ]
+LogMetrics = Annotated[
+    list[str],
+    typer.Option(
+        "--metric",
+        "-m",
+        help="Metric that clicks can estimate: 'dcg@10(gain=linear)', p@5, rbp, mrr, success@5. Can be repeated.",
+    ),
+]
 TrainingMetric = Annotated[
     str | None,
     typer.Option(
@@ -144,6 +152,7 @@ _LOG_COLUMNS: Mapping[str, Any] = {
     "click": _column("click", "Clicks: 0 or 1, or grades from 0 to 1.", "click"),
     "propensity": _column("propensity", "Logged propensities."),
     "features": _COLUMNS["features"],
+    "context": _column("context", "What describes a session, such as its device: one value each", several=True),
 }
 """The options by the keywords of `swaprank.clicks.read_clicks` that they stand for."""
 _TABLES = {"columns": _COLUMNS, "log_columns": _LOG_COLUMNS}

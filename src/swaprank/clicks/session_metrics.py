@@ -11,6 +11,7 @@ from swaprank.errors import MetricError, did_you_mean
 
 SESSION_METRICS = ("clicked", "clicks", "reciprocal_rank", "clicks@3")
 """The metrics of a session that are compared by default."""
+_AT_K = re.compile(r"clicks@([1-9]\d{0,3})")
 
 
 def session_metric(log: ClickLog, name: str) -> Floats:
@@ -34,14 +35,17 @@ def session_metric(log: ClickLog, name: str) -> Floats:
     clicks@2 [1.0, 0.0]
     reciprocal_rank [0.5, 0.0]
     """
-    at_k = re.fullmatch(r"clicks@([1-9]\d{0,3})", str(name))
-    if at_k:
-        return _clicks(log, int(at_k[1]))
-    if name not in _METRICS:
+    if not is_session_metric(name):
         raise MetricError(
             f"there is no metric '{name}' of a session; {did_you_mean(str(name), [*_METRICS, 'clicks@3'])}"
         )
-    return _METRICS[name](log)
+    at_k = _AT_K.fullmatch(name)
+    return _clicks(log, int(at_k[1])) if at_k else _METRICS[name](log)
+
+
+def is_session_metric(name: str) -> bool:
+    """True if there is such a metric."""
+    return name in _METRICS or _AT_K.fullmatch(str(name)) is not None
 
 
 def _clicks(log: ClickLog, last: int) -> Floats:

@@ -68,7 +68,7 @@ class TrainingRun:
                 Wording(", sr.stack for any number", ""),
                 ".",
             )
-        if self.ranker == "online":
+        if self.ranker == "learned_online":
             raise ParameterError(
                 f"{self.ranker} learns from clicks while it serves, not from a file: use it in Python."
             )

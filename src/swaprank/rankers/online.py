@@ -69,7 +69,7 @@ class OnlineRanker(RandomChoices, Ranker):
     (2000, True)
     """
 
-    kind: ClassVar[str] = "online"
+    kind: ClassVar[str] = "learned_online"
     can: ClassVar[Capabilities] = Capabilities(models=(LinearModel,), round_name="page", learns_from="nothing")
     metric: str | Metric = parameter(
         default="ndcg@10", kw_only=False, text="The metric that `score` and reports measure by default."
@@ -145,7 +145,9 @@ class OnlineRanker(RandomChoices, Ranker):
         if clicks.min() < 0 or clicks.max() > 1:
             raise DataError(f"click must be from 0 to 1, found {clicks.min():g} to {clicks.max():g}.")
         if max(page.rows) >= len(features):
-            raise DataError(f"the page shows row {max(page.rows)}, but X has {len(features):,} rows: give the same X.")
+            raise DataError(
+                f"the page shows row {max(page.rows)}, but there are {len(features):,} documents: give the same ones."
+            )
         weights = self.standardized_weights_.copy()
         shown, credit = np.array(page.rows, np.int64), np.array(page.credit)
         learn_page(self.rules(), features, page.number, shown, credit, clicks, weights)
@@ -179,7 +181,7 @@ class OnlineRanker(RandomChoices, Ranker):
     def _scaled(self, X: Any) -> Features:
         features = self._features_of(X)
         if len(features) == 0:
-            raise DataError("X has no documents to show.")
+            raise DataError("there are no documents to show.")
         return self.scaled(features, np.arange(len(features)))
 
     def _check_learned(self) -> None:
