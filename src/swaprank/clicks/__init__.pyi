@@ -14,6 +14,8 @@ from .interleaving import interleaving_sessions as interleaving_sessions
 from .log_comparison import LogComparison as LogComparison
 from .log_comparison import LogDifference as LogDifference
 from .log_comparison import compare as compare
+from .log_counting import count_clicks as count_clicks
+from .log_counts import LogCounts as LogCounts
 from .log_evaluation import LogEstimate as LogEstimate
 from .log_evaluation import LogEvaluation as LogEvaluation
 from .log_evaluation import evaluate as evaluate

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from functools import cached_property
+from typing import Any, Literal, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swaprank.arrays import AnyArray, Features, Floats, Ints, ReadOnly
+from swaprank.arrays import AnyArray, Features, Floats, Ints, ReadOnly, read_only
 from swaprank.clicks.log_columns import (
-    RoleNames,
+    checked_clicks,
+    checked_propensities,
     features_of_pairs,
-    numbers_between,
+    in_order,
     rows_of_pairs,
     shown_documents,
-    table_columns,
+    table_roles,
+    with_qid,
 )
 from swaprank.clicks.log_context import values_of_sessions
 from swaprank.clicks.log_summary import LogSummary, context_rates
 from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
-from swaprank.data.grouping import checked_fractions
+from swaprank.data.frames import role_columns
+from swaprank.data.grouping import checked_fractions, query_of_row
 from swaprank.errors import DataError, ParameterError
 from swaprank.rendering.tables import counted
 from swaprank.seeds import random_generator
@@ -47,6 +51,7 @@ class ClickLog(ReadOnly):
         feature_names: One name per feature.
         context: Columns that describe the session, such as the device, the country or the user, by name: one value per
             row, the same in all rows of a session. Numbers, dates or text.
+        binary: Any number above 0 in `click` is one click: for logs with numbers of clicks.
 
     >>> import swaprank as sr
     >>> log = sr.clicks.ClickLog(
@@ -59,8 +64,6 @@ class ClickLog(ReadOnly):
     ([0, 1, 1, 0], ['a', 'b'])
     """
 
-    session: Ints
-    """The number of each row's session in `session_ids`."""
     session_ids: AnyArray
     indptr: Ints
     """Session s has the rows `indptr[s]` to `indptr[s + 1]`."""
@@ -98,14 +101,15 @@ class ClickLog(ReadOnly):
         X: Any = None,
         feature_names: Sequence[str] | None = None,
         context: Mapping[str, Any] | None = None,
+        binary: bool = False,
     ) -> None:
         order, shown = shown_documents(session, qid, docid, position)
-        n_rows = len(order)
-        given = None if propensity is None else numbers_between("propensity", propensity, n_rows, above_zero=True)
+        n_rows = len(shown["position"])
+        given = None if propensity is None else checked_propensities(propensity, n_rows)
         self._fill(
             **shown,
-            click=numbers_between("click", click, n_rows)[order],
-            propensity=None if given is None else given[order],
+            click=in_order(checked_clicks(click, n_rows, binary), order),
+            propensity=None if given is None else in_order(given, order),
             features=None,
             feature_names=(),
             categories={},
@@ -115,7 +119,7 @@ class ClickLog(ReadOnly):
             # The labels are not used; Dataset checks the features and their names.
             rows = Dataset(X, np.zeros(n_rows), group=[n_rows], feature_names=feature_names)
             pair = np.empty(n_rows, np.int64)
-            pair[order] = self.document
+            pair[slice(None) if order is None else order] = self.document
             features = features_of_pairs(rows.features, pair, self.n_pairs, self._pair_name)
             self._fill(**_feature_fields(rows, features))
 
@@ -132,6 +136,7 @@ class ClickLog(ReadOnly):
         propensity: str | None = None,
         features: Sequence[str] | None = None,
         context: Sequence[str] = (),
+        binary: bool = False,
     ) -> ClickLog:
         """A click log from a pandas, Polars or Arrow table, given the names of its columns.
 
@@ -144,8 +149,14 @@ class ClickLog(ReadOnly):
         >>> sr.clicks.ClickLog.from_frame(frame, session="page", qid="query").features.tolist()
         [[3.5], [1.5]]
         """
-        roles = RoleNames(session, qid, docid, position, click, propensity)
-        return cls(**table_columns(frame, roles, features, context))
+        names = {"session": session, "qid": qid, "docid": docid, "position": position, "click": click}
+        roles = table_roles(names, propensity, features, context)
+        return cls(**with_qid(role_columns(frame, *roles)), binary=binary)
+
+    @cached_property
+    def session(self) -> Ints:
+        """The number of each row's session in `session_ids`; made from `indptr` when it is first used."""
+        return cast(Ints, read_only(query_of_row(self.indptr)))
 
     @property
     def n_sessions(self) -> int:
@@ -222,7 +233,6 @@ class ClickLog(ReadOnly):
         indptr = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
         rows = np.arange(indptr[-1]) + np.repeat(self.indptr[chosen] - indptr[:-1], sizes)
         return self._with(
-            session=np.repeat(np.arange(len(chosen)), sizes),
             session_ids=self.session_ids[chosen],
             indptr=indptr,
             query=self.query[chosen],
