@@ -44,7 +44,7 @@ def test_the_result_is_that_of_python(folder: Path) -> None:
     [
         ((), "there is no column 'variant'"),
         (("--variant", "session"), "column 'session' is given as session and as context session"),
-        (("--variant", "worth"), "different variants, such as '0.00"),
+        (("--variant", "worth"), "different variants, such as '0.0' and"),
         (("--variant", "group", "--unit", "qid"), "column 'qid' is given as qid"),
         (("--variant", "group", "--baseline", "knew"), "there is no variant 'knew'; did you mean 'new'?"),
         (("--variant", "group", "--shares", "half"), "--shares must be numbers"),
@@ -72,3 +72,20 @@ def test_metrics_that_the_help_of_evaluate_offers_are_accepted(folder: Path) -> 
 def test_a_ranking_that_is_neither_a_file_nor_a_feature(folder: Path) -> None:
     ended = here("clicks", "evaluate", "plain.csv", "no.swaprank", folder=folder)
     assert "'no.swaprank' is neither a file nor a feature of the log; the log has no features." in ended.err
+
+
+def test_numbers_of_clicks_and_columns_of_text(folder: Path) -> None:
+    (folder / "counts.csv").write_text("session,qid,docid,position,click,title\n1,1,1,1,3,x\n1,1,2,2,0,y\n")
+    ended = here("clicks", "info", "counts.csv", folder=folder)
+    assert ended.code == 2
+    assert "--binary" in ended.err
+    assert (
+        "clicks per session                    1.00"
+        in here("clicks", "info", "counts.csv", "--binary", folder=folder).out
+    )
+    ended = here("clicks", "train", "counts.csv", "--binary", "-o", "m.swaprank", folder=folder)
+    assert "column 'title'" in ended.err
+    for option in ("--features", "--context"):
+        assert option in ended.err
+        assert option in here("clicks", "train", "--help", folder=folder).out
+    assert "--ignore" not in ended.err
