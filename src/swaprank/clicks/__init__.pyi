@@ -1,3 +1,7 @@
+from .ab_planning import ab_sessions as ab_sessions
+from .ab_testing import ABDifference as ABDifference
+from .ab_testing import ABTest as ABTest
+from .ab_testing import ab_test as ab_test
 from .bias_estimation import position_bias as position_bias
 from .click_log import ClickLog as ClickLog
 from .click_model import ClickModel as ClickModel
@@ -27,6 +31,10 @@ from .log_summary import ContextRate as ContextRate
 from .log_summary import LogSummary as LogSummary
 from .model_check import ModelCheck as ModelCheck
 from .model_check import check_model as check_model
+from .online_learning import OnlineLearning as OnlineLearning
+from .online_learning import OnlineRanker as OnlineRanker
+from .online_learning import Page as Page
+from .online_learning import learn_online as learn_online
 from .policy import Policy as Policy
 from .policy_comparison import PolicyComparison as PolicyComparison
 from .policy_comparison import PolicyDifference as PolicyDifference

@@ -70,9 +70,7 @@ def preferences(log: ClickLog, propensities: Propensities | None = None, *, prio
     row = np.full(log.n_pairs, -1, np.int64)
     row[shown] = np.arange(len(shown))
     likelier = probability >= 0.5
-    above, below = (
-        row[np.where(chosen, found.first, found.second)] for chosen in (likelier, ~likelier)
-    )
+    above, below = (row[np.where(chosen, found.first, found.second)] for chosen in (likelier, ~likelier))
     pairs = np.column_stack((above, below, np.where(likelier, probability, 1.0 - probability)))
     return pair_data(log, shown, np.zeros(len(shown)), pairs=pairs)
 
@@ -94,7 +92,13 @@ def _all_wins(log: ClickLog, propensities: Propensities) -> _Wins:
         np.maximum(wins, 0.0, out=wins)
         first, second = np.nonzero(np.triu((clicks + clicks.T > 0) & (wins + wins.T > 0), 1))
         parts.append(
-            (start + first, start + second, wins[first, second], wins[second, first], (clicks + clicks.T)[first, second])
+            (
+                start + first,
+                start + second,
+                wins[first, second],
+                wins[second, first],
+                (clicks + clicks.T)[first, second],
+            )
         )
     return _Wins(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
