@@ -47,11 +47,13 @@ def read_only(array: AnyArray) -> AnyArray:
 
 
 def frozen(value: Any) -> Any:
-    """An array, or the arrays of a named tuple, as read-only views; any other value as it is."""
+    """An array, or the arrays of a named tuple or a dictionary, as read-only views; any other value as it is."""
     if isinstance(value, np.ndarray):
         return read_only(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(frozen, value))
+    if isinstance(value, dict):
+        return {name: frozen(each) for name, each in value.items()}
     return value
 
 

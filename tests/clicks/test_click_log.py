@@ -1,5 +1,6 @@
 """Click logs: what contradicts itself is refused, and rows in any order give the same log."""
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def test_a_document_of_two_queries_is_two_pairs() -> None:
 @given(st.permutations(range(5)))
 def test_rows_may_be_in_any_order(order: list[int]) -> None:
     X = np.arange(5, dtype=np.float32)[:, None]
-    shuffled = {name: [values[row] for row in order] for name, values in ROWS.items()}
+    shuffled: dict[str, Any] = {name: [values[row] for row in order] for name, values in ROWS.items()}
     log = sr.clicks.ClickLog(**shuffled, X=X[order])
     assert log.features is not None
     rows = set(
@@ -115,6 +116,56 @@ def test_files_with_leading_zeros_keep_their_ids(tmp_path: Path) -> None:
     assert sr.clicks.read_clicks(path).qids.tolist() == ["007", "7"]
     with pytest.raises(sr.errors.DataError, match="is a table"):
         sr.clicks.read_clicks(Path(__file__))
+
+
+CONTEXT: dict[str, Any] = {"device": ["tv", "tv", "pc", "pc", "pc"], "hour": [3.5, 3.5, np.nan, np.nan, np.nan]}
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.parquet"])
+def test_context_has_one_value_per_session_and_stays_with_it(tmp_path: Path, name: str) -> None:
+    log = sr.clicks.ClickLog(**ROWS, context=CONTEXT)
+    assert log.context["device"].tolist() == ["tv", "pc"]
+    assert "context device, hour" in repr(log)
+    sr.clicks.write_clicks(log, tmp_path / name)
+    back = sr.clicks.read_clicks(tmp_path / name, context=["device", "hour"])
+    frame = pd.DataFrame({**ROWS, **CONTEXT})
+    from_frame = sr.clicks.ClickLog.from_frame(frame[::-1], context=["device", "hour"])
+    assert back.features is None
+    assert from_frame.context["device"].tolist() == ["pc", "tv"]
+    for each in (back, log.subset([0, 1]), from_frame.subset([1, 0]), pickle.loads(pickle.dumps(log))):
+        assert each.context["device"].tolist() == ["tv", "pc"]
+        np.testing.assert_array_equal(each.context["hour"], [3.5, np.nan])
+        assert not each.context["hour"].flags.writeable
+    assert log.subset([1, 1]).context["device"].tolist() == ["pc", "pc"]
+    with pytest.raises(sr.errors.DataError, match="session t has two values of 'device', pc and tv"):
+        sr.clicks.ClickLog(**ROWS, context={"device": ["tv", "tv", "pc", "pc", "tv"]})
+    with pytest.raises(sr.errors.DataError, match="one value for each of the 5 rows"):
+        sr.clicks.ClickLog(**ROWS, context={"device": ["tv", "pc"]})
+    with pytest.raises(sr.errors.DataError, match="'click', like a column of the log"):
+        sr.clicks.ClickLog(**ROWS, context={"click": CONTEXT["device"]})
+    with pytest.raises(sr.errors.DataError, match="there is no column 'devise'"):
+        sr.clicks.read_clicks(tmp_path / name, features=[], context=["devise"])
+
+
+def test_missing_text_of_the_context_is_a_group_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("session,qid,docid,position,click,device\n1,7,a,1,0,\n2,7,a,1,1,tv\n")
+    log = sr.clicks.read_clicks(path, context=["device"])
+    assert log.context["device"].tolist() == ["missing", "tv"]
+    rates = [(rate.value, rate.n_sessions, rate.click_rate) for rate in log.summarize().context_rates]
+    assert rates == [("missing", 1, 0.0), ("tv", 1, 1.0)]
+
+
+def test_session_and_query_may_be_the_same_column(tmp_path: Path) -> None:
+    frame = pd.DataFrame(ROWS).drop(columns="qid")
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    for log in (
+        sr.clicks.ClickLog.from_frame(frame, qid="session"),
+        sr.clicks.read_clicks(tmp_path / "log.csv", qid="session"),
+    ):
+        assert log.qids.tolist() == log.session_ids.tolist() == ["s", "t"]
+        with pytest.raises(sr.errors.DataError, match="no document was shown at several positions"):
+            sr.clicks.position_bias(log)
 
 
 def test_join_finds_features_by_query_and_document() -> None:

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from functools import cached_property
+from typing import Any, Literal, cast, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swaprank.arrays import AnyArray, Features, Floats, Ints, ReadOnly
-from swaprank.clicks.log_columns import features_of_pairs, numbers_between, rows_of_pairs, shown_documents
-from swaprank.clicks.log_summary import LogSummary
+from swaprank.arrays import AnyArray, Features, Floats, Ints, ReadOnly, read_only
+from swaprank.clicks.log_columns import (
+    checked_clicks,
+    checked_propensities,
+    features_of_pairs,
+    in_order,
+    rows_of_pairs,
+    shown_documents,
+    table_roles,
+    with_qid,
+)
+from swaprank.clicks.log_context import values_of_sessions
+from swaprank.clicks.log_summary import LogSummary, context_rates
 from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
 from swaprank.data.frames import role_columns
-from swaprank.data.grouping import checked_fractions
+from swaprank.data.grouping import checked_fractions, query_of_row
 from swaprank.errors import DataError, ParameterError
 from swaprank.rendering.tables import counted
 from swaprank.seeds import random_generator
@@ -38,6 +49,9 @@ class ClickLog(ReadOnly):
         propensity: If logged: the probability that the document was shown at this place, above 0, up to 1.
         X: The features of the documents, one row per shown document, as for `Dataset`. Or add them later, with `join`.
         feature_names: One name per feature.
+        context: Columns that describe the session, such as the device, the country or the user, by name: one value per
+            row, the same in all rows of a session. Numbers, dates or text.
+        binary: Any number above 0 in `click` is one click: for logs with numbers of clicks.
 
     >>> import swaprank as sr
     >>> log = sr.clicks.ClickLog(
@@ -50,8 +64,6 @@ class ClickLog(ReadOnly):
     ([0, 1, 1, 0], ['a', 'b'])
     """
 
-    session: Ints
-    """The number of each row's session in `session_ids`."""
     session_ids: AnyArray
     indptr: Ints
     """Session s has the rows `indptr[s]` to `indptr[s + 1]`."""
@@ -74,6 +86,8 @@ class ClickLog(ReadOnly):
     feature_names: tuple[str, ...]
     categories: Mapping[str, Categories]
     """The values of each categorical feature, as in `Dataset`."""
+    context: Mapping[str, AnyArray]
+    """Columns with one value per session, by name."""
 
     def __init__(
         self,
@@ -86,23 +100,26 @@ class ClickLog(ReadOnly):
         propensity: Any = None,
         X: Any = None,
         feature_names: Sequence[str] | None = None,
+        context: Mapping[str, Any] | None = None,
+        binary: bool = False,
     ) -> None:
         order, shown = shown_documents(session, qid, docid, position)
-        n_rows = len(order)
-        given = None if propensity is None else numbers_between("propensity", propensity, n_rows, above_zero=True)
+        n_rows = len(shown["position"])
+        given = None if propensity is None else checked_propensities(propensity, n_rows)
         self._fill(
             **shown,
-            click=numbers_between("click", click, n_rows)[order],
-            propensity=None if given is None else given[order],
+            click=in_order(checked_clicks(click, n_rows, binary), order),
+            propensity=None if given is None else in_order(given, order),
             features=None,
             feature_names=(),
             categories={},
+            context=values_of_sessions(context or {}, order, shown["indptr"], shown["session_ids"]),
         )
         if X is not None:
             # The labels are not used; Dataset checks the features and their names.
             rows = Dataset(X, np.zeros(n_rows), group=[n_rows], feature_names=feature_names)
             pair = np.empty(n_rows, np.int64)
-            pair[order] = self.document
+            pair[slice(None) if order is None else order] = self.document
             features = features_of_pairs(rows.features, pair, self.n_pairs, self._pair_name)
             self._fill(**_feature_fields(rows, features))
 
@@ -118,11 +135,13 @@ class ClickLog(ReadOnly):
         *,
         propensity: str | None = None,
         features: Sequence[str] | None = None,
+        context: Sequence[str] = (),
+        binary: bool = False,
     ) -> ClickLog:
         """A click log from a pandas, Polars or Arrow table, given the names of its columns.
 
         The default features are all columns without another role; features=[] for none. Columns of text are
-        categorical.
+        categorical. If session and qid name the same column, every page is a query of its own.
 
         >>> import pandas as pd, swaprank as sr
         >>> frame = pd.DataFrame({"page": [1, 1], "query": ["shoes"] * 2, "docid": [8, 9], "position": [1, 2],
@@ -130,9 +149,14 @@ class ClickLog(ReadOnly):
         >>> sr.clicks.ClickLog.from_frame(frame, session="page", qid="query").features.tolist()
         [[3.5], [1.5]]
         """
-        ids = {"session": session, "qid": qid, "docid": docid}
-        numbers = {"position": position, "click": click} | ({} if propensity is None else {"propensity": propensity})
-        return cls(**role_columns(frame, ids, numbers, features))
+        names = {"session": session, "qid": qid, "docid": docid, "position": position, "click": click}
+        roles = table_roles(names, propensity, features, context)
+        return cls(**with_qid(role_columns(frame, *roles)), binary=binary)
+
+    @cached_property
+    def session(self) -> Ints:
+        """The number of each row's session in `session_ids`; made from `indptr` when it is first used."""
+        return cast(Ints, read_only(query_of_row(self.indptr)))
 
     @property
     def n_sessions(self) -> int:
@@ -170,6 +194,8 @@ class ClickLog(ReadOnly):
         ]
         if self.features is not None:
             parts.append(counted(len(self.feature_names), "feature", "features"))
+        if self.context:
+            parts.append(f"context {', '.join(self.context)}")
         return f"ClickLog({', '.join(parts)})"
 
     def join(self, data: Dataset) -> ClickLog:
@@ -207,7 +233,6 @@ class ClickLog(ReadOnly):
         indptr = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
         rows = np.arange(indptr[-1]) + np.repeat(self.indptr[chosen] - indptr[:-1], sizes)
         return self._with(
-            session=np.repeat(np.arange(len(chosen)), sizes),
             session_ids=self.session_ids[chosen],
             indptr=indptr,
             query=self.query[chosen],
@@ -215,6 +240,7 @@ class ClickLog(ReadOnly):
             position=self.position[rows],
             click=self.click[rows],
             propensity=None if self.propensity is None else self.propensity[rows],
+            context={name: values[chosen] for name, values in self.context.items()},
         )
 
     def split(
@@ -253,6 +279,9 @@ class ClickLog(ReadOnly):
         shown = np.bincount(self.position)[1:]
         clicks = np.bincount(self.position, self.click)[1:]
         most_clicked = np.maximum.reduceat(self.click, self.indptr[:-1])
+        n_values, rates = context_rates(
+            self.context, np.add.reduceat(self.click, self.indptr[:-1]), np.diff(self.indptr)
+        )
         return LogSummary(
             n_sessions=self.n_sessions,
             n_rows=self.n_rows,
@@ -267,6 +296,8 @@ class ClickLog(ReadOnly):
             n_features=len(self.feature_names),
             shown=tuple(shown.tolist()),
             clicks=tuple(clicks.tolist()),
+            context_values=n_values,
+            context_rates=rates,
         )
 
     def _pair_name(self, pair: int) -> str:
@@ -274,9 +305,9 @@ class ClickLog(ReadOnly):
 
 
 def new_log(**arrays: Any) -> ClickLog:
-    """A log of arrays that are known to be consistent, with all fields of the class."""
+    """A log of arrays that are known to be consistent, with all fields of the class; the context may be left out."""
     log = object.__new__(ClickLog)
-    log._fill(**arrays)
+    log._fill(**{"context": {}, **arrays})
     return log
 
 

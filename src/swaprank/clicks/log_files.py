@@ -1,20 +1,14 @@
 """Read and write click logs: CSV, TSV and Parquet."""
 
-import io
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from swaprank.clicks.click_log import ClickLog
-from swaprank.data.frames import role_columns
-from swaprank.data.ids import integers_or_text
-from swaprank.errors import DataError, import_extra
-from swaprank.files import content_suffix, existing_file, replacing
-from swaprank.reading.formats import TABLE_SUFFIXES, is_table
-from swaprank.reading.tables import polars_table, with_numbers
-
-_IDS = ("session", "qid", "docid")
+from swaprank.clicks.log_columns import table_roles, with_qid
+from swaprank.clicks.table_files import check_is_table, file_columns, naming, write_columns
+from swaprank.errors import DataError
+from swaprank.files import existing_file
 
 
 def read_clicks(
@@ -27,6 +21,8 @@ def read_clicks(
     click: str = "click",
     propensity: str | None = None,
     features: Sequence[str] | None = None,
+    context: Sequence[str] = (),
+    binary: bool = False,
 ) -> ClickLog:
     r"""Read a click log from a CSV, TSV or Parquet file, given the names of its columns.
 
@@ -39,6 +35,8 @@ def read_clicks(
         click: The column of clicks: 0 or 1, or grades from 0 to 1.
         propensity: The column of logged propensities.
         features: The feature columns. The default is all columns without another role; [] for none.
+        context: Columns that describe the session, such as the device: one value per session.
+        binary: Any number above 0 in the column of clicks is one click: for logs with numbers of clicks.
 
     >>> import pathlib, tempfile, swaprank as sr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
@@ -47,26 +45,15 @@ def read_clicks(
     ClickLog(1 session, 2 rows, 1 query, 2 documents, positions 1 to 2, 50.0% clicked)
     """
     file = existing_file(path)
-    if not is_table(file):
-        raise DataError(f"{file}: a click log is a table, whose name ends in {', '.join(TABLE_SUFFIXES)}.")
-    ids = {"session": session, "qid": qid, "docid": docid}
-    numbers = {"position": position, "click": click} | ({} if propensity is None else {"propensity": propensity})
-    table: Any = polars_table(file, list(ids.values()))
-    try:
-        if content_suffix(file) != ".parquet":
-            wanted = set(table.columns) if features is None else {*numbers.values(), *features}
-            names = [name for name in table.columns if name in wanted and name not in ids.values()]
-            table = with_numbers(table, names, click)
-        columns = role_columns(table, ids, numbers, features)
-        for role in _IDS:
-            columns[role] = integers_or_text(columns[role]) if columns[role].dtype.kind == "U" else columns[role]
-        return ClickLog(**columns)
-    except DataError as error:
-        raise DataError(f"{file}: ", error) from None
+    check_is_table(file)
+    names = {"session": session, "qid": qid, "docid": docid, "position": position, "click": click}
+    with naming(file):
+        columns = with_qid(file_columns(file, table_roles(names, propensity, features, context)))
+        return ClickLog(**columns, binary=binary)
 
 
 def write_clicks(log: ClickLog, path: str | os.PathLike[str]) -> None:
-    """Write a click log to a CSV, TSV or Parquet file, with the features of the documents in every row.
+    """Write a click log to a CSV, TSV or Parquet file, with its context and the features in every row.
 
     >>> import pathlib, tempfile, swaprank as sr
     >>> log = sr.clicks.ClickLog(session=[1, 1], qid=[7, 7], docid=["a", "b"], position=[1, 2], click=[1, 0])
@@ -75,10 +62,6 @@ def write_clicks(log: ClickLog, path: str | os.PathLike[str]) -> None:
     >>> path.read_text().splitlines()
     ['session,qid,docid,position,click', '1,7,a,1,1.0', '1,7,b,2,0.0']
     """
-    file = Path(path)
-    if not is_table(file):
-        raise DataError(f"{file}: the name of a click log must end in {', '.join(TABLE_SUFFIXES)}.")
-    polars = import_extra("polars", "writing tables needs Polars: pip install 'swaprank[frames]'")
     columns: dict[str, Any] = {
         "session": log.session_ids[log.session],
         "qid": log.qids[log.pair_query[log.document]],
@@ -88,17 +71,12 @@ def write_clicks(log: ClickLog, path: str | os.PathLike[str]) -> None:
     }
     if log.propensity is not None:
         columns["propensity"] = log.propensity
+    columns |= {name: values[log.session] for name, values in log.context.items()}
     for number, name in enumerate(log.feature_names):
         if name in columns:
             raise DataError(f"a feature is called '{name}', like a column of the log: rename it.")
         columns[name] = _feature_values(log, log.features, number)
-    table, packed = polars.DataFrame(columns), io.BytesIO()
-    if content_suffix(file) == ".parquet":
-        table.write_parquet(packed)
-    else:
-        table.write_csv(packed, separator="\t" if content_suffix(file) == ".tsv" else ",")
-    with replacing(file) as stream:
-        stream.write(packed.getbuffer())
+    write_columns(columns, path)
 
 
 def _feature_values(log: ClickLog, features: Any, number: int) -> Any:

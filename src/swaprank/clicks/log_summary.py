@@ -6,9 +6,32 @@ from typing import Any, final
 
 import numpy as np
 
+from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.rendering.figures import axes_for, finish_chart, whole_numbers
 from swaprank.rendering.result import Result
 from swaprank.rendering.tables import Blocks, Table
+
+_MOST_VALUES = 10
+"""Click rates of a context with more values, such as users or times, are not listed."""
+
+
+@final
+@dataclass(frozen=True)
+class ContextRate:
+    """The sessions with one value of a column of the context, and their clicks per shown document.
+
+    >>> import swaprank as sr
+    >>> log = sr.clicks.ClickLog(
+    ...     session=[1, 2], qid=[7, 7], docid=[5, 5], position=[1, 1], click=[1, 0], context={"device": ["tv", "pc"]}
+    ... )
+    >>> log.summarize().context_rates[0]
+    ContextRate(column='device', value='pc', n_sessions=1, click_rate=0.0)
+    """
+
+    column: str
+    value: Any
+    n_sessions: int
+    click_rate: float
 
 
 @final
@@ -57,6 +80,10 @@ class LogSummary(Result):
     """The number of documents that were shown at position 1, 2, …"""
     clicks: tuple[float, ...]
     """The sum of the clicks at each position."""
+    context_values: Mapping[str, int]
+    """The number of different values of each column of the context."""
+    context_rates: tuple[ContextRate, ...]
+    """Click rates by value, of columns with at most ten values."""
 
     @property
     def click_rate(self) -> tuple[float, ...]:
@@ -92,13 +119,18 @@ class LogSummary(Result):
         ]
         if self.n_features:
             rows.append(("features", f"{self.n_features:,}"))
+        rows += [(f"different values of {name}", f"{n:,}") for name, n in self.context_values.items()]
         width = max(len(name) for name, _ in rows)
         table = [
             [str(position), f"{n:,}", f"{c:,g}" if n < 10**6 else f"{c:,.0f}", f"{rate:.4f}" if n else "-"]
             for position, (n, c, rate) in enumerate(zip(self.shown, self.clicks, self.click_rate, strict=True), start=1)
         ]
         lines = "\n".join(f"{name.ljust(width)}  {value}" for name, value in rows)
-        return [lines, Table(["position", "shown", "clicks", "click rate"], table)]
+        blocks: list[Table | str] = [lines, Table(["position", "shown", "clicks", "click rate"], table)]
+        if self.context_rates:
+            rates = [[r.column, str(r.value), f"{r.n_sessions:,}", f"{r.click_rate:.4f}"] for r in self.context_rates]
+            blocks.append(Table(["context", "value", "sessions", "click rate"], rates))
+        return blocks
 
     def _values(self) -> Mapping[str, Any]:
         return {**asdict(self), "click_rate": self.click_rate}
@@ -110,6 +142,21 @@ class LogSummary(Result):
             "clicks": list(self.clicks),
             "click_rate": list(self.click_rate),
         }
+
+
+def context_rates(
+    context: Mapping[str, AnyArray], clicks: Floats, shown: Ints
+) -> tuple[dict[str, int], tuple[ContextRate, ...]]:
+    """The number of values of each column, and click rates by value, given the clicks and rows of each session."""
+    n_values, rates = dict[str, int](), list[ContextRate]()
+    for name, values in context.items():
+        distinct, number = np.unique(values, return_inverse=True)
+        n_values[name] = len(distinct)
+        if len(distinct) <= _MOST_VALUES:
+            rate = np.bincount(number, clicks) / np.bincount(number, shown)
+            n_sessions = np.bincount(number).tolist()
+            rates += map(ContextRate, [name] * len(rate), distinct.tolist(), n_sessions, rate.tolist())
+    return n_values, tuple(rates)
 
 
 def _share(n: int, of: int) -> str:
