@@ -56,7 +56,7 @@ def test_estimates_are_right_on_average_over_all_outcomes(estimator: PolicyEstim
     truth = float(np.sum(TARGET * RATES.mean(axis=0)))
     mean = total = 0.0
     for (p, _, first), (q, _, second) in product(all_sessions(), repeat=2):
-        columns = {name: [*first[name], *second[name]] for name in first}
+        columns: dict[str, Any] = {name: [*first[name], *second[name]] for name in first}
         log = ClickLog(session=["a", "a", "c", "c"], qid=[1] * 4, position=[1, 2, 1, 2], **columns)
         policy = Policy(log, TARGET[log.pair_docid])._with(filled=TARGET.sum(axis=0)[None, :])
         mean += p * q * policy_values(log, policy, weigh_rows(log, policy), estimator)["clicks"].mean

@@ -8,7 +8,6 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Floats, Ints, ReadOnly
 from swaprank.clicks.click_log import ClickLog
-from swaprank.clicks.log_columns import numbers_between
 from swaprank.clicks.logged_propensities import logged_propensities
 from swaprank.clicks.policy_candidates import (
     Candidates,
@@ -20,6 +19,7 @@ from swaprank.clicks.policy_candidates import (
     uniform_placements,
 )
 from swaprank.data.dataset import Dataset
+from swaprank.data.row_values import number_column
 from swaprank.errors import DataError, ParameterError
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rendering.tables import counted
@@ -182,8 +182,12 @@ class Policy(ReadOnly):
                 f"a contextual policy needs one probability for each of the log's {log.n_rows:,} rows; "
                 f"found {len(probabilities):,}."
             )
+        given = number_column("probabilities", probabilities, log.n_rows)
+        if given.min() < 0 or given.max() > 1:
+            row = int(np.argmax((given < 0) | (given > 1)))
+            raise DataError(f"probabilities, row {row}: {given[row]:g} was found, but they are from 0 to 1.")
         policy = object.__new__(cls)
-        policy._fill_from(log, None, None, numbers_between("probabilities", probabilities, log.n_rows))
+        policy._fill_from(log, None, None, given)
         return policy
 
     @classmethod
