@@ -20,6 +20,7 @@ from .log_files import write_clicks as write_clicks
 from .log_summary import ContextRate as ContextRate
 from .log_summary import LogSummary as LogSummary
 from .propensities import Propensities as Propensities
+from .session_data import session_data as session_data
 from .simulation import ClickTruth as ClickTruth
 from .simulation import SimulatedClicks as SimulatedClicks
 from .training_data import preferences as preferences
