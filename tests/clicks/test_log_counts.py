@@ -162,9 +162,10 @@ def test_the_bias_of_counts_is_that_of_the_log() -> None:
         # Documents are in another order, and so are sums of them.
         np.testing.assert_allclose(found.examination, wanted.examination, rtol=1e-6)
     found, wanted = sr.clicks.position_bias(counts, max_position=3), sr.clicks.position_bias(log, max_position=3)
+    frames = [each.to_frame() for each in (found, wanted)]
     np.testing.assert_allclose(found.examination, wanted.examination, rtol=1e-9)
     # Clicks of this log are independent within a page, so both bootstraps estimate the same spread.
-    widths = [np.log(each.high[1:] / each.low[1:]) for each in (found, wanted)]
+    widths = [np.log(each["high"][1:] / each["low"][1:]) for each in frames]
     np.testing.assert_allclose(widths[0], widths[1], rtol=0.3)
     with pytest.raises(sr.errors.DataError, match="counts do not tell which documents were neighbours"):
         sr.clicks.position_bias(counts, "swaps")
