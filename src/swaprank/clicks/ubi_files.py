@@ -105,7 +105,7 @@ def _add_query(pages: dict[str, _Page], where: str, record: dict[str, Any], cont
     for name, value in (("query_id", page), ("user_query", text)):
         if value is None:
             raise DataError(f"{where}: a query needs a {name}; an event needs an action_name.")
-    shown = next((value for name in _HITS if (value := _value(record, name)) is not None), [])
+    shown: Any = next((value for name in _HITS if (value := _value(record, name)) is not None), [])
     if not isinstance(shown, list):
         raise DataError(f"{where}: the ids of the results must be a list, found {str(shown)[:40]!r}.")
     known = pages.setdefault(str(page), _Page(_normal(text), {}))
