@@ -106,7 +106,9 @@ def test_bad_groups_are_errors() -> None:
         sr.clicks.position_bias(plain, by="device")
     bias = sr.clicks.Propensities([1.0, 0.5], by="device", groups={"phone": sr.clicks.Propensities([1.0, 0.4])})
     log = sr.clicks.ClickLog(session=[1, 1], qid=[1, 1], docid=[1, 2], position=[1, 2], click=[1, 0])
-    with pytest.raises(sr.errors.DataError, match=r"by 'device', but the log has no such context: .*context=\['device'\]"):
+    with pytest.raises(
+        sr.errors.DataError, match=r"by 'device', but the log has no such context: .*context=\['device'\]"
+    ):
         bias.of_rows(log)
     with pytest.raises(sr.errors.DataError, match="give groups together with by"):
         sr.clicks.Propensities([1.0], by="device")

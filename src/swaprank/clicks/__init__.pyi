@@ -1,5 +1,6 @@
 from .bias_estimation import position_bias as position_bias
 from .click_log import ClickLog as ClickLog
+from .click_preferences import preferences as preferences
 from .click_training import TrainedOnClicks as TrainedOnClicks
 from .click_training import train as train
 from .interleaving import Interleaved as Interleaved
@@ -20,5 +21,4 @@ from .log_summary import LogSummary as LogSummary
 from .propensities import Propensities as Propensities
 from .simulation import ClickTruth as ClickTruth
 from .simulation import SimulatedClicks as SimulatedClicks
-from .click_preferences import preferences as preferences
 from .training_data import unbiased as unbiased

@@ -7,6 +7,8 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from swaprank.arrays import Features, Floats
+from swaprank.clicks.bias_groups import bias_by_context
+from swaprank.clicks.bias_precision import check_precise
 from swaprank.clicks.click_counts import (
     ClickCounts,
     CountedRows,
@@ -16,8 +18,6 @@ from swaprank.clicks.click_counts import (
     count_neighbours,
     sums,
 )
-from swaprank.clicks.bias_groups import bias_by_context
-from swaprank.clicks.bias_precision import check_precise
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.harvesting import check_identified, harvested_examination, log_errors, moved_units
 from swaprank.clicks.propensities import Propensities

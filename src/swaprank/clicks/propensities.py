@@ -149,7 +149,9 @@ class Propensities(Result):
         values, group = np.unique(log.context[self.by], return_inverse=True)
         own = [self.groups.get(str(value), self) for value in values]
         group = group[log.session]
-        return np.stack([each.alpha for each in own])[group, places], np.stack([each.beta for each in own])[group, places]
+        return np.stack([each.alpha for each in own])[group, places], np.stack([each.beta for each in own])[
+            group, places
+        ]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the propensities to a JSON file.

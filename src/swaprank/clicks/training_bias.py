@@ -1,8 +1,8 @@
 """The position bias to train with: from documents that moved, shrunk toward none by its uncertainty.
 
-Training needs no proof of a bias, but numbers that do more good than harm. Where clicks are few, estimates of harvesting.py
-vary between 0 and infinity, and so would labels; so a prior holds them near no bias. If the log says next to nothing,
-there is no correction at all, and training is as good as that on click rates.
+Training needs no proof of a bias, but numbers that do more good than harm. Where clicks are few, the estimates of
+harvesting.py vary between 0 and infinity; so a prior holds them near no bias. If the log says next to nothing, there is
+no correction at all, and training is the same as on click rates.
 """
 
 import numpy as np
