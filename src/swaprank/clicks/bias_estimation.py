@@ -64,8 +64,8 @@ def position_bias(
     Args:
         log: The clicks.
         method: "harvest": from documents that were shown at several positions, whatever the reason [Agarwal2019].
-            "swaps": only from neighbours that were shown in both orders, for logs with randomized swaps
-            (FairPairs [Radlinski2006]); what stands elsewhere on the page then plays no role. "regression": trees predict the
+            "swaps": only from neighbours that were shown in both orders, for logs with randomized swaps, or FairPairs
+            [Radlinski2006]; what stands elsewhere on the page then plays no role. "regression": trees predict the
             relevance from features, as in regression-EM [Wang2018]; documents need not move. "trust": with trust
             bias, by expectation maximization, from documents that moved [Agarwal2019b, Vardasbi2020].
         by: A column of the log's context, such as "device": each of its values has a position bias of its own. Groups
