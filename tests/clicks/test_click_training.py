@@ -8,7 +8,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.clicks.click_counts import count_clicks
+from swaprank.clicks.click_counts import count_rows
 from swaprank.clicks.click_training import bias_given_scores
 from swaprank.data.dense_features import DenseFeatures
 from tests.clicks.click_worlds import judged
@@ -24,7 +24,7 @@ def train_data() -> sr.Dataset:
 
 
 def found_bias(log: sr.clicks.ClickLog, scores: Floats) -> Floats:
-    counts, _ = count_clicks(log.document, log.position, log.click, log.session, log.n_sessions)
+    counts, _ = count_rows(log.document, log.position, log.click, log.session, log.n_sessions)
     squares = np.bincount(log.document, log.click**2).astype(np.float64)
     return bias_given_scores(counts, squares, scores, np.ones(10))
 

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.clicks.click_counts import ClickCounts, bootstrapped, count_clicks
+from swaprank.clicks.click_counts import ClickCounts, bootstrapped, count_rows
 from swaprank.clicks.harvesting import harvested_examination
 from tests.clicks.click_worlds import judged
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 def some_counts(seed: int = 0) -> tuple[ClickCounts, Any]:
     data = judged(10)
     log, _ = sr.datasets.clicks(data, data.column("match"), 2000, n_shown=4, random_state=seed)
-    return count_clicks(log.document, log.position, log.click, log.session, log.n_sessions)
+    return count_rows(log.document, log.position, log.click, log.session, log.n_sessions)
 
 
 def naive_cost(logs: Floats, counts: ClickCounts) -> float:
@@ -34,7 +34,7 @@ def naive_cost(logs: Floats, counts: ClickCounts) -> float:
 def test_counts_are_those_of_a_loop() -> None:
     data = judged(4)
     log, _ = sr.datasets.clicks(data, data.column("match"), 300, n_shown=4, random_state=0)
-    counts, rows = count_clicks(log.document, log.position, log.click, log.session, log.n_sessions)
+    counts, rows = count_rows(log.document, log.position, log.click, log.session, log.n_sessions)
     found = {
         (int(unit), int(counts.position[cell])): (counts.shown[cell], counts.clicks[cell])
         for number, unit in enumerate(counts.unit)

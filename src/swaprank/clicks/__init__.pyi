@@ -11,6 +11,8 @@ from .interleaving import interleaving_sessions as interleaving_sessions
 from .log_comparison import LogComparison as LogComparison
 from .log_comparison import LogDifference as LogDifference
 from .log_comparison import compare as compare
+from .log_counting import count_clicks as count_clicks
+from .log_counts import LogCounts as LogCounts
 from .log_evaluation import LogEstimate as LogEstimate
 from .log_evaluation import LogEvaluation as LogEvaluation
 from .log_evaluation import evaluate as evaluate
@@ -19,6 +21,7 @@ from .log_files import write_clicks as write_clicks
 from .log_summary import ContextRate as ContextRate
 from .log_summary import LogSummary as LogSummary
 from .propensities import Propensities as Propensities
+from .session_data import session_data as session_data
 from .simulation import ClickTruth as ClickTruth
 from .simulation import SimulatedClicks as SimulatedClicks
 from .training_data import unbiased as unbiased

@@ -4,28 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from functools import cached_property
+from typing import Any, Literal, cast, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swaprank.arrays import AnyArray, Features, Floats, Ints, ReadOnly
+from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints, ReadOnly, read_only
 from swaprank.clicks.log_columns import (
-    RoleNames,
+    checked_clicks,
+    checked_propensities,
     features_of_pairs,
-    numbers_between,
+    in_order,
     rows_of_pairs,
     shown_documents,
-    table_columns,
+    table_roles,
+    with_qid,
 )
 from swaprank.clicks.log_context import values_of_sessions
 from swaprank.clicks.log_summary import LogSummary, context_rates
 from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
-from swaprank.data.grouping import checked_fractions
+from swaprank.data.frames import role_columns
+from swaprank.data.grouping import checked_fractions, query_of_row
 from swaprank.errors import DataError, ParameterError
+from swaprank.parameters import check_word
 from swaprank.rendering.tables import counted
 from swaprank.seeds import random_generator
+
+Missing = Literal["error", "drop", "nan"]
 
 
 @final
@@ -47,6 +54,7 @@ class ClickLog(ReadOnly):
         feature_names: One name per feature.
         context: Columns that describe the session, such as the device, the country or the user, by name: one value per
             row, the same in all rows of a session. Numbers, dates or text.
+        binary: Any number above 0 in `click` is one click: for logs with numbers of clicks.
 
     >>> import swaprank as sr
     >>> log = sr.clicks.ClickLog(
@@ -59,8 +67,6 @@ class ClickLog(ReadOnly):
     ([0, 1, 1, 0], ['a', 'b'])
     """
 
-    session: Ints
-    """The number of each row's session in `session_ids`."""
     session_ids: AnyArray
     indptr: Ints
     """Session s has the rows `indptr[s]` to `indptr[s + 1]`."""
@@ -98,14 +104,15 @@ class ClickLog(ReadOnly):
         X: Any = None,
         feature_names: Sequence[str] | None = None,
         context: Mapping[str, Any] | None = None,
+        binary: bool = False,
     ) -> None:
         order, shown = shown_documents(session, qid, docid, position)
-        n_rows = len(order)
-        given = None if propensity is None else numbers_between("propensity", propensity, n_rows, above_zero=True)
+        n_rows = len(shown["position"])
+        given = None if propensity is None else checked_propensities(propensity, n_rows)
         self._fill(
             **shown,
-            click=numbers_between("click", click, n_rows)[order],
-            propensity=None if given is None else given[order],
+            click=in_order(checked_clicks(click, n_rows, binary), order),
+            propensity=None if given is None else in_order(given, order),
             features=None,
             feature_names=(),
             categories={},
@@ -115,7 +122,7 @@ class ClickLog(ReadOnly):
             # The labels are not used; Dataset checks the features and their names.
             rows = Dataset(X, np.zeros(n_rows), group=[n_rows], feature_names=feature_names)
             pair = np.empty(n_rows, np.int64)
-            pair[order] = self.document
+            pair[slice(None) if order is None else order] = self.document
             features = features_of_pairs(rows.features, pair, self.n_pairs, self._pair_name)
             self._fill(**_feature_fields(rows, features))
 
@@ -132,6 +139,7 @@ class ClickLog(ReadOnly):
         propensity: str | None = None,
         features: Sequence[str] | None = None,
         context: Sequence[str] = (),
+        binary: bool = False,
     ) -> ClickLog:
         """A click log from a pandas, Polars or Arrow table, given the names of its columns.
 
@@ -144,8 +152,14 @@ class ClickLog(ReadOnly):
         >>> sr.clicks.ClickLog.from_frame(frame, session="page", qid="query").features.tolist()
         [[3.5], [1.5]]
         """
-        roles = RoleNames(session, qid, docid, position, click, propensity)
-        return cls(**table_columns(frame, roles, features, context))
+        names = {"session": session, "qid": qid, "docid": docid, "position": position, "click": click}
+        roles = table_roles(names, propensity, features, context)
+        return cls(**with_qid(role_columns(frame, *roles)), binary=binary)
+
+    @cached_property
+    def session(self) -> Ints:
+        """The number of each row's session in `session_ids`; made from `indptr` when it is first used."""
+        return cast(Ints, read_only(query_of_row(self.indptr)))
 
     @property
     def n_sessions(self) -> int:
@@ -187,17 +201,43 @@ class ClickLog(ReadOnly):
             parts.append(f"context {', '.join(self.context)}")
         return f"ClickLog({', '.join(parts)})"
 
-    def join(self, data: Dataset) -> ClickLog:
+    def join(self, data: Dataset, *, missing: Missing = "error") -> ClickLog:
         """The same log with the features of a data set, matched by query id and document id.
+
+        Args:
+            data: The features, with document ids.
+            missing: What to do about documents that the data set does not have. "error": raise a DataError. "drop":
+                leave out their rows; the others keep their positions. "nan": their features are missing values.
 
         >>> import swaprank as sr
         >>> log = sr.clicks.ClickLog(session=[1, 1], qid=[7, 7], docid=["a", "b"], position=[1, 2], click=[1, 0])
         >>> data = sr.Dataset([[0.5], [1.5], [2.5]], [0, 0, 0], qid=[7, 7, 7], docid=["b", "c", "a"])
         >>> log.join(data).features.tolist()
         [[2.5], [0.5]]
+        >>> log.join(data.replace(docid=["b", "c", "d"]), missing="drop").position.tolist()
+        [2]
         """
-        rows = rows_of_pairs(self.qids, self.pair_query, self.pair_docid, data)
-        return self._with(**_feature_fields(data, data.features[rows]))
+        check_word("missing", missing, get_args(Missing))
+        rows = rows_of_pairs(self.qids, self.pair_query, self.pair_docid, data, may_lack=missing != "error")
+        features = data.features[rows]
+        features[rows < 0] = np.nan
+        joined = self._with(**_feature_fields(data, features))
+        return joined._with_rows(rows[self.document] >= 0) if missing == "drop" else joined
+
+    def _with_rows(self, kept: Bools) -> ClickLog:
+        """Some of the rows, and the sessions that have any."""
+        sizes = np.add.reduceat(kept.astype(np.int64), self.indptr[:-1])
+        chosen = np.flatnonzero(sizes)
+        return self._with(
+            session_ids=self.session_ids[chosen],
+            indptr=np.concatenate(([0], np.cumsum(sizes[chosen]))).astype(np.int64),
+            query=self.query[chosen],
+            document=self.document[kept],
+            position=self.position[kept],
+            click=self.click[kept],
+            propensity=None if self.propensity is None else self.propensity[kept],
+            context={name: values[chosen] for name, values in self.context.items()},
+        )
 
     def subset(self, sessions: Any) -> ClickLog:
         """The chosen sessions: given by positions, a slice, or a boolean mask. Positions may repeat, as in a bootstrap.
@@ -222,7 +262,6 @@ class ClickLog(ReadOnly):
         indptr = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
         rows = np.arange(indptr[-1]) + np.repeat(self.indptr[chosen] - indptr[:-1], sizes)
         return self._with(
-            session=np.repeat(np.arange(len(chosen)), sizes),
             session_ids=self.session_ids[chosen],
             indptr=indptr,
             query=self.query[chosen],

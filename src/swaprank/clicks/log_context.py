@@ -6,28 +6,27 @@ from typing import Any
 import numpy as np
 
 from swaprank.arrays import AnyArray, Ints
+from swaprank.clicks.log_columns import in_order
 from swaprank.errors import DataError
 
-COLUMNS = ("session", "qid", "docid", "position", "click", "propensity")
-"""The columns of a log in a file: a column of the context has another name."""
+COLUMNS = ("session", "qid", "docid", "position", "click", "propensity", "shown", "clicks")
+"""The columns of a log or of counts in a file: a column of the context has another name."""
 MISSING = "missing"
 """The value of text that is missing: such sessions are a group of their own."""
 
 
 def values_of_sessions(
-    context: Mapping[str, Any], order: AnyArray, indptr: Ints, session_ids: AnyArray
+    context: Mapping[str, Any], order: Ints | None, indptr: Ints, session_ids: AnyArray
 ) -> dict[str, AnyArray]:
     """One value per session, from one per input row; raises DataError if the rows of a session differ.
 
-    `order` has the input row of each row of the log.
+    `order` has the input row of each row of the log; None if they are the same.
     """
     return {name: _of_sessions(name, values, order, indptr, session_ids) for name, values in context.items()}
 
 
-def _of_sessions(name: str, given: Any, order: AnyArray, indptr: Ints, session_ids: AnyArray) -> AnyArray:
-    if name in COLUMNS:
-        raise DataError(f"a column of the context is called '{name}', like a column of the log: rename it.")
-    values = _checked(name, given, len(order))[order]
+def _of_sessions(name: str, given: Any, order: Ints | None, indptr: Ints, session_ids: AnyArray) -> AnyArray:
+    values = in_order(checked_context(name, given, int(indptr[-1])), order)
     chosen = values[indptr[:-1]]
     repeated = np.repeat(chosen, np.diff(indptr))
     # A value that differs from itself is missing: NaN, or a date that is not there.
@@ -41,7 +40,10 @@ def _of_sessions(name: str, given: Any, order: AnyArray, indptr: Ints, session_i
     return chosen
 
 
-def _checked(name: str, given: Any, n_rows: int) -> AnyArray:
+def checked_context(name: str, given: Any, n_rows: int) -> AnyArray:
+    """One value per row: numbers, dates or text; missing text has a name."""
+    if name in COLUMNS:
+        raise DataError(f"a column of the context is called '{name}', like a column of the log: rename it.")
     values = np.asarray(given)
     if values.shape != (n_rows,):
         raise DataError(f"context '{name}' must have one value for each of the {n_rows:,} rows, found {values.shape}.")

@@ -1,18 +1,14 @@
 """Read and write click logs: CSV, TSV and Parquet."""
 
-import io
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from swaprank.clicks.click_log import ClickLog
-from swaprank.clicks.log_columns import IDS, RoleNames, table_columns
-from swaprank.data.ids import integers_or_text
-from swaprank.errors import DataError, import_extra
-from swaprank.files import content_suffix, existing_file, replacing
-from swaprank.reading.formats import TABLE_SUFFIXES, is_table
-from swaprank.reading.tables import polars_table, with_numbers
+from swaprank.clicks.log_columns import table_roles, with_qid
+from swaprank.clicks.table_files import check_is_table, file_columns, naming, write_columns
+from swaprank.errors import DataError
+from swaprank.files import existing_file
 
 
 def read_clicks(
@@ -26,6 +22,7 @@ def read_clicks(
     propensity: str | None = None,
     features: Sequence[str] | None = None,
     context: Sequence[str] = (),
+    binary: bool = False,
 ) -> ClickLog:
     r"""Read a click log from a CSV, TSV or Parquet file, given the names of its columns.
 
@@ -39,6 +36,7 @@ def read_clicks(
         propensity: The column of logged propensities.
         features: The feature columns. The default is all columns without another role; [] for none.
         context: Columns that describe the session, such as the device: one value per session.
+        binary: Any number above 0 in the column of clicks is one click: for logs with numbers of clicks.
 
     >>> import pathlib, tempfile, swaprank as sr
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
@@ -47,21 +45,11 @@ def read_clicks(
     ClickLog(1 session, 2 rows, 1 query, 2 documents, positions 1 to 2, 50.0% clicked)
     """
     file = existing_file(path)
-    if not is_table(file):
-        raise DataError(f"{file}: a click log is a table, whose name ends in {', '.join(TABLE_SUFFIXES)}.")
-    roles = RoleNames(session, qid, docid, position, click, propensity)
-    table: Any = polars_table(file, [session, qid, docid])
-    try:
-        if content_suffix(file) != ".parquet":
-            wanted = set(table.columns) if features is None else {position, click, propensity, *features}
-            wanted -= {session, qid, docid, *context}
-            table = with_numbers(table, [name for name in table.columns if name in wanted], click)
-        columns = table_columns(table, roles, features, context)
-        for role in IDS:
-            columns[role] = integers_or_text(columns[role]) if columns[role].dtype.kind == "U" else columns[role]
-        return ClickLog(**columns)
-    except DataError as error:
-        raise DataError(f"{file}: ", error) from None
+    check_is_table(file)
+    names = {"session": session, "qid": qid, "docid": docid, "position": position, "click": click}
+    with naming(file):
+        columns = with_qid(file_columns(file, table_roles(names, propensity, features, context)))
+        return ClickLog(**columns, binary=binary)
 
 
 def write_clicks(log: ClickLog, path: str | os.PathLike[str]) -> None:
@@ -74,10 +62,6 @@ def write_clicks(log: ClickLog, path: str | os.PathLike[str]) -> None:
     >>> path.read_text().splitlines()
     ['session,qid,docid,position,click', '1,7,a,1,1.0', '1,7,b,2,0.0']
     """
-    file = Path(path)
-    if not is_table(file):
-        raise DataError(f"{file}: the name of a click log must end in {', '.join(TABLE_SUFFIXES)}.")
-    polars = import_extra("polars", "writing tables needs Polars: pip install 'swaprank[frames]'")
     columns: dict[str, Any] = {
         "session": log.session_ids[log.session],
         "qid": log.qids[log.pair_query[log.document]],
@@ -92,13 +76,7 @@ def write_clicks(log: ClickLog, path: str | os.PathLike[str]) -> None:
         if name in columns:
             raise DataError(f"a feature is called '{name}', like a column of the log: rename it.")
         columns[name] = _feature_values(log, log.features, number)
-    table, packed = polars.DataFrame(columns), io.BytesIO()
-    if content_suffix(file) == ".parquet":
-        table.write_parquet(packed)
-    else:
-        table.write_csv(packed, separator="\t" if content_suffix(file) == ".tsv" else ",")
-    with replacing(file) as stream:
-        stream.write(packed.getbuffer())
+    write_columns(columns, path)
 
 
 def _feature_values(log: ClickLog, features: Any, number: int) -> Any:

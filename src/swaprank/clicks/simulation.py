@@ -214,7 +214,6 @@ def _as_log(data: Dataset, query: Ints, shown: Ints, click: Bools) -> tuple[Clic
     pair_query = np.searchsorted(asked, query_of_row(data.indptr, data.order)[pair_row])
     docid: AnyArray = np.arange(len(data)) if data.docid is None else data.docid
     log = new_log(
-        session=np.repeat(np.arange(len(lengths)), lengths),
         session_ids=np.arange(len(lengths)),
         indptr=np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
         query=query.astype(np.int64),

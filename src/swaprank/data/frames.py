@@ -12,6 +12,7 @@ import numpy as np
 from swaprank.arrays import AnyArray, Features, Floats, row_blocks
 from swaprank.data.categories import CATEGORICAL, Categories, categorical_positions, encoded, not_numbers_advice
 from swaprank.data.dense_features import DenseFeatures, dense
+from swaprank.data.id_numbers import BLOCK, Numbered, numbered_texts
 from swaprank.data.matching import matching_columns
 from swaprank.data.precision import Merged, count_merged, sampled_rows, suspicious_columns, warn_of_merged
 from swaprank.errors import THE_DATA, DataError, SwaprankWarning, did_you_mean, warn_user
@@ -81,12 +82,14 @@ def role_columns(
 ) -> dict[str, Any]:
     """The columns of a table by role: ids, numbers, and X if there are features, by default all other columns.
 
+    Ids that are not numbers are numbered: there may be many rows, and few different texts.
+
     With names of `context`, these columns are in "context" by name. Their missing values are NaN, or None among text.
 
     >>> import pandas as pd
     >>> from swaprank.data.frames import role_columns
     >>> role_columns(pd.DataFrame({"page": ["a"], "place": [1]}), {"session": "page"}, {"position": "place"})
-    {'session': array(['a'], dtype='<U1'), 'position': array([1.])}
+    {'session': Numbered(number=array([0], dtype=int32), ids=array(['a'], dtype='<U1')), 'position': array([1])}
     """
     table = _table(frame)
     roles = {**ids, **numbers, **{f"context {name}": name for name in context}}
@@ -96,8 +99,8 @@ def role_columns(
         if name not in table.columns:
             raise DataError(f"there is no column '{name}' for {role}; {did_you_mean(name, table.columns)}")
     _check_roles(roles, names, table.columns)
-    found: dict[str, Any] = {role: _ids(table[name], name) for role, name in ids.items()}
-    found |= {role: _numbers(table[name], name) for role, name in numbers.items()}
+    found: dict[str, Any] = {role: _numbered_ids(table[name], name) for role, name in ids.items()}
+    found |= {role: _exact_numbers(table[name], name) for role, name in numbers.items()}
     if names:
         found["X"] = dense(names, *_features(table, names, [], every=features is None))
     if context:
@@ -330,12 +333,23 @@ def _with_nan(column: nw.Series[Any], huge_is_missing: bool) -> Features:
 
 
 def _numbers(column: nw.Series[Any], name: str) -> AnyArray:
-    if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
-        raise DataError(f"column '{name}' holds {column.dtype}, not numbers.")
     import narwhals as nw
 
-    _check_no_nulls(column, name)
+    _check_numbers(column, name)
     return column.cast(nw.Float64).to_numpy()
+
+
+def _exact_numbers(column: nw.Series[Any], name: str) -> AnyArray:
+    """Numbers of up to 64 bits as they are, which takes less memory."""
+    _check_numbers(column, name)
+    found = column.to_numpy()
+    return found if found.dtype.kind in "iufb" else _numbers(column, name)
+
+
+def _check_numbers(column: nw.Series[Any], name: str) -> None:
+    if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
+        raise DataError(f"column '{name}' holds {column.dtype}, not numbers.")
+    _check_no_nulls(column, name)
 
 
 def _ids(column: nw.Series[Any], name: str) -> AnyArray:
@@ -347,6 +361,14 @@ def _ids(column: nw.Series[Any], name: str) -> AnyArray:
     if column.dtype.is_integer() or column.dtype.is_float():
         return column.to_numpy()
     return np.array([str(value) for value in column.to_list()])
+
+
+def _numbered_ids(column: nw.Series[Any], name: str) -> AnyArray | Numbered:
+    """Numbers unchanged, all other values as numbered texts."""
+    if column.dtype.is_numeric():
+        return _ids(column, name)
+    _check_no_nulls(column, name)
+    return numbered_texts((column[rows].to_list() for rows in row_blocks(len(column), BLOCK)), len(column))
 
 
 def _any_values(column: nw.Series[Any]) -> AnyArray:

@@ -22,13 +22,18 @@ def query_ids(qid: Any, n_rows: int) -> AnyArray:
 
 def document_ids(docid: Any, n_rows: int, name: str = "docid") -> AnyArray:
     """Document ids as integers or text; empty text means no id."""
+    return checked_document_ids(docid, n_rows, name).copy()
+
+
+def checked_document_ids(docid: Any, n_rows: int, name: str = "docid") -> AnyArray:
+    """Document ids as integers or text, without a copy if possible."""
     ids = _array(docid, "document id")
     if ids.shape != (n_rows,):
         raise DataError(f"{name} must have one id for each of the {n_rows:,} rows, found shape {ids.shape}.")
     ids = _checked(ids, "document id")
     if ids.dtype.kind in "OS":
         return np.array([id_text(each) for each in ids.tolist()], dtype=str)
-    return ids.copy()
+    return ids
 
 
 def id_text(identifier: object) -> str:

@@ -123,7 +123,7 @@ class TableBlocks(BlockSource):
         """See `BlockSource`."""
         for file in self._files:
             part, start = _TableFile(file, self._roles, may_warn=is_first_pass), 0
-            for table in _tables(file, self._roles):
+            for table in table_blocks(file, [self._roles.qid, *self._roles.categorical_features]):
                 where = f"{file}, from row {start:,} on" if start else str(file)
                 yield part.sample_block(table, where) if is_first_pass else part.whole_block(table, where)
                 start += len(table)
@@ -174,12 +174,13 @@ class _TableFile:
             raise DataError(f"{where}: ", error) from None
 
 
-def _tables(file: Path, roles: Roles) -> Iterator[polars.DataFrame]:
+def table_blocks(file: Path, ids: list[str], wanted: Sequence[str] | None = None) -> Iterator[polars.DataFrame]:
+    """Some rows of a file at a time; in CSV and TSV, the columns of ids are text. Of Parquet, only wanted columns."""
     if is_separated(file):
-        yield from _separated_tables(file, [roles.qid, *roles.categorical_features])
+        yield from _separated_tables(file, ids)
         return
     import_extra("pyarrow", f"{file}: this needs PyArrow: pip install 'swaprank[frames]'")
-    batches = _parquet_batches(file) if content_suffix(file) == ".parquet" else _arrow_batches(file)
+    batches = _parquet_batches(file, wanted) if content_suffix(file) == ".parquet" else _arrow_batches(file)
     with readable(file), opened_unchanged(file):
         import polars
 
@@ -188,12 +189,12 @@ def _tables(file: Path, roles: Roles) -> Iterator[polars.DataFrame]:
             yield from table.iter_slices(rows_at_once(table.width))
 
 
-def _parquet_batches(file: Path) -> Iterator[Any]:
+def _parquet_batches(file: Path, wanted: Sequence[str] | None) -> Iterator[Any]:
     from pyarrow import parquet
 
     with parquet.ParquetFile(file, memory_map=False) as opened:
-        size = rows_at_once(len(opened.schema_arrow.names))
-        yield from opened.iter_batches(batch_size=size)
+        names = [name for name in opened.schema_arrow.names if wanted is None or name in wanted]
+        yield from opened.iter_batches(batch_size=rows_at_once(len(names)), columns=None if wanted is None else names)
 
 
 def _arrow_batches(file: Path) -> Iterator[Any]:

@@ -12,7 +12,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.frames import columns_of
 from swaprank.data.ids import integers_or_text
 from swaprank.data.matching import feature_position
-from swaprank.errors import DataError, Hint, Wording, did_you_mean, import_extra
+from swaprank.errors import DataError, Hint, Part, Wording, did_you_mean, import_extra
 from swaprank.files import compression, content_suffix
 from swaprank.reading.text_files import check_is_text, is_stream, opened_unchanged, text_blocks
 
@@ -83,7 +83,8 @@ def table_dataset(table: polars.DataFrame, roles: Roles, *, is_text: bool, is_pa
         needed = {*table.columns} if features is None else {*features, label, roles.sample_weight}
         table = table.with_columns(_category_text(table[name]) for name in roles.categorical_features)
         needed -= {roles.qid, roles.docid, *roles.categorical_features}
-        table = with_numbers(table, [name for name in table.columns if name in needed], label)
+        table = with_numbers(table, [label] if label in needed else [], (".",))
+        table = with_numbers(table, [name for name in table.columns if name in needed])
     others = {"docid": roles.docid, "sample_weight": roles.sample_weight}
     columns = columns_of(table, label, roles.qid, features, others, roles.categorical_features, huge_is_missing=True)
     qids = integers_or_text(columns.qid) if columns.qid.dtype.kind == "U" else columns.qid
@@ -112,15 +113,20 @@ def _check_roles(table: polars.DataFrame, roles: Roles) -> None:
             raise DataError(f"there is no column '{name}' to ignore; {did_you_mean(name, table.columns)}")
 
 
-def polars_table(file: Path, ids: list[str]) -> polars.DataFrame:
-    """A file as a table; in CSV and TSV, the columns of ids are text."""
+def polars_table(file: Path, ids: list[str], wanted: Sequence[str] | None = None) -> polars.DataFrame:
+    """A file as a table; in CSV and TSV, the columns of ids are text. Of Parquet, only wanted columns are read."""
     with readable(file):
         import polars
 
         if content_suffix(file) in _PARQUET_AND_ARROW:
             with opened_unchanged(file) as opened:
                 content = opened.read()
-            return polars.read_parquet(content) if content_suffix(file) == ".parquet" else polars.read_ipc(content)
+            if content_suffix(file) == ".arrow":
+                return polars.read_ipc(content)
+            if wanted is None:
+                return polars.read_parquet(content)
+            known = polars.read_parquet_schema(content)
+            return polars.read_parquet(content, columns=[name for name in known if name in wanted])
         return _separated(file, ids)
 
 
@@ -178,8 +184,8 @@ def parsed_text(source: bytes, file: Path, ids: list[str]) -> polars.DataFrame:
     return table
 
 
-def with_numbers(table: polars.DataFrame, names: list[str], label: str) -> polars.DataFrame:
-    """Convert text columns to numbers; raises DataError for the first text that is not a number."""
+def with_numbers(table: polars.DataFrame, names: list[str], advice: tuple[Part, ...] | None = None) -> polars.DataFrame:
+    """Convert text columns to numbers; raises DataError, which ends in advice, for the first text that is not one."""
     import polars
 
     for name in names:
@@ -189,8 +195,8 @@ def with_numbers(table: polars.DataFrame, names: list[str], label: str) -> polar
         numbers = words.cast(polars.Float64, strict=False)
         bad = (words.is_not_null() & numbers.is_null()).arg_true()
         if len(bad):
-            advice = (".",) if name == label else (": ", *not_numbers_advice(name, from_all=True))
-            raise DataError(f"column '{name}', row {bad[0]}: '{words[bad[0]][:40]}' is not a number", *advice)
+            ending = advice or (": ", *not_numbers_advice(name, from_all=True))
+            raise DataError(f"column '{name}', row {bad[0]}: '{words[bad[0]][:40]}' is not a number", *ending)
         table = table.with_columns(numbers)
     return table
 

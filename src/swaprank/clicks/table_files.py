@@ -1,0 +1,105 @@
+"""Tables of clicks in files: columns by role, whole or in blocks."""
+
+import io
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from swaprank.arrays import AnyArray
+from swaprank.data.frames import role_columns
+from swaprank.data.id_numbers import Numbered
+from swaprank.data.ids import integers_or_text
+from swaprank.errors import DataError, Hint, import_extra
+from swaprank.files import content_suffix, replacing
+from swaprank.reading.block_reading import table_blocks
+from swaprank.reading.formats import TABLE_SUFFIXES, is_table
+from swaprank.reading.tables import is_separated, polars_table, with_numbers
+
+_NO_FEATURE = (
+    ": name the columns that are features with ",
+    Hint("features", [...], "--features"),
+    ", and those that describe the session with ",
+    Hint("context", [...], "--context"),
+    ".",
+)
+_ROW = re.compile(r"\brow (\d+)\b")
+
+
+class TableRoles(NamedTuple):
+    """The names of the columns of a table, by role."""
+
+    ids: Mapping[str, str]
+    numbers: Mapping[str, str]
+    features: Sequence[str] | None = ()
+    """None for all columns without another role."""
+    context: Sequence[str] = ()
+
+    @property
+    def wanted(self) -> list[str] | None:
+        """The columns to read; None for all."""
+        if self.features is None:
+            return None
+        return [*self.ids.values(), *self.numbers.values(), *self.features, *self.context]
+
+
+def check_is_table(file: Path) -> None:
+    """Raise DataError unless the file is a table."""
+    if not is_table(file):
+        raise DataError(f"{file}: a click log is a table, whose name ends in {', '.join(TABLE_SUFFIXES)}.")
+
+
+def file_columns(file: Path, roles: TableRoles) -> dict[str, Any]:
+    """The columns of a file by role. The table itself is let go, before anything is made of them."""
+    return _columns(polars_table(file, list(roles.ids.values()), roles.wanted), roles, is_separated(file))
+
+
+def block_columns(file: Path, roles: TableRoles) -> Iterator[dict[str, Any]]:
+    """The columns of a file by role, some rows at a time."""
+    for table in table_blocks(file, list(roles.ids.values()), roles.wanted):
+        yield _columns(table, roles, is_separated(file))
+
+
+@contextmanager
+def naming(file: Path) -> Iterator[None]:
+    """Errors name the file, and in text the line, as an editor counts: the names of the columns are line 1."""
+    try:
+        yield
+    except DataError as error:
+        parts = error.args
+        if is_separated(file):
+            parts = tuple(_ROW.sub(_line, part) if isinstance(part, str) else part for part in parts)
+        raise DataError(f"{file}: ", *parts) from None
+
+
+def write_columns(columns: Mapping[str, AnyArray], path: str | os.PathLike[str]) -> None:
+    """Write a table to a CSV, TSV or Parquet file."""
+    file = Path(path)
+    check_is_table(file)
+    polars = import_extra("polars", "writing tables needs Polars: pip install 'swaprank[frames]'")
+    table, packed = polars.DataFrame(dict(columns)), io.BytesIO()
+    if content_suffix(file) == ".parquet":
+        table.write_parquet(packed)
+    else:
+        table.write_csv(packed, separator="\t" if content_suffix(file) == ".tsv" else ",")
+    with replacing(file) as stream:
+        stream.write(packed.getbuffer())
+
+
+def _columns(table: Any, roles: TableRoles, is_text: bool) -> dict[str, Any]:
+    if is_text:
+        table = with_numbers(table, [name for name in roles.numbers.values() if name in table.columns], (".",))
+        others = {*roles.ids.values(), *roles.context, *roles.numbers.values()}
+        features = [name for name in table.columns if roles.wanted is None or name in roles.wanted]
+        table = with_numbers(table, [name for name in features if name not in others], _NO_FEATURE)
+    columns = role_columns(table, roles.ids, roles.numbers, roles.features, roles.context)
+    for role in roles.ids:
+        if isinstance(columns[role], Numbered):
+            columns[role] = columns[role]._replace(ids=integers_or_text(columns[role].ids))
+    return columns
+
+
+def _line(row: re.Match[str]) -> str:
+    return f"line {int(row[1]) + 2}"
