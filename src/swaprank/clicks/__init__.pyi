@@ -1,5 +1,6 @@
 from .bias_estimation import position_bias as position_bias
 from .click_log import ClickLog as ClickLog
+from .click_preferences import preferences as preferences
 from .click_training import TrainedOnClicks as TrainedOnClicks
 from .click_training import train as train
 from .interleaving import Interleaved as Interleaved
@@ -23,5 +24,4 @@ from .propensities import Propensities as Propensities
 from .session_data import session_data as session_data
 from .simulation import ClickTruth as ClickTruth
 from .simulation import SimulatedClicks as SimulatedClicks
-from .training_data import preferences as preferences
 from .training_data import unbiased as unbiased

@@ -33,13 +33,12 @@ def row_shares(
         raise ParameterError(f"clip must be a number from 0 to below 1; found {clip!r}.")
     if clip and estimator != "ips":
         raise ParameterError(f"clip={clip:g} is for estimator='ips': '{estimator}' has no weights to clip.")
-    places = propensities.places(log.position)
-    alpha = propensities.alpha
-    gain = log.click - propensities.beta[places]
+    alpha, beta = propensities.of_rows(log)
+    gain = log.click - beta
     if estimator == "self_normalized":
-        return Shares(gain, alpha[places], estimator, 0.0)
-    clipped = float((alpha[places] < clip).mean()) if clip else 0.0
-    return Shares(gain / np.maximum(alpha, clip)[places], np.ones(log.n_rows), estimator, clipped)
+        return Shares(gain, alpha, estimator, 0.0)
+    clipped = float((alpha < clip).mean()) if clip else 0.0
+    return Shares(gain / np.maximum(alpha, clip), np.ones(log.n_rows), estimator, clipped)
 
 
 def relevance_of_pairs(log: ClickLog, shares: Shares) -> tuple[Floats, Floats]:
