@@ -12,7 +12,7 @@ from swaprank.cli.options import (
     Figure,
     LogColumns,
     LogFile,
-    Metrics,
+    LogMetrics,
     PropensityFile,
     RankerName,
     Seed,
@@ -162,7 +162,7 @@ def clicks_evaluate(
             metavar="RANKING...", help="Models, or names of features of the log; NAME=RANKING to name one in the table."
         ),
     ],
-    metric: Metrics = ["dcg@10"],  # noqa: B006
+    metric: LogMetrics = ["dcg@10(gain=linear)"],  # noqa: B006
     propensities: PropensityFile = None,
     estimator: Annotated[
         Literal["self_normalized", "ips"],
@@ -173,7 +173,7 @@ def clicks_evaluate(
     *,
     log_columns: LogColumns,
 ) -> None:
-    """Estimate the metrics of rankings that were never shown, with 95% intervals; compare several with the first.
+    """Estimate metrics of rankings that were never shown, with 95% intervals; compare several with the first.
 
     Without --propensities, the position bias is estimated from the same log, and intervals contain its uncertainty.
     """
@@ -197,9 +197,16 @@ def clicks_evaluate(
 
 def _ranking(text: str, clicks: Any) -> Any:
     """A model, or the feature of that name as scores."""
-    from swaprank.clicks.log_evaluation import feature_of_pairs
+    from swaprank.clicks.ranked_pairs import feature_of_pairs
 
-    return load_any(Path(text)) if Path(text).exists() else feature_of_pairs(clicks, text)
+    if Path(text).exists():
+        return load_any(Path(text))
+    if text not in clicks.feature_names:
+        known = (
+            sr.errors.did_you_mean(text, clicks.feature_names) if clicks.feature_names else "the log has no features."
+        )
+        raise sr.errors.DataError(f"'{text}' is neither a file nor a feature of the log; {known}")
+    return feature_of_pairs(clicks, text)
 
 
 def clicks_simulate(

@@ -1,0 +1,91 @@
+"""`swaprank clicks abtest`: the numbers of Python, and advice for bad requests; what help texts offer works."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import swaprank as sr
+from tests.clicks.people import click_log, make_world
+from tests.command_line import here
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log of two variants, with users of several sessions, and what each session was worth."""
+    folder, log = tmp_path_factory.mktemp("abtest"), click_log(make_world(8), 400, seed=1)
+    sr.clicks.write_clicks(log, folder / "plain.csv")
+    user = pl.col("session") // 4
+    worth = pl.Series(np.random.default_rng(0).random(400).round(3))
+    pl.read_csv(folder / "plain.csv").with_columns(
+        group=pl.when(user % 2 == 0).then(pl.lit("old")).otherwise(pl.lit("new")),
+        user=user,
+        worth=worth.gather(log.session),
+        title=pl.lit("a b"),
+    ).write_csv(folder / "log.csv")
+    return folder
+
+
+def test_the_result_is_that_of_python(folder: Path) -> None:
+    log = sr.clicks.read_clicks(folder / "log.csv", features=[], context=["group", "user", "worth"])
+    wanted = sr.clicks.ab_test(log, "group", ["clicked", "worth"], unit="user", baseline="old")
+    options = ("--variant", "group", "--unit", "user", "-m", "clicked", "-m", "worth", "--baseline", "old")
+    assert here("clicks", "abtest", "log.csv", *options, folder=folder).out == f"{wanted}\n"
+    assert wanted.n_units == {"new": 50, "old": 50}
+    values = json.loads(here("clicks", "abtest", "log.csv", *options, "--sequential", "--json", folder=folder).out)
+    assert values["planned"] == 10_000
+    assert values["differences"][0]["high"] > wanted.differences[0].high
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "there is no column 'variant'"),
+        (("--variant", "session"), "column 'session' is given as session and as context session"),
+        (("--variant", "worth"), "different variants, such as '0.0' and"),
+        (("--variant", "group", "--unit", "qid"), "column 'qid' is given as qid"),
+        (("--variant", "group", "--baseline", "knew"), "there is no variant 'knew'; did you mean 'new'?"),
+        (("--variant", "group", "--shares", "half"), "--shares must be numbers"),
+        (("--variant", "group", "--shares", "1,2,3"), "shares must be 2 numbers above 0"),
+        (("--variant", "group", "-m", "title"), "title must hold numbers"),
+    ],
+)
+def test_bad_requests_end_with_advice(folder: Path, arguments: tuple[str, ...], message: str) -> None:
+    ended = here("clicks", "abtest", "log.csv", *arguments, folder=folder)
+    assert message in ended.err + ended.out
+
+
+def test_metrics_that_the_help_of_evaluate_offers_are_accepted(folder: Path) -> None:
+    help_text = " ".join(here("clicks", "evaluate", "--help", folder=folder).out.replace("│", " ").split())
+    offered = ["dcg@10(gain=linear)", "p@5", "rbp", "mrr", "success@5"]
+    for metric in offered:
+        assert metric in help_text
+    assert "ndcg" not in help_text
+    log = sr.clicks.read_clicks(folder / "log.csv", features=[])
+    bias = sr.clicks.Propensities(1 / np.arange(1, log.max_position + 1))
+    found = sr.clicks.evaluate(log, np.zeros(log.n_pairs), offered, propensities=bias)
+    assert [row.metric for row in found] == offered
+
+
+def test_a_ranking_that_is_neither_a_file_nor_a_feature(folder: Path) -> None:
+    ended = here("clicks", "evaluate", "plain.csv", "no.swaprank", folder=folder)
+    assert "'no.swaprank' is neither a file nor a feature of the log; the log has no features." in ended.err
+
+
+def test_numbers_of_clicks_and_columns_of_text(folder: Path) -> None:
+    (folder / "counts.csv").write_text("session,qid,docid,position,click,title\n1,1,1,1,3,x\n1,1,2,2,0,y\n")
+    ended = here("clicks", "info", "counts.csv", folder=folder)
+    assert ended.code == 2
+    assert "--binary" in ended.err
+    assert (
+        "clicks per session                    1.00"
+        in here("clicks", "info", "counts.csv", "--binary", folder=folder).out
+    )
+    ended = here("clicks", "train", "counts.csv", "--binary", "-o", "m.swaprank", folder=folder)
+    assert "column 'title'" in ended.err
+    for option in ("--features", "--context"):
+        assert option in ended.err
+        assert option in here("clicks", "train", "--help", folder=folder).out
+    assert "--ignore" not in ended.err
