@@ -15,7 +15,7 @@ from swaprank.data.row_values import number_column
 from swaprank.errors import DataError, Hint, Wording
 from swaprank.kernels import kernel
 
-_ANY_CLICK = Wording("give binary=True", "write 1 for any number of clicks")
+_ANY_CLICK = Hint("binary", True, "--binary")
 IDS = ("session", "qid", "docid")
 LAST_POSITION = 10_000
 """No page of results has more places; a larger number is most likely another column."""
@@ -99,7 +99,7 @@ def checked_clicks(click: Any, n_rows: int, binary: bool) -> Floats:
         row = int(np.argmax((column < 0) | (column > 1)))
         raise DataError(
             f"click, row {row}: {column[row]:g} was found, but it must be a number from 0 to 1. For numbers of clicks, "
-            "any of which is a click, ",
+            "any of which is a click, give ",
             _ANY_CLICK,
             "; divide grades such as dwell time by the largest.",
         )
@@ -218,7 +218,7 @@ def _check_one_row_a_place(session: AnyArray, position: AnyArray, session_ids: A
         raise DataError(
             f"session {session_ids[session[row]]} has more than one row at position {position[row]}. A "
             "session is one page of results with one document a place: for two clicks on the same document, keep "
-            "one row with their number, and ",
+            "one row with their number, and give ",
             _ANY_CLICK,
             "; and give every page an id of its own.",
         )
