@@ -106,12 +106,13 @@ def checked_clicks(click: Any, n_rows: int, binary: bool) -> Floats:
     return (column > 0).astype(np.float64) if binary else column
 
 
-def checked_propensities(propensity: Any, n_rows: int) -> Floats:
-    """One probability per row, above 0."""
-    column = number_column("propensity", _with_length("propensity", propensity, n_rows), n_rows)
-    if column.min() <= 0 or column.max() > 1:
-        row = int(np.argmax((column <= 0) | (column > 1)))
-        raise DataError(f"propensity, row {row}: {column[row]:g} was found, but it must be a number above 0, up to 1.")
+def numbers_between(name: str, values: Any, n_rows: int, *, above_zero: bool = False) -> Floats:
+    """One number from 0 to 1 per row, such as a probability."""
+    column = number_column(name, _with_length(name, values, n_rows), n_rows)
+    if column.min() < 0 or column.max() > 1 or (above_zero and column.min() == 0):
+        row = int(np.argmax((column < 0) | (column > 1) | (above_zero & (column == 0))))
+        what = "above 0, up to 1" if above_zero else "from 0 to 1"
+        raise DataError(f"{name}, row {row}: {column[row]:g} was found, but it must be a number {what}.")
     return column
 
 
