@@ -49,7 +49,7 @@ def clicks_abtest(
     ] = False,
     planned: Annotated[
         int,
-        typer.Option(min=1, help="For --sequential: how many units you plan; do not change it later."),
+        typer.Option(min=1, help="For --sequential: how many sessions you plan; do not change it later."),
     ] = 10_000,
     json: AsJson = False,
     *,
