@@ -94,13 +94,13 @@ def returning_users(name: str, spread: float, n_experiments: int, n_users: int =
         seen = dict.fromkeys(alarms, False)
         for look in looks.tolist():
             part, variant, who = log.subset(slice(look)), side[user[:look]], user[:look]
-            for name, unit, sequential in (
+            for test_name, unit, sequential in (
                 ("session, fixed", None, False), ("user, fixed", who, False), ("user, sequential", who, True),
             ):  # fmt: skip
                 test = sr.clicks.ab_test(part, variant, "clicked", unit=unit, sequential=sequential, planned=N // 2)
-                seen[name] |= test.differences[0].is_significant
-        for name, alarm in seen.items():
-            alarms[name] += int(alarm)
+                seen[test_name] |= test.differences[0].is_significant
+        for test_name, alarm in seen.items():
+            alarms[test_name] += int(alarm)
     print(f"returning users, {name}, 50 looks: " + ", ".join(f"{k} {v / n_experiments:.1%}" for k, v in alarms.items()))
 
 
