@@ -21,7 +21,7 @@ from swaprank.arrays import Bools, Floats
 from swaprank.clicks.sequential import FIRST_LOOK, half_width
 
 N, DAYS = 20_000, 100
-Draw = Callable[[np.random.Generator, Bools], Floats]
+Draw = Callable[[np.random.Generator], Floats]
 
 
 def running_z(side: Bools, value: Floats) -> tuple[Floats, Floats, Floats]:
@@ -39,6 +39,10 @@ def running_z(side: Bools, value: Floats) -> tuple[Floats, Floats, Floats]:
     return z, difference, np.minimum(*sums)
 
 
+def clicked(rate: float) -> Draw:
+    return lambda rng: (rng.random(N) < rate).astype(np.float64)
+
+
 def false_alarms(name: str, draw: Draw, n_experiments: int) -> None:
     rng = np.random.default_rng(0)
     days = np.arange(1, DAYS + 1) * (N // DAYS) - 1
@@ -47,7 +51,7 @@ def false_alarms(name: str, draw: Draw, n_experiments: int) -> None:
     found = dict.fromkeys(borders, 0)
     for _ in range(n_experiments):
         side = rng.random(N) < 0.5
-        z, _, smaller = running_z(side, draw(rng, side))
+        z, _, smaller = running_z(side, draw(rng))
         once += int(z[-1] > 1.96)
         daily += int((z[days] > 1.96).any())
         ready = smaller >= FIRST_LOOK
@@ -111,8 +115,8 @@ def main() -> None:
     headers = ("once", "t daily", "seq 1/10", "seq daily", "seq x10", "seq each", "covered")
     print(f"{'':24}" + "".join(f"{header:>10}" for header in headers))
     for rate in (0.02, 0.1, 0.4):
-        false_alarms(f"clicked, rate {rate:g}", lambda rng, side, p=rate: (rng.random(N) < p).astype(float), n)
-    false_alarms("revenue, heavy tail", lambda rng, side: rng.exponential(1, N) ** 2 * (rng.random(N) < 0.1), n)
+        false_alarms(f"clicked, rate {rate:g}", clicked(rate), n)
+    false_alarms("revenue, heavy tail", lambda rng: rng.exponential(1, N) ** 2 * (rng.random(N) < 0.1), n)
     for rate, difference in ((0.1, 0.01), (0.4, 0.02)):
         power(rate, difference, max(1, n // 4))
     for name, spread in (("alike", 0.0), ("with tastes", 0.25)):

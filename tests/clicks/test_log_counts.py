@@ -150,3 +150,21 @@ def test_numbers_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> Non
     blocks = numbered_ids("docid", ids, len(ids))
     assert whole.ids.tolist() == blocks.ids.tolist() == list(dict.fromkeys(ids.tolist()))
     assert whole.number.tolist() == blocks.number.tolist()
+
+
+def test_the_bias_of_counts_is_that_of_the_log() -> None:
+    data = judged(40)
+    log, _ = sr.datasets.clicks(data, data.column("match"), 8000, n_shown=4, moves=0.5, random_state=0)
+    counts: Any = sr.clicks.count_clicks(log)
+    for method in ("harvest", "trust"):
+        found = sr.clicks.position_bias(counts, method, n_resamples=0)
+        wanted = sr.clicks.position_bias(log, method, n_resamples=0)
+        # Documents are in another order, and so are sums of them.
+        np.testing.assert_allclose(found.examination, wanted.examination, rtol=1e-6)
+    found, wanted = sr.clicks.position_bias(counts, max_position=3), sr.clicks.position_bias(log, max_position=3)
+    np.testing.assert_allclose(found.examination, wanted.examination, rtol=1e-9)
+    # Clicks of this log are independent within a page, so both bootstraps estimate the same spread.
+    widths = [np.log(each.high[1:] / each.low[1:]) for each in (found, wanted)]
+    np.testing.assert_allclose(widths[0], widths[1], rtol=0.3)
+    with pytest.raises(sr.errors.DataError, match="counts do not tell which documents were neighbours"):
+        sr.clicks.position_bias(counts, "swaps")

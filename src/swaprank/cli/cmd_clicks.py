@@ -197,7 +197,7 @@ def clicks_evaluate(
 
 def _ranking(text: str, clicks: Any) -> Any:
     """A model, or the feature of that name as scores."""
-    from swaprank.clicks.log_evaluation import feature_of_pairs
+    from swaprank.clicks.ranked_pairs import feature_of_pairs
 
     if Path(text).exists():
         return load_any(Path(text))

@@ -7,6 +7,8 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from swaprank.arrays import Features, Floats
+from swaprank.clicks.bias_groups import bias_by_context
+from swaprank.clicks.bias_precision import check_precise
 from swaprank.clicks.click_counts import (
     ClickCounts,
     CountedRows,
@@ -17,7 +19,7 @@ from swaprank.clicks.click_counts import (
     sums,
 )
 from swaprank.clicks.click_log import ClickLog
-from swaprank.clicks.harvesting import check_identified, harvested_examination, moved_units
+from swaprank.clicks.harvesting import check_identified, harvested_examination, log_errors, moved_units
 from swaprank.clicks.propensities import Propensities
 from swaprank.clicks.trust_em import estimate_trust, in_normal_form, initial_trust
 from swaprank.data.dataset import Dataset
@@ -50,6 +52,7 @@ def position_bias(
     log: ClickLog,
     method: Method = "harvest",
     *,
+    by: str | None = None,
     max_position: int | None = None,
     n_resamples: int | None = None,
     random_state: int | None = 0,
@@ -65,6 +68,9 @@ def position_bias(
             [Joachims2017]; what stands elsewhere on the page then plays no role. "regression": trees predict the
             relevance from features, as in regression-EM [Wang2018]; documents need not move. "trust": with trust
             bias, by expectation maximization, from documents that moved [Agarwal2019b, Vardasbi2020].
+        by: A column of the log's context, such as "device": each of its values has a position bias of its own. Groups
+            are partially pooled: the fewer clicks a group has, the more it has the bias of all. For "harvest" and
+            "swaps"; intervals come from the curvature of the likelihood, not from resamples.
         max_position: Estimate only up to this position. The default is all positions of the log.
         n_resamples: Bootstrap resamples of the sessions for the 95% intervals; 0 for no intervals. The default is 200,
             and 20 for "regression" and "trust", which take longer.
@@ -93,6 +99,10 @@ def position_bias(
     if n_resamples != 0 and n_resamples < _FEWEST_RESAMPLES:
         raise ParameterError(f"n_resamples must be 0, or at least {_FEWEST_RESAMPLES}; found {n_resamples}.")
     last = _last_position(log, max_position)
+    if by is not None:
+        if method not in ("harvest", "swaps"):
+            raise ParameterError(f"by is for method='harvest' and 'swaps'; found '{method}'.")
+        return bias_by_context(log, by, last, swaps=method == "swaps")
     if method == "regression":
         found = _regression(log, last)
     elif method == "trust":
@@ -105,14 +115,17 @@ def position_bias(
     threads = 1 if method == "regression" else thread_count(n_threads)
     rng = random_generator(random_state)
     resamples = bootstrapped(found.counts, found.rows, found.examination, n_resamples, rng, threads, progress)
-    return _with_intervals(found.propensities, resamples)
+    errors = _spread(resamples)
+    check_precise(errors, log.n_sessions, has_features=log.features is not None)
+    return _with_intervals(found.propensities, errors, n_resamples)
 
 
 def _harvest(log: ClickLog, last: int, *, swaps: bool) -> Estimate:
     counts, rows = count_neighbours(log, last) if swaps else count_log(log, last)
     counts, rows = chosen_units(counts, rows, moved_units(counts))
-    check_identified(counts, last, neighbours=swaps)
+    check_identified(counts, last, log.n_sessions, neighbours=swaps)
     found = harvested_examination(counts, np.ones(last))
+    check_precise(log_errors(counts, found), log.n_sessions, has_features=log.features is not None)
     whom = counted(len(counts.unit), "document", "documents")
     words = f"from {whom} that changed places" + (" with a neighbour" if swaps else "")
     return Estimate(Propensities(found, method=words), counts, rows, lambda each: harvested_examination(each, found))
@@ -122,7 +135,7 @@ def _trust(log: ClickLog, last: int) -> Estimate:
     counts, rows = count_log(log, last)
     # Documents without clicks stay: to leave out what was never clicked would be to choose by the outcome.
     counts, rows = chosen_units(counts, rows, np.diff(counts.indptr) > 1)
-    check_identified(counts, last, neighbours=False)
+    check_identified(counts, last, log.n_sessions, neighbours=False)
     start = initial_trust(harvested_examination(counts, np.ones(last)))
     found = estimate_trust(counts, start)
     examination, epsilon_minus = in_normal_form(found)
@@ -157,13 +170,19 @@ def _regression(log: ClickLog, last: int) -> Estimate:
     )
 
 
-def _with_intervals(found: Propensities, resamples: list[Floats]) -> Propensities:
-    """Add 95% intervals: normal on the logarithmic scale, with the spread of bootstrap estimates."""
-    logs = np.log(np.stack(resamples))
-    # Half the distance of these quantiles is one standard deviation; a single resample without clicks cannot spoil it.
-    low, high = np.quantile(logs, (0.1587, 0.8413), axis=0)
-    factor = np.exp(1.96 * (high - low) / 2)
-    method = f"{found.method}; 95% intervals from {len(resamples)} resamples of the sessions"
+def _spread(resamples: list[Floats]) -> Floats:
+    """The standard errors of the logarithms: half the distance of two quantiles of the bootstrap estimates.
+
+    A single resample without clicks cannot spoil it.
+    """
+    low, high = np.quantile(np.log(np.stack(resamples)), (0.1587, 0.8413), axis=0)
+    return np.asarray((high - low) / 2)
+
+
+def _with_intervals(found: Propensities, errors: Floats, n_resamples: int) -> Propensities:
+    """Add 95% intervals: normal on the logarithmic scale."""
+    factor = np.exp(1.96 * errors)
+    method = f"{found.method}; 95% intervals from {n_resamples} resamples of the sessions"
     return replace(found, low=found.examination / factor, high=found.examination * factor, method=method)
 
 

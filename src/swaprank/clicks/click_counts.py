@@ -8,10 +8,12 @@ from numpy.typing import NDArray
 
 from swaprank.arrays import AnyArray, Bools, Floats, Ints
 from swaprank.clicks.click_log import ClickLog
-from swaprank.errors import DataError
+from swaprank.clicks.log_counts import LogCounts
+from swaprank.errors import DataError, Hint
 from swaprank.kernels import kernel
 from swaprank.threads import run_strided
 
+HARVEST = Hint("method", "harvest")
 _LANES = 8
 """Resamples that are counted in one pass over the rows."""
 
@@ -47,6 +49,10 @@ class CountedRows(NamedTuple):
     session: NDArray[np.int32]
     click: Floats
     n_sessions: int
+
+
+_NO_ROWS = CountedRows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), 0)
+"""Behind counts that were made before."""
 
 
 def sums(group: Ints, values: Floats, n_groups: int) -> Floats:
@@ -92,14 +98,35 @@ def _stable_order(value: AnyArray, rows: NDArray[np.int32], n_values: int) -> ND
     return ordered
 
 
-def count_log(log: ClickLog, last: int) -> tuple[ClickCounts, CountedRows]:
-    """Counts of the documents of a log, up to a position."""
+def count_log(log: ClickLog | LogCounts, last: int) -> tuple[ClickCounts, CountedRows]:
+    """Counts of the documents of a log, up to a position. Counts have no rows behind them."""
+    if isinstance(log, LogCounts):
+        return _count_cells(log, last), _NO_ROWS
     row = slice(None) if last == log.max_position else np.flatnonzero(log.position <= last)
     return count_rows(log.document[row], log.position[row], log.click[row], _sessions(log)[row], log.n_sessions)
 
 
-def count_neighbours(log: ClickLog, last: int) -> tuple[ClickCounts, CountedRows]:
+def _count_cells(counts: LogCounts, last: int) -> ClickCounts:
+    """Counts of all contexts together."""
+    kept = np.flatnonzero((counts.position <= last) & (counts.shown > 0))
+    unit, place = counts.document[kept], counts.position[kept].astype(np.int64) - 1
+    # Rows are sorted by document and position: those of one cell are neighbours.
+    starts = np.flatnonzero(np.concatenate(([True], (unit[1:] != unit[:-1]) | (place[1:] != place[:-1]))))
+    unit, place = unit[starts], place[starts]
+    first = np.flatnonzero(np.concatenate(([True], unit[1:] != unit[:-1])))
+    return ClickCounts(
+        indptr=np.append(first, len(unit)).astype(np.int64),
+        unit=unit[first],
+        position=place,
+        shown=np.add.reduceat(counts.shown[kept], starts).astype(np.float64),
+        clicks=np.add.reduceat(counts.clicks[kept], starts),
+    )
+
+
+def count_neighbours(log: ClickLog | LogCounts, last: int) -> tuple[ClickCounts, CountedRows]:
     """Counts of documents next to the same neighbour, in one order or the other [Radlinski2006], up to a position."""
+    if isinstance(log, LogCounts):
+        raise DataError("counts do not tell which documents were neighbours: give the log, or ", HARVEST, ".")
     row, unit = _neighbour_units(log, last)
     if len(row) == 0:
         raise DataError("the log cannot tell the position bias: no session shows two neighbours.")
@@ -135,8 +162,6 @@ def chosen_units(counts: ClickCounts, rows: CountedRows, chosen: Bools) -> tuple
     """The counts and rows of some of the units."""
     lengths = np.diff(counts.indptr)
     cell = np.repeat(chosen, lengths)
-    row_lengths = np.diff(rows.indptr)
-    row = np.repeat(cell, row_lengths)
     part = ClickCounts(
         indptr=np.concatenate(([0], np.cumsum(lengths[chosen]))).astype(np.int64),
         unit=counts.unit[chosen],
@@ -144,6 +169,10 @@ def chosen_units(counts: ClickCounts, rows: CountedRows, chosen: Bools) -> tuple
         shown=counts.shown[cell],
         clicks=counts.clicks[cell],
     )
+    if rows is _NO_ROWS:
+        return part, rows
+    row_lengths = np.diff(rows.indptr)
+    row = np.repeat(cell, row_lengths)
     indptr = np.concatenate(([0], np.cumsum(row_lengths[cell]))).astype(np.int64)
     return part, CountedRows(indptr, rows.session[row], rows.click[row], rows.n_sessions)
 
@@ -160,12 +189,11 @@ def bootstrapped(
     """Estimates from bootstrap resamples of the sessions, in threads.
 
     Each session occurs Poisson(1) times: as if sessions were drawn with replacement, and their number varied, too.
+    Without rows, each shown document is drawn on its own, as if a page had a single document.
     """
     estimates: list[Floats] = [np.empty(0)] * n_resamples
     for start in range(0, n_resamples, _LANES):
-        weights = rng.poisson(1.0, (rows.n_sessions, _LANES)).astype(np.uint8)
-        shown, clicks = np.zeros((_LANES, len(counts.shown))), np.zeros((_LANES, len(counts.shown)))
-        _count_weighted(rows.indptr, rows.session, rows.click, weights, shown, clicks)
+        shown, clicks = _resampled_cells(counts, rng) if rows is _NO_ROWS else _resampled_sessions(counts, rows, rng)
 
         def work(lane: int, start: int = start, shown: Floats = shown, clicks: Floats = clicks) -> None:
             estimates[start + lane] = estimate(counts._replace(shown=shown[lane], clicks=clicks[lane]))
@@ -174,6 +202,23 @@ def bootstrapped(
         run_strided(work, n_lanes, n_threads)
         progress(start + n_lanes, n_resamples)
     return estimates
+
+
+def _resampled_sessions(counts: ClickCounts, rows: CountedRows, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    weights = rng.poisson(1.0, (rows.n_sessions, _LANES)).astype(np.uint8)
+    shown, clicks = np.zeros((_LANES, len(counts.shown))), np.zeros((_LANES, len(counts.shown)))
+    _count_weighted(rows.indptr, rows.session, rows.click, weights, shown, clicks)
+    return shown, clicks
+
+
+def _resampled_cells(counts: ClickCounts, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """If each shown document occurs Poisson(1) times, those with and without a click do so Poisson(number) times.
+
+    A sum of grades is taken for as many clicks, which vary more: intervals are then too wide rather than too narrow.
+    """
+    clicks = rng.poisson(counts.clicks, (_LANES, len(counts.clicks))).astype(np.float64)
+    others = np.maximum(counts.shown - counts.clicks, 0.0)
+    return clicks + rng.poisson(others, (_LANES, len(others))), clicks
 
 
 @kernel

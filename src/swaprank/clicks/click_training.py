@@ -10,6 +10,7 @@ from swaprank.clicks.click_counts import ClickCounts, count_log, sums
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.propensities import Propensities
 from swaprank.clicks.relevance_estimates import row_shares
+from swaprank.clicks.training_bias import bias_for_training, bias_of_moves, warn_if_contradicted
 from swaprank.clicks.training_data import shown_relevance, unbiased
 from swaprank.data.dataset import Dataset
 from swaprank.errors import MetricError
@@ -18,6 +19,8 @@ from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.rounds import Callback
 from swaprank.rankers.training import TrainableRanker
 
+_FEWEST_CLICKS = 100
+"""Clicks per position that joint estimation takes: with fewer, it is guesswork."""
 _SETTLED = 0.01
 """Joint estimation ends when no examination changes by more than this share."""
 _N_BINS = 30
@@ -57,12 +60,14 @@ def train(
     Args:
         ranker: Any ranker for a metric that adds up linear gains, such as LambdaMART("dcg@10(gain=linear)").
         log: The clicks, with features.
-        propensities: The position bias, as `position_bias` estimates it. If None, ranker and position bias are learned
-            together: the ranker is trained, tells which documents should be similar, these tell the position bias, and
-            so on. Documents need not have changed places then, but trust bias is not taken into account.
+        propensities: The position bias, as `position_bias` estimates it. If None, it is what documents that changed
+            places say, shrunk toward no bias by its uncertainty. If they say next to nothing, ranker and position bias
+            are learned together: the ranker is trained, tells which documents should be similar, these tell the
+            position bias, and so on. If there are few clicks in all, the ranker is trained on click rates. Trust bias
+            is taken into account only if it is given.
         valid: Other sessions, best of other queries, for early stopping: an unbiased estimate of the ranker's metric.
-        n_rounds: If propensities is None, the ranker is trained at most so many times. It ends when the bias has
-            settled: after about three rounds if documents changed places, and later if they did not.
+        n_rounds: If ranker and position bias are learned together, the ranker is trained at most so many times. It ends
+            when the bias has settled.
         callbacks: As for `fit`.
 
     >>> import swaprank as sr
@@ -74,16 +79,29 @@ def train(
     """
     _check_metric(ranker)
     check_parameter("n_rounds", n_rounds, Bounds(True, 1, 2**62))
-    first = Propensities(np.ones(log.max_position)) if propensities is None else propensities
-    data, watched = unbiased(log, first), None if valid is None else unbiased(valid, first)
     if propensities is not None:
-        ranker.fit(data, valid=watched, callbacks=callbacks)
-        return TrainedOnClicks(ranker, propensities)
+        warn_if_contradicted(log, propensities)
+        known = propensities
+    else:
+        moves = bias_of_moves(log)
+        if moves is None and float(log.click.sum()) >= _FEWEST_CLICKS * log.max_position:
+            return _train_together(ranker, log, valid, int(n_rounds), callbacks)
+        known = bias_for_training(log) if moves is None else moves
+    watched = None if valid is None else unbiased(valid, known)
+    ranker.fit(unbiased(log, known), valid=watched, callbacks=callbacks)
+    return TrainedOnClicks(ranker, known)
+
+
+def _train_together(
+    ranker: TrainableRanker, log: ClickLog, valid: ClickLog | None, n_rounds: int, callbacks: Sequence[Callback]
+) -> TrainedOnClicks:
+    first = Propensities(np.ones(log.max_position))
+    data, watched = unbiased(log, first), None if valid is None else unbiased(valid, first)
     counts, _ = count_log(log, log.max_position)
     squares = sums(log.document, log.click**2, log.n_pairs)[counts.unit]
     values, data = data, _in_bins(data, ranker)
     found = first.examination
-    for number in range(int(n_rounds)):
+    for number in range(n_rounds):
         ranker.fit(data, valid=watched, callbacks=callbacks)
         before, found = found, bias_given_scores(counts, squares, ranker.predict(values), found)
         if number > 0 and float(np.max(np.abs(found / before - 1.0))) < _SETTLED:

@@ -8,13 +8,19 @@ the examination and gamma_d the relevance. Of its C_d clicks at all positions, t
 is expected at position k, whatever its relevance. So theta maximizes the conditional likelihood sum_dk c_dk log p_dk,
 with gradient c_dk - C_d p_dk: all pairs of positions at once, weighted as they deserve. The gradient is 0 on average
 for the true theta also if clicks are grades, or depend on each other: only the mean must be right.
+
+With few clicks, a prior on log theta says what is likely before any click is seen: a power of the position around
+k^0 = 1, which is no bias at all, and every position a little off it. The more clicks, the less it says.
 """
+
+from math import fsum
 
 import numpy as np
 
 from swaprank.arrays import Bools, Floats, Ints
+from swaprank.clicks.bias_precision import more_sessions
 from swaprank.clicks.click_counts import ClickCounts
-from swaprank.elementary import exp
+from swaprank.elementary import exp, log
 from swaprank.errors import DataError, Hint, Part
 from swaprank.kernels import kernel
 
@@ -24,6 +30,9 @@ _LONGEST_STEP = 2.0
 _CONVERGED = 1e-9
 _SMALLEST = 1e-12
 """Examination that a resample without clicks at a position would drive to 0."""
+_SPREAD_OF_POWERS, _SPREAD_AROUND_POWER = 1.0, 0.3
+"""Position bias found elsewhere is about (1/k)^a, with a from 0 to 2."""
+_NO_INFORMATION = 1e-9
 
 
 def moved_units(counts: ClickCounts) -> Bools:
@@ -31,7 +40,7 @@ def moved_units(counts: ClickCounts) -> Bools:
     return (np.diff(counts.indptr) > 1) & (np.add.reduceat(counts.clicks, counts.indptr[:-1]) > 0)
 
 
-def check_identified(counts: ClickCounts, n_positions: int, *, neighbours: bool) -> None:
+def check_identified(counts: ClickCounts, n_positions: int, n_sessions: int, *, neighbours: bool) -> None:
     """Raise DataError unless the clicks determine the examination of all positions. The counts may be of neighbours.
 
     The likelihood has one finite maximum if and only if positions cannot be divided into two groups such that no
@@ -40,8 +49,13 @@ def check_identified(counts: ClickCounts, n_positions: int, *, neighbours: bool)
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
+    how_many = "Log more sessions"
+    if len(counts.unit):
+        # A prior, because the clicks alone have no answer.
+        likely = harvested_examination(counts, np.ones(n_positions), power_prior(n_positions))
+        how_many = more_sessions(float(log_errors(counts, likely).max()), n_sessions)
     advice: tuple[Part, ...] = (
-        "Log more sessions, let documents change places (swap neighbours at random in a small share of the sessions), "
+        f"{how_many}, let documents change places (swap neighbours at random in a small share of the sessions), "
         "or use features: ",
         Hint("method", "regression"),
         ".",
@@ -86,19 +100,57 @@ def _find_links(counts: ClickCounts, seen: Bools) -> None:
                         seen[counts.position[one], counts.position[other]] = True
 
 
-def harvested_examination(counts: ClickCounts, start: Floats) -> Floats:
-    """The examination that maximizes the conditional likelihood, relative to position 1, by Newton's method."""
-    examination = start.copy()
-    _maximize(counts, examination)
+def harvested_examination(
+    counts: ClickCounts, start: Floats, prior: Floats | None = None, around: Floats | None = None
+) -> Floats:
+    """The examination that maximizes the conditional likelihood, relative to position 1, by Newton's method.
+
+    `prior` is the precision of log theta, as of `power_prior`, around log `around`, or 0; without one, only the clicks
+    count.
+    """
+    examination, n = start.copy(), len(start)
+    middle = np.ones(n) if around is None else around
+    _maximize(counts, examination, np.zeros((n, n)) if prior is None else prior, middle)
     return examination
 
 
+def power_prior(n_positions: int) -> Floats:
+    """The precision of log theta_k = -a log k + e_k with a of standard deviation 1, and e_k of a smaller one."""
+    logs = np.array([log(float(k)) for k in range(1, n_positions + 1)])
+    ratio = (_SPREAD_OF_POWERS / _SPREAD_AROUND_POWER) ** 2
+    # The inverse of a² v v' + e² I, in closed form.
+    shared = ratio * np.outer(logs, logs) / (1.0 + ratio * fsum(logs**2))
+    return (np.eye(n_positions) - shared) / _SPREAD_AROUND_POWER**2
+
+
+def information(counts: ClickCounts, theta: Floats) -> Floats:
+    """The negative second derivatives of the log likelihood by log theta."""
+    n = len(theta)
+    gradient, hessian, share = np.empty(n), np.empty((n, n)), np.empty(n)
+    _derivatives(counts, theta, share, gradient, hessian)
+    return hessian
+
+
+def log_errors(counts: ClickCounts, theta: Floats) -> Floats:
+    """The standard errors of log theta that the clicks allow; infinite where documents do not connect positions."""
+    # This does not enter a model: eigenvalues may have other last bits elsewhere.
+    values, vectors = np.linalg.eigh(information(counts, theta)[1:, 1:])
+    told = values > _NO_INFORMATION
+    variances = (vectors[:, told] ** 2 / values[told]).sum(axis=1)
+    untold = (vectors[:, ~told] ** 2).sum(axis=1) > _NO_INFORMATION
+    return np.append(0.0, np.sqrt(np.where(untold, np.inf, variances)))
+
+
 @kernel
-def _maximize(counts: ClickCounts, theta: Floats) -> None:
+def _maximize(counts: ClickCounts, theta: Floats, prior: Floats, around: Floats) -> None:
     n = len(theta)
     gradient, hessian, share = np.empty(n), np.empty((n, n)), np.empty(n)
     for _ in range(_MOST_STEPS):
         _derivatives(counts, theta, share, gradient, hessian)
+        for k in range(n):
+            for j in range(n):
+                hessian[k, j] += prior[k, j]
+                gradient[k] -= prior[k, j] * log(theta[j] / around[j])
         # Position 1 has examination 1: only the others move.
         _solve(hessian, gradient)
         longest = 0.0

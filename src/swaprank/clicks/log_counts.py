@@ -139,6 +139,11 @@ class LogCounts(ReadOnly):
         """The number of sessions: see `sessions`."""
         return int(self.sessions.sum())
 
+    @property
+    def features(self) -> None:
+        """None: counts have no features. `unbiased` takes them from a data set."""
+        return
+
     def __repr__(self) -> str:
         parts = [
             counted(len(self.document), "row", "rows"),

@@ -1,0 +1,198 @@
+"""Do clicks depend on each other? In the position-based model they do not, once document and place are known.
+
+Rows of the same document at the same place are a stratum. The position-based model says that their click rate is the
+same with and without a click above. So of the stratum's clicks, the share that is expected below a click is the share
+of its rows there, with the variance of draws without replacement [Mantel1959]. Nothing is estimated, so that documents
+that were shown three times tell their part, too.
+
+In the same way, the click rate of a document at a place must not depend on the rest of the page; nor, if people read
+from top to bottom, on what stands below. If it does, pages are not for everybody the same: a personalised ranker shows
+a document high to those who like it, and the page tells who the user is.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swaprank.arrays import Floats, Ints
+from swaprank.clicks.click_counts import sums
+from swaprank.clicks.click_log import ClickLog
+from swaprank.clicks.shown_pages import clicks_above, pages_of
+from swaprank.kernels import kernel
+
+Numbers = NDArray[np.uint64]
+"""Hashes of what stands on pages."""
+_DISTANCES = 4
+"""Last clicks 1, 2, 3, and 4 or more places above are told apart."""
+_LEAST_EXPECTED = 5.0
+"""For the distribution of chi-squared: the least expected number of clicks, and of none, on each side."""
+SIGNIFICANT = 3.0
+"""Standard deviations from what is expected that are hardly luck, also with several looks at the same log."""
+_ADVICE = "Compare click models on held-out pages, and train on the relevance of the best one."
+_MATERIAL = 0.05
+"""A smaller share of the expected clicks does no harm, however certain it is."""
+
+
+class Dependence(NamedTuple):
+    """Observed and expected clicks of some rows, and how many standard deviations they are apart."""
+
+    where: str
+    rows: int
+    observed: int
+    expected: float
+    z: float
+
+    @property
+    def ratio(self) -> float:
+        """Observed over expected clicks."""
+        return self.observed / self.expected if self.expected > 0 else float("nan")
+
+    @property
+    def is_harmful(self) -> bool:
+        """True if the difference is hardly luck, and not small."""
+        return abs(self.z) > SIGNIFICANT and abs(self.ratio - 1.0) > _MATERIAL
+
+
+class PageDependence(NamedTuple):
+    """Whether click rates depend on the page: a sum of squared deviations, 1 per degree of freedom if they do not."""
+
+    n_compared: int
+    """Documents, each with its place, that were shown often on several pages."""
+    freedom: int
+    chi_squared: float
+
+    @property
+    def z(self) -> float:
+        """The deviation as standard deviations of a normal distribution, by the cube root [Wilson1931]."""
+        if self.freedom == 0:
+            return float("nan")
+        spread = 2.0 / (9.0 * self.freedom)
+        return float((np.cbrt(self.chi_squared / self.freedom) - (1.0 - spread)) / np.sqrt(spread))
+
+    @property
+    def is_harmful(self) -> bool:
+        """True if the deviations are hardly luck."""
+        return self.z > SIGNIFICANT
+
+
+def clicks_below_clicks(log: ClickLog) -> list[Dependence]:
+    """Clicks below a click, first all of them, then by the distance of the last click above."""
+    rank, above = np.empty((2, log.n_rows), np.int64)
+    # Distances are of rows: pages may have gaps.
+    pages = pages_of(log, np.arange(log.max_position + 1))._replace(
+        place=np.arange(log.n_rows) - log.indptr[log.session]
+    )
+    clicks_above(pages, rank, above)
+    distance = np.where(above > 0, np.minimum(pages.place + 1 - rank, _DISTANCES), 0)
+    stratum = log.document * (log.max_position + 1) + log.position
+    key = np.sort((stratum * (_DISTANCES + 1) + distance) * 2 + pages.click)
+    click, key = key & 1, key >> 1
+    stratum, distance = np.divmod(key, _DISTANCES + 1)
+    number = np.cumsum(np.concatenate(([0], stratum[1:] != stratum[:-1])))
+    cell, size = number * (_DISTANCES + 1) + distance, (int(number[-1]) + 1) * (_DISTANCES + 1)
+    shown = sums(cell, np.ones(len(cell)), size).reshape(-1, _DISTANCES + 1)
+    clicked = sums(cell, click.astype(np.float64), size).reshape(-1, _DISTANCES + 1)
+    names = [f"last click {d} above" for d in range(1, _DISTANCES)] + [f"last click {_DISTANCES} or more above"]
+    found = [_compared(names[d - 1], shown, clicked, [d]) for d in range(1, _DISTANCES + 1)]
+    return [_compared("below a click", shown, clicked, list(range(1, _DISTANCES + 1))), *found]
+
+
+def _compared(where: str, shown: Floats, clicked: Floats, chosen: list[int]) -> Dependence:
+    n, c = shown.sum(axis=1), clicked.sum(axis=1)
+    part, hits = shown[:, chosen].sum(axis=1), clicked[:, chosen].sum(axis=1)
+    both = (part > 0) & (part < n)
+    n, c, part, hits = n[both], c[both], part[both], hits[both]
+    expected = part * c / n
+    variance = float((part * (n - part) / n * c * (n - c) / (n * (n - 1.0))).sum())
+    z = float((hits - expected).sum() / np.sqrt(variance)) if variance > 0 else float("nan")
+    return Dependence(where, int(part.sum()), int(hits.sum()), float(expected.sum()), z)
+
+
+def dependence_on_page(log: ClickLog, *, same_above: bool) -> PageDependence:
+    """Compare the click rate of documents between pages that show them at the same place.
+
+    `same_above` compares only pages with the same documents above, for people who read from top to bottom.
+    """
+    down_to, whole = np.empty((2, log.n_rows), np.uint64)
+    _number_pages(log.indptr, log.document, log.position.astype(np.int64), down_to, whole)
+    place = log.document * (log.max_position + 1) + log.position
+    stratum = down_to if same_above else place.astype(np.uint64)
+    order = np.lexsort((whole, stratum))
+    stratum, whole, click = stratum[order], whole[order], (log.click[order] > 0).astype(np.float64)
+    starts = np.flatnonzero(np.concatenate(([True], (whole[1:] != whole[:-1]) | (stratum[1:] != stratum[:-1]))))
+    shown, clicked = np.diff(np.append(starts, len(click))).astype(np.float64), np.add.reduceat(click, starts)
+    number = np.cumsum(np.concatenate(([0], stratum[starts][1:] != stratum[starts][:-1])))
+    return _between_pages(number, shown, clicked)
+
+
+def _between_pages(stratum: Ints, shown: Floats, clicked: Floats) -> PageDependence:
+    """Pearson's chi-squared within strata. Pages that were seldom shown are taken together, or left out."""
+    rate = np.bincount(stratum, clicked) / np.bincount(stratum, shown)
+    rarer = np.minimum(rate, 1.0 - rate)
+    common = shown * rarer[stratum] >= _LEAST_EXPECTED
+    # The page of a common group is its own; the others of a stratum share a number.
+    group = np.unique(np.where(common, np.arange(len(stratum)), -1 - stratum), return_inverse=True)[1]
+    of_group = np.empty(int(group.max()) + 1, np.int64)
+    of_group[group] = stratum
+    shown, clicked = sums(group, shown, len(of_group)), sums(group, clicked, len(of_group))
+    kept = shown * rarer[of_group] >= _LEAST_EXPECTED
+    stratum, shown, clicked = of_group[kept], shown[kept], clicked[kept]
+    n, c, groups = np.bincount(stratum, shown), np.bincount(stratum, clicked), np.bincount(stratum)
+    chosen = (groups[stratum] > 1) & (c[stratum] > 0) & (c[stratum] < n[stratum])
+    stratum, shown, clicked = stratum[chosen], shown[chosen], clicked[chosen]
+    p, of_n = (c / np.maximum(n, 1.0))[stratum], n[stratum]
+    squares = (clicked - shown * p) ** 2 / (shown * p * (1.0 - p)) * (of_n - 1.0) / of_n
+    n_strata = len(np.unique(stratum))
+    return PageDependence(n_strata, len(stratum) - n_strata, float(squares.sum()))
+
+
+@kernel
+def _number_pages(indptr: Ints, document: Ints, position: Ints, down_to: Numbers, whole: Numbers) -> None:
+    """Write numbers that tell apart what stands down to each row, and on its whole page."""
+    for page in range(len(indptr) - 1):
+        number = np.uint64(1469598103934665603)
+        for row in range(indptr[page], indptr[page + 1]):
+            number = (number ^ np.uint64(document[row] * 10007 + position[row])) * np.uint64(0x9E3779B97F4A7C15)
+            number ^= number >> np.uint64(29)
+            down_to[row] = number
+        for row in range(indptr[page], indptr[page + 1]):
+            whole[row] = number
+
+
+def quick_check(log: ClickLog) -> list[str]:
+    """Sentences about what contradicts the position-based model, from one look at the clicks below clicks; [] if none.
+
+    >>> import swaprank as sr
+    >>> from swaprank.clicks.click_dependence import quick_check
+    >>> (data,) = sr.datasets.random_search(20, random_state=0)
+    >>> log, _ = sr.datasets.clicks(data, data.column("match"), 3000, n_shown=5, model="cascade", random_state=0)
+    >>> print(*quick_check(log))
+    People stop after a click: ...
+    """
+    return dependence_sentences(clicks_below_clicks(log))
+
+
+def dependence_sentences(found: Sequence[Dependence]) -> list[str]:
+    """What clicks below clicks mean, and what to do; [] if they do no harm."""
+    harmful = [each for each in found if each.is_harmful]
+    if not harmful:
+        return []
+    whole = harmful[0]
+    size = f"(observed {whole.observed:,}, expected {whole.expected:,.0f}, z = {whole.z:+.1f})"
+    if whole is not found[0]:
+        return [
+            f"Clicks depend on the clicks above: {whole.where}, there are {abs(1 - whole.ratio):.0%} "
+            f"{'more' if whole.ratio > 1 else 'fewer'} clicks than the position explains {size}. {_ADVICE}"
+        ]
+    if whole.ratio < 1:
+        return [
+            f"People stop after a click: below one, there are {1 - whole.ratio:.0%} fewer clicks than the position "
+            f"explains {size}. So what is examined depends on the documents above, and estimates from positions alone "
+            f"are off. {_ADVICE}"
+        ]
+    return [
+        f"Clicks come together: below one, there are {whole.ratio - 1:.0%} more clicks than the position explains "
+        f"{size}. People differ, or go on reading where they clicked. {_ADVICE}"
+    ]
