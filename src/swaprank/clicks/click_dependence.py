@@ -49,11 +49,6 @@ class Dependence(NamedTuple):
         """Observed over expected clicks."""
         return self.observed / self.expected if self.expected > 0 else float("nan")
 
-    @property
-    def is_harmful(self) -> bool:
-        """True if the difference is hardly luck, and not small."""
-        return abs(self.z) > SIGNIFICANT and abs(self.ratio - 1.0) > _MATERIAL
-
 
 class PageDependence(NamedTuple):
     """Whether click rates depend on the page: a sum of squared deviations, 1 per degree of freedom if they do not."""
@@ -174,12 +169,22 @@ def quick_check(log: ClickLog) -> list[str]:
     return dependence_sentences(clicks_below_clicks(log))
 
 
+def harmful(found: Sequence[Dependence]) -> Dependence | None:
+    """The first difference that is hardly luck, and not small. Of several distances, one must be farther off."""
+    limits = [SIGNIFICANT] + [SIGNIFICANT + 1.0] * (len(found) - 1)
+    wrong = (
+        each
+        for each, limit in zip(found, limits, strict=True)
+        if abs(each.z) > limit and abs(each.ratio - 1.0) > _MATERIAL
+    )
+    return next(wrong, None)
+
+
 def dependence_sentences(found: Sequence[Dependence]) -> list[str]:
     """What clicks below clicks mean, and what to do; [] if they do no harm."""
-    harmful = [each for each in found if each.is_harmful]
-    if not harmful:
+    whole = harmful(found)
+    if whole is None:
         return []
-    whole = harmful[0]
     size = f"(observed {whole.observed:,}, expected {whole.expected:,.0f}, z = {whole.z:+.1f})"
     if whole is not found[0]:
         return [

@@ -14,6 +14,7 @@ from swaprank.clicks.click_dependence import (
     clicks_below_clicks,
     dependence_on_page,
     dependence_sentences,
+    harmful,
 )
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.click_model_comparison import ClickModelComparison, compare_models
@@ -26,6 +27,8 @@ _COMPARED: tuple[ModelName, ...] = ("pbm", "dcm", "dbn", "ubm")
 _MOST_SESSIONS = 200_000
 """More are not needed to see what does harm, and would take minutes."""
 _MATERIAL_BITS = 0.002
+_FEWEST_HELD_OUT = 100
+"""Sessions: the spread of fewer says little."""
 
 
 @final
@@ -75,7 +78,7 @@ class ModelCheck(Result):
     def _better(self) -> str | None:
         """The sentence about a model that predicts held-out clicks better than the position-based one."""
         names = [score.model for score in self.models]
-        if names[0] == "pbm":
+        if names[0] == "pbm" or self.models.scores[0].n_sessions < _FEWEST_HELD_OUT:
             return None
         more, low, _ = self.models.differences[names.index("pbm")]
         # The interval is of 1.96 standard errors.
@@ -150,12 +153,12 @@ def check_model(
     >>> (data,) = sr.datasets.random_search(20, random_state=0)
     >>> log, _ = sr.datasets.clicks(data, data.column("match"), 5000, n_shown=4, random_state=0)
     >>> print(sr.clicks.check_model(log))
-    clicks                       rows  observed  expected     z
-    --------------------------  -----  --------  --------  ----
-    below a click               5,340       508     497.0  +0.8
-    last click 1 above          2,549       296     303.4  -0.6
-    last click 2 above          2,209       199     181.1  +1.9
-    last click 3 above          1,382        97      96.5  +0.1
+    clicks               rows  observed  expected     z
+    ------------------  -----  --------  --------  ----
+    below a click       5,340       508     497.0  +0.8
+    last click 1 above  2,549       296     303.4  -0.6
+    last click 2 above  2,209       199     181.1  +1.9
+    last click 3 above  1,382        97      96.5  +0.1
     <BLANKLINE>
     position  harvest   swaps  p of difference
     --------  -------  ------  ---------------
@@ -184,7 +187,7 @@ def check_model(
     return ModelCheck(
         n_sessions=log.n_sessions,
         below_clicks=tuple(below),
-        page=dependence_on_page(log, same_above=any(each.is_harmful for each in below)),
+        page=dependence_on_page(log, same_above=harmful(below) is not None),
         agreements=tuple(each for each in compared if each is not None),
         models=compare_models(log, models=_COMPARED, random_state=random_state, n_threads=n_threads),
     )
