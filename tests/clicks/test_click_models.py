@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.clicks import browsing_em, cascade_fit, shrinkage
+from swaprank.clicks import browsing_em, cascade_em, cascade_fit, shrinkage
 from swaprank.clicks.browsing_em import Browsing, count_cells, expected
 from swaprank.clicks.cascade_em import count_heads, expected_reading, known_likelihood
 from swaprank.clicks.cascade_fit import Cascade
@@ -218,7 +218,9 @@ def test_cascade_and_browsing_people_are_found() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_same_bits_on_any_number_of_threads(name: ModelName) -> None:
+def test_the_same_bits_on_any_number_of_threads(name: ModelName, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (browsing_em, cascade_em):
+        monkeypatch.setattr(module, "_FEW", 0)
     log = click_log(make_world(12, seed=4), 4000, people="dbn", seed=4)
     one, three = (sr.clicks.fit_model(log, name, n_threads=n) for n in (1, 3))
     assert one.to_json() == three.to_json()
@@ -304,14 +306,17 @@ def test_a_grade_above_zero_is_a_click() -> None:
         assert sr.clicks.fit_model(graded, name).to_json() == sr.clicks.fit_model(log, name).to_json()
 
 
-def test_relevance_becomes_training_data() -> None:
+def test_clicks_over_examinations_are_training_data() -> None:
     log = click_log(make_world(10, seed=6), 3000, people="dbn", seed=6, features=True)
     model = sr.clicks.fit_model(log, "dbn")
     data = model.training_data(log)
     assert data.docid is not None
     assert data.n_queries == 10
-    by_id = dict(zip(model.pair_docid.tolist(), model.relevance.tolist(), strict=True))
-    assert data.labels.tolist() == [by_id[each] for each in data.docid.tolist()]
+    # A click has the probability examination x relevance.
+    examination = model.probabilities(log) / model.relevance[log.document]
+    for document, label in zip(data.docid.tolist(), data.labels.tolist(), strict=True):
+        rows = log.pair_docid[log.document] == document
+        assert label == pytest.approx(min(log.click[rows].sum() / examination[rows].sum(), 1))
     frame = model.to_frame()
     assert list(frame) == ["qid", "docid", "shown", "clicks", "relevance", "low", "high", "satisfaction"]
     assert frame["shown"].sum() == log.n_rows
@@ -355,6 +360,7 @@ def test_a_comparison_has_the_best_first_and_all_places() -> None:
     assert score.perplexity == pytest.approx(2**score.bits)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not YANDEX.exists(), reason="the real log is not next to the checkout")
 def test_clicks_on_held_out_pages_of_a_real_log_are_predicted() -> None:
     frame = pytest.importorskip("pandas").read_csv(YANDEX)

@@ -16,6 +16,7 @@ def checked(n_sessions: int, seed: int, *, personalised: bool = False, **options
     return sr.clicks.check_model(click_log(world, n_sessions, seed=seed, **options))
 
 
+@pytest.mark.slow
 def test_it_is_silent_if_the_position_decides() -> None:
     alarms = [bool(checked(1500, seed).sentences()) for seed in range(30)]
     assert sum(alarms) <= 2

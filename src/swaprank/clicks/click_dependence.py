@@ -30,7 +30,7 @@ _LEAST_EXPECTED = 5.0
 """For the distribution of chi-squared: the least expected number of clicks, and of none, on each side."""
 SIGNIFICANT = 3.0
 """Standard deviations from what is expected that are hardly luck, also with several looks at the same log."""
-_ADVICE = "Compare click models on held-out pages, and train on the relevance of the best one."
+_ADVICE = "Compare click models on held-out pages, and train with the best one."
 _MATERIAL = 0.05
 """A smaller share of the expected clicks does no harm, however certain it is."""
 

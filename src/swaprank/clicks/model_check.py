@@ -87,7 +87,7 @@ class ModelCheck(Result):
         best, pbm = self.models.scores[0], self.models.scores[names.index("pbm")]
         return (
             f"The model {best.model} predicts held-out clicks better than the position-based one: {best.bits:.4f} bits "
-            f"a row against {pbm.bits:.4f}. Train on its relevance."
+            f"a row against {pbm.bits:.4f}. Train with it: model.training_data(log)."
         )
 
     def _blocks(self) -> Blocks:
