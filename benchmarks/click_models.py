@@ -32,10 +32,8 @@ def real_log(path: Path) -> sr.clicks.ClickLog:
 
 
 def held_out_bits(log: sr.clicks.ClickLog, n_splits: int) -> None:
-    found = [
-        {score.model: score.bits for score in sr.clicks.compare_models(*log.split((0.5, 0.5), random_state=seed))}
-        for seed in range(n_splits)
-    ]
+    halves = [log.split((0.5, 0.5), random_state=seed) for seed in range(n_splits)]
+    found = [{score.model: score.bits for score in sr.clicks.compare_models(fit, other)} for fit, other in halves]
     print(f"{log}\n{'bits a row, held out':<20}{'mean':>8}{'least':>8}{'most':>8}")
     for name in sorted(MODELS, key=lambda name: np.mean([each[name] for each in found])):
         bits = [each[name] for each in found]
