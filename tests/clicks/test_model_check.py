@@ -7,7 +7,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.clicks.bias_agreement import agreement
-from swaprank.clicks.click_dependence import clicks_below_clicks, dependence_on_page, quick_check
+from swaprank.clicks.click_dependence import clicks_below_clicks, dependence_on_next, quick_check
 from tests.clicks.people import click_log, make_world
 
 
@@ -44,7 +44,7 @@ def test_it_notices_a_personalised_ranker() -> None:
     for seed in range(3):
         check = checked(20_000, seed, personalised=True, propensity=True)
         told, *others = check.sentences()
-        assert told.startswith("The page tells how likely a document is clicked")
+        assert told.startswith("What stands below a document tells how likely it is clicked")
         assert "Swap neighbours at random" in told
         assert any("logged propensities contradict" in each for each in others)
         # With the logged propensities, documents that moved tell the truth.
@@ -86,12 +86,12 @@ def test_clicks_below_clicks_are_those_of_a_loop() -> None:
 
 def test_deviations_have_the_spread_they_claim() -> None:
     """Over many logs of people who break nothing, z is standard normal."""
-    below, page = [], []
+    above, below = [], []
     for seed in range(60):
         log = click_log(make_world(12, seed=seed), 1500, seed=seed)
-        below.append(clicks_below_clicks(log)[0].z)
-        page.append(dependence_on_page(log, same_above=False).z)
-    for z in (np.array(below), np.array(page)):
+        above.append(clicks_below_clicks(log)[0].z)
+        below.append(dependence_on_next(log, same_above=False).z)
+    for z in (np.array(above), np.array(below)):
         assert abs(z.mean()) < 4 / np.sqrt(60)
         assert 0.7 < z.std() < 1.35
 

@@ -41,9 +41,7 @@ def clicks_models(
 
 def clicks_check(
     log: LogFile,
-    max_position: Annotated[
-        int | None, typer.Option(min=2, help="Last position to compare.", show_default="the last of the log")
-    ] = None,
+    max_position: Annotated[int, typer.Option(min=2, help="Last position at which estimates are compared.")] = 10,
     seed: Seed = 0,
     threads: Threads = None,
     json: AsJson = False,
