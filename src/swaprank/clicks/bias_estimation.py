@@ -20,6 +20,7 @@ from swaprank.clicks.click_counts import (
 )
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.harvesting import check_identified, harvested_examination, log_errors, moved_units
+from swaprank.clicks.log_counts import LogCounts
 from swaprank.clicks.propensities import Propensities
 from swaprank.clicks.trust_em import estimate_trust, in_normal_form, initial_trust
 from swaprank.data.dataset import Dataset
@@ -49,7 +50,7 @@ class Estimate(NamedTuple):
 
 
 def position_bias(
-    log: ClickLog,
+    log: ClickLog | LogCounts,
     method: Method = "harvest",
     *,
     by: str | None = None,
@@ -62,7 +63,8 @@ def position_bias(
     """Estimate how likely documents are examined at each position, relative to position 1.
 
     Args:
-        log: The clicks.
+        log: The clicks; or counts of them, which "harvest" and "trust" take. Counts have no sessions to resample: the
+            intervals of "harvest" then come from the curvature of the likelihood, and "trust" has none.
         method: "harvest": from documents that were shown at several positions, whatever the reason [Agarwal2019].
             "swaps": only from neighbours that were shown in both orders, for logs with randomized swaps, or FairPairs
             [Radlinski2006]; what stands elsewhere on the page then plays no role. "regression": trees predict the
@@ -109,18 +111,21 @@ def position_bias(
         found = _trust(log, last)
     else:
         found = _harvest(log, last, swaps=method == "swaps")
-    if n_resamples == 0:
+    if n_resamples == 0 or (isinstance(log, LogCounts) and method == "trust"):
         return found.propensities
+    if isinstance(log, LogCounts):
+        errors = log_errors(found.counts, found.propensities.examination)
+        return _with_intervals(found.propensities, errors, "the curvature of the likelihood")
     # Trees start threads of their own.
     threads = 1 if method == "regression" else thread_count(n_threads)
     rng = random_generator(random_state)
     resamples = bootstrapped(found.counts, found.rows, found.examination, n_resamples, rng, threads, progress)
     errors = _spread(resamples)
     check_precise(errors, log.n_sessions, has_features=log.features is not None)
-    return _with_intervals(found.propensities, errors, n_resamples)
+    return _with_intervals(found.propensities, errors, f"{n_resamples} resamples of the sessions")
 
 
-def _harvest(log: ClickLog, last: int, *, swaps: bool) -> Estimate:
+def _harvest(log: ClickLog | LogCounts, last: int, *, swaps: bool) -> Estimate:
     counts, rows = count_neighbours(log, last) if swaps else count_log(log, last)
     counts, rows = chosen_units(counts, rows, moved_units(counts))
     check_identified(counts, last, log.n_sessions, neighbours=swaps)
@@ -131,7 +136,7 @@ def _harvest(log: ClickLog, last: int, *, swaps: bool) -> Estimate:
     return Estimate(Propensities(found, method=words), counts, rows, lambda each: harvested_examination(each, found))
 
 
-def _trust(log: ClickLog, last: int) -> Estimate:
+def _trust(log: ClickLog | LogCounts, last: int) -> Estimate:
     counts, rows = count_log(log, last)
     # Documents without clicks stay: to leave out what was never clicked would be to choose by the outcome.
     counts, rows = chosen_units(counts, rows, np.diff(counts.indptr) > 1)
@@ -144,7 +149,7 @@ def _trust(log: ClickLog, last: int) -> Estimate:
     return Estimate(propensities, counts, rows, lambda each: in_normal_form(estimate_trust(each, found, 1e-4))[0])
 
 
-def _regression(log: ClickLog, last: int) -> Estimate:
+def _regression(log: ClickLog | LogCounts, last: int) -> Estimate:
     if log.features is None:
         raise DataError(
             Hint("method", "regression"),
@@ -179,14 +184,14 @@ def _spread(resamples: list[Floats]) -> Floats:
     return np.asarray((high - low) / 2)
 
 
-def _with_intervals(found: Propensities, errors: Floats, n_resamples: int) -> Propensities:
+def _with_intervals(found: Propensities, errors: Floats, source: str) -> Propensities:
     """Add 95% intervals: normal on the logarithmic scale."""
     factor = np.exp(1.96 * errors)
-    method = f"{found.method}; 95% intervals from {n_resamples} resamples of the sessions"
+    method = f"{found.method}; 95% intervals from {source}"
     return replace(found, low=found.examination / factor, high=found.examination * factor, method=method)
 
 
-def _last_position(log: ClickLog, max_position: int | None) -> int:
+def _last_position(log: ClickLog | LogCounts, max_position: int | None) -> int:
     last = log.max_position if max_position is None else max_position
     if log.max_position < 2:
         raise DataError("the log cannot tell the position bias: all documents were shown at position 1.")
