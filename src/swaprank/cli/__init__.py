@@ -13,8 +13,8 @@ import swaprank as sr
 from swaprank.cli.cmd_analyze import certify, explain
 from swaprank.cli.cmd_bin import bin_
 from swaprank.cli.cmd_click_abtest import clicks_abtest
-from swaprank.cli.cmd_click_policy import clicks_policy
 from swaprank.cli.cmd_click_models import clicks_check, clicks_models
+from swaprank.cli.cmd_click_policy import clicks_policy
 from swaprank.cli.cmd_clicks import clicks_evaluate, clicks_info, clicks_propensity, clicks_simulate, clicks_train
 from swaprank.cli.cmd_combine import combine
 from swaprank.cli.cmd_cv import cv
