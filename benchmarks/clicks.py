@@ -1,4 +1,4 @@
-"""Claim: training on clicks is never worse than naive training, and closes most of the gap to labels from 10,000 sessions.
+"""Claim: training on clicks is never worse than naive training; with many sessions it closes most of the gap to labels.
 
     python benchmarks/clicks.py FOLDER --results results.jsonl [--figure clicks.svg] [--sets mq2008 generated]
         [--bias mild strong trust cascade dbn] [--sessions 100 1000 10000 100000 1000000] [--learners naive ...]
@@ -9,22 +9,22 @@ of 20 documents. A weak production ranker (a regression on a thirtieth of the qu
 noise that differs from session to session, and simulated people click on ten places: place k is examined with
 probability (1/k)^0.5 (mild), (1/k)^1.5 (strong), or 1/k with trust bias (documents that are not relevant are clicked
 with probability 0.3/k if they are examined). With cascade and dbn, people stop reading after clicks, which no learner
-here assumes. All learners train 100 trees of 15 leaves with a learning rate of 0.1:
+here assumes. All learners but preferences train 100 trees of 15 leaves with a learning rate of 0.1:
 
     labels       LambdaMART on the judgements, as if clicks were not needed
     naive        LambdaMART on click rates
     train        sr.clicks.train without propensities: one call, the default
-    estimated    LambdaMART on sr.clicks.unbiased with the propensities that sr.clicks.position_bias finds in the log, by
-                 method="trust" if there is trust bias; no result where the log cannot tell them
+    estimated    LambdaMART on sr.clicks.unbiased with the propensities that sr.clicks.position_bias finds in the log,
+                 by method="trust" if there is trust bias; no result where the log cannot tell them
     true         the same with the propensities of the simulation
     preferences  RankNet without hidden layers on sr.clicks.preferences
     lightgbm     LightGBM's lambdarank with `position`: sessions are queries, clicks are labels
     xgboost      XGBoost's rank:ndcg with `lambdarank_unbiased`, likewise
 
-Test NDCG@10 is measured with judgements, which no learner but the first has seen. Differences from naive and from labels
-are paired by test query over all seeds (folds), with 95% intervals. These count queries as independent, though all queries
-of a seed share one model: with few sessions, intervals are too short. Each run is a line of the results file; runs that it has already
-are not repeated, so that a long comparison can be interrupted.
+Test NDCG@10 is measured with judgements, which no learner but the first has seen. Differences from naive and from
+labels are paired by test query over all seeds (folds), with 95% intervals. These count queries as independent, though
+all queries of a seed share one model: with few sessions, intervals are too short. Each run is a line of the results
+file; runs that it has already are not repeated, so that a long comparison can be interrupted.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ def with_column(**changed: Any) -> dict[str, Any]:
     [
         (with_column(position=[0, 1, 1, 2, 3]), "row 0: 0 was found.*Add 1"),
         (with_column(position=[1, 1.5, 1, 2, 3]), "row 1: 1.5"),
-        (with_column(position=[1, 1, 1, 2, 3]), "session s has more than one row at position 1"),
+        (with_column(position=[1, 1, 1, 2, 3]), "session s has more than one row at position 1.*binary=True"),
         (with_column(qid=[7, 9, 8, 8, 8]), "session s has rows of two queries, 7 and 9"),
         (with_column(docid=["a", "a", "b", "a", "c"]), "session s shows document a more than once"),
         (with_column(click=[1, 0, 0, 7, 1]), "click, row 3: 7 .*largest"),
@@ -50,7 +50,7 @@ def test_contradictions_are_errors(rows: dict[str, Any], message: str) -> None:
 def test_features_of_a_document_must_not_change() -> None:
     rows: dict[str, Any] = {"session": [1, 2], "qid": [7, 7], "docid": ["a", "a"], "position": [1, 1], "click": [0, 1]}
     assert sr.clicks.ClickLog(**rows, X=[[np.nan, 2.0], [np.nan, 2.0]]).n_pairs == 1
-    with pytest.raises(sr.errors.DataError, match="document a of query 7 has different features in rows 0 and 1"):
+    with pytest.raises(sr.errors.DataError, match="document a of query 7 has different features in row 0 and row 1"):
         sr.clicks.ClickLog(**rows, X=[[1.0], [2.0]])
 
 
@@ -185,6 +185,34 @@ def test_join_finds_features_by_query_and_document() -> None:
         log.join(other.subset([0, 1]))
     with pytest.raises(sr.errors.DataError, match="has none"):
         log.join(sr.Dataset(data.features, data.labels, qid=np.repeat(data.qids, 12)))
+
+
+def test_join_leaves_out_or_fills_what_the_data_lacks() -> None:
+    log = sr.clicks.ClickLog(**ROWS, propensity=[1, 0.5, 1, 1, 0.25], context=CONTEXT)
+    data = sr.Dataset([[1.0], [2.0]], [0, 0], qid=[8, 8], docid=["c", "a"])
+    with pytest.raises(sr.errors.DataError, match=r"lacks 3 of the 5 documents.*missing='drop'"):
+        log.join(data)
+    dropped, filled = log.join(data, missing="drop"), log.join(data, missing="nan")
+    assert dropped.session_ids.tolist() == ["t"]
+    assert dropped.position.tolist() == [2, 4]
+    assert dropped.click.tolist() == [0.5, 1.0]
+    assert dropped.propensity is not None
+    assert dropped.propensity.tolist() == [1, 0.25]
+    assert dropped.context["device"].tolist() == ["pc"]
+    assert dropped.features is not None
+    assert filled.features is not None
+    assert dropped.features[dropped.document].tolist() == [[2.0], [1.0]]
+    np.testing.assert_array_equal(filled.features[filled.document], [[np.nan], [np.nan], [np.nan], [2.0], [1.0]])
+    with pytest.raises(sr.errors.DataError, match=r"lacks 5 of the 5.*same kind"):
+        log.join(sr.Dataset([[1.0]], [0], qid=[8], docid=["z"]), missing="drop")
+
+
+def test_numbers_of_clicks_are_clicks_when_asked() -> None:
+    rows = with_column(click=[2, 0, 0, 3, 1])
+    with pytest.raises(sr.errors.DataError, match=r"click, row 0: 2 was found.*binary=True"):
+        sr.clicks.ClickLog(**rows)
+    assert sr.clicks.ClickLog(**rows, binary=True).click.tolist() == [1, 0, 0, 1, 1]
+    assert sr.clicks.ClickLog.from_frame(pd.DataFrame(rows), binary=True).click.sum() == 3
 
 
 def test_subsets_are_the_rows_of_their_sessions() -> None:

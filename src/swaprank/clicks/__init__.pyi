@@ -43,6 +43,7 @@ from .policy_evaluation import PolicyEstimate as PolicyEstimate
 from .policy_evaluation import PolicyEvaluation as PolicyEvaluation
 from .policy_evaluation import evaluate_policy as evaluate_policy
 from .propensities import Propensities as Propensities
+from .session_data import session_data as session_data
 from .simulation import ClickTruth as ClickTruth
 from .simulation import SimulatedClicks as SimulatedClicks
 from .training_data import unbiased as unbiased

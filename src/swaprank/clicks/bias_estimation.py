@@ -20,6 +20,7 @@ from swaprank.clicks.click_counts import (
 )
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.harvesting import check_identified, harvested_examination, log_errors, moved_units
+from swaprank.clicks.log_counts import LogCounts
 from swaprank.clicks.propensities import Propensities
 from swaprank.clicks.trust_em import estimate_trust, in_normal_form, initial_trust
 from swaprank.data.dataset import Dataset
@@ -49,7 +50,7 @@ class Estimate(NamedTuple):
 
 
 def position_bias(
-    log: ClickLog,
+    log: ClickLog | LogCounts,
     method: Method = "harvest",
     *,
     by: str | None = None,
@@ -62,10 +63,11 @@ def position_bias(
     """Estimate how likely documents are examined at each position, relative to position 1.
 
     Args:
-        log: The clicks.
+        log: The clicks; or counts of them, for "harvest" and "trust". Intervals from counts take the documents of a
+            page for independent.
         method: "harvest": from documents that were shown at several positions, whatever the reason [Agarwal2019].
-            "swaps": only from neighbours that were shown in both orders, for logs with randomized swaps
-            [Joachims2017]; what stands elsewhere on the page then plays no role. "regression": trees predict the
+            "swaps": only from neighbours that were shown in both orders, for logs with randomized swaps, or FairPairs
+            [Radlinski2006]; what stands elsewhere on the page then plays no role. "regression": trees predict the
             relevance from features, as in regression-EM [Wang2018]; documents need not move. "trust": with trust
             bias, by expectation maximization, from documents that moved [Agarwal2019b, Vardasbi2020].
         by: A column of the log's context, such as "device": each of its values has a position bias of its own. Groups
@@ -117,10 +119,11 @@ def position_bias(
     resamples = bootstrapped(found.counts, found.rows, found.examination, n_resamples, rng, threads, progress)
     errors = _spread(resamples)
     check_precise(errors, log.n_sessions, has_features=log.features is not None)
-    return _with_intervals(found.propensities, errors, n_resamples)
+    drawn = "shown documents" if isinstance(log, LogCounts) else "sessions"
+    return _with_intervals(found.propensities, errors, f"{n_resamples} resamples of the {drawn}")
 
 
-def _harvest(log: ClickLog, last: int, *, swaps: bool) -> Estimate:
+def _harvest(log: ClickLog | LogCounts, last: int, *, swaps: bool) -> Estimate:
     counts, rows = count_neighbours(log, last) if swaps else count_log(log, last)
     counts, rows = chosen_units(counts, rows, moved_units(counts))
     check_identified(counts, last, log.n_sessions, neighbours=swaps)
@@ -131,7 +134,7 @@ def _harvest(log: ClickLog, last: int, *, swaps: bool) -> Estimate:
     return Estimate(Propensities(found, method=words), counts, rows, lambda each: harvested_examination(each, found))
 
 
-def _trust(log: ClickLog, last: int) -> Estimate:
+def _trust(log: ClickLog | LogCounts, last: int) -> Estimate:
     counts, rows = count_log(log, last)
     # Documents without clicks stay: to leave out what was never clicked would be to choose by the outcome.
     counts, rows = chosen_units(counts, rows, np.diff(counts.indptr) > 1)
@@ -144,7 +147,7 @@ def _trust(log: ClickLog, last: int) -> Estimate:
     return Estimate(propensities, counts, rows, lambda each: in_normal_form(estimate_trust(each, found, 1e-4))[0])
 
 
-def _regression(log: ClickLog, last: int) -> Estimate:
+def _regression(log: ClickLog | LogCounts, last: int) -> Estimate:
     if log.features is None:
         raise DataError(
             Hint("method", "regression"),
@@ -179,14 +182,14 @@ def _spread(resamples: list[Floats]) -> Floats:
     return np.asarray((high - low) / 2)
 
 
-def _with_intervals(found: Propensities, errors: Floats, n_resamples: int) -> Propensities:
+def _with_intervals(found: Propensities, errors: Floats, resamples: str) -> Propensities:
     """Add 95% intervals: normal on the logarithmic scale."""
     factor = np.exp(1.96 * errors)
-    method = f"{found.method}; 95% intervals from {n_resamples} resamples of the sessions"
+    method = f"{found.method}; 95% intervals from {resamples}"
     return replace(found, low=found.examination / factor, high=found.examination * factor, method=method)
 
 
-def _last_position(log: ClickLog, max_position: int | None) -> int:
+def _last_position(log: ClickLog | LogCounts, max_position: int | None) -> int:
     last = log.max_position if max_position is None else max_position
     if log.max_position < 2:
         raise DataError("the log cannot tell the position bias: all documents were shown at position 1.")

@@ -28,6 +28,7 @@ from swaprank.clicks.harvesting import (
     moved_units,
     power_prior,
 )
+from swaprank.clicks.log_counts import LogCounts
 from swaprank.clicks.propensities import Propensities
 from swaprank.elementary import exp
 from swaprank.elementary import log as log_of
@@ -47,7 +48,7 @@ class _Group(NamedTuple):
     pull: Floats
 
 
-def bias_by_context(log: ClickLog, by: str, last: int, *, swaps: bool) -> Propensities:
+def bias_by_context(log: ClickLog | LogCounts, by: str, last: int, *, swaps: bool) -> Propensities:
     """The position bias of each value of a column of the context, with intervals of the posterior."""
     names, counts = _counted_groups(log, by, last, swaps=swaps)
     together = _joined(counts)
@@ -67,7 +68,9 @@ def bias_by_context(log: ClickLog, by: str, last: int, *, swaps: bool) -> Propen
     return Propensities(common, low, high, method=words, by=by, groups=parts)
 
 
-def _counted_groups(log: ClickLog, by: str, last: int, *, swaps: bool) -> tuple[list[str], list[ClickCounts]]:
+def _counted_groups(
+    log: ClickLog | LogCounts, by: str, last: int, *, swaps: bool
+) -> tuple[list[str], list[ClickCounts]]:
     """The clicks on documents that moved, of each group that has any."""
     if by not in log.context:
         raise ParameterError(f"by must be a column of the log's context; found {by!r}: {did_you_mean(by, log.context)}")
@@ -76,7 +79,7 @@ def _counted_groups(log: ClickLog, by: str, last: int, *, swaps: bool) -> tuple[
     if len(values) > log.n_sessions / 2:
         raise DataError(f"'{by}' has {len(values):,} values in {log.n_sessions:,} sessions: these are no groups.")
     for value in values:
-        part = log.subset(log.context[by] == value)
+        part = log.in_context(**{by: value}) if isinstance(log, LogCounts) else log.subset(log.context[by] == value)
         found, rows = count_neighbours(part, last) if swaps else count_log(part, last)
         found, _ = chosen_units(found, rows, moved_units(found))
         names.append(str(value))

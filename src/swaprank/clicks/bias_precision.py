@@ -31,7 +31,8 @@ def check_precise(errors: Floats, n_sessions: int, *, has_features: bool) -> Non
         advice += [", or use features: ", Hint("method", "regression")]
     raise DataError(
         f"the log cannot tell the position bias at position {some}: from {counted(n_sessions, 'session', 'sessions')}, "
-        f"intervals would be wider than a factor of {WIDEST_FACTOR:g} in both directions. {more_sessions(worst, n_sessions)}, ",
+        f"intervals would be wider than a factor of {WIDEST_FACTOR:g} in both directions. ",
+        f"{more_sessions(worst, n_sessions)}, ",
         *advice,
         ".",
     )

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, cast, final
+from typing import Any, Literal, cast, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swaprank.arrays import AnyArray, Features, Floats, Ints, ReadOnly, read_only
+from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints, ReadOnly, read_only
 from swaprank.clicks.log_columns import (
     checked_clicks,
-    checked_propensities,
     features_of_pairs,
     in_order,
+    numbers_between,
     rows_of_pairs,
     shown_documents,
     table_roles,
@@ -28,8 +28,11 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.frames import role_columns
 from swaprank.data.grouping import checked_fractions, query_of_row
 from swaprank.errors import DataError, ParameterError
+from swaprank.parameters import check_word
 from swaprank.rendering.tables import counted
 from swaprank.seeds import random_generator
+
+Missing = Literal["error", "drop", "nan"]
 
 
 @final
@@ -105,7 +108,7 @@ class ClickLog(ReadOnly):
     ) -> None:
         order, shown = shown_documents(session, qid, docid, position)
         n_rows = len(shown["position"])
-        given = None if propensity is None else checked_propensities(propensity, n_rows)
+        given = None if propensity is None else numbers_between("propensity", propensity, n_rows, above_zero=True)
         self._fill(
             **shown,
             click=in_order(checked_clicks(click, n_rows, binary), order),
@@ -198,17 +201,43 @@ class ClickLog(ReadOnly):
             parts.append(f"context {', '.join(self.context)}")
         return f"ClickLog({', '.join(parts)})"
 
-    def join(self, data: Dataset) -> ClickLog:
+    def join(self, data: Dataset, *, missing: Missing = "error") -> ClickLog:
         """The same log with the features of a data set, matched by query id and document id.
+
+        Args:
+            data: The features, with document ids.
+            missing: What to do about documents that the data set does not have. "error": raise a DataError. "drop":
+                leave out their rows; the others keep their positions. "nan": their features are missing values.
 
         >>> import swaprank as sr
         >>> log = sr.clicks.ClickLog(session=[1, 1], qid=[7, 7], docid=["a", "b"], position=[1, 2], click=[1, 0])
         >>> data = sr.Dataset([[0.5], [1.5], [2.5]], [0, 0, 0], qid=[7, 7, 7], docid=["b", "c", "a"])
         >>> log.join(data).features.tolist()
         [[2.5], [0.5]]
+        >>> log.join(data.replace(docid=["b", "c", "d"]), missing="drop").position.tolist()
+        [2]
         """
-        rows = rows_of_pairs(self.qids, self.pair_query, self.pair_docid, data)
-        return self._with(**_feature_fields(data, data.features[rows]))
+        check_word("missing", missing, get_args(Missing))
+        rows = rows_of_pairs(self.qids, self.pair_query, self.pair_docid, data, may_lack=missing != "error")
+        features = data.features[rows]
+        features[rows < 0] = np.nan
+        joined = self._with(**_feature_fields(data, features))
+        return joined._with_rows(rows[self.document] >= 0) if missing == "drop" else joined
+
+    def _with_rows(self, kept: Bools) -> ClickLog:
+        """Some of the rows, and the sessions that have any."""
+        sizes = np.add.reduceat(kept.astype(np.int64), self.indptr[:-1])
+        chosen = np.flatnonzero(sizes)
+        return self._with(
+            session_ids=self.session_ids[chosen],
+            indptr=np.concatenate(([0], np.cumsum(sizes[chosen]))).astype(np.int64),
+            query=self.query[chosen],
+            document=self.document[kept],
+            position=self.position[kept],
+            click=self.click[kept],
+            propensity=None if self.propensity is None else self.propensity[kept],
+            context={name: values[chosen] for name, values in self.context.items()},
+        )
 
     def subset(self, sessions: Any) -> ClickLog:
         """The chosen sessions: given by positions, a slice, or a boolean mask. Positions may repeat, as in a bootstrap.

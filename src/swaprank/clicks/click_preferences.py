@@ -6,9 +6,9 @@ click on d counts theta_j, the examination of the *other* document, then
     wins of d over e    sum of theta_j c_d    has the mean    gamma_d sum of theta_k theta_j
     wins of e over d    sum of theta_k c_e    has the mean    gamma_e sum of theta_k theta_j
 
-The sums on the right are the same, whoever stood above. So the share of d in the wins is gamma_d / (gamma_d + gamma_e),
-which is what RankNet learns as the difference of two scores; and no weight is above 1. With trust bias, c_d is the click
-minus beta_k, and theta is alpha.
+The sums on the right are the same, whoever stood above. So the share of d in the wins is gamma_d / (gamma_d + gamma_e):
+RankNet learns it as the difference of two scores. No weight is above 1. With trust bias, c_d is the click minus beta_k,
+and theta is alpha.
 """
 
 from typing import NamedTuple
@@ -27,7 +27,7 @@ from swaprank.parameters import Bounds, check_parameter
 
 
 class _Wins(NamedTuple):
-    """Pairs of documents that were shown together: their wins over each other, and all clicks on both in these pages."""
+    """Pairs of documents that were shown together: their wins over each other, and the clicks on both."""
 
     first: Ints
     second: Ints

@@ -15,6 +15,7 @@ from swaprank.data.row_values import number_column
 from swaprank.errors import DataError, Hint, Wording
 from swaprank.kernels import kernel
 
+_ANY_CLICK = Hint("binary", True, "--binary")
 IDS = ("session", "qid", "docid")
 LAST_POSITION = 10_000
 """No page of results has more places; a larger number is most likely another column."""
@@ -99,18 +100,19 @@ def checked_clicks(click: Any, n_rows: int, binary: bool) -> Floats:
         raise DataError(
             f"click, row {row}: {column[row]:g} was found, but it must be a number from 0 to 1. For numbers of clicks, "
             "any of which is a click, give ",
-            Hint("binary", True, "--binary"),
+            _ANY_CLICK,
             "; divide grades such as dwell time by the largest.",
         )
     return (column > 0).astype(np.float64) if binary else column
 
 
-def checked_propensities(propensity: Any, n_rows: int) -> Floats:
-    """One probability per row, above 0."""
-    column = number_column("propensity", _with_length("propensity", propensity, n_rows), n_rows)
-    if column.min() <= 0 or column.max() > 1:
-        row = int(np.argmax((column <= 0) | (column > 1)))
-        raise DataError(f"propensity, row {row}: {column[row]:g} was found, but it must be a number above 0, up to 1.")
+def numbers_between(name: str, values: Any, n_rows: int, *, above_zero: bool = False) -> Floats:
+    """One number from 0 to 1 per row, such as a probability."""
+    column = number_column(name, _with_length(name, values, n_rows), n_rows)
+    if column.min() < 0 or column.max() > 1 or (above_zero and column.min() == 0):
+        row = int(np.argmax((column < 0) | (column > 1) | (above_zero & (column == 0))))
+        what = "above 0, up to 1" if above_zero else "from 0 to 1"
+        raise DataError(f"{name}, row {row}: {column[row]:g} was found, but it must be a number {what}.")
     return column
 
 
@@ -129,17 +131,24 @@ def features_of_pairs(features: Features, pair: Ints, n_pairs: int, pair_name: A
         if len(bad):
             row = rows.start + int(bad[0])
             raise DataError(
-                f"{pair_name(pair[row])} has different features in rows {first[pair[row]]} and {row}. The features of "
-                "a document must not change within a log: name those that do not with ",
+                f"{pair_name(pair[row])} has different features in row {first[pair[row]]} and row {row}. The features "
+                "of a document must not change within a log: name those that do not with ",
                 Hint("features", [...], "--features"),
                 Wording(", or give features=[] and join them later", ""),
+                ". If they describe the session, such as its time or user, let every page be a query of its own: ",
+                Wording("give the session as qid, too, and train with session_data", "--qid with the session's column"),
                 ".",
             )
     return of_pair
 
 
-def rows_of_pairs(qids: AnyArray, pair_query: Ints, pair_docid: AnyArray, data: Dataset) -> Ints:
-    """The row of each (query, document) pair in a data set. Ids are matched as text: 7 and "7" are the same."""
+def rows_of_pairs(
+    qids: AnyArray, pair_query: Ints, pair_docid: AnyArray, data: Dataset, *, may_lack: bool = False
+) -> Ints:
+    """The row of each (query, document) pair in a data set. Ids are matched as text: 7 and "7" are the same.
+
+    If the data set may lack some but not all documents, their row is -1.
+    """
     if data.docid is None:
         raise DataError("a click log is joined by document ids, but this data set has none: read it with document ids.")
     query, row_query = _codes_of_both(qids, data.qids)
@@ -154,14 +163,16 @@ def rows_of_pairs(qids: AnyArray, pair_query: Ints, pair_docid: AnyArray, data: 
         first, second = rows[twice[0]], rows[twice[0] + 1]
         raise DataError(f"rows {first} and {second} of the data set are the same document of the same query: keep one.")
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    missing = np.flatnonzero(keys[at] != wanted)
-    if len(missing):
-        pair = missing[0]
+    lacks = keys[at] != wanted
+    if lacks.all() or (lacks.any() and not may_lack):
+        pair, advice = int(np.argmax(lacks)), ": are query ids and document ids of the same kind?"
+        if not lacks.all():
+            advice = ". Leave out such rows with missing='drop', or let their features be missing with missing='nan'."
         raise DataError(
-            f"the data set lacks {len(missing):,} of the {len(wanted):,} documents of the click log; the first is "
-            f"document {pair_docid[pair]} of query {qids[pair_query[pair]]}."
+            f"the data set lacks {np.count_nonzero(lacks):,} of the {len(wanted):,} documents of the click log; the "
+            f"first is document {pair_docid[pair]} of query {qids[pair_query[pair]]}{advice}"
         )
-    return rows[at].astype(np.int64)
+    return np.where(lacks, -1, rows[at]).astype(np.int64)
 
 
 def _numbered(name: str, values: Any, n_rows: int) -> Numbered:
@@ -208,8 +219,8 @@ def _check_one_row_a_place(session: AnyArray, position: AnyArray, session_ids: A
         raise DataError(
             f"session {session_ids[session[row]]} has more than one row at position {position[row]}. A "
             "session is one page of results with one document a place: for two clicks on the same document, keep "
-            "one row, with the number of clicks and ",
-            Hint("binary", True, "--binary"),
+            "one row with their number, and give ",
+            _ANY_CLICK,
             "; and give every page an id of its own.",
         )
 

@@ -161,15 +161,15 @@ class LogCounts(ReadOnly):
             return NotImplemented
         return sum_of_counts([self, other])
 
-    def without_context(self, **chosen: Any) -> LogCounts:
-        """The counts of all contexts together, or of those with the chosen values, such as `device="phone"`.
+    def in_context(self, **chosen: Any) -> LogCounts:
+        """The counts of sessions in one context, such as `device="phone"`; without any, those of all together.
 
         >>> import swaprank as sr
         >>> counts = sr.clicks.LogCounts(
         ...     qid=[7, 7], docid=["a", "a"], position=[1, 1], shown=[10, 30], clicks=[4, 6],
         ...     context={"device": ["phone", "desktop"]},
         ... )
-        >>> counts.without_context().shown.tolist(), counts.without_context(device="phone").shown.tolist()
+        >>> counts.in_context().shown.tolist(), counts.in_context(device="phone").shown.tolist()
         ([40], [10])
         """
         kept = np.ones(len(self.document), np.bool_)

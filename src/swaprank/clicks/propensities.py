@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from swaprank.arrays import AnyArray, Floats
 from swaprank.clicks.click_log import ClickLog
+from swaprank.clicks.log_counts import LogCounts
 from swaprank.errors import DataError, Hint
 from swaprank.files import existing_file, replacing
 from swaprank.rendering.figures import axes_for, finish_chart, whole_numbers
@@ -128,7 +129,7 @@ class Propensities(Result):
             )
         return given - 1
 
-    def of_rows(self, log: ClickLog) -> tuple[Floats, Floats]:
+    def of_rows(self, log: ClickLog | LogCounts) -> tuple[Floats, Floats]:
         """alpha and beta of each row of a log: by its position, and by the group of its session.
 
         >>> import swaprank as sr
@@ -148,7 +149,8 @@ class Propensities(Result):
             )
         values, group = np.unique(log.context[self.by], return_inverse=True)
         own = [self.groups.get(str(value), self) for value in values]
-        group = group[log.session]
+        if isinstance(log, ClickLog):
+            group = group[log.session]
         return np.stack([each.alpha for each in own])[group, places], np.stack([each.beta for each in own])[
             group, places
         ]

@@ -53,13 +53,13 @@ def check_is_table(file: Path) -> None:
 
 def file_columns(file: Path, roles: TableRoles) -> dict[str, Any]:
     """The columns of a file by role. The table itself is let go, before anything is made of them."""
-    return _columns(polars_table(file, list(roles.ids.values()), roles.wanted), roles, is_separated(file))
+    return columns_by_role(polars_table(file, list(roles.ids.values()), roles.wanted), roles, is_separated(file))
 
 
 def block_columns(file: Path, roles: TableRoles) -> Iterator[dict[str, Any]]:
     """The columns of a file by role, some rows at a time."""
     for table in table_blocks(file, list(roles.ids.values()), roles.wanted):
-        yield _columns(table, roles, is_separated(file))
+        yield columns_by_role(table, roles, is_separated(file))
 
 
 @contextmanager
@@ -88,7 +88,8 @@ def write_columns(columns: Mapping[str, AnyArray], path: str | os.PathLike[str])
         stream.write(packed.getbuffer())
 
 
-def _columns(table: Any, roles: TableRoles, is_text: bool) -> dict[str, Any]:
+def columns_by_role(table: Any, roles: TableRoles, is_text: bool) -> dict[str, Any]:
+    """The columns of a table from a file, in which ids that are all integers are so, and text is numbers elsewhere."""
     if is_text:
         table = with_numbers(table, [name for name in roles.numbers.values() if name in table.columns], (".",))
         others = {*roles.ids.values(), *roles.context, *roles.numbers.values()}

@@ -1,8 +1,8 @@
 """The position bias to train with: from documents that moved, shrunk toward none by its uncertainty.
 
-Training needs no proof of a bias, but numbers that do more good than harm. Where clicks are few, estimates of harvesting.py
-vary between 0 and infinity, and so would labels; so a prior holds them near no bias. If the log says next to nothing,
-there is no correction at all, and training is as good as that on click rates.
+Training needs no proof of a bias, but numbers that do more good than harm. Where clicks are few, the estimates of
+harvesting.py vary between 0 and infinity; so a prior holds them near no bias. If the log says next to nothing, there is
+no correction at all, and training is the same as on click rates.
 """
 
 import numpy as np
@@ -12,6 +12,7 @@ from swaprank.arrays import Floats
 from swaprank.clicks.click_counts import ClickCounts, chosen_units, count_log
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.harvesting import harvested_examination, information, log_errors, moved_units, power_prior
+from swaprank.clicks.log_counts import LogCounts
 from swaprank.clicks.propensities import Propensities
 from swaprank.elementary import log as log_of
 from swaprank.errors import SwaprankWarning, warn_user
@@ -24,7 +25,7 @@ _LARGEST_RATIO = 1.5
 """Given propensities contradict a log if they are off by more than this factor, and not by chance."""
 
 
-def bias_for_training(log: ClickLog) -> Propensities:
+def bias_for_training(log: ClickLog | LogCounts) -> Propensities:
     """The bias that documents that moved tell, or none if they say next to nothing."""
     found = bias_of_moves(log)
     if found is not None:
@@ -32,7 +33,7 @@ def bias_for_training(log: ClickLog) -> Propensities:
     return Propensities(np.ones(log.max_position), method="as none, because the log is too small to tell the bias")
 
 
-def bias_of_moves(log: ClickLog) -> Propensities | None:
+def bias_of_moves(log: ClickLog | LogCounts) -> Propensities | None:
     """The examination with the highest posterior, or None if clicks on documents that moved say next to nothing."""
     if log.max_position < 2:
         return None
@@ -43,7 +44,7 @@ def bias_of_moves(log: ClickLog) -> Propensities | None:
     return Propensities(found, method=f"from {whom} that changed places, shrunk toward no bias by its uncertainty")
 
 
-def _harvest(log: ClickLog) -> tuple[ClickCounts, Floats]:
+def _harvest(log: ClickLog | LogCounts) -> tuple[ClickCounts, Floats]:
     last = log.max_position
     counts, rows = count_log(log, last)
     counts, _ = chosen_units(counts, rows, moved_units(counts))

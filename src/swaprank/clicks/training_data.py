@@ -6,18 +6,21 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.clicks.click_log import ClickLog
+from swaprank.clicks.counted_data import counted_data
+from swaprank.clicks.log_counts import LogCounts
 from swaprank.clicks.propensities import Propensities
 from swaprank.clicks.relevance_estimates import Estimator, Shares, relevance_of_pairs, row_shares
 from swaprank.clicks.training_bias import bias_for_training
 from swaprank.data.dataset import Dataset
 from swaprank.data.dense_features import DenseFeatures
-from swaprank.errors import DataError
+from swaprank.errors import DataError, ParameterError
 
 
 def unbiased(
-    log: ClickLog,
+    log: ClickLog | LogCounts,
     propensities: Propensities | None = None,
     *,
+    data: Dataset | None = None,
     estimator: Estimator = "self_normalized",
     clip: float = 0.0,
 ) -> Dataset:
@@ -29,10 +32,11 @@ def unbiased(
     they take labels as yes or no, or multiply them. Queries weigh as much as they have sessions.
 
     Args:
-        log: The clicks, with features.
+        log: The clicks, with features; or counts of them, with `data`.
         propensities: The position bias: estimated by `position_bias`, or known. The default is what documents that
             changed places say, shrunk toward no bias by its uncertainty; if they say next to nothing, labels are click
             rates.
+        data: For counts: the features, with document ids. Documents that it lacks are left out, with a warning.
         estimator: The estimate of relevance. "self_normalized": clicks over expected examinations. "ips": the mean of
             inverse propensity scores, which varies more.
         clip: For "ips": divide by a propensity of at least this.
@@ -51,6 +55,10 @@ def unbiased(
     (['a', 'b'], [0.5, 1.0])
     """
     known = bias_for_training(log) if propensities is None else propensities
+    if isinstance(log, LogCounts):
+        return counted_data(log, known, data, estimator, clip)
+    if data is not None:
+        raise ParameterError("data is for counts: give a log its features with log.join(data).")
     shown, labels = shown_relevance(log, row_shares(log, known, estimator, clip))
     sessions = np.bincount(log.query, minlength=log.n_queries)
     weights = sessions[sessions > 0] / sessions[sessions > 0].mean()
