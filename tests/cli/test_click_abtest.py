@@ -100,6 +100,28 @@ def test_a_bias_of_each_group_needs_no_option_once_it_is_saved(folder: Path) -> 
     assert f"{sr.clicks.position_bias(log, by='group')}" in made.out
     options = ("--features", "worth", "--propensities", "bias.json", "--units", "queries")
     log = sr.clicks.read_clicks(folder / "pairs.csv", features=["worth"], context=["group"])
+    assert log.features is not None
     bias = sr.clicks.Propensities.load(folder / "bias.json")
     wanted = sr.clicks.evaluate(log, log.features[:, 0], propensities=bias, units="queries")
     assert str(wanted) in here("clicks", "evaluate", "pairs.csv", "worth", *options, folder=folder).out
+
+
+def test_logs_in_other_forms(folder: Path) -> None:
+    (folder / "wide.csv").write_text("qid,documents,clicks\nshoes,a b c,b\nshoes,b a c,\n")
+    values = json.loads(here("clicks", "info", "wide.csv", "--schema", "wide", "--json", folder=folder).out)
+    assert values["clicks"] == [0, 1, 0]
+    events = [("click", "b"), ("add_to_cart", "a"), ("hover", "b")]
+    (folder / "ubi").mkdir()
+    (folder / "ubi" / "queries.jsonl").write_text(
+        json.dumps({"query_id": "q", "user_query": "shoes", "query_response_hit_ids": ["a", "b"]})
+    )
+    (folder / "ubi" / "events.jsonl").write_text(
+        "\n".join(
+            json.dumps(
+                {"action_name": action, "query_id": "q", "event_attributes": {"object": {"object_id": document}}}
+            )
+            for action, document in events
+        )
+    )
+    options = ("--schema", "ubi", "--actions", "click,add_to_cart", "--json")
+    assert json.loads(here("clicks", "info", "ubi", *options, folder=folder).out)["clicks"] == [1, 1]
