@@ -68,8 +68,9 @@ class ModelCheck(Result):
                 "What stands below a document tells how likely it is clicked, at the same place"
                 f"{' and under the same documents' if found else ''} (z = {self.below.z:+.1f}, "
                 f"{self.below.n_compared:,} documents compared): documents move for a reason that has to do with the "
-                "user, as by a personalised ranker, or people look at the whole page. What documents that moved tell about "
-                "position bias is then wrong. Swap neighbours at random and estimate from swaps, or log propensities."
+                "user, as by a personalised ranker, or people look at the whole page. What documents that moved tell "
+                "about position bias is then wrong. Swap neighbours at random and estimate from swaps, or log "
+                "propensities."
             )
         found += [sentence for each in self.agreements if (sentence := _contradiction(each))]
         if (better := self._better()) is not None:
