@@ -15,16 +15,18 @@ from tests.command_line import here
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A log of two variants, with users of several sessions, and what each session was worth."""
-    folder, log = tmp_path_factory.mktemp("abtest"), click_log(make_world(8), 400, seed=1)
+    folder, log = tmp_path_factory.mktemp("abtest"), click_log(make_world(8), 4000, seed=1)
     sr.clicks.write_clicks(log, folder / "plain.csv")
     user = pl.col("session") // 4
-    worth = pl.Series(np.random.default_rng(0).random(400).round(3))
+    worth = pl.Series(np.random.default_rng(0).random(4000).round(3))
     pl.read_csv(folder / "plain.csv").with_columns(
         group=pl.when(user % 2 == 0).then(pl.lit("old")).otherwise(pl.lit("new")),
         user=user,
         worth=worth.gather(log.session),
         title=pl.lit("a b"),
     ).write_csv(folder / "log.csv")
+    # Here what is worth is a feature: the same for a document in all sessions.
+    pl.read_csv(folder / "log.csv").with_columns(worth=pl.col("docid")).write_csv(folder / "pairs.csv")
     return folder
 
 
@@ -33,7 +35,7 @@ def test_the_result_is_that_of_python(folder: Path) -> None:
     wanted = sr.clicks.ab_test(log, "group", ["clicked", "worth"], unit="user", baseline="old")
     options = ("--variant", "group", "--unit", "user", "-m", "clicked", "-m", "worth", "--baseline", "old")
     assert here("clicks", "abtest", "log.csv", *options, folder=folder).out == f"{wanted}\n"
-    assert wanted.n_units == {"new": 50, "old": 50}
+    assert wanted.n_units == {"new": 500, "old": 500}
     values = json.loads(here("clicks", "abtest", "log.csv", *options, "--sequential", "--json", folder=folder).out)
     assert values["planned"] == 10_000
     assert values["differences"][0]["high"] > wanted.differences[0].high
@@ -89,3 +91,37 @@ def test_numbers_of_clicks_and_columns_of_text(folder: Path) -> None:
         assert option in ended.err
         assert option in here("clicks", "train", "--help", folder=folder).out
     assert "--ignore" not in ended.err
+
+
+def test_a_bias_of_each_group_needs_no_option_once_it_is_saved(folder: Path) -> None:
+    made = here("clicks", "propensity", "log.csv", "--by", "group", "-o", "bias.json", folder=folder)
+    assert made.code == 0, made.err
+    log = sr.clicks.read_clicks(folder / "log.csv", features=[], context=["group"])
+    assert f"{sr.clicks.position_bias(log, by='group')}" in made.out
+    options = ("--features", "worth", "--propensities", "bias.json", "--units", "queries")
+    log = sr.clicks.read_clicks(folder / "pairs.csv", features=["worth"], context=["group"])
+    assert log.features is not None
+    bias = sr.clicks.Propensities.load(folder / "bias.json")
+    wanted = sr.clicks.evaluate(log, log.features[:, 0], propensities=bias, units="queries")
+    assert str(wanted) in here("clicks", "evaluate", "pairs.csv", "worth", *options, folder=folder).out
+
+
+def test_logs_in_other_forms(folder: Path) -> None:
+    (folder / "wide.csv").write_text("qid,documents,clicks\nshoes,a b c,b\nshoes,b a c,\n")
+    values = json.loads(here("clicks", "info", "wide.csv", "--schema", "wide", "--json", folder=folder).out)
+    assert values["clicks"] == [0, 1, 0]
+    events = [("click", "b"), ("add_to_cart", "a"), ("hover", "b")]
+    (folder / "ubi").mkdir()
+    (folder / "ubi" / "queries.jsonl").write_text(
+        json.dumps({"query_id": "q", "user_query": "shoes", "query_response_hit_ids": ["a", "b"]})
+    )
+    (folder / "ubi" / "events.jsonl").write_text(
+        "\n".join(
+            json.dumps(
+                {"action_name": action, "query_id": "q", "event_attributes": {"object": {"object_id": document}}}
+            )
+            for action, document in events
+        )
+    )
+    options = ("--schema", "ubi", "--actions", "click,add_to_cart", "--json")
+    assert json.loads(here("clicks", "info", "ubi", *options, folder=folder).out)["clicks"] == [1, 1]

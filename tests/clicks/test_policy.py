@@ -145,6 +145,8 @@ def test_other_bad_input_is_an_error() -> None:
         Policy.mixture([uniform, Policy.logged(log)], [0.5, 0.5])
     with pytest.raises(sr.errors.DataError, match=f"each of the log's {log.n_rows} rows; found 3"):
         Policy.contextual(log, [1, 1, 1])
+    with pytest.raises(sr.errors.DataError, match=r"probabilities, row 1: 1\.5 was found"):
+        Policy.contextual(log, [1, 1.5, *[1] * (log.n_rows - 2)])
     with pytest.raises(sr.errors.ParameterError, match="temperature must be a number above 0"):
         Policy.plackett_luce(log, np.zeros(9), temperature=0)
     with pytest.raises(sr.errors.DataError, match="must be finite"):

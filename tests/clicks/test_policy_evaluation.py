@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import swaprank as sr
 from swaprank.arrays import Floats
 from swaprank.clicks import ClickLog, Policy, compare_policies, evaluate_policy
-from swaprank.clicks.policy_values import PolicyEstimator, policy_value
+from swaprank.clicks.policy_values import PolicyEstimator, policy_values
 from swaprank.clicks.policy_weights import weigh_rows
 from tests.clicks.people import click_log, make_world
-from tests.clicks.policy_worlds import mixture, true_clicks
+from tests.clicks.policy_worlds import all_documents, mixture, true_clicks
 
 EXAMINATION = 1 / np.arange(1, 7)
 RATES = np.array([[[0.9, 0.3], [0.5, 0.2], [0.1, 0.6]], [[0.2, 0.3], [0.7, 0.8], [0.4, 0.4]]])
@@ -27,15 +27,27 @@ TARGET = np.array([[0.7, 0.1], [0.0, 0.9], [0.3, 0.0]])
 """Document x place."""
 
 
-def all_sessions() -> Iterator[tuple[float, dict[str, Any]]]:
-    """Every session that can happen, and its probability."""
+def all_sessions() -> Iterator[tuple[float, int, dict[str, Any]]]:
+    """Every session that can happen: its probability, the type of user, and the columns of its rows."""
     for user, page, clicks in product(range(2), range(3), product((0, 1), repeat=2)):
         rates = [RATES[user, document, place] for place, document in enumerate(PAGES[page])]
         chance = 0.5 * CHANCES[user, page]
         for rate, click in zip(rates, clicks, strict=True):
             chance *= rate if click else 1 - rate
         # Each document is at each place of one page at most.
-        yield chance, {"docid": PAGES[page], "click": clicks, "propensity": [CHANCES[user, page]] * 2}
+        yield chance, user, {"docid": PAGES[page], "click": clicks, "propensity": [CHANCES[user, page]] * 2}
+
+
+def columns_of(log: ClickLog) -> dict[str, Any]:
+    assert log.propensity is not None
+    return {
+        "session": log.session_ids[log.session],
+        "qid": log.qids[log.query[log.session]],
+        "docid": log.pair_docid[log.document],
+        "position": log.position,
+        "click": log.click,
+        "propensity": log.propensity,
+    }
 
 
 @pytest.mark.parametrize("estimator", ["ips", "doubly_robust"])
@@ -43,14 +55,28 @@ def test_estimates_are_right_on_average_over_all_outcomes(estimator: PolicyEstim
     """All logs of two sessions, which are in different folds; a document may be missing in a log."""
     truth = float(np.sum(TARGET * RATES.mean(axis=0)))
     mean = total = 0.0
-    for (p, first), (q, second) in product(all_sessions(), repeat=2):
-        columns = {name: [*first[name], *second[name]] for name in first}
+    for (p, _, first), (q, _, second) in product(all_sessions(), repeat=2):
+        columns: dict[str, Any] = {name: [*first[name], *second[name]] for name in first}
         log = ClickLog(session=["a", "a", "c", "c"], qid=[1] * 4, position=[1, 2, 1, 2], **columns)
         policy = Policy(log, TARGET[log.pair_docid])._with(filled=TARGET.sum(axis=0)[None, :])
-        mean += p * q * policy_value(log, policy, weigh_rows(log, policy), "clicks", estimator).mean
+        mean += p * q * policy_values(log, policy, weigh_rows(log, policy), estimator)["clicks"].mean
         total += p * q
     assert total == pytest.approx(1)
     assert mean == pytest.approx(truth, abs=1e-10)
+
+
+def test_so_are_those_of_a_policy_that_knows_the_user() -> None:
+    chances = np.array([[0.1, 0.2, 0.7], [0.8, 0.2, 0.0]])  # type of user x page
+    truth = mean = 0.0
+    for p, user, columns in all_sessions():
+        page = PAGES.index(columns["docid"])
+        log = ClickLog(session=["a", "a"], qid=[1, 1], position=[1, 2], **columns)
+        policy = Policy.contextual(log, [chances[user, page]] * 2)
+        mean += p * policy_values(log, policy, weigh_rows(log, policy), "ips")["clicks"].mean
+        truth += p / CHANCES[user, page] * chances[user, page] * sum(columns["click"])
+    assert mean == pytest.approx(truth, abs=1e-10)
+    rates = [[sum(RATES[user, d, k] for k, d in enumerate(page)) for page in PAGES] for user in range(2)]
+    assert truth == pytest.approx(0.5 * np.sum(chances * rates))
 
 
 def test_self_normalized_divides_by_the_weights_of_each_place() -> None:
@@ -71,18 +97,20 @@ def test_self_normalized_divides_by_the_weights_of_each_place() -> None:
     assert found["clicks"].mean_weight == pytest.approx(weights.sum() / log.n_rows)
 
 
-def test_its_variance_is_that_of_leaving_out_one_session_of_one_row() -> None:
-    """With pages of one place, the influence of a session is what the jackknife finds, up to 1 / n."""
-    log = click_log(make_world(2, 3, seed=3), 40, n_shown=1, propensity=True)
+@pytest.mark.parametrize("estimator", ["ips", "self_normalized"])
+def test_variances_are_those_of_leaving_out_one_session(estimator: PolicyEstimator) -> None:
+    """The influence of a session on the click rate is what a jackknife finds, up to 1 / n; pages have 1 to 3 places."""
+    whole_pages = click_log(make_world(2, 3, seed=3), 600, n_shown=3, propensity=True)
+    kept = whole_pages.position <= 1 + whole_pages.session % 3
+    log = ClickLog(**{name: column[kept] for name, column in columns_of(whole_pages).items()})
     policy = Policy.ranking(log, np.arange(float(log.n_pairs)))
 
     def value(part: ClickLog) -> Any:
-        return policy_value(part, policy, weigh_rows(part, policy), "ctr", "self_normalized")
+        return policy_values(part, policy, weigh_rows(part, policy), estimator)["ctr"]
 
-    whole = value(log)
-    everything = np.arange(40)
-    without = np.array([value(log.subset(everything[everything != left])).mean for left in everything])
-    np.testing.assert_allclose(whole.influence / 40, whole.mean - without, atol=0.02 * np.ptp(without))
+    whole, everything, left_out = value(log), np.arange(600), np.arange(90)
+    without = np.array([value(log.subset(everything[everything != left])).mean for left in left_out])
+    np.testing.assert_allclose(whole.influence[:90] / 600, whole.mean - without, atol=0.005 * np.ptp(without))
 
 
 @pytest.mark.parametrize("estimator", ["ips", "self_normalized"])
@@ -104,15 +132,7 @@ def test_the_logged_policy_gets_what_the_log_has(estimator: PolicyEstimator) -> 
 def test_the_order_of_rows_and_sessions_plays_no_role(estimator: PolicyEstimator) -> None:
     world = make_world(4, seed=3)
     log = click_log(world, 200, propensity=True)
-    assert log.propensity is not None
-    columns: dict[str, Any] = {
-        "session": log.session_ids[log.session],
-        "qid": log.qids[log.query[log.session]],
-        "docid": log.pair_docid[log.document],
-        "position": log.position,
-        "click": log.click,
-        "propensity": log.propensity,
-    }
+    columns = columns_of(log)
     order = np.random.default_rng(0).permutation(log.n_rows)
     shuffled = ClickLog(**{name: column[order] for name, column in columns.items()})
     weights = np.array([0.5, 0, 0.25, 0, 0, 0.25])
@@ -199,6 +219,9 @@ def test_what_the_logged_policy_could_not_show_is_doubted() -> None:
     assert doubts(log, mixture(world, log, np.ones(1))) == ""
     words = doubts(log, Policy.uniform(log), estimator="ips")
     assert "could not show 83% of what this one shows, and they count as not clicked" in words
+    outside = Policy.uniform(log, data=all_documents(world))
+    assert "could not show 92% of what" in doubts(log, outside)
+    assert evaluate_policy(log, outside)["ctr"].coverage == pytest.approx(1 / 12)
     assert "clicked like the rest" in doubts(log, Policy.uniform(log))
     assert "the reward model guesses" in doubts(log, Policy.uniform(log), estimator="doubly_robust")
 
@@ -270,7 +293,7 @@ def test_policies_are_compared_on_the_same_sessions() -> None:
     assert clicks.low <= truth <= clicks.high
     table = compare_policies(log, policies, "clicks", baseline="new", estimator="doubly_robust")
     assert table.differences[0].difference == pytest.approx(-clicks.difference, abs=0.02)
-    assert list(table.to_frame()["system"]) == ["old"]
+    assert table.to_dict()["differences"][0]["system"] == "old"
 
 
 def test_a_comparison_answers_only_if_both_estimates_do() -> None:

@@ -7,7 +7,6 @@ import typer
 import swaprank as sr
 from swaprank.cli.options import AsJson, LogColumns, LogFile
 from swaprank.cli.output import print_detail, print_either
-from swaprank.clicks.session_metrics import SESSION_METRICS, is_session_metric
 
 
 def clicks_abtest(
@@ -24,14 +23,15 @@ def clicks_abtest(
         ),
     ] = None,
     metric: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             "--metric",
             "-m",
             help="Number of a session: clicked, abandoned, clicks, clicks@3 or reciprocal_rank of the first click; or "
             "a column with a number of each session, such as revenue. Can be repeated.",
+            show_default="clicked, clicks, reciprocal_rank, clicks@3",
         ),
-    ] = list(SESSION_METRICS),  # noqa: B006
+    ] = None,
     baseline: Annotated[
         str | None,
         typer.Option(help="Variant that the others are compared with.", show_default="the first in order"),
@@ -49,7 +49,7 @@ def clicks_abtest(
     ] = False,
     planned: Annotated[
         int,
-        typer.Option(min=1, help="For --sequential: how many units you plan; do not change it later."),
+        typer.Option(min=1, help="For --sequential: how many sessions you plan; do not change it later."),
     ] = 10_000,
     json: AsJson = False,
     *,
@@ -59,14 +59,17 @@ def clicks_abtest(
 
     If users were assigned to variants, name their column with --unit: the sessions of a user are alike.
     """
-    wanted = [variant, *([] if unit is None else [unit]), *(name for name in metric if not is_session_metric(name))]
+    from swaprank.clicks.session_metrics import SESSION_METRICS, is_session_metric
+
+    metrics = metric or SESSION_METRICS
+    wanted = [variant, *([] if unit is None else [unit]), *(name for name in metrics if not is_session_metric(name))]
     context = list(dict.fromkeys([*wanted, *log_columns.get("context", [])]))
     print_detail(f"reading {log}")
     clicks = sr.clicks.read_clicks(log, **{"features": [], **log_columns, "context": context})
     result = sr.clicks.ab_test(
         clicks,
         variant,
-        metric,
+        metrics,
         unit=unit,
         baseline=baseline,
         shares=None if shares is None else _numbers(shares),

@@ -50,6 +50,10 @@ def clicks_propensity(
             "regression: relevance is predicted from features. trust: with trust bias."
         ),
     ] = "harvest",
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Each value of this column, such as the device, has a bias of its own."),
+    ] = None,
     max_position: Annotated[
         int | None, typer.Option(min=2, help="Last position to estimate.", show_default="the last of the log")
     ] = None,
@@ -76,11 +80,12 @@ def clicks_propensity(
         writable_target(output, (log,))
     if method != "regression":
         log_columns = {"features": [], **log_columns}
-    clicks = sr.clicks.read_clicks(log, **log_columns)
+    clicks = sr.clicks.read_clicks(log, **_with_context(log_columns, by))
     with progress_bar("resample") as update:
         found = sr.clicks.position_bias(
             clicks,
             method,
+            by=by,
             max_position=max_position,
             n_resamples=resamples,
             random_state=seed,
@@ -128,6 +133,7 @@ def clicks_train(
     own = {"random_state": seed, "n_threads": threads}
     model.set_params(**{name: value for name, value in own.items() if name in model.get_params()})
     known = None if propensities is None else sr.clicks.Propensities.load(propensities)
+    log_columns = _with_context(log_columns, None if known is None else known.by)
     print_detail(f"reading {log}")
     clicks = sr.clicks.read_clicks(log, **log_columns)
     held_out = None if valid is None else sr.clicks.read_clicks(valid, **log_columns)
@@ -169,6 +175,10 @@ def clicks_evaluate(
         typer.Option(help="Clicks over expected examinations, or inverse propensity scores."),
     ] = "self_normalized",
     clip: Annotated[float, typer.Option(min=0, help="For ips: divide by a propensity of at least this.")] = 0.0,
+    units: Annotated[
+        Literal["sessions", "queries"],
+        typer.Option(help="What intervals are for: other sessions with the same queries, or other queries, too."),
+    ] = "sessions",
     json: AsJson = False,
     *,
     log_columns: LogColumns,
@@ -179,10 +189,10 @@ def clicks_evaluate(
     """
     known = None if propensities is None else sr.clicks.Propensities.load(propensities)
     print_detail(f"reading {log}")
-    clicks = sr.clicks.read_clicks(log, **log_columns)
+    clicks = sr.clicks.read_clicks(log, **_with_context(log_columns, None if known is None else known.by))
     named = split_names(rankings, "rankings", "NAME=RANKING")
     systems = {name: _ranking(ranking, clicks) for name, ranking in named.items()}
-    options: dict[str, Any] = {"propensities": known, "estimator": estimator, "clip": clip}
+    options: dict[str, Any] = {"propensities": known, "estimator": estimator, "clip": clip, "units": units}
     results = {name: sr.clicks.evaluate(clicks, system, metric, **options) for name, system in systems.items()}
     comparison = sr.clicks.compare(clicks, systems, metric, **options) if len(systems) > 1 else None
     if json:
@@ -269,6 +279,12 @@ def clicks_simulate(
     if truth is not None:
         known.propensities.save(truth)
         print_info(f"{truth}: the true propensities")
+
+
+def _with_context(log_columns: dict[str, Any], name: str | None) -> dict[str, Any]:
+    """The columns of a log, with this one among those that describe the session."""
+    named = log_columns.get("context", [])
+    return log_columns if name is None or name in named else {**log_columns, "context": [*named, name]}
 
 
 def _show(result: Any, json: bool, figure: Path | None, output: Path | None = None) -> None:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -105,7 +105,8 @@ LogFile = Annotated[
     Path,
     typer.Argument(
         metavar="LOG",
-        help="Click log: a table (.csv .tsv .parquet) with a row for each document that was shown in a session.",
+        help="Click log: a table (.csv .tsv .parquet) with a row for each document that was shown in a session; or "
+        "another --schema.",
     ),
 ]
 PropensityFile = Annotated[
@@ -113,7 +114,7 @@ PropensityFile = Annotated[
     typer.Option("--propensities", help="JSON file of `swaprank clicks propensity`.", show_default="from the log"),
 ]
 LogColumns: TypeAlias = dict[str, Any]
-"""The names of columns of a click log, and whether clicks are binary, as keywords of `swaprank.clicks.read_clicks`."""
+"""The form of a click log and the names of its columns, as keywords of `swaprank.clicks.read_clicks`."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 _PANEL = "Columns of tables"
@@ -159,6 +160,26 @@ _LOG_COLUMNS: Mapping[str, Any] = {
             "--binary",
             help="Any number of clicks above 0 is one click.",
             show_default=False,
+            rich_help_panel=_PANEL,
+        ),
+    ],
+    "schema": Annotated[
+        Literal["rows", "wide", "ubi"] | None,
+        typer.Option(
+            "--schema",
+            help="rows: one row per shown document. wide: one row per page, with columns 'documents' and 'clicks'. "
+            "ubi: queries and events of User Behavior Insights, a file or a folder (.jsonl .parquet).",
+            show_default="rows",
+            rich_help_panel=_PANEL,
+        ),
+    ],
+    "actions": Annotated[
+        list[str] | None,
+        typer.Option(
+            "--actions",
+            metavar="NAMES",
+            help="For ubi: actions that are clicks, separated by commas. Can be repeated.",
+            show_default="click",
             rich_help_panel=_PANEL,
         ),
     ],

@@ -20,8 +20,7 @@ def ab_sessions(
     Args:
         difference: The difference of the means to see, such as 0.01 for one more session in a hundred with a click.
         deviation: The standard deviation of one session: `deviation` of the rows of an earlier `ab_test`. 0.5 is the
-            largest that a share, such as "clicked", can have; for a share p it is sqrt(p (1 - p)). If users are the
-            units, it is that of a user, and the result is a number of users.
+            largest that a share, such as "clicked", can have; for a share p it is sqrt(p (1 - p)).
         sequential: True: for a test that may be looked at every day, with `planned` set to this number. It often ends
             earlier; this is when it has ended with the given power.
         power: The probability with which such a difference should be found.

@@ -33,14 +33,12 @@ class _Variant(NamedTuple):
     """A variant's mean of one metric."""
 
     mean: float
-    deviation: float
-    """The standard deviation of the influences of units."""
+    variance: float
+    """Of the mean, by units."""
+    of_sessions: float
+    """The variance that the mean would have if sessions were independent."""
     n_units: int
-
-    @property
-    def variance(self) -> float:
-        """The variance of the mean."""
-        return self.deviation**2 / self.n_units
+    n_sessions: int
 
 
 @final
@@ -60,10 +58,8 @@ class ABDifference(BaselineDifference):
     """The difference divided by the mean of the baseline."""
     p: float
     """Two-sided, corrected for the number of variants (Holm): Welch's t-test, or the sequential one."""
-    n_units: int
-    """Units of both variants."""
     deviation: float
-    """The standard deviation of one unit, for `ab_sessions`."""
+    """The standard deviation of one session, for `ab_sessions`; if users are the units, larger by what they share."""
 
     @property
     def is_significant(self) -> bool:
@@ -114,7 +110,7 @@ class ABTest(DifferenceTable[ABDifference]):
     unit: str
     """What was assigned to variants: "session", or the name of a column."""
     planned: int | None
-    """The number of units that a sequential test is tightest at; None for a test that is looked at once."""
+    """The number of sessions that a sequential test is tightest at; None for a test that is looked at once."""
 
     def _notes(self) -> list[str]:
         sizes = ", ".join(f"{name} {n:,}" for name, n in self.n_units.items())
@@ -162,8 +158,8 @@ def ab_test(
         shares: The planned shares of the variants, in their order; the default is equal shares.
         sequential: False: intervals and p-values for one look, at a number of sessions that was fixed before. True:
             right at any time, so that you may look every day and stop when p is below 5%; they are 1.5 times as wide.
-        planned: For sequential: the number of units, of two variants together, that intervals are tightest at. Choose
-            it before the experiment, and keep it.
+        planned: For sequential: the number of sessions, of two variants together, that intervals are tightest at.
+            Choose it before the experiment, and keep it.
 
     >>> import numpy as np, swaprank as sr
     >>> rng = np.random.default_rng(0)
@@ -211,30 +207,37 @@ def _values_of(log: ClickLog, metric: str) -> Floats:
 
 def _means(values: Floats, units: Ints, of_unit: Ints, n_variants: int) -> list[_Variant]:
     """The mean of each variant over its sessions, with the deviation of its units."""
-    n = len(of_unit)
+    n, of_session = len(of_unit), of_unit[units]
     totals, sessions = np.bincount(units, values, minlength=n), np.bincount(units, minlength=n).astype(np.float64)
     means = []
     for variant in range(n_variants):
         total, size = totals[of_unit == variant], sessions[of_unit == variant]
         mean = float(total.sum() / size.sum())
         influence = (total - mean * size) / size.mean()
-        deviation = float(influence.std(ddof=1)) if len(size) > 1 else float("nan")
-        means.append(_Variant(mean, deviation, len(size)))
+        own = values[of_session == variant]
+        means.append(_Variant(mean, _of_mean(influence), _of_mean(own), len(size), len(own)))
     return means
+
+
+def _of_mean(values: Floats) -> float:
+    """The variance of the mean."""
+    return float(values.var(ddof=1) / len(values)) if len(values) > 1 else float("nan")
 
 
 def _difference(
     metric: str, name: str, against: str, new: _Variant, old: _Variant, planned: int | None
 ) -> ABDifference:
     difference = new.mean - old.mean
-    error = math.sqrt(new.variance + old.variance)
-    n_units = new.n_units + old.n_units
+    variance = new.variance + old.variance
+    error = math.sqrt(variance)
     # With less than two units, or no spread at all, there is nothing to tell luck by.
     width, p = float("nan"), 1.0 if difference == 0 else float("nan")
     if error > 0 and planned is None:
         width, p = _welch(difference / error, new, old)
     elif error > 0 and min(new.n_units, old.n_units) >= FIRST_LOOK:
-        width, p = half_width(n_units, planned or 1), anytime_p(difference / error, n_units, planned or 1)
+        # The information that was collected, as a number of independent sessions: time of a sequential test.
+        n = (new.n_sessions + old.n_sessions) * (new.of_sessions + old.of_sessions) / variance
+        width, p = half_width(n, planned or 1), anytime_p(difference / error, n, planned or 1)
     return ABDifference(
         metric,
         name,
@@ -246,8 +249,7 @@ def _difference(
         high=difference + width * error,
         relative=difference / old.mean if old.mean else float("nan"),
         p=p,
-        n_units=n_units,
-        deviation=math.sqrt((new.deviation**2 + old.deviation**2) / 2),
+        deviation=math.sqrt((new.variance * new.n_sessions + old.variance * old.n_sessions) / 2),
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Floats, Ints, ReadOnly
 from swaprank.clicks.click_log import ClickLog
-from swaprank.clicks.log_columns import numbers_between
+from swaprank.clicks.logged_propensities import logged_propensities
 from swaprank.clicks.policy_candidates import (
     Candidates,
     candidate_scores,
@@ -19,7 +19,8 @@ from swaprank.clicks.policy_candidates import (
     uniform_placements,
 )
 from swaprank.data.dataset import Dataset
-from swaprank.errors import DataError, Hint, ParameterError
+from swaprank.data.row_values import number_column
+from swaprank.errors import DataError, ParameterError
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rendering.tables import counted
 from swaprank.seeds import random_generator
@@ -181,8 +182,12 @@ class Policy(ReadOnly):
                 f"a contextual policy needs one probability for each of the log's {log.n_rows:,} rows; "
                 f"found {len(probabilities):,}."
             )
+        given = number_column("probabilities", probabilities, log.n_rows)
+        if given.min() < 0 or given.max() > 1:
+            row = int(np.argmax((given < 0) | (given > 1)))
+            raise DataError(f"probabilities, row {row}: {given[row]:g} was found, but they are from 0 to 1.")
         policy = object.__new__(cls)
-        policy._fill_from(log, None, None, numbers_between("probabilities", probabilities, log.n_rows))
+        policy._fill_from(log, None, None, given)
         return policy
 
     @classmethod
@@ -241,18 +246,6 @@ class Policy(ReadOnly):
             same = same and len(np.asarray(self.of_rows)) == log.n_rows
         if not same or (self.placements is not None and self.placements.shape[1] < log.max_position):
             raise DataError("this policy was made for another log: make it with the log that it is evaluated on.")
-
-
-def logged_propensities(log: ClickLog) -> Floats:
-    """The logged propensity of each row; raises DataError without."""
-    if log.propensity is None:
-        raise DataError(
-            "this click log has no propensities: log the probability that the document was shown at its place, and "
-            "name the column with ",
-            Hint("propensity", ...),
-            ".",
-        )
-    return log.propensity
 
 
 def _checked_placements(log: ClickLog, placements: Any) -> Floats:

@@ -7,7 +7,7 @@ import numpy as np
 from swaprank.arrays import Floats, Ints
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.log_columns import rows_of_pairs
-from swaprank.clicks.log_values import new_ranks
+from swaprank.clicks.ranked_pairs import new_ranks
 from swaprank.clicks.training_data import pair_data
 from swaprank.data.dataset import Dataset
 from swaprank.data.document_places import Places, query_keys

@@ -9,7 +9,7 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.policy import Policy
-from swaprank.clicks.policy_values import PolicyEstimator, PolicyMetric, PolicyValue, policy_value
+from swaprank.clicks.policy_values import PolicyEstimator, PolicyMetric, PolicyValue, policy_values
 from swaprank.clicks.policy_weights import WeightedRows, weigh_rows
 from swaprank.errors import MetricError, did_you_mean
 from swaprank.parameters import check_word
@@ -204,8 +204,9 @@ def estimates(
     check_word("estimator", estimator, get_args(PolicyEstimator))
     target = policy if isinstance(policy, Policy) else Policy.ranking(log, policy)
     rows = weigh_rows(log, target, clip)
-    values = [policy_value(log, target, rows, cast(PolicyMetric, metric), estimator) for metric in chosen]
-    return [(_estimate(log, rows, *found, estimator), found[1]) for found in zip(chosen, values, strict=True)]
+    found = policy_values(log, target, rows, estimator)
+    values = [found[cast(PolicyMetric, metric)] for metric in chosen]
+    return [(_estimate(log, rows, *each, estimator), each[1]) for each in zip(chosen, values, strict=True)]
 
 
 def _estimate(

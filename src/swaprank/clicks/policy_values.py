@@ -40,10 +40,11 @@ class PolicyValue(NamedTuple):
     """One number per session, or per fold if the estimate is direct; of mean 0."""
 
 
-def policy_value(
-    log: ClickLog, policy: Policy, rows: WeightedRows, metric: PolicyMetric, estimator: PolicyEstimator
-) -> PolicyValue:
-    """Clicks per session, or clicks per shown document."""
+def policy_values(
+    log: ClickLog, policy: Policy, rows: WeightedRows, estimator: PolicyEstimator
+) -> dict[PolicyMetric, PolicyValue]:
+    """Clicks per session, and clicks per shown document."""
+    shown = _of_sessions(sums(log.session, rows.filled, log.n_sessions))
     if estimator == "ips":
         clicks = _of_sessions(sums(log.session, rows.weight * log.click, log.n_sessions))
     elif estimator == "self_normalized":
@@ -51,10 +52,8 @@ def policy_value(
     elif estimator == "doubly_robust":
         clicks = _doubly_robust(log, policy, rows)
     else:
-        return _direct(log, policy, rows, metric)
-    if metric == "clicks":
-        return clicks
-    return _ratio(clicks, _of_sessions(sums(log.session, rows.filled, log.n_sessions)))
+        clicks, shown = _direct(log, policy, rows)
+    return {"clicks": clicks, "ctr": _ratio(clicks, shown)}
 
 
 def _of_sessions(values: Floats) -> PolicyValue:
@@ -95,18 +94,19 @@ def _doubly_robust(log: ClickLog, policy: Policy, rows: WeightedRows) -> PolicyV
     return _of_sessions(sums(log.session, values, log.n_sessions))
 
 
-def _direct(log: ClickLog, policy: Policy, rows: WeightedRows, metric: PolicyMetric) -> PolicyValue:
-    """Its variance is that of a jackknife: the estimates without each fold of the sessions."""
-    everything = np.ones(log.n_rows, np.bool_)
+def _direct(log: ClickLog, policy: Policy, rows: WeightedRows) -> tuple[PolicyValue, PolicyValue]:
+    """Clicks and shown documents per session. Their variance is that of a jackknife: without each fold of sessions."""
 
-    def estimate(chosen: Bools, rewards: Rewards) -> float:
+    def estimate(chosen: Bools, rewards: Rewards) -> tuple[float, float]:
         modelled = _modelled(log, policy, rewards)[log.query[log.session[chosen]], log.position[chosen] - 1]
-        shown = rows.filled[chosen].sum() if metric == "ctr" else len(np.unique(log.session[chosen]))
-        return float(modelled.sum() / shown)
+        n_sessions = len(np.unique(log.session[chosen]))
+        return float(modelled.sum() / n_sessions), float(rows.filled[chosen].sum() / n_sessions)
 
+    everything = np.ones(log.n_rows, np.bool_)
     whole = estimate(everything, fit_rewards(*_counts(log, everything)))
     without = np.array([estimate(~own, rewards) for own, rewards in _cross_fitted(log)])
-    return PolicyValue(whole, -(len(without) - 1.0) * (without - without.mean()))
+    influence = (len(without) - 1.0) * (without.mean(axis=0) - without)
+    return PolicyValue(whole[0], influence[:, 0]), PolicyValue(whole[1], influence[:, 1])
 
 
 def _cross_fitted(log: ClickLog) -> Iterator[tuple[Bools, Rewards]]:

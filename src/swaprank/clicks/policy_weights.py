@@ -7,8 +7,9 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.clicks.click_counts import sums
 from swaprank.clicks.click_log import ClickLog
-from swaprank.clicks.policy import Policy, logged_propensities
-from swaprank.errors import DataError, ParameterError
+from swaprank.clicks.logged_propensities import inverse_propensities
+from swaprank.clicks.policy import Policy
+from swaprank.errors import DataError
 
 
 class WeightedRows(NamedTuple):
@@ -28,20 +29,13 @@ class WeightedRows(NamedTuple):
     """Its standard error."""
 
 
-def inverse_propensities(log: ClickLog, clip: float = 0.0) -> Floats:
-    """1 / the logged propensity of each row, or 1 / clip where that is less; raises DataError without propensities."""
-    if not 0 <= clip < 1:
-        raise ParameterError(f"clip must be a number from 0 to below 1; found {clip!r}.")
-    return 1.0 / np.maximum(logged_propensities(log), clip)
-
-
 def weigh_rows(log: ClickLog, policy: Policy, clip: float = 0.0) -> WeightedRows:
-    """The probability of each row under the policy over that under the logged one [Li2018, section 4.2]."""
+    """The probability of each row under the policy over that under the logged one [Li2018]."""
     policy.check_log(log)
-    inverse = inverse_propensities(log, clip)
+    inverse, unclipped = inverse_propensities(log, clip), inverse_propensities(log)
     target, filled, coverage = _of_rows(log, policy)
-    raw = target * inverse_propensities(log)
-    clipped = np.where(inverse_propensities(log) > inverse, raw, 0.0)
+    raw = target * unclipped
+    clipped = np.where(unclipped > inverse, raw, 0.0)
     n_filled = sums(log.session, filled, log.n_sessions)
     mean = float(raw.sum() / n_filled.sum())
     excess = sums(log.session, raw, log.n_sessions) - mean * n_filled

@@ -7,6 +7,7 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.clicks.click_counts import sums
 from swaprank.clicks.click_log import ClickLog
+from swaprank.clicks.logged_propensities import inverse_propensities
 from swaprank.clicks.propensities import Propensities
 from swaprank.errors import ParameterError
 from swaprank.parameters import check_word
@@ -53,7 +54,7 @@ def row_shares(
     if clip and estimator != "ips":
         raise ParameterError(f"clip={clip:g} is for estimator='ips': '{estimator}' has no weights to clip.")
     alpha, beta = propensities.of_rows(log)
-    weight = 1.0 / log.propensity if use_logged and log.propensity is not None else np.ones(log.n_rows)
+    weight = inverse_propensities(log) if use_logged and log.propensity is not None else np.ones(log.n_rows)
     if estimator == "self_normalized":
         return Shares(weight * (log.click - beta), weight * alpha, alpha, beta, weight, estimator, 0.0)
     clipped = float((alpha < clip).mean()) if clip else 0.0

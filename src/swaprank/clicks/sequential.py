@@ -6,7 +6,7 @@ all looks, even infinitely many, is 5% at most, for large samples [WaudbySmith20
 
     half width / standard error = sqrt((1 + 1/x) log((1 + x) / level²)),    x = c n / planned
 
-n units were seen. The interval is tightest, relative to its standard error, near n = planned: 3.04 standard errors
+n sessions were seen. The interval is tightest, relative to its standard error, near n = planned: 3.04 standard errors
 instead of 1.96. c solves log((1 + c) / level²) = c; any fixed number in place of c / planned is right, too.
 """
 
@@ -14,12 +14,11 @@ import math
 
 LEVEL = 0.05
 FIRST_LOOK = 30
-"""Units of each variant before the first look: the guarantee is one of large samples. With looks from the second unit
-on, up to 8% of simulated experiments had a false alarm, and below 3% from this one on (benchmarks/ab_sequential.py)."""
+"""Units of each variant before the first look: the guarantee is one of large samples."""
 
 
-def half_width(n: int, planned: int, level: float = LEVEL) -> float:
-    """Half of the width of the interval, in standard errors, after n of the planned units.
+def half_width(n: float, planned: int, level: float = LEVEL) -> float:
+    """Half of the width of the interval, in standard errors, after n of the planned sessions.
 
     >>> from swaprank.clicks.sequential import half_width
     >>> [round(half_width(n, 10_000), 2) for n in (100, 1_000, 10_000, 100_000)]
@@ -29,7 +28,7 @@ def half_width(n: int, planned: int, level: float = LEVEL) -> float:
     return math.sqrt((1 + 1 / x) * math.log((1 + x) / level**2))
 
 
-def anytime_p(z: float, n: int, planned: int) -> float:
+def anytime_p(z: float, n: float, planned: int) -> float:
     """The p-value of a difference of z standard errors: the level at which the interval would just exclude 0.
 
     >>> from swaprank.clicks.sequential import anytime_p, half_width
