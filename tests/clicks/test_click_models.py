@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.clicks import browsing_em, cascade_fit, shrinkage
+from swaprank.clicks import browsing_em, cascade_em, cascade_fit, shrinkage
 from swaprank.clicks.browsing_em import Browsing, count_cells, expected
 from swaprank.clicks.cascade_em import count_heads, expected_reading, known_likelihood
 from swaprank.clicks.cascade_fit import Cascade
@@ -63,13 +63,15 @@ def brute_force(model: sr.clicks.ClickModel, page: list[int], clicks: tuple[int,
             )
             examination.append(float(fitted.examination[at]))
         return sum(chance for *_, chance in browsing_states(examination, attraction, clicks))
-    after = {
-        "never": lambda k: 0.0,
-        "place": lambda k: float(fitted.after_click[k]),
-        "document": lambda k: fitted.patience * (1 - float(model.satisfaction[pair[k]])),  # type: ignore[index]
-        "relevance": lambda k: float(fitted.after_click @ [1 - attraction[k], attraction[k]]),
-    }[kind.after_click]
-    states = CascadePage(attraction, fitted.patience, [after(k) for k in range(len(page))])
+    after: list[float] = [0.0] * len(page)
+    for k in range(len(page)):
+        if kind.after_click == "place":
+            after[k] = float(fitted.after_click[k])
+        elif kind.after_click == "relevance":
+            after[k] = float(fitted.after_click @ [1 - attraction[k], attraction[k]])
+        elif model.satisfaction is not None:
+            after[k] = fitted.patience * (1 - float(model.satisfaction[pair[k]]))
+    states = CascadePage(attraction, fitted.patience, after)
     return sum(chance for _, chance in cascade_states(states, clicks))
 
 
@@ -99,8 +101,9 @@ def test_expected_counts_of_a_cascade_are_those_of_all_hidden_states() -> None:
     skips = stays = likelihood = 0.0
     for session in range(log.n_sessions):
         rows = slice(log.indptr[session], log.indptr[session + 1])
-        pair, clicks = log.document[rows], log.click[rows].astype(int)
-        states = list(cascade_states(CascadePage(attraction[pair], patience, after[pair]), clicks))
+        pair, clicks = log.document[rows], log.click[rows].astype(int).tolist()
+        page = CascadePage(attraction[pair].tolist(), patience, after[pair].tolist())
+        states = list(cascade_states(page, clicks))
         total = sum(chance for _, chance in states)
         likelihood += np.log2(total)
         for n_examined, chance in states:
@@ -131,7 +134,7 @@ def test_expected_counts_of_a_browsing_model_are_those_of_all_hidden_states() ->
         pair, clicks = log.document[rows], log.click[rows].astype(int).tolist()
         last = [max((k + 1 for k in range(place) if clicks[k]), default=0) for place in range(len(clicks))]
         at = [(place, last[place], sum(clicks[:place])) for place in range(len(clicks))]
-        states = list(browsing_states([examination[each] for each in at], attraction[pair], clicks))
+        states = list(browsing_states([examination[each] for each in at], attraction[pair].tolist(), clicks))
         total = sum(chance for *_, chance in states)
         wanted += np.log2(total)
         for seen, attracts, chance in states:
@@ -218,7 +221,9 @@ def test_cascade_and_browsing_people_are_found() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_same_bits_on_any_number_of_threads(name: ModelName) -> None:
+def test_the_same_bits_on_any_number_of_threads(name: ModelName, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (browsing_em, cascade_em):
+        monkeypatch.setattr(module, "_FEW", 0)
     log = click_log(make_world(12, seed=4), 4000, people="dbn", seed=4)
     one, three = (sr.clicks.fit_model(log, name, n_threads=n) for n in (1, 3))
     assert one.to_json() == three.to_json()
@@ -254,12 +259,12 @@ pages = st.lists(
 @given(pages, st.sampled_from(NAMES))
 def test_odd_pages_have_finite_predictions(drawn: Any, name: ModelName) -> None:
     """Pages of any length with gaps, documents shown once, all or nothing clicked."""
-    rows = []
-    for session, (query, shown) in enumerate(drawn):
+    rows: list[tuple[Any, ...]] = []
+    for number, (query, shown) in enumerate(drawn):
         documents = {document: place for document, place, _ in shown}
         places = {place: document for document, place in documents.items()}
         clicks = {document: click for document, _, click in shown}
-        rows += [(session, query, document, place, clicks[document]) for place, document in places.items()]
+        rows += [(number, query, document, place, clicks[document]) for place, document in places.items()]
     session, qid, docid, position, click = zip(*rows, strict=True)
     log = sr.clicks.ClickLog(session=session, qid=qid, docid=docid, position=position, click=click)
     model = sr.clicks.fit_model(log, name)
@@ -286,7 +291,7 @@ def test_what_was_never_seen_has_the_rate_of_its_query_or_of_all() -> None:
 
 
 def test_a_document_shown_once_is_drawn_towards_its_query() -> None:
-    shown = {"session": range(202), "qid": [0] * 202, "position": [1] * 202}
+    shown: dict[str, Any] = {"session": range(202), "qid": [0] * 202, "position": [1] * 202}
     log = sr.clicks.ClickLog(
         docid=["often"] * 200 + ["once", "one"], click=[1.0] * 150 + [0.0] * 50 + [1.0, 0.0], **shown
     )
@@ -304,14 +309,17 @@ def test_a_grade_above_zero_is_a_click() -> None:
         assert sr.clicks.fit_model(graded, name).to_json() == sr.clicks.fit_model(log, name).to_json()
 
 
-def test_relevance_becomes_training_data() -> None:
+def test_clicks_over_examinations_are_training_data() -> None:
     log = click_log(make_world(10, seed=6), 3000, people="dbn", seed=6, features=True)
     model = sr.clicks.fit_model(log, "dbn")
     data = model.training_data(log)
     assert data.docid is not None
     assert data.n_queries == 10
-    by_id = dict(zip(model.pair_docid.tolist(), model.relevance.tolist(), strict=True))
-    assert data.labels.tolist() == [by_id[each] for each in data.docid.tolist()]
+    # A click has the probability examination x relevance.
+    examination = model.probabilities(log) / model.relevance[log.document]
+    for document, label in zip(data.docid.tolist(), data.labels.tolist(), strict=True):
+        rows = log.pair_docid[log.document] == document
+        assert label == pytest.approx(min(log.click[rows].sum() / examination[rows].sum(), 1))
     frame = model.to_frame()
     assert list(frame) == ["qid", "docid", "shown", "clicks", "relevance", "low", "high", "satisfaction"]
     assert frame["shown"].sum() == log.n_rows
@@ -355,6 +363,7 @@ def test_a_comparison_has_the_best_first_and_all_places() -> None:
     assert score.perplexity == pytest.approx(2**score.bits)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not YANDEX.exists(), reason="the real log is not next to the checkout")
 def test_clicks_on_held_out_pages_of_a_real_log_are_predicted() -> None:
     frame = pytest.importorskip("pandas").read_csv(YANDEX)
@@ -365,11 +374,9 @@ def test_clicks_on_held_out_pages_of_a_real_log_are_predicted() -> None:
         position=frame["position"],
         click=(frame["clicks"] > 0).astype(float),
     )
-    halves = log.split((0.5, 0.5), random_state=0)
-    bits = {
-        each.model: each.bits
-        for each in sr.clicks.compare_models(*halves, ["rate_by_place", "pbm", "ubm", "ubm_clicks"])
-    }
+    fitted, held_out = log.split((0.5, 0.5), random_state=0)
+    names: list[ModelName] = ["rate_by_place", "pbm", "ubm", "ubm_clicks"]
+    bits = {each.model: each.bits for each in sr.clicks.compare_models(fitted, held_out, names)}
     assert bits["rate_by_place"] < 0.51
     assert bits["pbm"] < 0.468
     assert bits["ubm"] < 0.435

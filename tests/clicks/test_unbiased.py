@@ -104,3 +104,29 @@ def test_bad_requests_are_refused() -> None:
         sr.clicks.unbiased(log, bias, clip=0.1)
     with pytest.raises(sr.errors.DataError, match="positions 1 to 1"):
         sr.clicks.unbiased(log, sr.clicks.Propensities([1.0]))
+
+
+def test_counts_give_the_bias_and_the_labels_of_the_log() -> None:
+    data = judged(10)
+    log, _ = sr.datasets.clicks(data, data.column("match"), 3000, n_shown=5, random_state=0)
+    counts = sr.clicks.LogCounts(
+        qid=log.qids[log.query[log.session]],
+        docid=log.pair_docid[log.document],
+        position=log.position,
+        shown=np.ones(log.n_rows),
+        clicks=log.click,
+        context={"device": np.where(log.session % 3 == 0, "phone", "desktop")},
+    )
+    bias = sr.clicks.position_bias(counts)
+    np.testing.assert_allclose(bias.examination, sr.clicks.position_bias(log, n_resamples=0).examination, rtol=1e-9)
+    assert bias.low is not None
+    assert "curvature" in bias.method
+    learned, wanted = sr.clicks.unbiased(counts, data=data), sr.clicks.unbiased(log)
+    by_id = dict(zip(wanted.docid.tolist(), wanted.labels.tolist(), strict=True))  # type: ignore[union-attr]
+    assert learned.docid is not None
+    np.testing.assert_allclose(learned.labels, [by_id[docid] for docid in learned.docid.tolist()], rtol=1e-9)
+    assert data.docid is not None
+    np.testing.assert_array_equal(learned.features, data.features[np.searchsorted(data.docid, learned.docid)])
+    assert set(sr.clicks.position_bias(counts, by="device").groups) == {"desktop", "phone"}
+    with pytest.raises(sr.errors.DataError, match="counts have no features"):
+        sr.clicks.unbiased(counts)

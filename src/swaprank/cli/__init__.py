@@ -13,6 +13,7 @@ import swaprank as sr
 from swaprank.cli.cmd_analyze import certify, explain
 from swaprank.cli.cmd_bin import bin_
 from swaprank.cli.cmd_click_abtest import clicks_abtest
+from swaprank.cli.cmd_click_models import clicks_check, clicks_models
 from swaprank.cli.cmd_click_policy import clicks_policy
 from swaprank.cli.cmd_clicks import clicks_evaluate, clicks_info, clicks_propensity, clicks_simulate, clicks_train
 from swaprank.cli.cmd_combine import combine
@@ -55,7 +56,9 @@ for panel, commands in COMMANDS.items():
 
 CLICK_COMMANDS = (
     clicks_info,
+    clicks_check,
     clicks_propensity,
+    clicks_models,
     clicks_train,
     clicks_evaluate,
     clicks_policy,

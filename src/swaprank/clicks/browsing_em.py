@@ -25,7 +25,7 @@ from swaprank.threads import run_strided
 
 MOST_CLICKS_ABOVE = 4
 """0, 1, 2, and 3 or more clicks above are told apart."""
-_PARTS = 8
+_PARTS, _FEW = 8, 20_000
 """Cells are added up in so many parts, whatever the number of threads: the sums have the same bits."""
 
 
@@ -119,7 +119,8 @@ def expected(cells: Cells, attraction: Floats, examination: Floats, n_threads: i
         of_part = cuts[part], cuts[part + 1], attraction, examination.ravel(), attracted, examined[part]
         likelihood[part] = _expect(cells, *of_part)
 
-    run_strided(work, _PARTS, n_threads)
+    # Starting threads takes as long as some thousand cells.
+    run_strided(work, _PARTS, n_threads if len(cells.pair) > _FEW else 1)
     return attracted, examined.sum(axis=0).reshape(examination.shape), float(likelihood.sum())
 
 

@@ -21,7 +21,7 @@ from swaprank.elementary import log2, logs2
 from swaprank.kernels import kernel
 from swaprank.threads import run_strided
 
-_PARTS = 8
+_PARTS, _FEW = 8, 20_000
 """Rests are added up in so many parts, whatever the number of threads: the sums have the same bits."""
 
 
@@ -140,7 +140,8 @@ def expected_reading(heads: Heads, attraction: Floats, after_click: Floats, pati
         span = n_rests * part // _PARTS, n_rests * (part + 1) // _PARTS
         _expect(rests, *span, attraction, after_click, patience, silent[part], parts[part])
 
-    run_strided(work, _PARTS, n_threads)
+    # Starting threads takes as long as some thousand entries.
+    run_strided(work, _PARTS, n_threads if len(rests.pair) > _FEW else 1)
     total = Reading(*(each.copy() for each in heads.reading))
     for part in parts:
         for sum_of, added in zip(total, part, strict=True):

@@ -5,9 +5,9 @@ same with and without a click above. So of the stratum's clicks, the share that 
 of its rows there, with the variance of draws without replacement [Mantel1959]. Nothing is estimated, so that documents
 that were shown three times tell their part, too.
 
-In the same way, the click rate of a document at a place must not depend on the rest of the page; nor, if people read
-from top to bottom, on what stands below. If it does, pages are not for everybody the same: a personalised ranker shows
-a document high to those who like it, and the page tells who the user is.
+In the same way, the click rate of a document at a place must not depend on what stands below it; nor, with the same
+documents above, if people read from top to bottom. If it does, pages are not for everybody the same: a personalised
+ranker shows a document high to those who like it, and the page tells who the user is.
 """
 
 from collections.abc import Sequence
@@ -22,15 +22,13 @@ from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.shown_pages import clicks_above, pages_of
 from swaprank.kernels import kernel
 
-Numbers = NDArray[np.uint64]
-"""Hashes of what stands on pages."""
 _DISTANCES = 4
 """Last clicks 1, 2, 3, and 4 or more places above are told apart."""
 _LEAST_EXPECTED = 5.0
 """For the distribution of chi-squared: the least expected number of clicks, and of none, on each side."""
 SIGNIFICANT = 3.0
 """Standard deviations from what is expected that are hardly luck, also with several looks at the same log."""
-_ADVICE = "Compare click models on held-out pages, and train on the relevance of the best one."
+_ADVICE = "Compare click models on held-out pages, and train with the best one."
 _MATERIAL = 0.05
 """A smaller share of the expected clicks does no harm, however certain it is."""
 
@@ -49,17 +47,12 @@ class Dependence(NamedTuple):
         """Observed over expected clicks."""
         return self.observed / self.expected if self.expected > 0 else float("nan")
 
-    @property
-    def is_harmful(self) -> bool:
-        """True if the difference is hardly luck, and not small."""
-        return abs(self.z) > SIGNIFICANT and abs(self.ratio - 1.0) > _MATERIAL
 
-
-class PageDependence(NamedTuple):
-    """Whether click rates depend on the page: a sum of squared deviations, 1 per degree of freedom if they do not."""
+class NextDependence(NamedTuple):
+    """Whether click rates depend on what is right below: squared deviations, 1 per degree of freedom if they do not."""
 
     n_compared: int
-    """Documents, each with its place, that were shown often on several pages."""
+    """Documents, each with its place, that were shown often above different ones."""
     freedom: int
     chi_squared: float
 
@@ -110,29 +103,32 @@ def _compared(where: str, shown: Floats, clicked: Floats, chosen: list[int]) -> 
     return Dependence(where, int(part.sum()), int(hits.sum()), float(expected.sum()), z)
 
 
-def dependence_on_page(log: ClickLog, *, same_above: bool) -> PageDependence:
-    """Compare the click rate of documents between pages that show them at the same place.
+def dependence_on_next(log: ClickLog, *, same_above: bool) -> NextDependence:
+    """Compare the click rate of documents at the same place between pages with different documents right below.
 
     `same_above` compares only pages with the same documents above, for people who read from top to bottom.
     """
-    down_to, whole = np.empty((2, log.n_rows), np.uint64)
-    _number_pages(log.indptr, log.document, log.position.astype(np.int64), down_to, whole)
-    place = log.document * (log.max_position + 1) + log.position
-    stratum = down_to if same_above else place.astype(np.uint64)
-    order = np.lexsort((whole, stratum))
-    stratum, whole, click = stratum[order], whole[order], (log.click[order] > 0).astype(np.float64)
-    starts = np.flatnonzero(np.concatenate(([True], (whole[1:] != whole[:-1]) | (stratum[1:] != stratum[:-1]))))
+    stratum = log.document * (log.max_position + 1) + log.position
+    if same_above:
+        down_to = np.empty(log.n_rows, np.uint64)
+        _number_pages(log.indptr, stratum, down_to)
+        stratum = down_to.view(np.int64)
+    is_last = np.append(log.session[1:] != log.session[:-1], True)
+    below = np.where(is_last, -1, np.append(log.document[1:], -1))
+    order = np.lexsort((below, stratum))
+    stratum, below, click = stratum[order], below[order], (log.click[order] > 0).astype(np.float64)
+    starts = np.flatnonzero(np.concatenate(([True], (below[1:] != below[:-1]) | (stratum[1:] != stratum[:-1]))))
     shown, clicked = np.diff(np.append(starts, len(click))).astype(np.float64), np.add.reduceat(click, starts)
     number = np.cumsum(np.concatenate(([0], stratum[starts][1:] != stratum[starts][:-1])))
-    return _between_pages(number, shown, clicked)
+    return _between_groups(number, shown, clicked)
 
 
-def _between_pages(stratum: Ints, shown: Floats, clicked: Floats) -> PageDependence:
-    """Pearson's chi-squared within strata. Pages that were seldom shown are taken together, or left out."""
+def _between_groups(stratum: Ints, shown: Floats, clicked: Floats) -> NextDependence:
+    """Pearson's chi-squared within strata. Groups that were seldom shown are taken together, or left out."""
     rate = np.bincount(stratum, clicked) / np.bincount(stratum, shown)
     rarer = np.minimum(rate, 1.0 - rate)
     common = shown * rarer[stratum] >= _LEAST_EXPECTED
-    # The page of a common group is its own; the others of a stratum share a number.
+    # The others of a stratum share a number.
     group = np.unique(np.where(common, np.arange(len(stratum)), -1 - stratum), return_inverse=True)[1]
     of_group = np.empty(int(group.max()) + 1, np.int64)
     of_group[group] = stratum
@@ -145,20 +141,18 @@ def _between_pages(stratum: Ints, shown: Floats, clicked: Floats) -> PageDepende
     p, of_n = (c / np.maximum(n, 1.0))[stratum], n[stratum]
     squares = (clicked - shown * p) ** 2 / (shown * p * (1.0 - p)) * (of_n - 1.0) / of_n
     n_strata = len(np.unique(stratum))
-    return PageDependence(n_strata, len(stratum) - n_strata, float(squares.sum()))
+    return NextDependence(n_strata, len(stratum) - n_strata, float(squares.sum()))
 
 
 @kernel
-def _number_pages(indptr: Ints, document: Ints, position: Ints, down_to: Numbers, whole: Numbers) -> None:
-    """Write numbers that tell apart what stands down to each row, and on its whole page."""
+def _number_pages(indptr: Ints, stratum: Ints, down_to: NDArray[np.uint64]) -> None:
+    """Write numbers that tell apart what stands down to each row."""
     for page in range(len(indptr) - 1):
         number = np.uint64(1469598103934665603)
         for row in range(indptr[page], indptr[page + 1]):
-            number = (number ^ np.uint64(document[row] * 10007 + position[row])) * np.uint64(0x9E3779B97F4A7C15)
+            number = (number ^ np.uint64(stratum[row])) * np.uint64(0x9E3779B97F4A7C15)
             number ^= number >> np.uint64(29)
             down_to[row] = number
-        for row in range(indptr[page], indptr[page + 1]):
-            whole[row] = number
 
 
 def quick_check(log: ClickLog) -> list[str]:
@@ -174,12 +168,22 @@ def quick_check(log: ClickLog) -> list[str]:
     return dependence_sentences(clicks_below_clicks(log))
 
 
+def harmful(found: Sequence[Dependence]) -> Dependence | None:
+    """The first difference that is hardly luck, and not small. Of several distances, one must be farther off."""
+    limits = [SIGNIFICANT] + [SIGNIFICANT + 1.0] * (len(found) - 1)
+    wrong = (
+        each
+        for each, limit in zip(found, limits, strict=True)
+        if abs(each.z) > limit and abs(each.ratio - 1.0) > _MATERIAL
+    )
+    return next(wrong, None)
+
+
 def dependence_sentences(found: Sequence[Dependence]) -> list[str]:
     """What clicks below clicks mean, and what to do; [] if they do no harm."""
-    harmful = [each for each in found if each.is_harmful]
-    if not harmful:
+    whole = harmful(found)
+    if whole is None:
         return []
-    whole = harmful[0]
     size = f"(observed {whole.observed:,}, expected {whole.expected:,.0f}, z = {whole.z:+.1f})"
     if whole is not found[0]:
         return [

@@ -9,6 +9,7 @@ import numpy as np
 from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.clicks.browsing_em import Browsing
 from swaprank.clicks.cascade_fit import Cascade, going_on
+from swaprank.clicks.click_counts import sums
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.click_model_names import MODELS, Assumptions
 from swaprank.clicks.click_model_score import ClickModelScore, score_rows
@@ -119,8 +120,8 @@ class ClickModel(Result):
         kind = MODELS[self.name]
         if not isinstance(self.fitted, Browsing) or not (kind.documents and kind.examination):
             why = (
-                "whether a document is examined depends on the documents above it, not on its position alone. Train on "
-                "its relevance instead: model.training_data(log)"
+                "whether a document is examined depends on the documents above it, not on its position alone. Train "
+                "with model.training_data(log) instead"
                 if kind.is_cascade
                 else "it has no examination. Fit 'pbm' or 'ubm'"
             )
@@ -132,17 +133,25 @@ class ClickModel(Result):
         by = "position-based model" if kind.examination == "place" else "user browsing model, mean over clicks above"
         return Propensities(mean / mean[0], method=f"by a {by}, from {counted(self.n_sessions, 'session', 'sessions')}")
 
-    def training_data(self, log: ClickLog) -> Dataset:
-        """Each document of the log once, its label the relevance; the log has the features.
+    def training_data(self, log: ClickLog, n_threads: int | None = None) -> Dataset:
+        """Training data as of `unbiased`, with the examination of this model: it may depend on the clicks above.
 
-        Queries weigh as much as they have sessions. Train for "dcg@10(gain=linear)", as with `unbiased`.
+        The label of a document is its number of clicks over the expected number of examinations, up to 1. It is not
+        drawn towards other documents: a ranker would learn from documents that were hardly seen that they are average.
+
+        Args:
+            log: Clicks with features: those that the model was fitted on, or others.
+            n_threads: The number of threads. The default is all cores. The result does not depend on it.
         """
         self._check_documents()
-        _, chances = self._of(log)
-        shown = np.unique(log.document)
+        pages, chances = self._of(log)
+        examined = examined_rows(pages, chances, thread_count(n_threads))
+        clicks = sums(log.document, pages.click.astype(np.float64), log.n_pairs)
+        chance = sums(log.document, examined, log.n_pairs)
+        shown = np.flatnonzero(chance)
         sessions = np.bincount(log.query, minlength=log.n_queries)
         weights = sessions[sessions > 0] / sessions[sessions > 0].mean()
-        return pair_data(log, shown, chances.attraction[shown], weights)
+        return pair_data(log, shown, np.minimum(clicks[shown] / chance[shown], 1.0), weights)
 
     def _check_documents(self) -> None:
         if not MODELS[self.name].documents:

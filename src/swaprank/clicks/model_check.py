@@ -10,14 +10,16 @@ from swaprank.clicks.bias_agreement import Agreement, agreement
 from swaprank.clicks.click_dependence import (
     SIGNIFICANT,
     Dependence,
-    PageDependence,
+    NextDependence,
     clicks_below_clicks,
-    dependence_on_page,
+    dependence_on_next,
     dependence_sentences,
+    harmful,
 )
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.click_model_comparison import ClickModelComparison, compare_models
 from swaprank.clicks.click_model_names import ModelName
+from swaprank.parameters import Bounds, check_parameter
 from swaprank.rendering.result import Result
 from swaprank.rendering.tables import Blocks, Table, counted, decimals
 from swaprank.seeds import random_generator
@@ -26,6 +28,8 @@ _COMPARED: tuple[ModelName, ...] = ("pbm", "dcm", "dbn", "ubm")
 _MOST_SESSIONS = 200_000
 """More are not needed to see what does harm, and would take minutes."""
 _MATERIAL_BITS = 0.002
+_FEWEST_HELD_OUT = 100
+"""Sessions: the spread of fewer says little."""
 
 
 @final
@@ -44,8 +48,8 @@ class ModelCheck(Result):
     n_sessions: int
     below_clicks: tuple[Dependence, ...]
     """Clicks below clicks: all, then by the distance of the last click above."""
-    page: PageDependence
-    """Whether a document's click rate depends on the rest of the page."""
+    below: NextDependence
+    """Whether a document's click rate depends on what stands right below it."""
     agreements: tuple[Agreement, ...]
     """Harvesting against swaps, and against harvesting with logged propensities, where the log can tell them."""
     models: ClickModelComparison
@@ -59,11 +63,11 @@ class ModelCheck(Result):
     def sentences(self) -> list[str]:
         """What contradicts the model, and what to do about it; empty if nothing does."""
         found = dependence_sentences(self.below_clicks)
-        if self.page.is_harmful:
+        if self.below.is_harmful:
             found.append(
-                "The page tells how likely a document is clicked, at the same place"
-                f"{' and below the same documents' if found else ''} (z = {self.page.z:+.1f}, {self.page.n_compared:,} "
-                "documents compared): documents move for a reason that has to do with the user, as by a personalised "
+                "What stands below a document tells how likely it is clicked, at the same place"
+                f"{' and under the same documents' if found else ''} (z = {self.below.z:+.1f}, "
+                f"{self.below.n_compared:,} documents compared): documents move for a reason that has to do with the user, as by a personalised "
                 "ranker, or people look at the whole page. What documents that moved tell about position bias is then "
                 "wrong. Swap neighbours at random and estimate from swaps, or log propensities."
             )
@@ -75,7 +79,7 @@ class ModelCheck(Result):
     def _better(self) -> str | None:
         """The sentence about a model that predicts held-out clicks better than the position-based one."""
         names = [score.model for score in self.models]
-        if names[0] == "pbm":
+        if names[0] == "pbm" or self.models.scores[0].n_sessions < _FEWEST_HELD_OUT:
             return None
         more, low, _ = self.models.differences[names.index("pbm")]
         # The interval is of 1.96 standard errors.
@@ -84,7 +88,7 @@ class ModelCheck(Result):
         best, pbm = self.models.scores[0], self.models.scores[names.index("pbm")]
         return (
             f"The model {best.model} predicts held-out clicks better than the position-based one: {best.bits:.4f} bits "
-            f"a row against {pbm.bits:.4f}. Train on its relevance."
+            f"a row against {pbm.bits:.4f}. Train with it: model.training_data(log)."
         )
 
     def _blocks(self) -> Blocks:
@@ -100,9 +104,7 @@ class ModelCheck(Result):
             blocks.append(Table(["position", *each.names, "p of difference"], cells))
         bits = [[score.model, decimals(score.bits)] for score in self.models]
         blocks.append(Table(["model", "bits a row, held out"], bits))
-        blocks.append(
-            f"Other documents on the page: z = {_z(self.page.z)}, {self.page.n_compared:,} documents compared."
-        )
+        blocks.append(f"What stands right below: z = {_z(self.below.z)}, {self.below.n_compared:,} documents compared.")
         sessions = counted(self.n_sessions, "session", "sessions")
         return [*blocks, *(self.sentences() or [f"In {sessions}, nothing speaks against the position-based model."])]
 
@@ -112,7 +114,7 @@ class ModelCheck(Result):
             "sentences": self.sentences(),
             "n_sessions": self.n_sessions,
             "below_clicks": [each._asdict() for each in self.below_clicks],
-            "page": {**self.page._asdict(), "z": self.page.z},
+            "below": {**self.below._asdict(), "z": self.below.z},
             "agreements": [each._asdict() for each in self.agreements],
             "models": self.models.to_dict(),
         }
@@ -130,19 +132,18 @@ class ModelCheck(Result):
 def check_model(
     log: ClickLog,
     *,
-    max_position: int | None = None,
+    max_position: int = 10,
     random_state: int | None = 0,
     n_threads: int | None = None,
 ) -> ModelCheck:
     """Check whether the position-based model holds in a log: `position_bias`, `unbiased` and `evaluate` rest on it.
 
-    It looks at clicks below clicks, at the rest of the page, at estimates of position bias that should agree, and at
-    how well click models predict held-out clicks. Of a large log, it takes 200,000 sessions at random.
+    It looks at clicks below clicks, at what stands below a document, at estimates of position bias that should agree,
+    and at how well click models predict held-out clicks. Of a large log, it takes 200,000 sessions at random.
 
     Args:
         log: The clicks; every grade above 0 is one.
-        max_position: Compare estimates of position bias up to this position. The default is all positions, or as many
-            as the log can tell.
+        max_position: Compare estimates of position bias up to this position, or as far as the log can tell.
         random_state: The seed of the sessions that are taken and held out.
         n_threads: The number of threads. The default is all cores. The result does not depend on it.
 
@@ -150,12 +151,12 @@ def check_model(
     >>> (data,) = sr.datasets.random_search(20, random_state=0)
     >>> log, _ = sr.datasets.clicks(data, data.column("match"), 5000, n_shown=4, random_state=0)
     >>> print(sr.clicks.check_model(log))
-    clicks                       rows  observed  expected     z
-    --------------------------  -----  --------  --------  ----
-    below a click               5,340       508     497.0  +0.8
-    last click 1 above          2,549       296     303.4  -0.6
-    last click 2 above          2,209       199     181.1  +1.9
-    last click 3 above          1,382        97      96.5  +0.1
+    clicks               rows  observed  expected     z
+    ------------------  -----  --------  --------  ----
+    below a click       5,340       508     497.0  +0.8
+    last click 1 above  2,549       296     303.4  -0.6
+    last click 2 above  2,209       199     181.1  +1.9
+    last click 3 above  1,382        97      96.5  +0.1
     <BLANKLINE>
     position  harvest   swaps  p of difference
     --------  -------  ------  ---------------
@@ -171,20 +172,21 @@ def check_model(
     dbn                  0.4660
     dcm                  0.4842
     <BLANKLINE>
-    Other documents on the page: z = +0.5, 10 documents compared.
+    What stands right below: z = +0.5, 10 documents compared.
     <BLANKLINE>
     In 5,000 sessions, nothing speaks against the position-based model.
     """
+    check_parameter("max_position", max_position, Bounds(True, 2, np.inf))
     if log.n_sessions > _MOST_SESSIONS:
         log = log.subset(np.sort(random_generator(random_state).permutation(log.n_sessions)[:_MOST_SESSIONS]))
-    below = clicks_below_clicks(log)
-    last = log.max_position if max_position is None else min(max_position, log.max_position)
+    above = clicks_below_clicks(log)
+    last = min(max_position, log.max_position)
     others = ["swaps"] if log.propensity is None else ["swaps", "weighted"]
     compared = [_agreement(log, other, last) for other in others] if last > 1 else []
     return ModelCheck(
         n_sessions=log.n_sessions,
-        below_clicks=tuple(below),
-        page=dependence_on_page(log, same_above=any(each.is_harmful for each in below)),
+        below_clicks=tuple(above),
+        below=dependence_on_next(log, same_above=harmful(above) is not None),
         agreements=tuple(each for each in compared if each is not None),
         models=compare_models(log, models=_COMPARED, random_state=random_state, n_threads=n_threads),
     )
