@@ -1,5 +1,7 @@
 """Click logs of the command line, with features of their own or from a file of documents."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
