@@ -125,3 +125,18 @@ def test_logs_in_other_forms(folder: Path) -> None:
     )
     options = ("--schema", "ubi", "--actions", "click,add_to_cart", "--json")
     assert json.loads(here("clicks", "info", "ubi", *options, folder=folder).out)["clicks"] == [1, 1]
+
+
+def test_features_come_from_a_file_of_documents(folder: Path) -> None:
+    pages = pl.read_csv(folder / "pairs.csv")
+    documents = pages.select("qid", "docid", "worth").unique(maintain_order=True)
+    documents.write_parquet(folder / "documents.parquet")
+    documents.head(40).write_csv(folder / "some.csv")
+    own = here("clicks", "evaluate", "pairs.csv", "worth", "--features", "worth", folder=folder)
+    joined = here("clicks", "evaluate", "plain.csv", "worth", "--documents", "documents.parquet", folder=folder)
+    assert own.code == 0, own.err
+    assert joined.out == own.out
+    lacking = ("clicks", "evaluate", "plain.csv", "worth", "--documents", "some.csv")
+    assert f"lacks {len(documents) - 40} of the {len(documents)} documents" in here(*lacking, folder=folder).err
+    learning = ("clicks", "train", "plain.csv", "--documents", "some.csv", "-o", "m.swaprank", "--set", "n_trees=2")
+    assert here(*learning, "--missing", "drop", folder=folder).code == 0

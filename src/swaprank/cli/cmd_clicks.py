@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 import swaprank as sr
+from swaprank.cli.click_logs import DocumentsFile, Missing, read_log
 from swaprank.cli.options import (
     AsJson,
     Columns,
@@ -22,7 +23,6 @@ from swaprank.cli.options import (
 )
 from swaprank.cli.output import (
     INTERRUPTED,
-    print_detail,
     print_either,
     print_info,
     print_json,
@@ -65,6 +65,8 @@ def clicks_propensity(
             show_default="200; 20 for regression and trust",
         ),
     ] = None,
+    documents: DocumentsFile = None,
+    missing: Missing = "error",
     figure: Figure = None,
     seed: Seed = 0,
     threads: Threads = None,
@@ -80,7 +82,7 @@ def clicks_propensity(
         writable_target(output, (log,))
     if method != "regression":
         log_columns = {"features": [], **log_columns}
-    clicks = sr.clicks.read_clicks(log, **_with_context(log_columns, by))
+    clicks = read_log(log, log_columns, documents, missing, by)
     with progress_bar("resample") as update:
         found = sr.clicks.position_bias(
             clicks,
@@ -104,6 +106,8 @@ def clicks_train(
     valid: Annotated[
         Path | None, typer.Option(help="Click log of other sessions, best of other queries, for early stopping.")
     ] = None,
+    documents: DocumentsFile = None,
+    missing: Missing = "error",
     ranker: RankerName = None,
     metric: Annotated[
         str, typer.Option("--metric", "-m", help="Metric to optimize: a sum of linear gains.")
@@ -120,12 +124,12 @@ def clicks_train(
 ) -> None:
     """Train a ranker on clicks, without position bias. Ctrl-C saves the model as it is; the exit code is 130.
 
-    Without --propensities, the position bias is learned together with the ranker.
+    Without --propensities, the position bias is estimated from the log, or learned together with the ranker.
     """
     from swaprank.rankers.endings import ending
     from swaprank.registry import make_ranker
 
-    sources = [path for path in (log, propensities, valid) if path is not None]
+    sources = [path for path in (log, propensities, valid, documents) if path is not None]
     for target in (output, save_propensities):
         if target is not None:
             writable_target(target, sources)
@@ -133,10 +137,9 @@ def clicks_train(
     own = {"random_state": seed, "n_threads": threads}
     model.set_params(**{name: value for name, value in own.items() if name in model.get_params()})
     known = None if propensities is None else sr.clicks.Propensities.load(propensities)
-    log_columns = _with_context(log_columns, None if known is None else known.by)
-    print_detail(f"reading {log}")
-    clicks = sr.clicks.read_clicks(log, **log_columns)
-    held_out = None if valid is None else sr.clicks.read_clicks(valid, **log_columns)
+    by = None if known is None else known.by
+    clicks = read_log(log, log_columns, documents, missing, by)
+    held_out = None if valid is None else read_log(valid, log_columns, documents, missing, by)
     found, interrupted = known, False
     try:
         with training_bar() as callbacks:
@@ -179,6 +182,8 @@ def clicks_evaluate(
         Literal["sessions", "queries"],
         typer.Option(help="What intervals are for: other sessions with the same queries, or other queries, too."),
     ] = "sessions",
+    documents: DocumentsFile = None,
+    missing: Missing = "error",
     json: AsJson = False,
     *,
     log_columns: LogColumns,
@@ -188,8 +193,7 @@ def clicks_evaluate(
     Without --propensities, the position bias is estimated from the same log, and intervals contain its uncertainty.
     """
     known = None if propensities is None else sr.clicks.Propensities.load(propensities)
-    print_detail(f"reading {log}")
-    clicks = sr.clicks.read_clicks(log, **_with_context(log_columns, None if known is None else known.by))
+    clicks = read_log(log, log_columns, documents, missing, None if known is None else known.by)
     named = split_names(rankings, "rankings", "NAME=RANKING")
     systems = {name: _ranking(ranking, clicks) for name, ranking in named.items()}
     options: dict[str, Any] = {"propensities": known, "estimator": estimator, "clip": clip, "units": units}
@@ -279,12 +283,6 @@ def clicks_simulate(
     if truth is not None:
         known.propensities.save(truth)
         print_info(f"{truth}: the true propensities")
-
-
-def _with_context(log_columns: dict[str, Any], name: str | None) -> dict[str, Any]:
-    """The columns of a log, with this one among those that describe the session."""
-    named = log_columns.get("context", [])
-    return log_columns if name is None or name in named else {**log_columns, "context": [*named, name]}
 
 
 def _show(result: Any, json: bool, figure: Path | None, output: Path | None = None) -> None:
