@@ -65,7 +65,7 @@ def _estimates(log: ClickLog, name: str, last: int) -> Floats:
     """The log examination, from all sessions and without each group."""
     counts, rows = count_neighbours(log, last) if name == "swaps" else count_log(log, last)
     counts, rows = chosen_units(counts, rows, moved_units(counts))
-    check_identified(counts, last, neighbours=name == "swaps")
+    check_identified(counts, last, log.n_sessions, neighbours=name == "swaps")
     cell = np.repeat(np.arange(len(counts.shown)), np.diff(rows.indptr))
     weight = np.ones(len(cell))
     if name == "weighted":

@@ -156,7 +156,9 @@ def _number_pages(indptr: Ints, stratum: Ints, down_to: NDArray[np.uint64]) -> N
 
 
 def quick_check(log: ClickLog) -> list[str]:
-    """Sentences about what contradicts the position-based model, from one look at the clicks below clicks; [] if none.
+    """Sentences about what contradicts the position-based model, from one look at the clicks; [] if nothing does.
+
+    A log with propensities may come from a ranker that knows its users.
 
     >>> import swaprank as sr
     >>> from swaprank.clicks.click_dependence import quick_check
@@ -165,7 +167,10 @@ def quick_check(log: ClickLog) -> list[str]:
     >>> print(*quick_check(log))
     People stop after a click: ...
     """
-    return dependence_sentences(clicks_below_clicks(log))
+    below_clicks = clicks_below_clicks(log)
+    if log.propensity is not None:
+        return dependence_sentences(below_clicks, None)
+    return dependence_sentences(below_clicks, dependence_on_next(log, same_above=harmful(below_clicks) is not None))
 
 
 def harmful(found: Sequence[Dependence]) -> Dependence | None:
@@ -179,8 +184,21 @@ def harmful(found: Sequence[Dependence]) -> Dependence | None:
     return next(wrong, None)
 
 
-def dependence_sentences(found: Sequence[Dependence]) -> list[str]:
-    """What clicks below clicks mean, and what to do; [] if they do no harm."""
+def dependence_sentences(found: Sequence[Dependence], below: NextDependence | None) -> list[str]:
+    """What clicks below clicks and documents below documents mean, and what to do; [] if they do no harm."""
+    sentences = _below_clicks_sentences(found)
+    if below is not None and below.is_harmful:
+        sentences.append(
+            "What stands below a document tells how likely it is clicked, at the same place"
+            f"{' and under the same documents' if sentences else ''} (z = {below.z:+.1f}, {below.n_compared:,} "
+            "documents compared): documents move for a reason that has to do with the user, as by a personalised "
+            "ranker, or people look at the whole page. What documents that moved tell about position bias is then "
+            "wrong. Swap neighbours at random and estimate from swaps, or log propensities."
+        )
+    return sentences
+
+
+def _below_clicks_sentences(found: Sequence[Dependence]) -> list[str]:
     whole = harmful(found)
     if whole is None:
         return []

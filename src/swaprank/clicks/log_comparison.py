@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
+from swaprank.clicks.click_dependence import quick_check
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.log_evaluation import LogEstimate, countable_metrics, estimate
 from swaprank.clicks.log_values import log_value
@@ -81,8 +82,11 @@ class LogComparison(DifferenceTable[LogDifference]):
     True
     """
 
+    contradictions: tuple[str, ...] = ()
+    """Sentences about what in the log contradicts the position-based model, on which the estimates rest."""
+
     def _notes(self) -> list[str]:
-        return []
+        return list(self.contradictions)
 
 
 def compare(
@@ -133,7 +137,7 @@ def compare(
             if name != against
         ]
         rows += corrected(differences, "p")
-    return LogComparison(tuple(rows))
+    return LogComparison(tuple(rows), tuple(quick_check(log)))
 
 
 def _difference(

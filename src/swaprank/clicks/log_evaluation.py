@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
+from swaprank.clicks.click_dependence import quick_check
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.log_values import check_countable, log_value
 from swaprank.clicks.log_variance import LogView, Units, expect, spread_of, view_of
@@ -105,6 +106,8 @@ class LogEvaluation(Result):
     """
 
     results: tuple[LogEstimate, ...]
+    contradictions: tuple[str, ...] = ()
+    """Sentences about what in the log contradicts the position-based model, on which the estimates rest."""
 
     def __getitem__(self, metric: str | Metric) -> LogEstimate:
         by_name = {result.metric: result for result in self.results}
@@ -130,10 +133,12 @@ class LogEvaluation(Result):
             for row in self.results
         ]
         doubts = list(dict.fromkeys(f"{row.metric}: {doubt}" for row in self.results for doubt in row.doubts()))
-        return [Table(header, rows), *(["\n".join(doubts)] if doubts else [])]
+        words = [*doubts, *self.contradictions]
+        return [Table(header, rows), *(["\n".join(words)] if words else [])]
 
     def _values(self) -> dict[str, Any]:
-        return {"results": [{**asdict(row), "sentence": row.sentence()} for row in self.results]}
+        rows = [{**asdict(row), "sentence": row.sentence()} for row in self.results]
+        return {"results": rows, "contradictions": list(self.contradictions)}
 
     def _columns(self) -> dict[str, list[Any]]:
         return rows_as_columns([asdict(row) for row in self.results])
@@ -182,7 +187,8 @@ def evaluate(
     """
     view = view_of(log, propensities, estimator, clip, units)
     ranked = ranked_pairs(log, ranking, data)
-    return LogEvaluation(tuple(estimate(view, metric, ranked) for metric in countable_metrics(metrics)))
+    results = tuple(estimate(view, metric, ranked) for metric in countable_metrics(metrics))
+    return LogEvaluation(results, tuple(quick_check(log)))
 
 
 def countable_metrics(metrics: str | Metric | Iterable[str | Metric]) -> list[Cumulative | Cascade]:

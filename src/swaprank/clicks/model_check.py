@@ -62,16 +62,7 @@ class ModelCheck(Result):
 
     def sentences(self) -> list[str]:
         """What contradicts the model, and what to do about it; empty if nothing does."""
-        found = dependence_sentences(self.below_clicks)
-        if self.below.is_harmful:
-            found.append(
-                "What stands below a document tells how likely it is clicked, at the same place"
-                f"{' and under the same documents' if found else ''} (z = {self.below.z:+.1f}, "
-                f"{self.below.n_compared:,} documents compared): documents move for a reason that has to do with the "
-                "user, as by a personalised ranker, or people look at the whole page. What documents that moved tell "
-                "about position bias is then wrong. Swap neighbours at random and estimate from swaps, or log "
-                "propensities."
-            )
+        found = dependence_sentences(self.below_clicks, self.below)
         found += [sentence for each in self.agreements if (sentence := _contradiction(each))]
         if (better := self._better()) is not None:
             found.append(better)

@@ -1,8 +1,7 @@
 """Rates that were seldom observed are drawn towards those of their group: empirical Bayes, level by level.
 
 A rate with n observations keeps n / (n + s) of itself; the rest is the rate of its group, which is drawn towards that
-of a larger group. Strengths s were chosen on simulated logs and on parts of one real log, by held-out likelihood, which
-is flat about them.
+of a larger group. Strengths s were chosen on parts of one real log, by held-out likelihood, which is flat about them.
 """
 
 from typing import NamedTuple
