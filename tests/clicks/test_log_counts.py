@@ -141,6 +141,9 @@ def test_errors_of_files_name_the_line(tmp_path: Path) -> None:
     with pytest.raises(sr.errors.DataError, match=r"log\.csv: click, line 3: 3 was found.*binary=True"):
         sr.clicks.count_clicks(path)
     assert sr.clicks.count_clicks(path, binary=True).clicks.tolist() == [0, 1]
+    path.write_text("qid,docid,position,click\n")
+    with pytest.raises(sr.errors.DataError, match="the files have no rows"):
+        sr.clicks.count_clicks(path)
     with pytest.raises(sr.errors.DataError, match="no context 'device'"):
         sr.clicks.count_clicks(practice_log(), context=["device"])
 

@@ -89,4 +89,6 @@ def _summed(parts: Iterator[LogCounts]) -> LogCounts:
         n_pending += len(part.document)
         if n_pending > max(_CELLS_AT_ONCE, sum(len(each.document) for each in total)):
             total, pending, n_pending = [sum_of_counts(total + pending)], [], 0
+    if not total + pending:
+        raise DataError("there is nothing to count: the files have no rows.")
     return sum_of_counts(total + pending)

@@ -367,7 +367,13 @@ def _numbered_ids(column: nw.Series[Any], name: str) -> AnyArray | Numbered:
     """Numbers unchanged, all other values as numbered texts."""
     if column.dtype.is_numeric():
         return _ids(column, name)
+    import narwhals as nw
+
     _check_no_nulls(column, name)
+    if column.dtype == nw.String and len(column):
+        texts = column.unique(maintain_order=True).to_list()
+        number = column.replace_strict(texts, list(range(len(texts))), return_dtype=nw.Int32).to_numpy()
+        return Numbered(np.require(number, np.int32), np.array(texts, dtype=str))
     return numbered_texts((column[rows].to_list() for rows in row_blocks(len(column), BLOCK)), len(column))
 
 
