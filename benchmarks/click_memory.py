@@ -2,8 +2,9 @@
 
     python benchmarks/click_memory.py [--sessions 1000000]
 
-Pages of 10 documents, 1,000 queries of 50 documents. Each line is a process of its own: seconds on the clock, megabytes
-that it held at most beyond what it had before, and what it held in the end. Kernels are compiled before.
+Pages of 10 documents, 1,000 queries of 50 documents; `count 8` is of eight files with a tenth of the sessions each.
+Each line is a process of its own: seconds on the clock, megabytes that it held at most beyond what it had before, and
+what it held in the end. Kernels are compiled before.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def run(case: str, n_sessions: int, folder: Path) -> None:
         given = columns(n_sessions, text=case == "text arrays")
         measured(lambda: sr.clicks.ClickLog(**given))
     elif case == "Parquet":
-        measured(lambda: sr.clicks.read_clicks(folder / "part-0.parquet", features=[]))
+        measured(lambda: sr.clicks.read_clicks(folder / "whole.parquet", features=[]))
     elif case == "harvest, 20 resamples":
         log = sr.clicks.ClickLog(**columns(n_sessions))
         measured(lambda: sr.clicks.position_bias(log, n_resamples=20))
@@ -81,9 +82,11 @@ def main() -> None:
         return
     print(f"{'':<24}{'seconds':>8}{'MB':>8}{'kept':>8}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        for number in range(4):
-            pl.DataFrame(columns(options.sessions, number, text=True)).write_parquet(f"{folder}/part-{number}.parquet")
-        for case in ("arrays", "text arrays", "Parquet", "harvest, 20 resamples", "count 1", "count 2", "count 4"):
+        pl.DataFrame(columns(options.sessions, text=True)).write_parquet(f"{folder}/whole.parquet")
+        for number in range(32):
+            part = pl.DataFrame(columns(options.sessions // 10, number, text=True))
+            part.write_parquet(f"{folder}/part-{number}.parquet")
+        for case in ("arrays", "text arrays", "Parquet", "harvest, 20 resamples", "count 1", "count 8", "count 32"):
             print(f"{case:<24}", end="", flush=True)
             call = [sys.executable, __file__, "--sessions", str(options.sessions), "--case", case, "--folder", folder]
             subprocess.run(call, check=False)

@@ -12,7 +12,7 @@ from swaprank.clicks.table_files import TableRoles, block_columns, check_is_tabl
 from swaprank.errors import DataError
 from swaprank.reading.formats import Paths, part_files
 
-_CELLS_AT_ONCE = 2**20
+_CELLS_AT_ONCE = 2**18
 """Rows of counts that are kept before they are added up."""
 
 
