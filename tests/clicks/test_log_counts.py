@@ -89,10 +89,21 @@ def test_files_and_folders_in_small_blocks_give_the_counts_of_the_log(
     half = len(frame) // 2 + 1
     frame[:half].to_parquet(tmp_path / "part-0.parquet", index=False)
     frame[half:].to_csv(tmp_path / "part-1.csv", index=False)
-    monkeypatch.setattr("swaprank.reading.block_reading.rows_at_once", lambda width: 37)
+    monkeypatch.setattr("swaprank.clicks.table_files.BLOCK", 37)
     monkeypatch.setattr("swaprank.clicks.log_counting._CELLS_AT_ONCE", 50)
     check_same(sr.clicks.count_clicks(tmp_path), wanted)
     check_same(sr.clicks.count_clicks([tmp_path / "part-1.csv", tmp_path / "part-0.parquet"]), wanted)
+    log = sr.clicks.read_clicks(tmp_path / "part-0.parquet", features=[], context=["device"])
+    pages = sr.clicks.ClickLog.from_frame(frame[:half], features=[], context=["device"])
+    for field in ("session_ids", "qids", "pair_docid", "document", "position", "click"):
+        assert getattr(log, field).tolist() == getattr(pages, field).tolist(), field
+    assert log.context["device"].tolist() == pages.context["device"].tolist()
+    frame[half:].assign(click=lambda part: part["click"].where(part.index != half + 100, 2)).to_csv(
+        tmp_path / "bad.csv", index=False
+    )
+    with pytest.raises(sr.errors.DataError, match=r"bad\.csv: click, line 102: 2 was found"):
+        sr.clicks.count_clicks(tmp_path / "bad.csv")
+    (tmp_path / "bad.csv").unlink()
     by_device = sr.clicks.count_clicks(tmp_path, context=["device"])
     check_same(by_device.in_context(), wanted)
     by_device.save(tmp_path / "counts.parquet")

@@ -19,6 +19,7 @@ from swaprank.data.id_numbers import Numbered, numbered_ids, numbered_keys, row_
 from swaprank.data.row_values import number_column
 from swaprank.errors import DataError
 from swaprank.files import existing_file
+from swaprank.rendering.result import Backend, make_frame
 from swaprank.rendering.tables import counted
 
 _CELL = ("qid", "docid", "position", "shown", "clicks")
@@ -194,6 +195,10 @@ class LogCounts(ReadOnly):
             "shown": self.shown,
             "clicks": self.clicks,
         }
+
+    def to_frame(self, *, backend: Backend = "pandas") -> Any:
+        """The counts as a data frame."""
+        return make_frame(self.columns(), backend)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the counts to a CSV, TSV or Parquet file: a table that other programs can read, too."""

@@ -67,9 +67,10 @@ class ModelCheck(Result):
             found.append(
                 "What stands below a document tells how likely it is clicked, at the same place"
                 f"{' and under the same documents' if found else ''} (z = {self.below.z:+.1f}, "
-                f"{self.below.n_compared:,} documents compared): documents move for a reason that has to do with the user, as by a personalised "
-                "ranker, or people look at the whole page. What documents that moved tell about position bias is then "
-                "wrong. Swap neighbours at random and estimate from swaps, or log propensities."
+                f"{self.below.n_compared:,} documents compared): documents move for a reason that has to do with the "
+                "user, as by a personalised ranker, or people look at the whole page. What documents that moved tell "
+                "about position bias is then wrong. Swap neighbours at random and estimate from swaps, or log "
+                "propensities."
             )
         found += [sentence for each in self.agreements if (sentence := _contradiction(each))]
         if (better := self._better()) is not None:
@@ -172,7 +173,7 @@ def check_model(
     dbn                  0.4660
     dcm                  0.4842
     <BLANKLINE>
-    What stands right below: z = +0.5, 10 documents compared.
+    What stands right below: z = -0.2, 36 documents compared.
     <BLANKLINE>
     In 5,000 sessions, nothing speaks against the position-based model.
     """
