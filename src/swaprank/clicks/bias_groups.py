@@ -68,7 +68,9 @@ def bias_by_context(log: ClickLog | LogCounts, by: str, last: int, *, swaps: boo
     return Propensities(common, low, high, method=words, by=by, groups=parts)
 
 
-def _counted_groups(log: ClickLog | LogCounts, by: str, last: int, *, swaps: bool) -> tuple[list[str], list[ClickCounts]]:
+def _counted_groups(
+    log: ClickLog | LogCounts, by: str, last: int, *, swaps: bool
+) -> tuple[list[str], list[ClickCounts]]:
     """The clicks on documents that moved, of each group that has any."""
     if by not in log.context:
         raise ParameterError(f"by must be a column of the log's context; found {by!r}: {did_you_mean(by, log.context)}")
