@@ -11,6 +11,7 @@ import swaprank as sr
 from swaprank.clicks.online_learning import _people
 from swaprank.clicks.online_people import simulate_page
 from swaprank.linear.online_kernels import PAGE_DRAWS, random_fraction
+from tests.clicks.people import _clicks, make_world
 
 PEOPLE = ("position", "cascade", "dbn")
 
@@ -121,3 +122,30 @@ def test_errors_say_what_to_do() -> None:
         sr.clicks.OnlineRanker(method="bandit").start(train)  # type: ignore[arg-type]
     with pytest.raises(sr.errors.ParameterError, match="click model"):
         sr.clicks.learn_online(learner, train, 10, model="none")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("people", ["position", "browsing"])
+def test_other_people_teach_it_too(people: Any) -> None:
+    """Page by page with the people of the second simulator, whose relevance is no function of the features."""
+    world = make_world(80, seed=5)
+    relevance, features = world.mean_relevance, world.features.astype(np.float32)
+    data = sr.Dataset(features.reshape(-1, 4), np.rint(4 * relevance).ravel(), group=[12] * 80)
+    learner, rng = sr.clicks.OnlineRanker(n_shown=6).start(data), np.random.default_rng(6)
+    for query in rng.integers(80, size=3000):
+        page = learner.show(features[query])
+        click = _clicks(relevance[query][None, list(page.rows)], people, 1 / np.arange(1.0, 7.0), 0.7, 0.9, rng)[0]
+        learner.clicked(page, features[query], click)
+
+    def shown(weights: Any) -> float:
+        """The mean relevance of the first three documents."""
+        best = np.argsort(-(features @ weights), axis=1)[:, :3]
+        return float(np.take_along_axis(relevance, best, axis=1).mean())
+
+    judged = np.linalg.lstsq(
+        (features - features.mean(axis=1, keepdims=True)).reshape(-1, 4),
+        (relevance - relevance.mean(axis=1, keepdims=True)).ravel(),
+        rcond=None,
+    )[0]
+    # Nothing learned is the mean of all documents; two of the four features are noise.
+    gained = (shown(learner.model_.weights) - relevance.mean()) / (shown(judged) - relevance.mean())
+    assert gained > 0.9

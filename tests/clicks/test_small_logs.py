@@ -1,4 +1,4 @@
-"""Position bias of small logs: a sane interval with the truth in it, or an error that tells how many sessions it takes."""
+"""Position bias of small logs: a sane interval with the truth in it, or an error with the sessions that it takes."""
 
 import re
 

@@ -9,7 +9,7 @@ from swaprank.clicks.click_counts import sums
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.logged_propensities import inverse_propensities
 from swaprank.clicks.propensities import Propensities
-from swaprank.errors import ParameterError
+from swaprank.errors import Hint, ParameterError
 from swaprank.parameters import check_word
 
 Estimator = Literal["self_normalized", "ips"]
@@ -52,7 +52,9 @@ def row_shares(
     if not 0 <= clip < 1:
         raise ParameterError(f"clip must be a number from 0 to below 1; found {clip!r}.")
     if clip and estimator != "ips":
-        raise ParameterError(f"clip={clip:g} is for estimator='ips': '{estimator}' has no weights to clip.")
+        raise ParameterError(
+            Hint("clip", clip), " is for ", Hint("estimator", "ips"), f": '{estimator}' has no weights to clip."
+        )
     alpha, beta = propensities.of_rows(log)
     weight = inverse_propensities(log) if use_logged and log.propensity is not None else np.ones(log.n_rows)
     if estimator == "self_normalized":

@@ -18,7 +18,7 @@ from swaprank.elementary import log as log_of
 from swaprank.errors import SwaprankWarning, warn_user
 from swaprank.rendering.tables import counted
 
-_LEAST_INFORMATION = 10.0
+_LEAST_INFORMATION = 30.0
 """About so many clicks on documents that moved must tell how steep the bias is."""
 _LARGEST_P = 1e-4
 _LARGEST_RATIO = 1.5
