@@ -198,7 +198,7 @@ class LogCounts(ReadOnly):
 
     def to_frame(self, *, backend: Backend = "pandas") -> Any:
         """The counts as a data frame."""
-        return make_frame(self.columns(), backend)
+        return make_frame({name: values.tolist() for name, values in self.columns().items()}, backend)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the counts to a CSV, TSV or Parquet file: a table that other programs can read, too."""
