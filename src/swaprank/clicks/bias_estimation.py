@@ -63,8 +63,8 @@ def position_bias(
     """Estimate how likely documents are examined at each position, relative to position 1.
 
     Args:
-        log: The clicks; or counts of them, which "harvest" and "trust" take. Counts have no sessions to resample: the
-            intervals of "harvest" then come from the curvature of the likelihood, and "trust" has none.
+        log: The clicks; or counts of them, which "harvest" and "trust" take. Counts have no sessions to resample: their
+            intervals take shown documents for independent of each other.
         method: "harvest": from documents that were shown at several positions, whatever the reason [Agarwal2019].
             "swaps": only from neighbours that were shown in both orders, for logs with randomized swaps, or FairPairs
             [Radlinski2006]; what stands elsewhere on the page then plays no role. "regression": trees predict the
@@ -111,18 +111,16 @@ def position_bias(
         found = _trust(log, last)
     else:
         found = _harvest(log, last, swaps=method == "swaps")
-    if n_resamples == 0 or (isinstance(log, LogCounts) and method == "trust"):
+    if n_resamples == 0:
         return found.propensities
-    if isinstance(log, LogCounts):
-        errors = log_errors(found.counts, found.propensities.examination)
-        return _with_intervals(found.propensities, errors, "the curvature of the likelihood")
     # Trees start threads of their own.
     threads = 1 if method == "regression" else thread_count(n_threads)
     rng = random_generator(random_state)
     resamples = bootstrapped(found.counts, found.rows, found.examination, n_resamples, rng, threads, progress)
     errors = _spread(resamples)
     check_precise(errors, log.n_sessions, has_features=log.features is not None)
-    return _with_intervals(found.propensities, errors, f"{n_resamples} resamples of the sessions")
+    what = "counts" if isinstance(log, LogCounts) else "sessions"
+    return _with_intervals(found.propensities, errors, f"{n_resamples} resamples of the {what}")
 
 
 def _harvest(log: ClickLog | LogCounts, last: int, *, swaps: bool) -> Estimate:
