@@ -21,6 +21,8 @@ from swaprank.rankers.training import TrainableRanker
 from swaprank.seeds import random_generator
 
 _N_FOLDS = 3
+_CLEAR = 2.0
+"""The gain in standard errors that is clear if documents were examined once each; less if they were more often."""
 _FEWEST_QUERIES = 30
 """With fewer queries, differences between them are too uncertain to choose by."""
 
@@ -47,7 +49,7 @@ def correction_helps(ranker: TrainableRanker, log: ClickLog, known: Propensities
         gain[fold == number] = weight[fold == number] * (ours - theirs)
     examinations = float(np.mean(chance[chance > 0]))
     error = float(np.std(gain)) / len(gain) ** 0.5
-    return float(np.mean(gain)) > error / examinations
+    return float(np.mean(gain)) > _CLEAR * error / examinations
 
 
 def _held_out(ranker: TrainableRanker, data: Dataset, truth: Dataset, held: Any, watched: Dataset | None) -> Any:
