@@ -49,7 +49,7 @@ def correction_helps(ranker: TrainableRanker, log: ClickLog, known: Propensities
         gain[fold == number] = weight[fold == number] * (ours - theirs)
     examinations = float(np.mean(chance[chance > 0]))
     error = float(np.std(gain)) / len(gain) ** 0.5
-    return float(np.mean(gain)) > _CLEAR * error / examinations
+    return bool(float(np.mean(gain)) > _CLEAR * error / examinations)
 
 
 def _held_out(ranker: TrainableRanker, data: Dataset, truth: Dataset, held: Any, watched: Dataset | None) -> Any:
