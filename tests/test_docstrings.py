@@ -10,7 +10,7 @@ import pytest
 
 import swaprank as sr
 
-MODULES = [name for _, name, _ in pkgutil.walk_packages(sr.__path__, "swaprank.") if ".cli" not in name]
+MODULES = [name for _, name, _ in pkgutil.walk_packages(sr.__path__, "swaprank.") if name.split(".")[1] != "cli"]
 SLOW = {"swaprank.rankers.smoothrank", "swaprank.instruments.certify"}
 """Modules whose examples train for a while."""
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

@@ -149,6 +149,19 @@ def draw_position_bias() -> None:
     save_figure(axes, HERE / "position_bias.svg")
 
 
+def draw_online() -> None:
+    """What two ways to learn online reach, and a linear ranker with judgements (docs/online.md)."""
+    train, test = sr.datasets.random_search((200, 200), n_documents=20, random_state=0)
+    axes = new_axes(6.0, 3.6)
+    for method in ("pdgd", "dbgd"):
+        ranker = sr.clicks.OnlineRanker(method=method, random_state=0)
+        sr.clicks.learn_online(ranker, train, 100_000, test=test).plot(axes)
+    judged = sr.LinearRegressionRanker("ndcg@10").fit(train).score(test)
+    axes.axhline(judged, color="black", linestyle=":", label="judgements")
+    axes.legend()
+    save_figure(axes, HERE / "online.svg")
+
+
 if __name__ == "__main__":
     draw_forces()
     draw_learning()
@@ -157,6 +170,7 @@ if __name__ == "__main__":
     draw_indicators()
     draw_contributions()
     draw_position_bias()
+    draw_online()
     draw_chart(smoothrank_figures.run_line(Settings(), print).chart, HERE / "smoothing_line.svg")
     for folder in sys.argv[1:2]:
         draw_chart(smoothrank_figures.run_annealing(Settings(data=Path(folder)), print).chart, HERE / "annealing.svg")

@@ -24,6 +24,7 @@ RANKERS = {
     "kernel_ranknet": "swaprank.baselines.kernel_ranknet.KernelRankNet",
     "lambdamart": "swaprank.rankers.lambdamart.LambdaMART",
     "lambdarank": "swaprank.rankers.lambdarank.LambdaRank",
+    "learned_online": "swaprank.rankers.online.OnlineRanker",
     "linear_regression": "swaprank.rankers.linear_regression.LinearRegressionRanker",
     "listnet": "swaprank.baselines.nets.ListNet",
     "mart": "swaprank.rankers.mart.MART",

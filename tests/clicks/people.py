@@ -110,7 +110,7 @@ def click_log(
     if features:
         more["X"] = world.features[query[:, None], document].reshape(n_sessions * n_shown, -1)
     if propensity:
-        more["propensity"] = chance.ravel()
+        more["propensity"] = np.minimum(chance.ravel(), 1.0)  # sums may be above 1 by rounding
     return sr.clicks.ClickLog(
         session=np.repeat(np.arange(n_sessions), n_shown),
         qid=np.repeat(query, n_shown),

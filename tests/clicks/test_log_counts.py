@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import swaprank as sr
 from swaprank.data import id_numbers
+from swaprank.data.grouping import query_of_row
 from swaprank.data.id_numbers import numbered_ids
 from tests.clicks.click_worlds import judged
 
@@ -75,9 +76,9 @@ def test_any_division_in_any_order_gives_the_counts_of_the_whole(cuts: list[int]
     for part in parts[1:]:
         total = total + part
     check_same(total, wanted)
-    check_same(total.without_context(), sr.clicks.count_clicks(whole))
-    devices = [total.without_context(device=device) for device in ("desktop", "phone")]
-    check_same(devices[0] + devices[1], total.without_context())
+    check_same(total.in_context(), sr.clicks.count_clicks(whole))
+    devices = [total.in_context(device=device) for device in ("desktop", "phone")]
+    check_same(devices[0] + devices[1], total.in_context())
 
 
 def test_files_and_folders_in_small_blocks_give_the_counts_of_the_log(
@@ -88,12 +89,23 @@ def test_files_and_folders_in_small_blocks_give_the_counts_of_the_log(
     half = len(frame) // 2 + 1
     frame[:half].to_parquet(tmp_path / "part-0.parquet", index=False)
     frame[half:].to_csv(tmp_path / "part-1.csv", index=False)
-    monkeypatch.setattr("swaprank.reading.block_reading.rows_at_once", lambda width: 37)
+    monkeypatch.setattr("swaprank.clicks.table_files.BLOCK", 37)
     monkeypatch.setattr("swaprank.clicks.log_counting._CELLS_AT_ONCE", 50)
     check_same(sr.clicks.count_clicks(tmp_path), wanted)
     check_same(sr.clicks.count_clicks([tmp_path / "part-1.csv", tmp_path / "part-0.parquet"]), wanted)
+    log = sr.clicks.read_clicks(tmp_path / "part-0.parquet", features=[], context=["device"])
+    pages = sr.clicks.ClickLog.from_frame(frame[:half], features=[], context=["device"])
+    for field in ("session_ids", "qids", "pair_docid", "document", "position", "click"):
+        assert getattr(log, field).tolist() == getattr(pages, field).tolist(), field
+    assert log.context["device"].tolist() == pages.context["device"].tolist()
+    frame[half:].assign(click=lambda part: part["click"].where(part.index != half + 100, 2)).to_csv(
+        tmp_path / "bad.csv", index=False
+    )
+    with pytest.raises(sr.errors.DataError, match=r"bad\.csv: click, line 102: 2 was found"):
+        sr.clicks.count_clicks(tmp_path / "bad.csv")
+    (tmp_path / "bad.csv").unlink()
     by_device = sr.clicks.count_clicks(tmp_path, context=["device"])
-    check_same(by_device.without_context(), wanted)
+    check_same(by_device.in_context(), wanted)
     by_device.save(tmp_path / "counts.parquet")
     check_same(sr.clicks.LogCounts.load(tmp_path / "counts.parquet", context=["device"]), by_device)
     check_same(sr.clicks.LogCounts.load(tmp_path / "counts.parquet"), wanted)
@@ -155,16 +167,65 @@ def test_numbers_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_bias_of_counts_is_that_of_the_log() -> None:
     data = judged(40)
     log, _ = sr.datasets.clicks(data, data.column("match"), 8000, n_shown=4, moves=0.5, random_state=0)
-    counts: Any = sr.clicks.count_clicks(log)
-    for method in ("harvest", "trust"):
+    counts = sr.clicks.count_clicks(log)
+    methods: list[Any] = ["harvest", "trust"]
+    for method in methods:
         found = sr.clicks.position_bias(counts, method, n_resamples=0)
         wanted = sr.clicks.position_bias(log, method, n_resamples=0)
         # Documents are in another order, and so are sums of them.
         np.testing.assert_allclose(found.examination, wanted.examination, rtol=1e-6)
     found, wanted = sr.clicks.position_bias(counts, max_position=3), sr.clicks.position_bias(log, max_position=3)
+    frames = [each.to_frame() for each in (found, wanted)]
     np.testing.assert_allclose(found.examination, wanted.examination, rtol=1e-9)
     # Clicks of this log are independent within a page, so both bootstraps estimate the same spread.
-    widths = [np.log(each.high[1:] / each.low[1:]) for each in (found, wanted)]
+    widths = [np.log(each["high"][1:] / each["low"][1:]) for each in frames]
     np.testing.assert_allclose(widths[0], widths[1], rtol=0.3)
+    assert str(found).endswith("95% intervals from 200 resamples of the shown documents.")
     with pytest.raises(sr.errors.DataError, match="counts do not tell which documents were neighbours"):
         sr.clicks.position_bias(counts, "swaps")
+
+
+def test_the_bias_of_groups_of_counts_is_that_of_the_log() -> None:
+    data = judged(40)
+    log, _ = sr.datasets.clicks(data, data.column("match"), 8000, n_shown=4, moves=0.5, random_state=0)
+    log = sr.clicks.ClickLog.from_frame(as_frame(log), features=[], context=["device"])
+    counts = sr.clicks.count_clicks(log, context=["device"])
+    found, wanted = (sr.clicks.position_bias(each, by="device") for each in (counts, log))
+    assert list(found.groups) == list(wanted.groups) == ["desktop", "phone"]
+    for name, each in wanted.groups.items():
+        np.testing.assert_allclose(found.groups[name].examination, each.examination, rtol=1e-6)
+    alpha, _ = found.of_rows(counts)
+    at = [
+        found.groups[device].alpha[place - 1]
+        for device, place in zip(counts.context["device"], counts.position, strict=True)
+    ]
+    np.testing.assert_array_equal(alpha, at)
+
+
+def test_training_data_of_counts_is_that_of_the_log() -> None:
+    data = judged(10)
+    log, _ = sr.datasets.clicks(data, data.column("match"), 300, n_shown=4, moves=0.5, random_state=0)
+    bias = sr.clicks.Propensities([1.0, 0.5, 0.3, 0.2], epsilon_plus=np.ones(4), epsilon_minus=[0.1, 0.1, 0.0, 0.0])
+    wanted, found = sr.clicks.unbiased(log, bias), sr.clicks.unbiased(sr.clicks.count_clicks(log), bias, data=data)
+    assert wanted.docid is not None
+    assert found.docid is not None
+
+    def by_document(each: sr.Dataset) -> dict[Any, list[float]]:
+        assert each.docid is not None
+        assert each.sample_weight is not None
+        rows = np.column_stack((each.labels, each.sample_weight, each.features))
+        qid = each.qids[query_of_row(each.indptr, each.order)]
+        return dict(zip(zip(qid.tolist(), each.docid.tolist(), strict=True), rows.tolist(), strict=True))
+
+    assert by_document(found) == {key: pytest.approx(row) for key, row in by_document(wanted).items()}
+    default = sr.clicks.unbiased(sr.clicks.count_clicks(log), data=data)
+    assert by_document(default) == {
+        key: pytest.approx(row) for key, row in by_document(sr.clicks.unbiased(log)).items()
+    }
+    counts = sr.clicks.count_clicks(log)
+    with pytest.warns(sr.errors.SwaprankWarning, match=r"lacks \d+ of the"):
+        assert sr.clicks.unbiased(counts, bias, data=data.subset([0, 1])).n_queries == 2
+    with pytest.raises(sr.errors.DataError, match="counts have no features"):
+        sr.clicks.unbiased(counts, bias)
+    with pytest.raises(sr.errors.ParameterError, match="data is for counts"):
+        sr.clicks.unbiased(log, bias, data=data)

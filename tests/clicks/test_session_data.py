@@ -33,10 +33,10 @@ def day_log(n_sessions: int) -> pd.DataFrame:
 def test_session_features_are_learned_without_position_bias() -> None:
     frame = day_log(6000)
     with pytest.raises(sr.errors.DataError, match=r"has different features in row 0 .* give the session as qid, too"):
-        sr.clicks.ClickLog.from_frame(frame, session="page", qid="query")
+        sr.clicks.ClickLog.from_frame(frame, session="page", qid="query", features=["document", "evening"])
     bias = sr.clicks.position_bias(sr.clicks.ClickLog.from_frame(frame, "page", "query", features=[]), n_resamples=0)
     np.testing.assert_allclose(bias.examination, EXAMINATION, rtol=0.15)
-    pages = sr.clicks.ClickLog.from_frame(frame, session="page", qid="page")
+    pages = sr.clicks.ClickLog.from_frame(frame, session="page", qid="page", features=["document", "evening"])
     data = sr.clicks.session_data(pages, sr.clicks.Propensities(EXAMINATION))
     clicked = frame.groupby("page")["click"].transform("any")
     assert data.n_queries == frame.loc[clicked, "page"].nunique()

@@ -120,7 +120,7 @@ def test_counts_give_the_bias_and_the_labels_of_the_log() -> None:
     bias = sr.clicks.position_bias(counts)
     np.testing.assert_allclose(bias.examination, sr.clicks.position_bias(log, n_resamples=0).examination, rtol=1e-9)
     assert bias.low is not None
-    assert "resamples of the counts" in bias.method
+    assert "resamples of the shown documents" in bias.method
     learned, wanted = sr.clicks.unbiased(counts, data=data), sr.clicks.unbiased(log)
     by_id = dict(zip(wanted.docid.tolist(), wanted.labels.tolist(), strict=True))  # type: ignore[union-attr]
     assert learned.docid is not None

@@ -12,6 +12,9 @@ import typer
 import swaprank as sr
 from swaprank.cli.cmd_analyze import certify, explain
 from swaprank.cli.cmd_bin import bin_
+from swaprank.cli.cmd_click_abtest import clicks_abtest
+from swaprank.cli.cmd_click_models import clicks_check, clicks_models
+from swaprank.cli.cmd_click_policy import clicks_policy
 from swaprank.cli.cmd_clicks import clicks_evaluate, clicks_info, clicks_propensity, clicks_simulate, clicks_train
 from swaprank.cli.cmd_combine import combine
 from swaprank.cli.cmd_cv import cv
@@ -51,9 +54,21 @@ for panel, commands in COMMANDS.items():
         name = command.__name__.rstrip("_")
         app.command(name, cls=SuggestingCommand, rich_help_panel=panel)(with_added_options(command))
 
-CLICK_COMMANDS = (clicks_info, clicks_propensity, clicks_train, clicks_evaluate, clicks_simulate)
+CLICK_COMMANDS = (
+    clicks_info,
+    clicks_check,
+    clicks_propensity,
+    clicks_models,
+    clicks_train,
+    clicks_evaluate,
+    clicks_policy,
+    clicks_abtest,
+    clicks_simulate,
+)
 """The commands of `swaprank clicks`, in the order of its help."""
-clicks_app = typer.Typer(help="Learn from click logs: position bias, training, evaluation.", no_args_is_help=True)
+clicks_app = typer.Typer(
+    help="Learn from click logs: position bias, training, evaluation, A/B tests.", no_args_is_help=True
+)
 for of_clicks in CLICK_COMMANDS:
     name = of_clicks.__name__.removeprefix("clicks_")
     clicks_app.command(name, cls=SuggestingCommand)(with_added_options(of_clicks))

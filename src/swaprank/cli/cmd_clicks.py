@@ -6,13 +6,14 @@ from typing import Annotated, Any, Literal
 import typer
 
 import swaprank as sr
+from swaprank.cli.click_logs import DocumentsFile, Missing, read_log
 from swaprank.cli.options import (
     AsJson,
     Columns,
     Figure,
     LogColumns,
     LogFile,
-    Metrics,
+    LogMetrics,
     PropensityFile,
     RankerName,
     Seed,
@@ -22,7 +23,6 @@ from swaprank.cli.options import (
 )
 from swaprank.cli.output import (
     INTERRUPTED,
-    print_detail,
     print_either,
     print_info,
     print_json,
@@ -50,6 +50,10 @@ def clicks_propensity(
             "regression: relevance is predicted from features. trust: with trust bias."
         ),
     ] = "harvest",
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Each value of this column, such as the device, has a bias of its own."),
+    ] = None,
     max_position: Annotated[
         int | None, typer.Option(min=2, help="Last position to estimate.", show_default="the last of the log")
     ] = None,
@@ -61,6 +65,8 @@ def clicks_propensity(
             show_default="200; 20 for regression and trust",
         ),
     ] = None,
+    documents: DocumentsFile = None,
+    missing: Missing = "error",
     figure: Figure = None,
     seed: Seed = 0,
     threads: Threads = None,
@@ -76,11 +82,12 @@ def clicks_propensity(
         writable_target(output, (log,))
     if method != "regression":
         log_columns = {"features": [], **log_columns}
-    clicks = sr.clicks.read_clicks(log, **log_columns)
+    clicks = read_log(log, log_columns, documents, missing, by)
     with progress_bar("resample") as update:
         found = sr.clicks.position_bias(
             clicks,
             method,
+            by=by,
             max_position=max_position,
             n_resamples=resamples,
             random_state=seed,
@@ -99,6 +106,8 @@ def clicks_train(
     valid: Annotated[
         Path | None, typer.Option(help="Click log of other sessions, best of other queries, for early stopping.")
     ] = None,
+    documents: DocumentsFile = None,
+    missing: Missing = "error",
     ranker: RankerName = None,
     metric: Annotated[
         str, typer.Option("--metric", "-m", help="Metric to optimize: a sum of linear gains.")
@@ -115,12 +124,12 @@ def clicks_train(
 ) -> None:
     """Train a ranker on clicks, without position bias. Ctrl-C saves the model as it is; the exit code is 130.
 
-    Without --propensities, the position bias is learned together with the ranker.
+    Without --propensities, the position bias is estimated from the log, or learned together with the ranker.
     """
     from swaprank.rankers.endings import ending
     from swaprank.registry import make_ranker
 
-    sources = [path for path in (log, propensities, valid) if path is not None]
+    sources = [path for path in (log, propensities, valid, documents) if path is not None]
     for target in (output, save_propensities):
         if target is not None:
             writable_target(target, sources)
@@ -128,9 +137,9 @@ def clicks_train(
     own = {"random_state": seed, "n_threads": threads}
     model.set_params(**{name: value for name, value in own.items() if name in model.get_params()})
     known = None if propensities is None else sr.clicks.Propensities.load(propensities)
-    print_detail(f"reading {log}")
-    clicks = sr.clicks.read_clicks(log, **log_columns)
-    held_out = None if valid is None else sr.clicks.read_clicks(valid, **log_columns)
+    by = None if known is None else known.by
+    clicks = read_log(log, log_columns, documents, missing, by)
+    held_out = None if valid is None else read_log(valid, log_columns, documents, missing, by)
     found, interrupted = known, False
     try:
         with training_bar() as callbacks:
@@ -162,27 +171,32 @@ def clicks_evaluate(
             metavar="RANKING...", help="Models, or names of features of the log; NAME=RANKING to name one in the table."
         ),
     ],
-    metric: Metrics = ["dcg@10"],  # noqa: B006
+    metric: LogMetrics = ["dcg@10(gain=linear)"],  # noqa: B006
     propensities: PropensityFile = None,
     estimator: Annotated[
         Literal["self_normalized", "ips"],
         typer.Option(help="Clicks over expected examinations, or inverse propensity scores."),
     ] = "self_normalized",
     clip: Annotated[float, typer.Option(min=0, help="For ips: divide by a propensity of at least this.")] = 0.0,
+    units: Annotated[
+        Literal["sessions", "queries"],
+        typer.Option(help="What intervals are for: other sessions with the same queries, or other queries, too."),
+    ] = "sessions",
+    documents: DocumentsFile = None,
+    missing: Missing = "error",
     json: AsJson = False,
     *,
     log_columns: LogColumns,
 ) -> None:
-    """Estimate the metrics of rankings that were never shown, with 95% intervals; compare several with the first.
+    """Estimate metrics of rankings that were never shown, with 95% intervals; compare several with the first.
 
     Without --propensities, the position bias is estimated from the same log, and intervals contain its uncertainty.
     """
     known = None if propensities is None else sr.clicks.Propensities.load(propensities)
-    print_detail(f"reading {log}")
-    clicks = sr.clicks.read_clicks(log, **log_columns)
+    clicks = read_log(log, log_columns, documents, missing, None if known is None else known.by)
     named = split_names(rankings, "rankings", "NAME=RANKING")
     systems = {name: _ranking(ranking, clicks) for name, ranking in named.items()}
-    options: dict[str, Any] = {"propensities": known, "estimator": estimator, "clip": clip}
+    options: dict[str, Any] = {"propensities": known, "estimator": estimator, "clip": clip, "units": units}
     results = {name: sr.clicks.evaluate(clicks, system, metric, **options) for name, system in systems.items()}
     comparison = sr.clicks.compare(clicks, systems, metric, **options) if len(systems) > 1 else None
     if json:
@@ -197,9 +211,16 @@ def clicks_evaluate(
 
 def _ranking(text: str, clicks: Any) -> Any:
     """A model, or the feature of that name as scores."""
-    from swaprank.clicks.log_evaluation import feature_of_pairs
+    from swaprank.clicks.ranked_pairs import feature_of_pairs
 
-    return load_any(Path(text)) if Path(text).exists() else feature_of_pairs(clicks, text)
+    if Path(text).exists():
+        return load_any(Path(text))
+    if text not in clicks.feature_names:
+        known = (
+            sr.errors.did_you_mean(text, clicks.feature_names) if clicks.feature_names else "the log has no features."
+        )
+        raise sr.errors.DataError(f"'{text}' is neither a file nor a feature of the log; {known}")
+    return feature_of_pairs(clicks, text)
 
 
 def clicks_simulate(

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -40,6 +40,14 @@ Threads = Annotated[
 ]
 Metrics = Annotated[
     list[str], typer.Option("--metric", "-m", help="Metric, such as ndcg@10, map or 'p@5(rel=2)'. Can be repeated.")
+]
+LogMetrics = Annotated[
+    list[str],
+    typer.Option(
+        "--metric",
+        "-m",
+        help="Metric that clicks can estimate: 'dcg@10(gain=linear)', p@5, rbp, mrr, success@5. Can be repeated.",
+    ),
 ]
 TrainingMetric = Annotated[
     str | None,
@@ -97,7 +105,8 @@ LogFile = Annotated[
     Path,
     typer.Argument(
         metavar="LOG",
-        help="Click log: a table (.csv .tsv .parquet) with a row for each document that was shown in a session.",
+        help="Click log: a table (.csv .tsv .parquet) with a row for each document that was shown in a session; or "
+        "another --schema.",
     ),
 ]
 PropensityFile = Annotated[
@@ -105,7 +114,7 @@ PropensityFile = Annotated[
     typer.Option("--propensities", help="JSON file of `swaprank clicks propensity`.", show_default="from the log"),
 ]
 LogColumns: TypeAlias = dict[str, Any]
-"""The names of columns of a click log, as keywords of `swaprank.clicks.read_clicks`."""
+"""The form of a click log and the names of its columns, as keywords of `swaprank.clicks.read_clicks`."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 _PANEL = "Columns of tables"
@@ -144,6 +153,36 @@ _LOG_COLUMNS: Mapping[str, Any] = {
     "click": _column("click", "Clicks: 0 or 1, or grades from 0 to 1.", "click"),
     "propensity": _column("propensity", "Logged propensities."),
     "features": _COLUMNS["features"],
+    "context": _column("context", "What describes a session, such as its device: one value each", several=True),
+    "binary": Annotated[
+        bool,
+        typer.Option(
+            "--binary",
+            help="Any number of clicks above 0 is one click.",
+            show_default=False,
+            rich_help_panel=_PANEL,
+        ),
+    ],
+    "schema": Annotated[
+        Literal["rows", "wide", "ubi"] | None,
+        typer.Option(
+            "--schema",
+            help="rows: one row per shown document. wide: one row per page, with columns 'documents' and 'clicks'. "
+            "ubi: queries and events of User Behavior Insights, a file or a folder (.jsonl .parquet).",
+            show_default="rows",
+            rich_help_panel=_PANEL,
+        ),
+    ],
+    "actions": Annotated[
+        list[str] | None,
+        typer.Option(
+            "--actions",
+            metavar="NAMES",
+            help="For ubi: actions that are clicks, separated by commas. Can be repeated.",
+            show_default="click",
+            rich_help_panel=_PANEL,
+        ),
+    ],
 }
 """The options by the keywords of `swaprank.clicks.read_clicks` that they stand for."""
 _TABLES = {"columns": _COLUMNS, "log_columns": _LOG_COLUMNS}
@@ -189,9 +228,9 @@ def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _names(given: str | list[str]) -> str | list[str]:
-    """The name of a column; or several names, of which each text may hold some, separated by commas."""
-    if isinstance(given, str):
+def _names(given: str | list[str] | bool) -> str | list[str] | bool:
+    """The name of a column, or a flag; or several names, of which each text may hold some, separated by commas."""
+    if isinstance(given, str | bool):
         return given
     return [name.strip() for names in given for name in names.split(",") if name.strip()]
 

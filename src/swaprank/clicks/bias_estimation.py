@@ -63,8 +63,8 @@ def position_bias(
     """Estimate how likely documents are examined at each position, relative to position 1.
 
     Args:
-        log: The clicks; or counts of them, which "harvest" and "trust" take. Counts have no sessions to resample: their
-            intervals take shown documents for independent of each other.
+        log: The clicks; or counts of them, for "harvest" and "trust". Intervals from counts take the documents of a
+            page for independent.
         method: "harvest": from documents that were shown at several positions, whatever the reason [Agarwal2019].
             "swaps": only from neighbours that were shown in both orders, for logs with randomized swaps, or FairPairs
             [Radlinski2006]; what stands elsewhere on the page then plays no role. "regression": trees predict the
@@ -119,8 +119,8 @@ def position_bias(
     resamples = bootstrapped(found.counts, found.rows, found.examination, n_resamples, rng, threads, progress)
     errors = _spread(resamples)
     check_precise(errors, log.n_sessions, has_features=log.features is not None)
-    what = "counts" if isinstance(log, LogCounts) else "sessions"
-    return _with_intervals(found.propensities, errors, f"{n_resamples} resamples of the {what}")
+    drawn = "shown documents" if isinstance(log, LogCounts) else "sessions"
+    return _with_intervals(found.propensities, errors, f"{n_resamples} resamples of the {drawn}")
 
 
 def _harvest(log: ClickLog | LogCounts, last: int, *, swaps: bool) -> Estimate:
@@ -182,10 +182,10 @@ def _spread(resamples: list[Floats]) -> Floats:
     return np.asarray((high - low) / 2)
 
 
-def _with_intervals(found: Propensities, errors: Floats, source: str) -> Propensities:
+def _with_intervals(found: Propensities, errors: Floats, resamples: str) -> Propensities:
     """Add 95% intervals: normal on the logarithmic scale."""
     factor = np.exp(1.96 * errors)
-    method = f"{found.method}; 95% intervals from {source}"
+    method = f"{found.method}; 95% intervals from {resamples}"
     return replace(found, low=found.examination / factor, high=found.examination * factor, method=method)
 
 

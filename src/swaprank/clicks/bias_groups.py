@@ -79,8 +79,7 @@ def _counted_groups(
     if len(values) > log.n_sessions / 2:
         raise DataError(f"'{by}' has {len(values):,} values in {log.n_sessions:,} sessions: these are no groups.")
     for value in values:
-        chosen = {by: value}
-        part = log.subset(log.context[by] == value) if isinstance(log, ClickLog) else log.without_context(**chosen)
+        part = log.in_context(**{by: value}) if isinstance(log, LogCounts) else log.subset(log.context[by] == value)
         found, rows = count_neighbours(part, last) if swaps else count_log(part, last)
         found, _ = chosen_units(found, rows, moved_units(found))
         names.append(str(value))

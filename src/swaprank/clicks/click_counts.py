@@ -46,12 +46,12 @@ class CountedRows(NamedTuple):
 
     indptr: Ints
     """Cell c has the rows `indptr[c]` to `indptr[c + 1]`."""
-    session: NDArray[np.int32]
+    session: Ints
     click: Floats
     n_sessions: int
 
 
-_NO_ROWS = CountedRows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), 0)
+_NO_ROWS = CountedRows(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0), 0)
 """Behind counts that were made before."""
 
 
@@ -80,7 +80,7 @@ def count_rows(
         shown=np.diff(row_indptr).astype(np.float64),
         clicks=np.add.reduceat(click, starts),
     )
-    return counts, CountedRows(row_indptr, session[order].astype(np.int32, copy=False), click, n_sessions)
+    return counts, CountedRows(row_indptr, session[order].astype(np.int64), click, n_sessions)
 
 
 @kernel
@@ -223,7 +223,7 @@ def _resampled_cells(counts: ClickCounts, rng: np.random.Generator) -> tuple[Flo
 
 @kernel
 def _count_weighted(
-    indptr: Ints, session: NDArray[np.int32], click: Floats, weights: NDArray[np.uint8], shown: Floats, clicks: Floats
+    indptr: Ints, session: Ints, click: Floats, weights: NDArray[np.uint8], shown: Floats, clicks: Floats
 ) -> None:
     n_lanes = weights.shape[1]
     for cell in range(len(indptr) - 1):

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from swaprank.arrays import AnyArray, Bools, Features, Floats, Ints, ReadOnly, read_only
 from swaprank.clicks.log_columns import (
     checked_clicks,
-    checked_propensities,
     features_of_pairs,
     in_order,
+    numbers_between,
     rows_of_pairs,
     shown_documents,
     table_roles,
@@ -108,7 +108,7 @@ class ClickLog(ReadOnly):
     ) -> None:
         order, shown = shown_documents(session, qid, docid, position)
         n_rows = len(shown["position"])
-        given = None if propensity is None else checked_propensities(propensity, n_rows)
+        given = None if propensity is None else numbers_between("propensity", propensity, n_rows, above_zero=True)
         self._fill(
             **shown,
             click=in_order(checked_clicks(click, n_rows, binary), order),

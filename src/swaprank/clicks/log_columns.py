@@ -15,6 +15,7 @@ from swaprank.data.row_values import number_column
 from swaprank.errors import DataError, Hint, Wording
 from swaprank.kernels import kernel
 
+_ANY_CLICK = Hint("binary", True, "--binary")
 IDS = ("session", "qid", "docid")
 LAST_POSITION = 10_000
 """No page of results has more places; a larger number is most likely another column."""
@@ -99,18 +100,19 @@ def checked_clicks(click: Any, n_rows: int, binary: bool) -> Floats:
         raise DataError(
             f"click, row {row}: {column[row]:g} was found, but it must be a number from 0 to 1. For numbers of clicks, "
             "any of which is a click, give ",
-            Hint("binary", True, "--binary"),
+            _ANY_CLICK,
             "; divide grades such as dwell time by the largest.",
         )
     return (column > 0).astype(np.float64) if binary else column
 
 
-def checked_propensities(propensity: Any, n_rows: int) -> Floats:
-    """One probability per row, above 0."""
-    column = number_column("propensity", _with_length("propensity", propensity, n_rows), n_rows)
-    if column.min() <= 0 or column.max() > 1:
-        row = int(np.argmax((column <= 0) | (column > 1)))
-        raise DataError(f"propensity, row {row}: {column[row]:g} was found, but it must be a number above 0, up to 1.")
+def numbers_between(name: str, values: Any, n_rows: int, *, above_zero: bool = False) -> Floats:
+    """One number from 0 to 1 per row, such as a probability."""
+    column = number_column(name, _with_length(name, values, n_rows), n_rows)
+    if column.min() < 0 or column.max() > 1 or (above_zero and column.min() == 0):
+        row = int(np.argmax((column < 0) | (column > 1) | (above_zero & (column == 0))))
+        what = "above 0, up to 1" if above_zero else "from 0 to 1"
+        raise DataError(f"{name}, row {row}: {column[row]:g} was found, but it must be a number {what}.")
     return column
 
 
@@ -217,8 +219,8 @@ def _check_one_row_a_place(session: AnyArray, position: AnyArray, session_ids: A
         raise DataError(
             f"session {session_ids[session[row]]} has more than one row at position {position[row]}. A "
             "session is one page of results with one document a place: for two clicks on the same document, keep "
-            "one row, with the number of clicks and ",
-            Hint("binary", True, "--binary"),
+            "one row with their number, and give ",
+            _ANY_CLICK,
             "; and give every page an id of its own.",
         )
 

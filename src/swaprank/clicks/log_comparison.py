@@ -4,14 +4,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
+import numpy as np
+
+from swaprank.clicks.click_dependence import quick_check
 from swaprank.clicks.click_log import ClickLog
-from swaprank.clicks.log_evaluation import session_values
-from swaprank.clicks.log_values import LogValue
+from swaprank.clicks.log_evaluation import LogEstimate, countable_metrics, estimate
+from swaprank.clicks.log_values import log_value
+from swaprank.clicks.log_variance import LogView, Units, expect, spread_of, view_of
 from swaprank.clicks.propensities import Propensities
+from swaprank.clicks.ranked_pairs import RankedPairs, ranked_pairs
 from swaprank.clicks.relevance_estimates import Estimator
 from swaprank.data.dataset import Dataset
 from swaprank.evaluation.differences import BaselineDifference, DifferenceTable, check_systems, corrected
-from swaprank.evaluation.significance import LEVEL, mean_interval, p_in_words, t_test
+from swaprank.evaluation.significance import LEVEL, p_in_words
+from swaprank.metrics.cascade import Cascade
+from swaprank.metrics.cumulative import Cumulative
 from swaprank.metrics.metric import Metric
 from swaprank.rendering.tables import probability
 
@@ -33,23 +40,32 @@ class LogDifference(BaselineDifference):
     """
 
     p: float
-    """The p-value of a t-test of the influences of sessions on the difference, two-sided."""
+    """The p-value of the difference, two-sided; NaN if the log does not support an answer."""
+    doubts: tuple[str, ...]
+    """Sentences that speak against the comparison, as `evaluate` has them of each of the two rankings."""
     coverage: float
     """The share of the ranking, weighted by the metric's discounts, that the log has ever shown."""
 
     @property
+    def is_supported(self) -> bool:
+        """True if the log can answer: enough clicks, on documents that both rankings would show."""
+        return not self.doubts
+
+    @property
     def is_significant(self) -> bool:
-        """True if the p-value is below 5%."""
+        """True if the log can answer and the p-value is below 5%."""
         return self.p < LEVEL
 
     def sentence(self) -> str:
         """The result in words."""
-        if self.difference == 0:
+        if self.difference == 0 and self.low == self.high:
             return f"{self.metric}: the clicks show no difference of {self.system} and {self.baseline}."
+        if not self.is_supported:
+            return " ".join([f"{self.metric}: {self.system} against {self.baseline}:", *self.doubts])
         return self._size_in_words(p_in_words(self.p))
 
     def _more_cells(self) -> dict[str, str]:
-        return {"p": probability(self.p), "coverage": f"{self.coverage:.1%}"}
+        return {"p": probability(self.p) if self.is_supported else "-", "coverage": f"{self.coverage:.1%}"}
 
 
 @final
@@ -60,28 +76,34 @@ class LogComparison(DifferenceTable[LogDifference]):
     >>> import swaprank as sr
     >>> shown = {"qid": [7] * 4, "docid": [1, 2] * 2, "position": [1, 2] * 2}
     >>> log = sr.clicks.ClickLog(session=[1, 1, 2, 2], click=[1, 0, 0, 1], **shown)
-    >>> systems = {"old": [2.0, 1.0], "new": [1.0, 2.0]}
-    >>> comparison = sr.clicks.compare(log, systems, "dcg", propensities=sr.clicks.Propensities([1.0, 0.8]))
+    >>> systems, bias = {"old": [2.0, 1.0], "new": [1.0, 2.0]}, sr.clicks.Propensities([1.0, 0.8])
+    >>> comparison = sr.clicks.compare(log, systems, "p@1", propensities=bias)
     >>> isinstance(comparison, sr.clicks.LogComparison)
     True
     """
 
+    contradictions: tuple[str, ...] = ()
+    """Sentences about what in the log contradicts the position-based model, on which the estimates rest."""
+
     def _notes(self) -> list[str]:
-        return []
+        return list(self.contradictions)
 
 
 def compare(
     log: ClickLog,
     systems: Mapping[str, Any],
-    metrics: str | Metric | Iterable[str | Metric] = "dcg@10",
+    metrics: str | Metric | Iterable[str | Metric] = "dcg@10(gain=linear)",
     *,
     propensities: Propensities | None = None,
     data: Dataset | None = None,
     baseline: str | None = None,
     estimator: Estimator = "self_normalized",
     clip: float = 0.0,
+    units: Units = "sessions",
 ) -> LogComparison:
     """Compare rankings with a baseline, from clicks on the rankings that were shown; none of them need be.
+
+    Where `evaluate` says that the log does not support an answer, there is none here either.
 
     Args:
         log: The clicks.
@@ -92,6 +114,7 @@ def compare(
         baseline: The system that the others are compared with. The default is the first one.
         estimator: "self_normalized", or "ips"; see `unbiased`.
         clip: For "ips": divide by a propensity of at least this.
+        units: What intervals are for: other "sessions" with the same queries, or other "queries", too.
 
     >>> import swaprank as sr
     >>> (judged,) = sr.datasets.random_search(50, random_state=0)
@@ -99,25 +122,40 @@ def compare(
     >>> shown = log.features[:, log.feature_names.index("match")]
     >>> comparison = sr.clicks.compare(log, {"match": shown, "best": truth.relevance})
     >>> print(comparison.differences[0].sentence())
-    dcg@10(gain=linear): best is better than match by 1.6846 (95% interval 1.3837 to 1.9855); p < .0001.
+    dcg@10(gain=linear): best is better than match by 1.5872 (95% interval 1.2456 to 1.9288); p < .0001.
     """
     against = check_systems(systems, baseline)
+    chosen = countable_metrics(metrics)
+    view = view_of(log, propensities, estimator, clip, units)
+    ranked = {name: ranked_pairs(log, system, data) for name, system in systems.items()}
     rows: list[LogDifference] = []
-    for metric, estimates in session_values(log, systems.values(), metrics, propensities, data, estimator, clip):
-        values = dict(zip(systems, estimates, strict=True))
+    for metric in chosen:
+        estimates = {name: estimate(view, metric, each) for name, each in ranked.items()}
         differences = [
-            _difference(metric, name, against, value, values[against])
-            for name, value in values.items()
+            _difference(view, metric, {name: estimates[name], against: estimates[against]}, ranked)
+            for name in systems
             if name != against
         ]
         rows += corrected(differences, "p")
-    return LogComparison(tuple(rows))
+    return LogComparison(tuple(rows), tuple(quick_check(log)))
 
 
-def _difference(metric: str, name: str, against: str, new: LogValue, old: LogValue) -> LogDifference:
+def _difference(
+    view: LogView,
+    metric: Cumulative | Cascade,
+    estimates: Mapping[str, LogEstimate],
+    ranked: Mapping[str, RankedPairs],
+) -> LogDifference:
+    """The first of two rankings against the second."""
+    (name, new), (against, old) = estimates.items()
+    expected = expect(view, [ranked[name], ranked[against]])
+    first, second = (
+        log_value(view.log, view.shares, ranked[each], metric, expected.relevance) for each in (name, against)
+    )
+    value = first.minus(second)
+    spread = spread_of(view, value, expected)
     difference = new.mean - old.mean
-    influence = new.influence - old.influence
-    change = difference + influence - influence.mean()
-    low, high = mean_interval(change)
-    p = t_test(change) if len(change) > 1 else float("nan")
-    return LogDifference(metric, name, against, new.mean, old.mean, difference, low, high, p, new.coverage)
+    low, high = (float(np.clip(end, value.low, value.high)) for end in spread.interval(difference))
+    doubts = tuple(dict.fromkeys((*new.doubts(), *old.doubts())))
+    p = float("nan") if doubts else spread.p_value(difference)
+    return LogDifference(str(metric), name, against, new.mean, old.mean, difference, low, high, p, doubts, new.coverage)

@@ -8,7 +8,7 @@ import numpy as np
 from swaprank.clicks.click_log import ClickLog
 from swaprank.clicks.log_columns import checked_clicks
 from swaprank.clicks.log_counts import LogCounts, sum_of_counts
-from swaprank.clicks.table_files import TableRoles, block_columns, check_is_table, naming
+from swaprank.clicks.table_files import TableRoles, block_columns, check_is_table, counting_from, naming
 from swaprank.errors import DataError
 from swaprank.reading.formats import Paths, part_files
 
@@ -73,10 +73,12 @@ def _counted_blocks(files: Sequence[Path], roles: TableRoles, binary: bool) -> I
     for file in files:
         check_is_table(file)
         with naming(file):
-            for columns in block_columns(file, roles):
+            for start, columns in block_columns(file, roles):
                 clicks = columns.pop("click")
                 n_rows = len(clicks)
-                yield LogCounts(**columns, shown=np.ones(n_rows), clicks=checked_clicks(clicks, n_rows, binary))
+                with counting_from(start):
+                    part = LogCounts(**columns, shown=np.ones(n_rows), clicks=checked_clicks(clicks, n_rows, binary))
+                yield part
 
 
 def _summed(parts: Iterator[LogCounts]) -> LogCounts:

@@ -19,6 +19,7 @@ from swaprank.data.id_numbers import Numbered, numbered_ids, numbered_keys, row_
 from swaprank.data.row_values import number_column
 from swaprank.errors import DataError
 from swaprank.files import existing_file
+from swaprank.rendering.result import Backend, make_frame
 from swaprank.rendering.tables import counted
 
 _CELL = ("qid", "docid", "position", "shown", "clicks")
@@ -161,15 +162,15 @@ class LogCounts(ReadOnly):
             return NotImplemented
         return sum_of_counts([self, other])
 
-    def without_context(self, **chosen: Any) -> LogCounts:
-        """The counts of all contexts together, or of those with the chosen values, such as `device="phone"`.
+    def in_context(self, **chosen: Any) -> LogCounts:
+        """The counts of sessions in one context, such as `device="phone"`; without any, those of all together.
 
         >>> import swaprank as sr
         >>> counts = sr.clicks.LogCounts(
         ...     qid=[7, 7], docid=["a", "a"], position=[1, 1], shown=[10, 30], clicks=[4, 6],
         ...     context={"device": ["phone", "desktop"]},
         ... )
-        >>> counts.without_context().shown.tolist(), counts.without_context(device="phone").shown.tolist()
+        >>> counts.in_context().shown.tolist(), counts.in_context(device="phone").shown.tolist()
         ([40], [10])
         """
         kept = np.ones(len(self.document), np.bool_)
@@ -194,6 +195,10 @@ class LogCounts(ReadOnly):
             "shown": self.shown,
             "clicks": self.clicks,
         }
+
+    def to_frame(self, *, backend: Backend = "pandas") -> Any:
+        """The counts as a data frame."""
+        return make_frame(self.columns(), backend)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the counts to a CSV, TSV or Parquet file: a table that other programs can read, too."""

@@ -6,30 +6,24 @@ from typing import Any, final
 
 import numpy as np
 
-from swaprank.arrays import Floats, Ints
-from swaprank.clicks.bias_estimation import position_bias
+from swaprank.clicks.click_dependence import quick_check
 from swaprank.clicks.click_log import ClickLog
-from swaprank.clicks.log_columns import rows_of_pairs
-from swaprank.clicks.log_values import LogValue, bias_influence, check_countable, log_value, new_ranks
+from swaprank.clicks.log_values import check_countable, log_value
+from swaprank.clicks.log_variance import LogView, Units, expect, spread_of, view_of
 from swaprank.clicks.propensities import Propensities
-from swaprank.clicks.relevance_estimates import Estimator, row_shares
-from swaprank.clicks.training_data import pair_data
+from swaprank.clicks.ranked_pairs import RankedPairs, ranked_pairs
+from swaprank.clicks.relevance_estimates import Estimator
 from swaprank.data.dataset import Dataset
-from swaprank.data.document_places import Places, query_keys
-from swaprank.data.grouping import query_of_row
-from swaprank.data.row_values import check_scores
-from swaprank.errors import DataError, MetricError, did_you_mean
-from swaprank.evaluation.significance import mean_interval
+from swaprank.errors import MetricError, did_you_mean
 from swaprank.metrics.cascade import Cascade
 from swaprank.metrics.cumulative import Cumulative
 from swaprank.metrics.metric import Metric
-from swaprank.metrics.ordering import seeded_tie_order
 from swaprank.metrics.parse import metrics as parse_metrics
 from swaprank.rendering.result import Result, rows_as_columns
 from swaprank.rendering.tables import Blocks, Table, decimals
 
-_FEWEST_CLICKS = 100
-"""The least effective number: an interval from fewer is too short, because some documents have no click yet."""
+_FEWEST_CLICKS = 30
+"""The least effective number: from fewer, estimates are too far from normally distributed for an interval."""
 _LEAST_COVERAGE = 0.95
 _MOST_CLIPPED = 0.05
 
@@ -59,6 +53,8 @@ class LogEstimate:
     """The share of the ranking, weighted by the metric's discounts, that the log has ever shown."""
     clipped: float
     """The share of rows with a propensity below the clip."""
+    n_units: int
+    """The number of sessions, or of queries, that the interval is for."""
 
     @property
     def is_supported(self) -> bool:
@@ -69,9 +65,11 @@ class LogEstimate:
         """Sentences that speak against the estimate; empty if nothing does."""
         doubts = []
         if self.n_effective < _FEWEST_CLICKS:
+            sessions = self.n_sessions * _FEWEST_CLICKS / max(self.n_effective, 1e-9)
+            needed = f", from about {sessions:,.2g} sessions" if sessions < 1e9 else ""
             doubts.append(
                 f"The log does not support an answer: its clicks on the documents that this ranking puts first tell as "
-                f"much as {self.n_effective:,.0f} clicks of equal weight, and {_FEWEST_CLICKS} are needed."
+                f"much as {self.n_effective:,.0f} clicks of equal weight, and {_FEWEST_CLICKS} are needed{needed}."
             )
         if self.coverage < _LEAST_COVERAGE:
             doubts.append(
@@ -108,6 +106,8 @@ class LogEvaluation(Result):
     """
 
     results: tuple[LogEstimate, ...]
+    contradictions: tuple[str, ...] = ()
+    """Sentences about what in the log contradicts the position-based model, on which the estimates rest."""
 
     def __getitem__(self, metric: str | Metric) -> LogEstimate:
         by_name = {result.metric: result for result in self.results}
@@ -133,10 +133,12 @@ class LogEvaluation(Result):
             for row in self.results
         ]
         doubts = list(dict.fromkeys(f"{row.metric}: {doubt}" for row in self.results for doubt in row.doubts()))
-        return [Table(header, rows), *(["\n".join(doubts)] if doubts else [])]
+        words = [*doubts, *self.contradictions]
+        return [Table(header, rows), *(["\n".join(words)] if words else [])]
 
     def _values(self) -> dict[str, Any]:
-        return {"results": [{**asdict(row), "sentence": row.sentence()} for row in self.results]}
+        rows = [{**asdict(row), "sentence": row.sentence()} for row in self.results]
+        return {"results": rows, "contradictions": list(self.contradictions)}
 
     def _columns(self) -> dict[str, list[Any]]:
         return rows_as_columns([asdict(row) for row in self.results])
@@ -145,17 +147,20 @@ class LogEvaluation(Result):
 def evaluate(
     log: ClickLog,
     ranking: Any,
-    metrics: str | Metric | Iterable[str | Metric] = "dcg@10",
+    metrics: str | Metric | Iterable[str | Metric] = "dcg@10(gain=linear)",
     *,
     propensities: Propensities | None = None,
     data: Dataset | None = None,
     estimator: Estimator = "self_normalized",
     clip: float = 0.0,
+    units: Units = "sessions",
 ) -> LogEvaluation:
     """Estimate the metrics of a ranking that was never shown, from clicks on the rankings that were.
 
     Documents count with their relevance, the probability that people who examine them click. Metrics are sums of
-    discounted gains, such as dcg, p@k and rbp; or cascades, such as mrr and success@k.
+    discounted gains, such as dcg(gain=linear), p@k and rbp; or cascades, such as mrr and success@k. If the log has
+    propensities, each row counts with the inverse of its own: then it does not matter if the production ranker
+    knew the user.
 
     Args:
         log: The clicks.
@@ -167,79 +172,46 @@ def evaluate(
             default is the documents of the log.
         estimator: "self_normalized", or "ips", inverse propensity scores; see `unbiased`.
         clip: For "ips": divide by a propensity of at least this. This trades less noise for bias.
+        units: What intervals are for: "sessions" for other sessions with the same queries, "queries" for other queries,
+            too, which takes many queries, and gives wider intervals.
 
     >>> import swaprank as sr
     >>> (judged,) = sr.datasets.random_search(50, random_state=0)
     >>> log, truth = sr.datasets.clicks(judged, judged.column("match"), 100_000, random_state=0)
     >>> shown = log.features[:, log.feature_names.index("title_match")]
-    >>> print(sr.clicks.evaluate(log, shown, ["dcg@10", "mrr"], propensities=truth.propensities))
+    >>> print(sr.clicks.evaluate(log, shown, ["dcg@10(gain=linear)", "mrr"], propensities=truth.propensities))
     metric               estimate      95% interval  sessions  effective clicks  coverage
     -------------------  --------  ----------------  --------  ----------------  --------
-    dcg@10(gain=linear)    1.9527  1.8235 to 2.0819   100,000               290    100.0%
-    mrr                    0.6212  0.5735 to 0.6688   100,000               111    100.0%
+    dcg@10(gain=linear)    2.0470  1.8091 to 2.2850   100,000               266    100.0%
+    mrr                    0.7269  0.6473 to 0.8066   100,000               246    100.0%
     """
-    found = session_values(log, [ranking], metrics, propensities, data, estimator, clip)
-    return LogEvaluation(tuple(_estimate(metric, value) for metric, (value,) in found))
+    view = view_of(log, propensities, estimator, clip, units)
+    ranked = ranked_pairs(log, ranking, data)
+    results = tuple(estimate(view, metric, ranked) for metric in countable_metrics(metrics))
+    return LogEvaluation(results, tuple(quick_check(log)))
 
 
-def session_values(
-    log: ClickLog,
-    rankings: Iterable[Any],
-    metrics: str | Metric | Iterable[str | Metric],
-    propensities: Propensities | None,
-    data: Dataset | None,
-    estimator: Estimator,
-    clip: float,
-) -> list[tuple[str, list[LogValue]]]:
-    """The name of each metric, and its estimates for all rankings; the arguments are those of `evaluate`.
-
-    If the position bias is estimated from this log, sessions have an influence through it, too.
-    """
-    chosen = [check_countable(metric) for metric in parse_metrics(metrics)]
-    bias = position_bias(log, n_resamples=0) if propensities is None else propensities
-    shares = row_shares(log, bias, estimator, clip)
-    ranked = [_ranked_pairs(log, ranking, data) for ranking in rankings]
-
-    def estimate(metric: Cumulative | Cascade, ranks: Ints, list_lengths: Ints) -> LogValue:
-        value = log_value(log, shares, ranks, metric, list_lengths)
-        if propensities is not None:
-            return value
-        through_bias = bias_influence(log, bias.examination, value.by_position)
-        return value._replace(influence=value.influence + through_bias)
-
-    return [(str(metric), [estimate(metric, *pairs) for pairs in ranked]) for metric in chosen]
+def countable_metrics(metrics: str | Metric | Iterable[str | Metric]) -> list[Cumulative | Cascade]:
+    """The metrics, each of which clicks can tell."""
+    return [check_countable(metric) for metric in parse_metrics(metrics)]
 
 
-def _ranked_pairs(log: ClickLog, ranking: Any, data: Dataset | None) -> tuple[Ints, Ints]:
-    """The new ranks of the log's pairs, from 1, and the number of ranked documents of each query of the log.
-
-    They are ranked by a ranker or by scores. Ties are broken by a seeded shuffle.
-    """
-    predict = getattr(ranking, "predict", None)
-    if data is None:
-        everything = np.arange(log.n_pairs)
-        scores = predict(pair_data(log, everything, np.zeros(log.n_pairs))) if predict else ranking
-        indptr = np.array(log.pair_indptr)
-        tie_order = seeded_tie_order(Places(indptr, query_keys(log.qids)), 0)
-        ranks = new_ranks(check_scores(scores, log.n_pairs), indptr, tie_order)
-        return ranks, np.diff(indptr)
-    scores = check_scores(predict(data) if predict else ranking, len(data))
-    ranks = new_ranks(data.by_query(scores), data.indptr, seeded_tie_order(data.places, 0))
-    rows = rows_of_pairs(log.qids, log.pair_query, log.pair_docid, data)
-    lengths = np.zeros(log.n_queries, np.int64)
-    lengths[log.pair_query] = np.diff(data.indptr)[query_of_row(data.indptr, data.order)[rows]]
-    return data.as_given(ranks)[rows], lengths
-
-
-def feature_of_pairs(log: ClickLog, name: str) -> Floats:
-    """One feature of every pair, as scores."""
-    if log.features is None or name not in log.feature_names:
-        raise DataError(f"the click log has no feature '{name}'; {did_you_mean(name, log.feature_names)}")
-    return log.features[:, log.feature_names.index(name)].astype(np.float64)
-
-
-def _estimate(metric: str, value: LogValue) -> LogEstimate:
-    # The influences have a mean of 0 up to rounding.
-    low, high = mean_interval(value.mean + value.influence - value.influence.mean())
-    n_sessions = len(value.influence)
-    return LogEstimate(metric, value.mean, low, high, n_sessions, value.n_effective, value.coverage, value.clipped)
+def estimate(view: LogView, metric: Cumulative | Cascade, ranked: RankedPairs) -> LogEstimate:
+    """Estimate one metric of one ranking."""
+    expected = expect(view, [ranked])
+    value = log_value(view.log, view.shares, ranked, metric, expected.relevance)
+    spread = spread_of(view, value, expected)
+    mean, low, high = (
+        float(np.clip(each, value.low, value.high)) for each in (spread.mean, *spread.interval(spread.mean))
+    )
+    return LogEstimate(
+        metric=str(metric),
+        mean=mean,
+        low=low,
+        high=high,
+        n_sessions=view.log.n_sessions,
+        n_effective=spread.n_effective,
+        coverage=value.coverage,
+        clipped=value.clipped,
+        n_units=spread.n_units,
+    )

@@ -1,23 +1,20 @@
-"""The value of a metric for a ranking that was never shown, and the influence of each session on the estimate.
+"""The value of a metric for a ranking that was never shown, and its derivatives by what was estimated.
 
 The value is the mean over sessions of f(relevance of the query's documents in their new order), with
 
     sums of discounted gains     f = sum_r D(r) g_r
     cascades                     f = sum_r D(r) g_r prod_{j < r} (1 - g_j)      the rank where a user is satisfied
 
-Both are linear in each g, so f of unbiased estimates is unbiased. The estimate g = sum of gains / sum of chances of a
-document changes by (gain - g chance) / (sum of chances) with a row; f changes by its derivative times that. This is the
-influence of a session, and the variance of the mean is that of the influences.
+Both are linear in each g.
 """
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
-from swaprank.clicks.click_counts import sums
 from swaprank.clicks.click_log import ClickLog
+from swaprank.clicks.ranked_pairs import RankedPairs
 from swaprank.clicks.relevance_estimates import Shares, relevance_of_pairs
 from swaprank.data.grouping import longest_list, sum_by_query
 from swaprank.errors import MetricError
@@ -28,62 +25,103 @@ from swaprank.metrics.metric import Metric
 
 
 class LogValue(NamedTuple):
-    """The estimate of one metric of one ranking."""
+    """The estimate of one metric of one ranking; or of a difference, which subtracts values, slopes and by_position."""
 
-    mean: float
-    influence: Floats
-    """One number per session, of mean 0: the estimate is off by about the mean of the influences."""
+    values: Floats
+    """The value of each query."""
+    expected: Floats
+    """The value of each query if its documents had the expected relevance: biased, and hardly noisy."""
+    slopes: Floats
+    """The derivative of the value of its query by the relevance of each pair."""
     by_position: Floats
-    """The derivative of the estimate by the logarithm of the propensity of each position."""
-    n_effective: float
-    """The number of clicks that would tell as much if all counted the same."""
+    """The derivative of the mean by the logarithm of the propensity of each position."""
+    low: float
+    high: float
+    """The least and the largest mean that the metric can have."""
     coverage: float
     """The share of the discounts at documents that the log has shown."""
     clipped: float
     """The share of the rows with a propensity below the clip."""
 
+    def minus(self, other: "LogValue") -> "LogValue":
+        """The difference of two rankings."""
+        return LogValue(
+            self.values - other.values,
+            self.expected - other.expected,
+            self.slopes - other.slopes,
+            self.by_position - other.by_position,
+            self.low - other.high,
+            self.high - other.low,
+            min(self.coverage, other.coverage),
+            max(self.clipped, other.clipped),
+        )
+
 
 def check_countable(metric: Metric) -> Cumulative | Cascade:
-    """The metric with relevance as its gain; raises MetricError if clicks cannot tell it without bias."""
+    """The metric, if clicks can tell it without bias; otherwise MetricError."""
     if isinstance(metric, DiscountedGain) and not metric.normalize:
-        return replace(metric, gain="linear")
+        # Clicks tell relevance itself, as a probability, which must count as it is.
+        levels = np.array([0.0, 0.5, 1.0])
+        if np.array_equal(metric.gains(levels), levels):
+            return metric
+        k = "" if metric.k is None else f"@{metric.k}"
+        raise MetricError(
+            f"{metric} is of labels on a scale, but clicks tell relevance itself, as a probability: write "
+            f"'dcg{k}(gain=linear)'."
+        )
     if isinstance(metric, Cascade) or (
         isinstance(metric, Cumulative) and not isinstance(metric, DiscountedGain | Recall)
     ):
         return metric
     raise MetricError(
         f"clicks give no unbiased estimate of {metric}, which divides by what only judgements of all documents tell: "
-        "use a sum, such as dcg@10, p@5 or rbp; or mrr."
+        "use a sum, such as dcg@10(gain=linear), p@5 or rbp; or mrr."
     )
 
 
-def log_value(log: ClickLog, shares: Shares, ranks: Ints, metric: Cumulative | Cascade, list_lengths: Ints) -> LogValue:
-    """Estimate a metric, given the new rank from 1 of each pair, and the number of ranked documents of each query."""
+def log_value(
+    log: ClickLog, shares: Shares, ranked: RankedPairs, metric: Cumulative | Cascade, expected: Floats
+) -> LogValue:
+    """Estimate a metric of a new ranking, given the expected relevance e of each pair.
+
+    The value is f(e) + sum_r df/dg_r(e) (g_r - e_r), for unbiased estimates g. This is f(g) for sums. For cascades,
+    f(g) would multiply the noise of all documents of a list; here each counts once, and what is off by using e in the
+    derivatives are products of its errors for two documents, which have either sign.
+    """
     relevance, chance = relevance_of_pairs(log, shares)
+    ranks, list_lengths = ranked
     longest = max(int(list_lengths.max()), int(ranks.max()))
     discounts = np.zeros(longest + 1)
     depth = min(longest, metric.k or longest)
     discounts[1 : depth + 1] = _discounts(metric, depth)
-    values, slopes = _values(log, metric, relevance, discounts[ranks] * (chance > 0), ranks)
+    of_pair = discounts[ranks] * (chance > 0)
+    expected_values, slopes = _values(log, metric, expected, of_pair, ranks)
+    values = expected_values + sum_by_query(slopes * (relevance - expected), log.pair_indptr)
 
     sessions = np.bincount(log.query, minlength=log.n_queries).astype(np.float64)
-    mean = float(np.sum(sessions * values) / log.n_sessions)
-    # The change of the sum over all sessions with the gain of a row.
     weight = (sessions[log.pair_query] * slopes / np.where(chance > 0, chance, 1.0))[log.document]
-    residual = shares.gain - relevance[log.document] * shares.chance
-    influence = values[log.query] - mean + np.bincount(log.session, weight * residual, log.n_sessions)
-    by_clicks = np.where(log.click > 0, weight * shares.gain, 0.0)
-    squares = float(np.sum(by_clicks**2))
     reached = np.concatenate(([0.0], np.cumsum(discounts[1:])))[list_lengths]
-    shown = sum_by_query(discounts[ranks] * (chance > 0), log.pair_indptr)
+    shown = sum_by_query(of_pair, log.pair_indptr)
+    if isinstance(metric, Cumulative):
+        low = _mean_of_sums(np.minimum(discounts, 0.0), list_lengths, sessions)
+        high = _mean_of_sums(np.maximum(discounts, 0.0), list_lengths, sessions)
+    else:
+        low, high = min(0.0, float(discounts.min())), float(discounts.max())
     return LogValue(
-        mean,
-        influence,
+        values,
+        expected_values,
+        slopes,
         _by_position(log, shares, relevance, weight),
-        float(np.sum(by_clicks)) ** 2 / squares if squares > 0 else 0.0,
+        low,
+        high,
         float(np.sum(sessions * shown) / max(np.sum(sessions * reached), 1e-300)),
         shares.clipped,
     )
+
+
+def _mean_of_sums(discounts: Floats, list_lengths: Ints, sessions: Floats) -> float:
+    """The mean over sessions of the sum of the discounts of a list."""
+    return float(np.sum(sessions * np.cumsum(discounts)[list_lengths]) / np.sum(sessions))
 
 
 def _discounts(metric: Cumulative | Cascade, depth: int) -> Floats:
@@ -135,8 +173,8 @@ def _by_position(log: ClickLog, shares: Shares, relevance: Floats, weight: Float
     return -np.bincount(log.position - 1, weight * part, log.max_position) / log.n_sessions
 
 
-def bias_influence(log: ClickLog, examination: Floats, slope: Floats) -> Floats:
-    """The influence of each session on an estimate through the position bias, which was estimated from the same log.
+def bias_coefficients(log: ClickLog, examination: Floats, slope: Floats) -> Floats:
+    """What a click of each row adds to the sum over sessions through the position bias, estimated from the same log.
 
     The examination maximizes the likelihood of harvesting.py: the gradient of a click at position k on a document with
     the shares p is e_k - p, and the logarithms of the examination change by Newton's step from there.
@@ -144,7 +182,7 @@ def bias_influence(log: ClickLog, examination: Floats, slope: Floats) -> Floats:
     Args:
         log: The clicks.
         examination: The estimated examination of each position.
-        slope: The derivative of the estimate by the logarithm of each examination.
+        slope: The derivative of the mean by the logarithm of each examination.
     """
     n_positions = len(examination)
     theta = examination[log.position - 1]
@@ -155,22 +193,4 @@ def bias_influence(log: ClickLog, examination: Floats, slope: Floats) -> Floats:
     curvature = np.diag(clicks @ shares) - (shares * clicks[:, None]).T @ shares
     # The examination of position 1 is 1, so that only the others are estimated.
     step = np.append(0.0, np.linalg.lstsq(curvature[1:, 1:], slope[1:])[0])
-    change = log.click * (step[log.position - 1] - (shares @ step)[log.document])
-    return log.n_sessions * sums(log.session, change, log.n_sessions)
-
-
-def new_ranks(scores: Floats, indptr: Ints, tie_order: Ints) -> Ints:
-    """The rank from 1 of every document within its query, by falling score; ties are in the tie order.
-
-    >>> import numpy as np
-    >>> from swaprank.clicks.log_values import new_ranks
-    >>> new_ranks(np.array([0.1, 0.9, 0.5, 0.5]), np.array([0, 2, 4]), np.array([0, 1, 3, 2])).tolist()
-    [2, 1, 2, 1]
-    """
-    place = np.empty(len(scores), np.int64)
-    place[tie_order] = np.arange(len(scores))
-    query = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    order = np.lexsort((place, -scores, query))
-    ranks = np.empty(len(scores), np.int64)
-    ranks[order] = np.arange(len(scores)) - np.repeat(indptr[:-1], np.diff(indptr)) + 1
-    return ranks
+    return np.asarray(log.n_sessions * (step[log.position - 1] - (shares @ step)[log.document]))

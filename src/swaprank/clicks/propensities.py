@@ -130,7 +130,7 @@ class Propensities(Result):
         return given - 1
 
     def of_rows(self, log: ClickLog | LogCounts) -> tuple[Floats, Floats]:
-        """alpha and beta of each row of a log or of counts: by its position, and by the group of its session.
+        """alpha and beta of each row of a log: by its position, and by the group of its session.
 
         >>> import swaprank as sr
         >>> log = sr.clicks.ClickLog(session=[1, 1], qid=[7, 7], docid=[1, 2], position=[1, 2], click=[0, 1])
@@ -149,7 +149,8 @@ class Propensities(Result):
             )
         values, group = np.unique(log.context[self.by], return_inverse=True)
         own = [self.groups.get(str(value), self) for value in values]
-        group = group[log.session] if isinstance(log, ClickLog) else group
+        if isinstance(log, ClickLog):
+            group = group[log.session]
         return np.stack([each.alpha for each in own])[group, places], np.stack([each.beta for each in own])[
             group, places
         ]

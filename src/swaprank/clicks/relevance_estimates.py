@@ -7,8 +7,9 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.clicks.click_counts import sums
 from swaprank.clicks.click_log import ClickLog
+from swaprank.clicks.logged_propensities import inverse_propensities
 from swaprank.clicks.propensities import Propensities
-from swaprank.errors import ParameterError
+from swaprank.errors import Hint, ParameterError
 from swaprank.parameters import check_word
 
 Estimator = Literal["self_normalized", "ips"]
@@ -19,26 +20,48 @@ class Shares(NamedTuple):
 
     gain: Floats
     chance: Floats
+    alpha: Floats
+    beta: Floats
+    """P(click) = alpha x relevance + beta."""
+    per_click: Floats
+    """What a click adds to the gain."""
     estimator: Estimator
     clipped: float
     """The share of the rows with a propensity below the clip."""
 
 
 def row_shares(
-    log: ClickLog, propensities: Propensities, estimator: Estimator = "self_normalized", clip: float = 0.0
+    log: ClickLog,
+    propensities: Propensities,
+    estimator: Estimator = "self_normalized",
+    clip: float = 0.0,
+    *,
+    use_logged: bool = False,
 ) -> Shares:
-    """The gain and the chance of every row; `clip` is the smallest alpha that inverse propensity scores divide by."""
+    """The gain and the chance of every row.
+
+    Args:
+        log: The clicks.
+        propensities: The position bias.
+        estimator: "self_normalized" divides sums of clicks by sums of alpha; "ips" divides each click by its alpha.
+        clip: The smallest alpha that inverse propensity scores divide by.
+        use_logged: Weigh each row by the inverse of its logged propensity, if the log has them: then all sessions count
+            alike, whatever the production ranker knew of their users.
+    """
     check_word("estimator", estimator, get_args(Estimator))
     if not 0 <= clip < 1:
         raise ParameterError(f"clip must be a number from 0 to below 1; found {clip!r}.")
     if clip and estimator != "ips":
-        raise ParameterError(f"clip={clip:g} is for estimator='ips': '{estimator}' has no weights to clip.")
+        raise ParameterError(
+            Hint("clip", clip), " is for ", Hint("estimator", "ips"), f": '{estimator}' has no weights to clip."
+        )
     alpha, beta = propensities.of_rows(log)
-    gain = log.click - beta
+    weight = inverse_propensities(log) if use_logged and log.propensity is not None else np.ones(log.n_rows)
     if estimator == "self_normalized":
-        return Shares(gain, alpha, estimator, 0.0)
+        return Shares(weight * (log.click - beta), weight * alpha, alpha, beta, weight, estimator, 0.0)
     clipped = float((alpha < clip).mean()) if clip else 0.0
-    return Shares(gain / np.maximum(alpha, clip), np.ones(log.n_rows), estimator, clipped)
+    per_click = weight / np.maximum(alpha, clip)
+    return Shares(per_click * (log.click - beta), weight, alpha, beta, per_click, estimator, clipped)
 
 
 def relevance_of_pairs(log: ClickLog, shares: Shares) -> tuple[Floats, Floats]:

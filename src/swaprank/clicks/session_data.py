@@ -46,8 +46,8 @@ def session_data(log: ClickLog, propensities: Propensities, *, clip: float = 0.0
     if len(clicked) == 0:
         raise DataError("no session has a click: there is nothing to learn from.")
     part = log.subset(clicked)
-    places = propensities.places(part.position)
-    labels = (part.click - propensities.beta[places]) / np.maximum(propensities.alpha, clip)[places]
+    alpha, beta = propensities.of_rows(part)
+    labels = (part.click - beta) / np.maximum(alpha, clip)
     return Dataset(
         DenseFeatures(part.feature_names, part.categories, log.features[part.document]),
         np.maximum(labels, 0.0),

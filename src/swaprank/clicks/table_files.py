@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from swaprank.arrays import AnyArray
 from swaprank.data.frames import role_columns
-from swaprank.data.id_numbers import Numbered
+from swaprank.data.id_numbers import BLOCK, Numbered
 from swaprank.data.ids import integers_or_text
 from swaprank.errors import DataError, Hint, import_extra
 from swaprank.files import content_suffix, replacing
@@ -52,14 +54,31 @@ def check_is_table(file: Path) -> None:
 
 
 def file_columns(file: Path, roles: TableRoles) -> dict[str, Any]:
-    """The columns of a file by role. The table itself is let go, before anything is made of them."""
-    return _columns(polars_table(file, list(roles.ids.values()), roles.wanted), roles, is_separated(file))
+    """The columns of a file by role. Without features, a Parquet file is never in memory as a whole."""
+    if content_suffix(file) == ".parquet" and roles.wanted is not None and not roles.features:
+        blocks = [columns for _, columns in block_columns(file, roles)]
+        if blocks:
+            return {role: _joined([block.pop(role) for block in blocks]) for role in list(blocks[0])}
+    return columns_by_role(polars_table(file, list(roles.ids.values()), roles.wanted), roles, is_separated(file))
 
 
-def block_columns(file: Path, roles: TableRoles) -> Iterator[dict[str, Any]]:
-    """The columns of a file by role, some rows at a time."""
-    for table in table_blocks(file, list(roles.ids.values()), roles.wanted):
-        yield _columns(table, roles, is_separated(file))
+def block_columns(file: Path, roles: TableRoles) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The columns of a file by role, some rows at a time, after the number of rows before."""
+    start = 0
+    for table in table_blocks(file, list(roles.ids.values()), roles.wanted, BLOCK):
+        with counting_from(start):
+            columns = columns_by_role(table, roles, is_separated(file))
+        yield start, columns
+        start += len(table)
+
+
+@contextmanager
+def counting_from(start: int) -> Iterator[None]:
+    """Errors about a block of rows have the numbers of the rows of the file."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(*_with_rows(error, "row", start)) from None
 
 
 @contextmanager
@@ -68,10 +87,31 @@ def naming(file: Path) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        parts = error.args
-        if is_separated(file):
-            parts = tuple(_ROW.sub(_line, part) if isinstance(part, str) else part for part in parts)
-        raise DataError(f"{file}: ", *parts) from None
+        raise DataError(f"{file}: ", *(_with_rows(error, "line", 2) if is_separated(file) else error.args)) from None
+
+
+def _with_rows(error: DataError, word: str, added: int) -> list[Any]:
+    """The parts of an error, with other numbers of rows."""
+    return [
+        _ROW.sub(lambda row: f"{word} {int(row[1]) + added}", part) if isinstance(part, str) else part
+        for part in error.args
+    ]
+
+
+def _joined(parts: list[Any]) -> Any:
+    """The columns of blocks of a file with the same type in all of them."""
+    if isinstance(parts[0], dict):
+        return {name: _joined([part[name] for part in parts]) for name in parts[0]}
+    if not isinstance(parts[0], Numbered):
+        return np.concatenate(parts)
+    # Ids that are integers in one block may be text in another.
+    kind = np.int64 if all(part.ids.dtype.kind == "i" for part in parts) else np.str_
+    known, numbers = dict[Any, int](), list[AnyArray]()
+    for part in parts:
+        # Evaluated before the id is added: its number is the number of ids before it.
+        own = [known.setdefault(each, len(known)) for each in part.ids.astype(kind).tolist()]
+        numbers.append(np.array(own, np.int32)[part.number])
+    return Numbered(np.concatenate(numbers), np.array(list(known), kind))
 
 
 def write_columns(columns: Mapping[str, AnyArray], path: str | os.PathLike[str]) -> None:
@@ -88,7 +128,8 @@ def write_columns(columns: Mapping[str, AnyArray], path: str | os.PathLike[str])
         stream.write(packed.getbuffer())
 
 
-def _columns(table: Any, roles: TableRoles, is_text: bool) -> dict[str, Any]:
+def columns_by_role(table: Any, roles: TableRoles, is_text: bool) -> dict[str, Any]:
+    """The columns of a table from a file, in which ids that are all integers are so, and text is numbers elsewhere."""
     if is_text:
         table = with_numbers(table, [name for name in roles.numbers.values() if name in table.columns], (".",))
         others = {*roles.ids.values(), *roles.context, *roles.numbers.values()}
@@ -99,7 +140,3 @@ def _columns(table: Any, roles: TableRoles, is_text: bool) -> dict[str, Any]:
         if isinstance(columns[role], Numbered):
             columns[role] = columns[role]._replace(ids=integers_or_text(columns[role].ids))
     return columns
-
-
-def _line(row: re.Match[str]) -> str:
-    return f"line {int(row[1]) + 2}"

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from swaprank.arrays import AnyArray, Floats, Ints
-from swaprank.clicks.click_counts import sums
 from swaprank.clicks.click_log import ClickLog
-from swaprank.clicks.log_columns import rows_of_pairs
+from swaprank.clicks.counted_data import counted_data
 from swaprank.clicks.log_counts import LogCounts
 from swaprank.clicks.propensities import Propensities
 from swaprank.clicks.relevance_estimates import Estimator, Shares, relevance_of_pairs, row_shares
@@ -33,11 +32,11 @@ def unbiased(
     they take labels as yes or no, or multiply them. Queries weigh as much as they have sessions.
 
     Args:
-        log: The clicks, with features; or counts of clicks.
+        log: The clicks, with features; or counts of them, with `data`.
         propensities: The position bias: estimated by `position_bias`, or known. The default is what documents that
             changed places say, shrunk toward no bias by its uncertainty; if they say next to nothing, labels are click
             rates.
-        data: For counts: documents with features and ids, as for `ClickLog.join`.
+        data: For counts: the features, with document ids. Documents that it lacks are left out, with a warning.
         estimator: The estimate of relevance. "self_normalized": clicks over expected examinations. "ips": the mean of
             inverse propensity scores, which varies more.
         clip: For "ips": divide by a propensity of at least this.
@@ -57,35 +56,13 @@ def unbiased(
     """
     known = bias_for_training(log) if propensities is None else propensities
     if isinstance(log, LogCounts):
-        return _labeled_counts(log, known, data, estimator)
+        return counted_data(log, known, data, estimator, clip)
+    if data is not None:
+        raise ParameterError("data is for counts: give a log its features with log.join(data).")
     shown, labels = shown_relevance(log, row_shares(log, known, estimator, clip))
-    return pair_data(log, shown, labels, _weights(np.bincount(log.query, minlength=log.n_queries)))
-
-
-def _weights(sessions: Ints) -> Floats:
-    asked = sessions[sessions > 0]
-    return np.asarray(asked / asked.mean())
-
-
-def _labeled_counts(counts: LogCounts, known: Propensities, data: Dataset | None, estimator: Estimator) -> Dataset:
-    if data is None:
-        raise DataError("counts have no features: give documents with features and ids as data.")
-    if estimator != "self_normalized":
-        raise ParameterError(f"counts are for estimator='self_normalized'; found '{estimator}'.")
-    alpha, beta = known.of_rows(counts)
-    gain, chance = (
-        sums(counts.document, values, counts.n_pairs)
-        for values in (counts.clicks - beta * counts.shown, alpha * counts.shown)
-    )
-    shown = np.flatnonzero(chance > 0)
-    rows = rows_of_pairs(counts.qids, counts.pair_query, counts.pair_docid, data)[shown]
-    return Dataset(
-        DenseFeatures(data.feature_names, data.categories, data.features[rows]),
-        np.clip(gain[shown] / chance[shown], 0.0, 1.0),
-        qid=counts.qids[counts.pair_query[shown]],
-        query_weight=_weights(counts.sessions),
-        docid=counts.pair_docid[shown],
-    )
+    sessions = np.bincount(log.query, minlength=log.n_queries)
+    weights = sessions[sessions > 0] / sessions[sessions > 0].mean()
+    return pair_data(log, shown, labels, weights)
 
 
 def shown_relevance(log: ClickLog, shares: Shares) -> tuple[Ints, Floats]:

@@ -68,6 +68,10 @@ class TrainingRun:
                 Wording(", sr.stack for any number", ""),
                 ".",
             )
+        if self.ranker == "learned_online":
+            raise ParameterError(
+                f"{self.ranker} learns from clicks while it serves, not from a file: use it in Python."
+            )
         if kind.can.learns_from == "nothing":
             raise ParameterError(f"{self.ranker} is a model of another library: read one with `swaprank import`.")
         options = {"metric": self.metric, "random_state": self.seed, "n_threads": self.threads}

@@ -174,27 +174,31 @@ class _TableFile:
             raise DataError(f"{where}: ", error) from None
 
 
-def table_blocks(file: Path, ids: list[str], wanted: Sequence[str] | None = None) -> Iterator[polars.DataFrame]:
+def table_blocks(
+    file: Path, ids: list[str], wanted: Sequence[str] | None = None, most_rows: int = 2**62
+) -> Iterator[polars.DataFrame]:
     """Some rows of a file at a time; in CSV and TSV, the columns of ids are text. Of Parquet, only wanted columns."""
     if is_separated(file):
-        yield from _separated_tables(file, ids)
+        for part in _separated_tables(file, ids):
+            yield from part.iter_slices(min(most_rows, rows_at_once(part.width)))
         return
     import_extra("pyarrow", f"{file}: this needs PyArrow: pip install 'swaprank[frames]'")
-    batches = _parquet_batches(file, wanted) if content_suffix(file) == ".parquet" else _arrow_batches(file)
+    batches = _parquet_batches(file, wanted, most_rows) if content_suffix(file) == ".parquet" else _arrow_batches(file)
     with readable(file), opened_unchanged(file):
         import polars
 
         for batch in batches:
             table: Any = polars.from_arrow(batch)
-            yield from table.iter_slices(rows_at_once(table.width))
+            yield from table.iter_slices(min(most_rows, rows_at_once(table.width)))
 
 
-def _parquet_batches(file: Path, wanted: Sequence[str] | None) -> Iterator[Any]:
+def _parquet_batches(file: Path, wanted: Sequence[str] | None, most_rows: int) -> Iterator[Any]:
     from pyarrow import parquet
 
-    with parquet.ParquetFile(file, memory_map=False) as opened:
+    with parquet.ParquetFile(file, memory_map=False, pre_buffer=False) as opened:
         names = [name for name in opened.schema_arrow.names if wanted is None or name in wanted]
-        yield from opened.iter_batches(batch_size=rows_at_once(len(names)), columns=None if wanted is None else names)
+        size = min(most_rows, rows_at_once(len(names)))
+        yield from opened.iter_batches(batch_size=size, columns=None if wanted is None else names)
 
 
 def _arrow_batches(file: Path) -> Iterator[Any]:
@@ -214,7 +218,7 @@ def _separated_tables(file: Path, ids: list[str]) -> Iterator[polars.DataFrame]:
             table = parsed_text(content, file, ids)
         if not names:
             names = block[: block.find(b"\n") + 1]
-        yield from table.iter_slices(rows_at_once(table.width))
+        yield table
 
 
 def _lines_in_quotes(file: Path) -> Iterator[bytes]:

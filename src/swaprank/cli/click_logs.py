@@ -1,0 +1,53 @@
+"""Click logs of the command line, with features of their own or from a file of documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+import swaprank as sr
+from swaprank.cli.output import print_detail
+
+DocumentsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--documents",
+        help="Documents with features, as for predict, if the log has none: matched by query and document id.",
+        show_default="features of the log",
+    ),
+]
+Missing = Annotated[
+    Literal["error", "drop", "nan"],
+    typer.Option(
+        help="Documents of the log that --documents lacks: end with an error, leave out their rows, or take all their "
+        "features for missing values."
+    ),
+]
+
+
+def read_log(
+    log: Path, log_columns: dict[str, Any], documents: Path | None, missing: Any, by: str | None = None
+) -> Any:
+    """Read a click log. `by` is a column to read as well, which describes the session."""
+    context = log_columns.get("context", [])
+    if by is not None and by not in context:
+        log_columns = {**log_columns, "context": [*context, by]}
+    print_detail(f"reading {log}")
+    if documents is None:
+        return sr.clicks.read_clicks(log, **log_columns)
+    clicks = sr.clicks.read_clicks(log, **{**log_columns, "features": []})
+    print_detail(f"reading {documents}")
+    return clicks.join(_read_documents(documents, log_columns), missing=missing)
+
+
+def _read_documents(file: Path, log_columns: dict[str, Any]) -> sr.Dataset:
+    """Documents without labels; the columns of ids in a table have the same names as in the log."""
+    from swaprank.reading.formats import is_table
+
+    columns: dict[str, Any] = {}
+    if is_table(file):
+        columns = {"docid": "docid", **{name: log_columns[name] for name in ("qid", "docid") if name in log_columns}}
+        columns |= {"features": log_columns["features"]} if "features" in log_columns else {}
+    return sr.read(file, unlabeled=True, **columns)
