@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import swaprank as sr
+from swaprank.clicks.training_bias import bias_for_training
 
 
 def timed(name: str, work: Callable[[], Any]) -> Any:
@@ -41,7 +42,9 @@ def steps(n_sessions: int) -> None:
     timed("swaps, 200 resamples", lambda: sr.clicks.position_bias(log, "swaps"))
     timed("regression, 20 resamples", lambda: sr.clicks.position_bias(log, "regression"))
     timed("trust, 20 resamples", lambda: sr.clicks.position_bias(log, "trust"))
-    timed("preferences", lambda: sr.clicks.preferences(log))
+    bias = timed("bias to train with", lambda: bias_for_training(log))
+    timed("unbiased", lambda: sr.clicks.unbiased(log, bias))
+    timed("preferences", lambda: sr.clicks.preferences(log, bias))
 
 
 def main() -> None:

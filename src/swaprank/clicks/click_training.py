@@ -62,8 +62,8 @@ def train(
         ranker: Any ranker for a metric that adds up linear gains, such as LambdaMART("dcg@10(gain=linear)").
         log: The clicks, with features.
         propensities: The position bias, as `position_bias` estimates it. If None, it is what documents that changed
-            places say, shrunk toward no bias by its uncertainty; or none, if click rates do better on held-out queries,
-            for which the ranker is trained six times on two thirds of the queries. If no document tells, ranker and
+            places say, shrunk toward no bias by its uncertainty; or none, if that is no clear gain on held-out queries
+            (for which the ranker is trained six times, on two thirds of the queries). If no document tells, ranker and
             position bias are learned together: the ranker is trained, tells which documents should be similar, these
             tell the position bias, and so on. If there are few clicks in all, the ranker is trained on click rates.
             Trust bias is taken into account only if it is given.
@@ -101,7 +101,7 @@ def _best_known(
         return bias_for_training(log)
     if correction_helps(ranker, log, moves, valid):
         return moves
-    return Propensities(np.ones(log.max_position), method="as none, because click rates did better on held-out queries")
+    return Propensities(np.ones(log.max_position), method="as none, because it was no clear gain on held-out queries")
 
 
 def _train_together(

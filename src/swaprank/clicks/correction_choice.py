@@ -3,7 +3,8 @@
 Click rates are biased, but they vary less, and repeat what the production ranker knows. If it knows more than the
 features say, or sessions are few, training on them may be better than on corrected labels, whatever the position bias.
 So both are tried on two thirds of the queries each time. On the other third, corrected labels are right on average for
-every ranking, also for those of the naive ranker: they tell which of the two ranks better.
+every ranking, also for those of the naive ranker: they tell which of the two ranks better. The fewer examinations a
+document has, the more clearly they must say so: its corrected label is then mostly noise.
 """
 
 from typing import Any
@@ -20,6 +21,8 @@ from swaprank.rankers.training import TrainableRanker
 from swaprank.seeds import random_generator
 
 _N_FOLDS = 3
+_CLEAR = 2.0
+"""The gain in standard errors that is clear if documents were examined once each; less if they were more often."""
 _FEWEST_QUERIES = 30
 """With fewer queries, differences between them are too uncertain to choose by."""
 
@@ -37,14 +40,16 @@ def correction_helps(ranker: TrainableRanker, log: ClickLog, known: Propensities
     truth = corrected.replace(labels=relevance[chance > 0])
     sessions = np.bincount(log.query, minlength=log.n_queries)
     weight = sessions[sessions > 0].astype(np.float64)
-    gain = 0.0
+    gain = np.empty(corrected.n_queries)
     for number in range(_N_FOLDS):
         ours, theirs = (
             _held_out(ranker, data, truth, fold == number, stop)
             for data, stop in zip((corrected, naive), watched, strict=True)
         )
-        gain += float(np.sum(weight[fold == number] * (ours - theirs)))
-    return gain > 0
+        gain[fold == number] = weight[fold == number] * (ours - theirs)
+    examinations = float(np.mean(chance[chance > 0]))
+    error = float(np.std(gain)) / len(gain) ** 0.5
+    return bool(float(np.mean(gain)) > _CLEAR * error / examinations)
 
 
 def _held_out(ranker: TrainableRanker, data: Dataset, truth: Dataset, held: Any, watched: Dataset | None) -> Any:
