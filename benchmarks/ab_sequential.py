@@ -18,7 +18,7 @@ import numpy as np
 
 import swaprank as sr
 from swaprank.arrays import Bools, Floats
-from swaprank.clicks.sequential import FIRST_LOOK, half_width
+from swaprank.clicks.experiments.sequential import FIRST_LOOK, half_width
 
 N, DAYS = 20_000, 100
 Draw = Callable[[np.random.Generator], Floats]

@@ -16,7 +16,7 @@ import numpy as np
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.clicks.trust_em import TrustBias, in_normal_form
+from swaprank.clicks.bias.trust_em import TrustBias, in_normal_form
 
 WORLDS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("mild bias, 5,000 sessions", ("harvest", "swaps"), {"n_sessions": 5_000, "bias": 0.5}),

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 import swaprank as sr
-from swaprank.clicks.click_model_names import MODELS, ModelName
+from swaprank.clicks.models.click_model_names import MODELS, ModelName
 
 LOG = Path(__file__).parents[2] / "shared" / "data" / "yandex-clicks" / "train.csv.xz"
 

@@ -20,7 +20,7 @@ from tests.clicks.policy_worlds import mixture, true_clicks
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.clicks.policy_values import PolicyEstimator
+from swaprank.clicks.policies.policy_values import PolicyEstimator
 from swaprank.rendering.tables import text_table
 
 EXAMINATION = 1.0 / np.arange(1, 7)

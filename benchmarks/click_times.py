@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import swaprank as sr
-from swaprank.clicks.training_bias import bias_for_training
+from swaprank.clicks.learning.training_bias import bias_for_training
 
 
 def timed(name: str, work: Callable[[], Any]) -> Any:

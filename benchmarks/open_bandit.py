@@ -25,8 +25,8 @@ import pandas as pd
 
 import swaprank as sr
 from swaprank.clicks import ClickLog, Policy
-from swaprank.clicks.policy_evaluation import PolicyEstimate
-from swaprank.clicks.policy_values import PolicyEstimator
+from swaprank.clicks.policies.policy_evaluation import PolicyEstimate
+from swaprank.clicks.policies.policy_values import PolicyEstimator
 from swaprank.rendering.tables import text_table
 
 CAMPAIGNS = ("all", "men", "women")

@@ -114,6 +114,19 @@ def test_imports_within_a_package_have_no_cycle(package: Path) -> None:
     TopologicalSorter(module_graph(package)).prepare()  # raises CycleError
 
 
+@pytest.mark.parametrize("package", sorted({path.parent.parent for path in modules()} - {SOURCE.parent, SOURCE}))
+def test_imports_between_the_folders_of_a_package_have_no_cycle(package: Path) -> None:
+    prefix = ".".join(("swaprank", *package.relative_to(SOURCE).parts)) + "."
+    graph: dict[str, set[str]] = {}
+    for path, tree in modules().items():
+        if path.parent.parent == package:
+            names = {
+                name.removeprefix(prefix).split(".")[0] for name in imported(path, tree) if name.startswith(prefix)
+            }
+            graph.setdefault(path.parent.name, set()).update(names - {path.parent.name})
+    TopologicalSorter(graph).prepare()  # raises CycleError
+
+
 def derived_classes() -> set[str]:
     """The classes of models and rankers, but not their two interfaces."""
     bases = {

@@ -8,8 +8,8 @@ from scipy.stats import ttest_ind
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.clicks.sequential import FIRST_LOOK, anytime_p, half_width
-from swaprank.clicks.session_metrics import session_metric
+from swaprank.clicks.experiments.sequential import FIRST_LOOK, anytime_p, half_width
+from swaprank.clicks.experiments.session_metrics import session_metric
 from tests.clicks.people import click_log, make_world
 
 A_AND_B = np.array(["A", "B"])

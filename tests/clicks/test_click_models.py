@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.clicks import browsing_em, cascade_em, cascade_fit, shrinkage
-from swaprank.clicks.browsing_em import Browsing, count_cells, expected
-from swaprank.clicks.cascade_em import count_heads, expected_reading, known_likelihood
-from swaprank.clicks.cascade_fit import Cascade
-from swaprank.clicks.click_model_names import MODELS, ModelName
-from swaprank.clicks.shown_pages import pages_of
+from swaprank.clicks.models import browsing_em, cascade_em, cascade_fit, shrinkage
+from swaprank.clicks.models.browsing_em import Browsing, count_cells, expected
+from swaprank.clicks.models.cascade_em import count_heads, expected_reading, known_likelihood
+from swaprank.clicks.models.cascade_fit import Cascade
+from swaprank.clicks.models.click_model_names import MODELS, ModelName
+from swaprank.clicks.models.shown_pages import pages_of
 from swaprank.errors import DataError, ParameterError
 from tests.clicks.naive_click_models import CascadePage, browsing_states, cascade_states
 from tests.clicks.people import click_log, make_world, scores_of_pairs

@@ -8,8 +8,8 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.clicks.click_counts import count_rows
-from swaprank.clicks.click_training import bias_given_scores
+from swaprank.clicks.learning.click_training import bias_given_scores
+from swaprank.clicks.logs.click_counts import count_rows
 from swaprank.data.dense_features import DenseFeatures
 from tests.clicks.click_worlds import judged
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import swaprank as sr
-from swaprank.clicks.interleaving import Method, _optimized_lists, mixed_lists
+from swaprank.clicks.experiments.interleaving import Method, _optimized_lists, mixed_lists
 
 RANKINGS = st.permutations(range(7)).map(tuple)
 

@@ -89,8 +89,8 @@ def test_files_and_folders_in_small_blocks_give_the_counts_of_the_log(
     half = len(frame) // 2 + 1
     frame[:half].to_parquet(tmp_path / "part-0.parquet", index=False)
     frame[half:].to_csv(tmp_path / "part-1.csv", index=False)
-    monkeypatch.setattr("swaprank.clicks.table_files.BLOCK", 37)
-    monkeypatch.setattr("swaprank.clicks.log_counting._CELLS_AT_ONCE", 50)
+    monkeypatch.setattr("swaprank.clicks.logs.table_files.BLOCK", 37)
+    monkeypatch.setattr("swaprank.clicks.logs.log_counting._CELLS_AT_ONCE", 50)
     check_same(sr.clicks.count_clicks(tmp_path), wanted)
     check_same(sr.clicks.count_clicks([tmp_path / "part-1.csv", tmp_path / "part-0.parquet"]), wanted)
     log = sr.clicks.read_clicks(tmp_path / "part-0.parquet", features=[], context=["device"])

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import swaprank as sr
-from swaprank.clicks.log_values import check_countable, log_value
-from swaprank.clicks.log_variance import LogView, expect
-from swaprank.clicks.ranked_pairs import RankedPairs, feature_of_pairs, new_ranks
-from swaprank.clicks.relevance_estimates import Estimator, row_shares
+from swaprank.clicks.evaluation.log_values import check_countable, log_value
+from swaprank.clicks.evaluation.log_variance import LogView, expect
+from swaprank.clicks.evaluation.ranked_pairs import RankedPairs, feature_of_pairs, new_ranks
+from swaprank.clicks.learning.relevance_estimates import Estimator, row_shares
 from tests.clicks.click_worlds import judged, true_relevance, true_values
 
 pytestmark = pytest.mark.slow

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import swaprank as sr
-from swaprank.clicks.bias_agreement import agreement
-from swaprank.clicks.click_dependence import clicks_below_clicks, dependence_on_next, quick_check
+from swaprank.clicks.bias.bias_agreement import agreement
+from swaprank.clicks.models.click_dependence import clicks_below_clicks, dependence_on_next, quick_check
 from tests.clicks.people import click_log, make_world
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import swaprank as sr
-from swaprank.clicks.online_learning import _people
-from swaprank.clicks.online_people import simulate_page
+from swaprank.clicks.experiments.online_learning import _people
+from swaprank.clicks.experiments.online_people import simulate_page
 from swaprank.linear.online_kernels import PAGE_DRAWS, random_fraction
 from tests.clicks.people import _clicks, make_world
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from swaprank.arrays import Floats
-from swaprank.clicks.online_people import People, simulate_page
+from swaprank.clicks.experiments.online_people import People, simulate_page
 from swaprank.linear.online_kernels import draw_ranking, pair_gradients, team_draft
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import swaprank as sr
 from swaprank.arrays import Floats
 from swaprank.clicks import ClickLog, Policy, compare_policies, evaluate_policy
-from swaprank.clicks.policy_values import PolicyEstimator, policy_values
-from swaprank.clicks.policy_weights import weigh_rows
+from swaprank.clicks.policies.policy_values import PolicyEstimator, policy_values
+from swaprank.clicks.policies.policy_weights import weigh_rows
 from tests.clicks.people import click_log, make_world
 from tests.clicks.policy_worlds import all_documents, mixture, true_clicks
 

@@ -8,8 +8,8 @@ from scipy.optimize import minimize
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.clicks.click_counts import ClickCounts, bootstrapped, count_rows
-from swaprank.clicks.harvesting import harvested_examination
+from swaprank.clicks.bias.harvesting import harvested_examination
+from swaprank.clicks.logs.click_counts import ClickCounts, bootstrapped, count_rows
 from tests.clicks.click_worlds import judged
 
 pytestmark = pytest.mark.slow

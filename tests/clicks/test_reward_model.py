@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from swaprank.clicks.reward_model import fit_rewards
+from swaprank.clicks.policies.reward_model import fit_rewards
 
 
 def test_few_clicks_are_drawn_to_the_mean_and_many_are_not() -> None:

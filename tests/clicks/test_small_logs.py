@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import swaprank as sr
-from swaprank.clicks.bias_precision import LARGEST_ERROR, WIDEST_FACTOR, check_precise, more_sessions
-from swaprank.clicks.click_counts import chosen_units, count_log
-from swaprank.clicks.harvesting import harvested_examination, log_errors, moved_units, power_prior
+from swaprank.clicks.bias.bias_precision import LARGEST_ERROR, WIDEST_FACTOR, check_precise, more_sessions
+from swaprank.clicks.bias.harvesting import harvested_examination, log_errors, moved_units, power_prior
+from swaprank.clicks.logs.click_counts import chosen_units, count_log
 from tests.clicks.people import click_log, make_world
 
 pytestmark = pytest.mark.slow

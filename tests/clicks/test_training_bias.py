@@ -8,7 +8,7 @@ import pytest
 
 import swaprank as sr
 from swaprank.arrays import Floats
-from swaprank.clicks.training_bias import bias_for_training, bias_of_moves
+from swaprank.clicks.learning.training_bias import bias_for_training, bias_of_moves
 from tests.clicks.people import click_log, make_world
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import swaprank as sr
-from swaprank.clicks.relevance_estimates import Estimator, relevance_of_pairs, row_shares
+from swaprank.clicks.learning.relevance_estimates import Estimator, relevance_of_pairs, row_shares
 from tests.clicks.click_worlds import judged
 
 

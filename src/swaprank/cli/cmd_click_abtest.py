@@ -59,7 +59,7 @@ def clicks_abtest(
 
     If users were assigned to variants, name their column with --unit: the sessions of a user are alike.
     """
-    from swaprank.clicks.session_metrics import SESSION_METRICS, is_session_metric
+    from swaprank.clicks.experiments.session_metrics import SESSION_METRICS, is_session_metric
 
     metrics = metric or SESSION_METRICS
     wanted = [variant, *([] if unit is None else [unit]), *(name for name in metrics if not is_session_metric(name))]

@@ -8,7 +8,7 @@ import typer
 import swaprank as sr
 from swaprank.cli.options import AsJson, LogColumns, LogFile, Seed, Threads
 from swaprank.cli.output import print_detail, print_either
-from swaprank.clicks.click_model_names import ModelName
+from swaprank.clicks.models.click_model_names import ModelName
 
 
 def clicks_models(

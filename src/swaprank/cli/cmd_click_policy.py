@@ -75,7 +75,7 @@ def clicks_policy(
 
 def _policy(text: str, clicks: Any, temperature: float | None, seed: int) -> Any:
     """The policy of that name, or the one that shows the rankings of a model or a feature."""
-    from swaprank.clicks.ranked_pairs import feature_of_pairs
+    from swaprank.clicks.evaluation.ranked_pairs import feature_of_pairs
 
     if text == "uniform":
         return sr.clicks.Policy.uniform(clicks)

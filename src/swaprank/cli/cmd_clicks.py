@@ -211,7 +211,7 @@ def clicks_evaluate(
 
 def _ranking(text: str, clicks: Any) -> Any:
     """A model, or the feature of that name as scores."""
-    from swaprank.clicks.ranked_pairs import feature_of_pairs
+    from swaprank.clicks.evaluation.ranked_pairs import feature_of_pairs
 
     if Path(text).exists():
         return load_any(Path(text))

@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple, final, get_args
 import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Floats, Ints
-from swaprank.clicks.click_log import ClickLog, new_log
-from swaprank.clicks.propensities import Propensities
+from swaprank.clicks.bias.propensities import Propensities
+from swaprank.clicks.logs.click_log import ClickLog, new_log
 from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import deviation_within_lists, query_of_row
 from swaprank.data.row_values import check_scores

@@ -1,0 +1,1 @@
+"""Position bias: how likely documents are examined at each place."""

@@ -1,0 +1,1 @@
+"""Metrics of rankings that were never shown, with intervals."""

@@ -1,0 +1,1 @@
+"""Interleaving, A/B tests and learning online."""

@@ -1,0 +1,1 @@
+"""Training data from clicks, and rankers that learn from it."""

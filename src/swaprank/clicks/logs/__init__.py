@@ -1,0 +1,1 @@
+"""The click log: rows, files and counts."""

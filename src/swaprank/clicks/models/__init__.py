@@ -1,0 +1,1 @@
+"""Click models, and whether the position-based one holds."""

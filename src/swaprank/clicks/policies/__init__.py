@@ -1,0 +1,1 @@
+"""Policies that were never used, from logged propensities."""
