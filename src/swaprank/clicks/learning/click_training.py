@@ -14,7 +14,7 @@ from swaprank.clicks.learning.training_data import shown_relevance, unbiased
 from swaprank.clicks.logs.click_counts import ClickCounts, count_log, sums
 from swaprank.clicks.logs.click_log import ClickLog
 from swaprank.data.dataset import Dataset
-from swaprank.errors import MetricError
+from swaprank.errors import Hint, MetricError
 from swaprank.metrics.cumulative import DiscountedGain
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.rounds import Callback

@@ -8,7 +8,7 @@ from swaprank.clicks.logs.log_columns import rows_of_pairs
 from swaprank.clicks.logs.log_counts import LogCounts
 from swaprank.data.dataset import Dataset
 from swaprank.data.dense_features import DenseFeatures
-from swaprank.errors import DataError, ParameterError, SwaprankWarning, warn_user
+from swaprank.errors import DataError, Hint, ParameterError, SwaprankWarning, warn_user
 
 
 def counted_data(

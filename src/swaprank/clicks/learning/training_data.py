@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Floats, Ints
+from swaprank.arrays import AnyArray, Features, Floats, Ints
 from swaprank.clicks.bias.propensities import Propensities
 from swaprank.clicks.learning.counted_data import counted_data
 from swaprank.clicks.learning.relevance_estimates import Estimator, Shares, relevance_of_pairs, row_shares
@@ -13,7 +13,7 @@ from swaprank.clicks.logs.click_log import ClickLog
 from swaprank.clicks.logs.log_counts import LogCounts
 from swaprank.data.dataset import Dataset
 from swaprank.data.dense_features import DenseFeatures
-from swaprank.errors import DataError, ParameterError
+from swaprank.errors import DataError, ParameterError, Wording
 
 
 def unbiased(
@@ -58,11 +58,7 @@ def unbiased(
     if isinstance(log, LogCounts):
         return counted_data(log, known, data, estimator, clip)
     if data is not None:
-        raise ParameterError(
-            Wording(
-                "data is for counts: give a log its features with log.join(data).", "a log has features of its own."
-            )
-        )
+        raise ParameterError("data is for counts", Wording(": give a log its features with log.join(data).", "."))
     shown, labels = shown_relevance(log, row_shares(log, known, estimator, clip))
     sessions = np.bincount(log.query, minlength=log.n_queries)
     weights = sessions[sessions > 0] / sessions[sessions > 0].mean()
@@ -81,17 +77,22 @@ def pair_data(log: ClickLog, chosen: AnyArray, labels: Floats, query_weight: Any
 
     `pairs` are preferences between the rows of the result.
     """
-    if log.features is None:
-        raise DataError(
-            "this click log has no features: ",
-            Wording("add them with log.join(data).", "name their columns with --features, or give --documents."),
-        )
     # The features hold the numbers of categories already.
     return Dataset(
-        DenseFeatures(log.feature_names, log.categories, log.features[chosen]),
+        DenseFeatures(log.feature_names, log.categories, features_of(log)[chosen]),
         labels,
         qid=log.qids[log.pair_query[chosen]],
         query_weight=query_weight,
         docid=log.pair_docid[chosen],
         pairs=pairs,
     )
+
+
+def features_of(log: ClickLog) -> Features:
+    """The features of each pair; raises DataError without."""
+    if log.features is None:
+        raise DataError(
+            "this click log has no features: ",
+            Wording("add them with log.join(data).", "name their columns with --features, or give --documents."),
+        )
+    return log.features

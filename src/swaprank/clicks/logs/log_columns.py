@@ -12,7 +12,7 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.grouping import first_appearance_codes, query_of_row
 from swaprank.data.id_numbers import Numbered, numbered_ids, numbered_keys, row_count
 from swaprank.data.row_values import number_column
-from swaprank.errors import DataError, Hint, Wording
+from swaprank.errors import DataError, Hint, Part, Wording
 from swaprank.kernels import kernel
 
 _ANY_CLICK = Hint("binary", True, "--binary")

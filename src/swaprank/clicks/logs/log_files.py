@@ -10,7 +10,7 @@ from swaprank.clicks.logs.log_columns import table_roles, with_qid
 from swaprank.clicks.logs.table_files import check_is_table, file_columns, naming, write_columns
 from swaprank.clicks.logs.ubi_files import ubi_columns
 from swaprank.clicks.logs.wide_files import wide_columns
-from swaprank.errors import DataError
+from swaprank.errors import DataError, Wording
 from swaprank.files import existing_file
 from swaprank.parameters import check_word
 from swaprank.reading.formats import Paths
