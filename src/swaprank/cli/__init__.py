@@ -13,6 +13,7 @@ import swaprank as sr
 from swaprank.cli.cmd_analyze import certify, explain
 from swaprank.cli.cmd_bin import bin_
 from swaprank.cli.cmd_click_abtest import clicks_abtest
+from swaprank.cli.cmd_click_count import clicks_count
 from swaprank.cli.cmd_click_models import clicks_check, clicks_models
 from swaprank.cli.cmd_click_policy import clicks_policy
 from swaprank.cli.cmd_clicks import clicks_evaluate, clicks_info, clicks_propensity, clicks_simulate, clicks_train
@@ -57,6 +58,7 @@ for panel, commands in COMMANDS.items():
 CLICK_COMMANDS = (
     clicks_info,
     clicks_check,
+    clicks_count,
     clicks_propensity,
     clicks_models,
     clicks_train,

@@ -67,6 +67,7 @@ def clicks_propensity(
     ] = None,
     documents: DocumentsFile = None,
     missing: Missing = "error",
+    counts: Annotated[bool, typer.Option("--counts", help="LOG is a file of `swaprank clicks count`.")] = False,
     figure: Figure = None,
     seed: Seed = 0,
     threads: Threads = None,
@@ -82,7 +83,11 @@ def clicks_propensity(
         writable_target(output, (log,))
     if method != "regression":
         log_columns = {"features": [], **log_columns}
-    clicks = read_log(log, log_columns, documents, missing, by)
+    clicks: Any
+    if counts:
+        clicks = sr.clicks.LogCounts.load(log, context=[] if by is None else [by])
+    else:
+        clicks = read_log(log, log_columns, documents, missing, by)
     with progress_bar("resample") as update:
         found = sr.clicks.position_bias(
             clicks,
