@@ -1,14 +1,16 @@
-"""Click logs of the command line, with features of their own or from a file of documents."""
+"""What commands of clicks share: logs with features, rankings by name, and estimates of several rankings."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 import swaprank as sr
-from swaprank.cli.output import print_detail
+from swaprank.cli.output import print_detail, print_json, print_result
+from swaprank.cli.rankings import load_any
 
 DocumentsFile = Annotated[
     Path | None,
@@ -51,3 +53,29 @@ def _read_documents(file: Path, log_columns: dict[str, Any]) -> sr.Dataset:
         columns = {"docid": "docid", **{name: log_columns[name] for name in ("qid", "docid") if name in log_columns}}
         columns |= {"features": log_columns["features"]} if "features" in log_columns else {}
     return sr.read(file, unlabeled=True, **columns)
+
+
+def ranking_of(text: str, clicks: Any) -> Any:
+    """A model, or the feature of that name as scores."""
+    from swaprank.clicks.evaluation.ranked_pairs import feature_of_pairs
+
+    if Path(text).exists():
+        return load_any(Path(text))
+    if text not in clicks.feature_names:
+        known = (
+            sr.errors.did_you_mean(text, clicks.feature_names) if clicks.feature_names else "the log has no features."
+        )
+        raise sr.errors.DataError(f"'{text}' is neither a file nor a feature of the log; {known}")
+    return feature_of_pairs(clicks, text)
+
+
+def print_evaluations(results: Mapping[str, Any], comparison: Any, json: bool) -> None:
+    """Print the estimates of one or several rankings by name, and their comparison, if there is one."""
+    if json:
+        values = {"evaluations": {name: result.to_dict() for name, result in results.items()}}
+        print_json(values | ({} if comparison is None else {"comparison": comparison.to_dict()}))
+        return
+    for name, result in results.items():
+        print_result(f"{name}\n\n{result}\n" if len(results) > 1 else str(result))
+    if comparison is not None:
+        print_result(str(comparison))

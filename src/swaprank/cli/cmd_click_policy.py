@@ -1,14 +1,13 @@
 """`swaprank clicks policy`: what policies would get, from a click log with propensities."""
 
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 import swaprank as sr
+from swaprank.cli.click_logs import print_evaluations, ranking_of
 from swaprank.cli.options import AsJson, LogColumns, LogFile, Seed, split_names
-from swaprank.cli.output import print_detail, print_json, print_result
-from swaprank.cli.rankings import load_any
+from swaprank.cli.output import print_detail
 
 
 def clicks_policy(
@@ -63,25 +62,16 @@ def clicks_policy(
     options: dict[str, Any] = {"estimator": estimator, "clip": clip}
     results = {name: sr.clicks.evaluate_policy(clicks, policy, metrics, **options) for name, policy in made.items()}
     comparison = sr.clicks.compare_policies(clicks, made, metrics, **options) if len(made) > 1 else None
-    if json:
-        values = {"evaluations": {name: result.to_dict() for name, result in results.items()}}
-        print_json(values | ({} if comparison is None else {"comparison": comparison.to_dict()}))
-        return
-    for name, result in results.items():
-        print_result(f"{name}\n\n{result}\n" if len(results) > 1 else str(result))
-    if comparison is not None:
-        print_result(str(comparison))
+    print_evaluations(results, comparison, json)
 
 
 def _policy(text: str, clicks: Any, temperature: float | None, seed: int) -> Any:
     """The policy of that name, or the one that shows the rankings of a model or a feature."""
-    from swaprank.clicks.evaluation.ranked_pairs import feature_of_pairs
-
     if text == "uniform":
         return sr.clicks.Policy.uniform(clicks)
     if text == "logged":
         return sr.clicks.Policy.logged(clicks)
-    ranking = load_any(Path(text)) if Path(text).exists() else feature_of_pairs(clicks, text)
+    ranking = ranking_of(text, clicks)
     if temperature is None:
         return sr.clicks.Policy.ranking(clicks, ranking)
     return sr.clicks.Policy.plackett_luce(clicks, ranking, temperature=temperature, random_state=seed)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 import swaprank as sr
-from swaprank.cli.click_logs import DocumentsFile, Missing, read_log
+from swaprank.cli.click_logs import DocumentsFile, Missing, print_evaluations, ranking_of, read_log
 from swaprank.cli.options import (
     AsJson,
     Columns,
@@ -26,11 +26,10 @@ from swaprank.cli.output import (
     print_either,
     print_info,
     print_json,
-    print_result,
     progress_bar,
     training_bar,
 )
-from swaprank.cli.rankings import load_any, read_ranking
+from swaprank.cli.rankings import read_ranking
 from swaprank.files import writable_target
 
 
@@ -200,32 +199,11 @@ def clicks_evaluate(
     known = None if propensities is None else sr.clicks.Propensities.load(propensities)
     clicks = read_log(log, log_columns, documents, missing, None if known is None else known.by)
     named = split_names(rankings, "rankings", "NAME=RANKING")
-    systems = {name: _ranking(ranking, clicks) for name, ranking in named.items()}
+    systems = {name: ranking_of(ranking, clicks) for name, ranking in named.items()}
     options: dict[str, Any] = {"propensities": known, "estimator": estimator, "clip": clip, "units": units}
     results = {name: sr.clicks.evaluate(clicks, system, metric, **options) for name, system in systems.items()}
     comparison = sr.clicks.compare(clicks, systems, metric, **options) if len(systems) > 1 else None
-    if json:
-        values = {"evaluations": {name: result.to_dict() for name, result in results.items()}}
-        print_json(values | ({} if comparison is None else {"comparison": comparison.to_dict()}))
-        return
-    for name, result in results.items():
-        print_result(f"{name}\n\n{result}\n" if len(results) > 1 else str(result))
-    if comparison is not None:
-        print_result(str(comparison))
-
-
-def _ranking(text: str, clicks: Any) -> Any:
-    """A model, or the feature of that name as scores."""
-    from swaprank.clicks.evaluation.ranked_pairs import feature_of_pairs
-
-    if Path(text).exists():
-        return load_any(Path(text))
-    if text not in clicks.feature_names:
-        known = (
-            sr.errors.did_you_mean(text, clicks.feature_names) if clicks.feature_names else "the log has no features."
-        )
-        raise sr.errors.DataError(f"'{text}' is neither a file nor a feature of the log; {known}")
-    return feature_of_pairs(clicks, text)
+    print_evaluations(results, comparison, json)
 
 
 def clicks_simulate(
