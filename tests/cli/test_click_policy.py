@@ -58,4 +58,4 @@ def test_bad_input_is_an_error(folder: Path) -> None:
     ended = here("clicks", "policy", "without.csv", "uniform", folder=folder)
     assert (ended.code, "propensity" in ended.err) == (2, True)
     ended = here("clicks", "policy", "log.parquet", "unifrom", folder=folder)
-    assert (ended.code, "no feature 'unifrom'" in ended.err) == (2, True)
+    assert (ended.code, "'unifrom' is neither a file nor a feature" in ended.err) == (2, True)
