@@ -35,3 +35,9 @@ def test_the_check_is_printed(folder: Path) -> None:
     assert shown.out.strip() == str(sr.clicks.check_model(log, max_position=3))
     assert "People stop after a click" in shown.out
     assert json.loads(here("clicks", "check", "log.csv", "--json", folder=folder).out)["holds"] is False
+
+
+def test_info_and_propensity_say_what_contradicts_the_model(folder: Path) -> None:
+    for command in ("info", "propensity"):
+        assert "People stop after a click" in here("clicks", command, "log.csv", folder=folder).out
+        json.loads(here("clicks", command, "log.csv", "--json", folder=folder).out)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 import swaprank as sr
-from swaprank.cli.output import print_detail, print_json, print_result
+from swaprank.cli.output import print_detail, print_info, print_json, print_result
 from swaprank.cli.rankings import load_any
 
 DocumentsFile = Annotated[
@@ -67,6 +67,14 @@ def ranking_of(text: str, clicks: Any) -> Any:
         )
         raise sr.errors.DataError(f"'{text}' is neither a file nor a feature of the log; {known}")
     return feature_of_pairs(clicks, text)
+
+
+def print_contradictions(clicks: Any) -> None:
+    """Print what in a log contradicts the position-based model, if anything does."""
+    from swaprank.clicks.models.click_dependence import quick_check
+
+    for sentence in quick_check(clicks):
+        print_info(f"\n{sentence}")
 
 
 def print_evaluations(results: Mapping[str, Any], comparison: Any, json: bool) -> None:

@@ -6,7 +6,14 @@ from typing import Annotated, Any, Literal
 import typer
 
 import swaprank as sr
-from swaprank.cli.click_logs import DocumentsFile, Missing, print_evaluations, ranking_of, read_log
+from swaprank.cli.click_logs import (
+    DocumentsFile,
+    Missing,
+    print_contradictions,
+    print_evaluations,
+    ranking_of,
+    read_log,
+)
 from swaprank.cli.options import (
     AsJson,
     Columns,
@@ -35,8 +42,10 @@ from swaprank.files import writable_target
 
 def clicks_info(log: LogFile, figure: Figure = None, json: AsJson = False, *, log_columns: LogColumns) -> None:
     """Describe a click log: sessions, queries, click rates by position, and how often documents changed places."""
-    summary = sr.clicks.read_clicks(log, **{"features": [], **log_columns}).summarize()
-    _show(summary, json, figure)
+    clicks = sr.clicks.read_clicks(log, **{"features": [], **log_columns})
+    _show(clicks.summarize(), json, figure)
+    if not json:
+        print_contradictions(clicks)
 
 
 def clicks_propensity(
@@ -101,6 +110,8 @@ def clicks_propensity(
     if output is not None:
         found.save(output)
     _show(found, json, figure, output)
+    if not json and not counts:
+        print_contradictions(clicks)
 
 
 def clicks_train(
