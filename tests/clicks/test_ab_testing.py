@@ -202,3 +202,12 @@ def test_without_spread_or_with_few_sessions_there_is_no_interval() -> None:
         sr.clicks.ab_sessions(0)
     with pytest.raises(sr.errors.ParameterError, match="power must be between 0 and 1"):
         sr.clicks.ab_sessions(0.1, power=1)
+
+
+def test_a_column_with_the_name_of_a_metric_is_an_error() -> None:
+    columns: dict[str, Any] = {"session": [1, 2, 3, 4], "qid": [1] * 4, "docid": [1] * 4, "position": [1] * 4}
+    for name in ("clicked", "clicks@3"):
+        log = sr.clicks.ClickLog(**columns, click=[0, 1, 1, 1], context={name: [5, 6, 7, 8], "revenue": [5, 6, 7, 8]})
+        with pytest.raises(sr.errors.ParameterError, match=f"'{name}' is a metric .* rename the column"):
+            sr.clicks.ab_test(log, ["A", "A", "B", "B"], name)
+        assert sr.clicks.ab_test(log, ["A", "A", "B", "B"], "revenue").differences[0].difference == 2

@@ -117,3 +117,20 @@ def test_bad_groups_are_errors() -> None:
     many = log_of_devices({"desktop": 50}, {"desktop": 1.0})
     with pytest.raises(sr.errors.ParameterError, match="'trust'"):
         sr.clicks.position_bias(many, "trust", by="device")
+
+
+@pytest.mark.parametrize("method", ["harvest", "swaps"])
+def test_groups_that_tell_nothing_do_no_harm(method: Any) -> None:
+    """Missing numbers are a group, and so are pages of one document and pages beyond the last position."""
+    log = click_log(make_world(10), 4000, n_shown=4)
+    device = np.where(np.arange(4000) % 2 == 0, 1.0, np.nan)[log.session]
+    more = sr.clicks.ClickLog(
+        session=[*log.session.tolist(), -1, -2],
+        qid=[*log.qids[log.query[log.session]].tolist(), 0, 0],
+        docid=[*log.pair_docid[log.document].tolist(), 0, 1],
+        position=[*log.position.tolist(), 1, 4],
+        click=[*log.click.tolist(), 1, 0],
+        context={"d": [*device.tolist(), 2.0, 3.0]},
+    )
+    found = sr.clicks.position_bias(more, method, by="d", max_position=3)
+    assert {"1.0", "nan"} <= set(found.groups)

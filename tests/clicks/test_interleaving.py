@@ -34,14 +34,19 @@ def test_teams_of_a_draft_differ_by_one_at_most(first: tuple[int, ...], second: 
 
 
 @pytest.mark.parametrize("method", ["team_draft", "optimized"])
-def test_clicks_at_random_favour_neither_ranking(method: Method) -> None:
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ([1, 2, 3, 4], [2, 4, 5, 1]),
+        ([1, 2, 3], [1, 2, 3, 4, 5]),  # one ends first
+        ([1, 2, 3, 4], [3]),
+        ([1], [1, 2]),
+    ],
+)
+def test_clicks_at_random_favour_neither_ranking(first: list[int], second: list[int], method: Method) -> None:
     rng = np.random.default_rng(0)
     totals: list[Any] = [
-        np.cumsum(
-            np.array(
-                sr.clicks.interleave([1, 2, 3, 4], [2, 4, 5, 1], n_shown=4, method=method, random_state=rng).credit
-            )
-        )
+        np.cumsum(np.array(sr.clicks.interleave(first, second, n_shown=5, method=method, random_state=rng).credit))
         for _ in range(4000)
     ]
     means, errors = np.mean(totals, axis=0), np.std(totals, axis=0) / np.sqrt(len(totals))
@@ -84,6 +89,22 @@ def test_rows_of_a_session_may_be_anywhere() -> None:
     order = [3, 4, 0, 2, 1]
     again = sr.clicks.interleaving_outcome(session[order], np.take(credit, order), np.take(click, order))
     assert again.to_dict() == outcome.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("credit", "words"),
+    [
+        ([1], "Users may prefer the first ranking, by 100.00% of sessions, but that may be luck; sign test, p = 1."),
+        ([-1, -1], "Users may prefer the second ranking, by 100.00% of sessions, but that may be luck; sign test, p ="),
+        ([1, -1], "Each ranking won 1 session: no difference was seen (95% interval -100.00% to 100.00%)."),
+        ([1, 1, 0], "Users may prefer the first ranking, by 66.67% of sessions (95% interval -76.76% to 100.00%), but"),
+    ],
+)
+def test_few_sessions_in_words(credit: list[float], words: str) -> None:
+    outcome = sr.clicks.interleaving_outcome(range(len(credit)), credit, [1] * len(credit))
+    assert words in str(outcome)
+    assert not outcome.low < -1
+    assert not outcome.high > 1
 
 
 @pytest.mark.parametrize(("difference", "decisive"), [(0.05, 0.5), (0.1, 1.0), (0.04, 0.2)])

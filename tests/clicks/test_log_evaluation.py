@@ -9,7 +9,7 @@ import swaprank as sr
 from swaprank.clicks.evaluation.log_values import check_countable, log_value
 from swaprank.clicks.evaluation.log_variance import LogView, expect
 from swaprank.clicks.evaluation.ranked_pairs import RankedPairs, feature_of_pairs, new_ranks
-from swaprank.clicks.learning.relevance_estimates import Estimator, row_shares
+from swaprank.clicks.learning.relevance_estimates import Estimator, relevance_of_pairs, row_shares
 from tests.clicks.click_worlds import judged, true_relevance, true_values
 
 pytestmark = pytest.mark.slow
@@ -78,7 +78,12 @@ def test_derivatives_are_those_of_the_estimate(world: sr.Dataset) -> None:
             start = log_value(log, shares, ranked, metric, expected)
             bumped = expected.copy()
             bumped[7] += step
-            change = (log_value(log, shares, ranked, metric, bumped).expected - start.expected).sum()
+            found, _ = relevance_of_pairs(log, shares)
+            moved = log_value(log, shares, ranked, metric, bumped)
+            # What the value is at the expected relevance, without the step to the estimates.
+            change = (moved.values.sum() - moved.slopes @ (found - bumped)) - (
+                start.values.sum() - start.slopes @ (found - expected)
+            )
             assert change / step == pytest.approx(start.slopes[7], rel=1e-3, abs=1e-7)
             examination = known.propensities.examination.copy()
             examination[2] *= np.exp(step)
@@ -156,3 +161,50 @@ def test_rankers_score_the_documents_of_a_log(world: sr.Dataset) -> None:
     by_ranker = sr.clicks.evaluate(log, ranker, "p@5", propensities=known.propensities)
     by_scores = sr.clicks.evaluate(log, ranker.predict(world)[known.row], "p@5", propensities=known.propensities)
     assert by_ranker.to_dict() == by_scores.to_dict()
+
+
+def test_the_order_of_rows_does_not_matter(world: sr.Dataset) -> None:
+    log, known = sr.datasets.clicks(world, world.column("match"), 300, moves=1, random_state=0)
+    order = np.random.default_rng(0).permutation(log.n_rows)
+    shuffled = sr.clicks.ClickLog(
+        session=log.session[order],
+        qid=log.qids[log.query[log.session]][order],
+        docid=log.pair_docid[log.document][order],
+        position=log.position[order],
+        click=log.click[order],
+    )
+    assert shuffled.pair_docid.tolist() != log.pair_docid.tolist()
+    for name in METRICS:
+        first, second = (
+            sr.clicks.evaluate(each, np.zeros(each.n_pairs), name, propensities=known.propensities)[name]
+            for each in (log, shuffled)
+        )
+        assert first.mean == pytest.approx(second.mean, rel=1e-12)
+        assert first.high == pytest.approx(second.high, rel=1e-12)
+
+
+@pytest.mark.parametrize("click_rate", [0.0, 0.02, 0.5, 1.0])
+@pytest.mark.parametrize("trust", [0.0, 0.3])
+def test_no_estimate_has_more_effective_clicks_than_the_log(click_rate: float, trust: float) -> None:
+    rng = np.random.default_rng(0)
+    log = sr.clicks.ClickLog(
+        session=np.repeat(np.arange(20), 5),
+        qid=np.repeat(np.arange(20) % 2, 5),
+        docid=np.tile(np.arange(5), 20),
+        position=np.tile(np.arange(1, 6), 20),
+        click=(rng.random(100) < click_rate).astype(float),
+    )
+    theta, plus = 1 / np.arange(1, 6), np.ones(5)
+    bias = sr.clicks.Propensities(theta, epsilon_plus=plus, epsilon_minus=trust * theta)
+    for row in sr.clicks.evaluate(log, rng.random(10), METRICS, propensities=bias):
+        # What is expected is drawn a little toward other documents.
+        assert 0 <= row.n_effective <= 1.1 * log.click.sum() + 1
+        assert row.low <= row.mean <= row.high
+        if click_rate == 0:
+            assert row.low == 0
+            assert row.high >= 0.9
+            assert not row.is_supported
+    systems = {"a": rng.random(10), "b": rng.random(10)}
+    (difference,) = sr.clicks.compare(log.subset(log.query == 0), systems, "p@3", propensities=bias, units="queries")
+    assert not difference.is_supported
+    assert "at least two" in difference.sentence()

@@ -98,6 +98,40 @@ def test_documents_that_the_log_never_showed_take_places_of_others() -> None:
     np.testing.assert_allclose(chance, 1 / 12)
 
 
+def test_ranks_are_at_the_positions_that_the_log_has() -> None:
+    """Slots between ads, and documents in a random order: the uniform policy is the one that was logged."""
+    rng = np.random.default_rng(0)
+    document = np.argsort(rng.random((500, 3)), axis=1)
+    click = rng.random((500, 3)) < np.array([0.2, 0.4, 0.6])[document]
+    log = ClickLog(
+        session=np.repeat(np.arange(500), 3),
+        qid=np.zeros(1500, int),
+        docid=document.ravel(),
+        position=np.tile([1, 3, 7], 500),
+        click=click.ravel(),
+        propensity=np.full(1500, 1 / 3),
+    )
+    scores = log.pair_docid.astype(float)
+    for policy in (Policy.uniform(log), Policy.ranking(log, scores), Policy.plackett_luce(log, scores)):
+        np.testing.assert_allclose(placements(policy).sum(axis=0), [1, 0, 1, 0, 0, 0, 1], atol=1e-9)
+    assert placements(Policy.ranking(log, scores))[:, [6, 2, 0]].tolist() == np.eye(3)[log.pair_docid].tolist()
+    for row in sr.clicks.compare_policies(log, {"logged": Policy.logged(log), "uniform": Policy.uniform(log)}):
+        assert row.difference == pytest.approx(0, abs=1e-12)
+
+
+def test_a_policy_is_for_its_log_and_a_contextual_one_for_its_sessions() -> None:
+    log = small_log()
+    part = log.subset(slice(0, 4))
+    Policy.uniform(log).check_log(part)
+    Policy.logged(part).check_log(log.subset([0, 1, 2, 3]))
+    for other in (log.subset([1, 0, 2, 3]), log.subset([0, 0, 1, 2]), log):
+        with pytest.raises(sr.errors.DataError, match=r"made for other sessions, .* make it with the log"):
+            Policy.logged(part).check_log(other)
+    columns: dict[str, Any] = {"session": [1], "docid": ["a"], "position": [1], "click": [1], "propensity": [1.0]}
+    with pytest.raises(sr.errors.DataError, match="made for another log"):
+        Policy.uniform(ClickLog(qid=[1], **columns)).check_log(ClickLog(qid=[2], **columns))
+
+
 def test_given_placements_may_leave_places_empty_and_have_more_positions_than_the_log() -> None:
     log = small_log()
     given_here = np.zeros((log.n_pairs, 5))

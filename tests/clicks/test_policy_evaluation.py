@@ -260,7 +260,7 @@ def test_bad_input_is_an_error() -> None:
     other = click_log(make_world(4, seed=3), 30, propensity=True)
     with pytest.raises(sr.errors.DataError, match="made for another log"):
         evaluate_policy(other, uniform)
-    with pytest.raises(sr.errors.DataError, match="made for another log"):
+    with pytest.raises(sr.errors.DataError, match="made for other sessions"):
         evaluate_policy(log.subset(range(10)), Policy.logged(log))
     with pytest.raises(sr.errors.ParameterError, match="a contextual policy has those of the shown ones only"):
         evaluate_policy(log, Policy.logged(log), estimator="doubly_robust")

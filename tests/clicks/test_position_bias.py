@@ -210,3 +210,15 @@ def test_impossible_options_are_errors(options: dict[str, Any], message: str) ->
     log, _ = sr.datasets.clicks(data, data.column("match"), 50, n_shown=4, random_state=0)
     with pytest.raises(sr.errors.ParameterError, match=message):
         sr.clicks.position_bias(log, **options)
+
+
+def test_gaps_between_positions_are_named() -> None:
+    log = sr.clicks.ClickLog(
+        session=[1, 1, 1, 2, 2, 2],
+        qid=[7] * 6,
+        docid=[1, 2, 3, 2, 1, 3],
+        position=[1, 2, 4] * 2,
+        click=[1, 0, 1, 1, 0, 0],
+    )
+    with pytest.raises(sr.errors.DataError, match="no document was shown at position 3, but some were further down"):
+        sr.clicks.position_bias(log)

@@ -202,6 +202,12 @@ def _last_position(log: ClickLog | LogCounts, max_position: int | None) -> int:
         raise ParameterError(
             Hint("max_position"), f" must be from 2 to {log.max_position}, the last of the log; found {last}."
         )
+    never = np.flatnonzero(np.bincount(log.position, minlength=last + 1)[1 : last + 1] == 0)
+    if len(never):
+        raise DataError(
+            f"no document was shown at position {never[0] + 1}, but some were further down: number the places that "
+            "show documents 1, 2, …, without gaps."
+        )
     return last
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Floats
+from swaprank.arrays import Floats
 from swaprank.clicks.bias.bias_precision import check_precise
 from swaprank.clicks.bias.harvesting import (
     check_identified,
@@ -27,7 +27,7 @@ from swaprank.clicks.bias.harvesting import (
     power_prior,
 )
 from swaprank.clicks.bias.propensities import Propensities
-from swaprank.clicks.logs.click_counts import ClickCounts, chosen_units, count_log, count_neighbours
+from swaprank.clicks.logs.click_counts import ClickCounts, chosen_units, count_log, count_neighbours, upper_neighbours
 from swaprank.clicks.logs.click_log import ClickLog
 from swaprank.clicks.logs.log_counts import LogCounts
 from swaprank.elementary import exp
@@ -75,15 +75,21 @@ def _counted_groups(
     if by not in log.context:
         raise ParameterError(f"by must be a column of the log's context; found {by!r}: {did_you_mean(by, log.context)}")
     names, counts = [], []
-    values: AnyArray = np.unique(log.context[by])
+    # Missing numbers are a group, too.
+    values, group = np.unique(log.context[by], return_inverse=True)
     if len(values) > log.n_sessions / 2:
         raise DataError(f"'{by}' has {len(values):,} values in {log.n_sessions:,} sessions: these are no groups.")
-    for value in values:
-        part = log.in_context(**{by: value}) if isinstance(log, LogCounts) else log.subset(log.context[by] == value)
+    for number, value in enumerate(values):
+        part = log.in_context(**{by: value}) if isinstance(log, LogCounts) else log.subset(group == number)
+        is_alone = swaps and isinstance(part, ClickLog) and len(upper_neighbours(part, last)) == 0
+        if is_alone or not (part.position <= last).any():
+            continue
         found, rows = count_neighbours(part, last) if swaps else count_log(part, last)
         found, _ = chosen_units(found, rows, moved_units(found))
         names.append(str(value))
         counts.append(found)
+    if not counts:
+        raise DataError("the log cannot tell the position bias: no session shows two neighbours.")
     return names, counts
 
 

@@ -58,10 +58,10 @@ class LogDifference(BaselineDifference):
 
     def sentence(self) -> str:
         """The result in words."""
-        if self.difference == 0 and self.low == self.high:
-            return f"{self.metric}: the clicks show no difference of {self.system} and {self.baseline}."
         if not self.is_supported:
             return " ".join([f"{self.metric}: {self.system} against {self.baseline}:", *self.doubts])
+        if self.difference == 0 and self.low == self.high:
+            return f"{self.metric}: the clicks show no difference of {self.system} and {self.baseline}."
         return self._size_in_words(p_in_words(self.p))
 
     def _more_cells(self) -> dict[str, str]:
@@ -122,7 +122,7 @@ def compare(
     >>> shown = log.features[:, log.feature_names.index("match")]
     >>> comparison = sr.clicks.compare(log, {"match": shown, "best": truth.relevance})
     >>> print(comparison.differences[0].sentence())
-    dcg@10(gain=linear): best is better than match by 1.5872 (95% interval 1.2456 to 1.9288); p < .0001.
+    dcg@10(gain=linear): best is better than match by 1.7084 (95% interval 1.3318 to 2.0849); p < .0001.
     """
     against = check_systems(systems, baseline)
     chosen = countable_metrics(metrics)

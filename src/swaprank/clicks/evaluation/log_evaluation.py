@@ -69,8 +69,10 @@ class LogEstimate:
             needed = f", from about {sessions:,.2g} sessions" if sessions < 1e9 else ""
             doubts.append(
                 f"The log does not support an answer: its clicks on the documents that this ranking puts first tell as "
-                f"much as {self.n_effective:,.0f} clicks of equal weight, and {_FEWEST_CLICKS} are needed{needed}."
+                f"much as {int(self.n_effective):,} clicks of equal weight, and {_FEWEST_CLICKS} are needed{needed}."
             )
+        if self.n_units < 2:
+            doubts.append("The log does not support an answer: an interval takes at least two sessions, or queries.")
         if self.coverage < _LEAST_COVERAGE:
             doubts.append(
                 f"The log never showed {1 - self.coverage:.0%} of what this ranking would show; it counts as not "
@@ -182,8 +184,8 @@ def evaluate(
     >>> print(sr.clicks.evaluate(log, shown, ["dcg@10(gain=linear)", "mrr"], propensities=truth.propensities))
     metric               estimate      95% interval  sessions  effective clicks  coverage
     -------------------  --------  ----------------  --------  ----------------  --------
-    dcg@10(gain=linear)    2.0470  1.8091 to 2.2850   100,000               266    100.0%
-    mrr                    0.7188  0.6431 to 0.7944   100,000               273    100.0%
+    dcg@10(gain=linear)    2.0184  1.7454 to 2.2914   100,000               190    100.0%
+    mrr                    0.6932  0.5702 to 0.8162   100,000                38    100.0%
     """
     view = view_of(log, propensities, estimator, clip, units)
     ranked = ranked_pairs(log, ranking, data)
@@ -201,9 +203,9 @@ def estimate(view: LogView, metric: Cumulative | Cascade, ranked: RankedPairs) -
     expected = expect(view, [ranked])
     value = log_value(view.log, view.shares, ranked, metric, expected.relevance)
     spread = spread_of(view, value, expected)
-    mean, low, high = (
-        float(np.clip(each, value.low, value.high)) for each in (spread.mean, *spread.interval(spread.mean))
-    )
+    # Without a click, nothing tells how far the estimate is off.
+    interval = spread.interval(spread.mean) if view.log.click.any() else (value.low, value.high)
+    mean, low, high = (float(np.clip(each, value.low, value.high)) for each in (spread.mean, *interval))
     return LogEstimate(
         metric=str(metric),
         mean=mean,

@@ -29,8 +29,6 @@ class LogValue(NamedTuple):
 
     values: Floats
     """The value of each query."""
-    expected: Floats
-    """The value of each query if its documents had the expected relevance: biased, and hardly noisy."""
     slopes: Floats
     """The derivative of the value of its query by the relevance of each pair."""
     by_position: Floats
@@ -47,7 +45,6 @@ class LogValue(NamedTuple):
         """The difference of two rankings."""
         return LogValue(
             self.values - other.values,
-            self.expected - other.expected,
             self.slopes - other.slopes,
             self.by_position - other.by_position,
             self.low - other.high,
@@ -109,7 +106,6 @@ def log_value(
         low, high = min(0.0, float(discounts.min())), float(discounts.max())
     return LogValue(
         values,
-        expected_values,
         slopes,
         _by_position(log, shares, relevance, weight),
         low,
@@ -169,7 +165,10 @@ def _cascade_values(
 
 def _by_position(log: ClickLog, shares: Shares, relevance: Floats, weight: Floats) -> Floats:
     """Relevance falls by the share of each position in the chances, or in the gains, if its propensity grows."""
-    part = shares.gain if shares.estimator == "ips" else relevance[log.document] * shares.chance
+    part = relevance[log.document] * shares.chance
+    if shares.estimator == "ips":
+        # What is clipped does not depend on the propensity.
+        part = np.where(shares.per_click * shares.alpha < (1.0 - 1e-12) * shares.chance, 0.0, shares.gain)
     return -np.bincount(log.position - 1, weight * part, log.max_position) / log.n_sessions
 
 

@@ -89,9 +89,9 @@ class Expected(NamedTuple):
     relevance: Floats
     """The relevance of each pair, from 0 to 1."""
     chance: Floats
-    """The second moment of the click of each row: its probability, if it is 0 or 1."""
-    noise: Floats
-    """The variance of the click of each row."""
+    """The mean of the click of each row: its probability, if it is 0 or 1."""
+    square: Floats
+    """The mean of its square."""
 
 
 def expect(view: LogView, rankings: Sequence[RankedPairs]) -> Expected:
@@ -101,7 +101,7 @@ def expect(view: LogView, rankings: Sequence[RankedPairs]) -> Expected:
     chance = np.clip(shares.alpha * relevance[log.document] + shares.beta, 0.0, 1.0)
     # A click is 0 or 1, or a grade: then its square has a smaller mean.
     square = chance * float(np.sum(log.click**2) / max(np.sum(log.click), 1e-300))
-    return Expected(relevance, square, np.maximum(square - chance**2, 0.0))
+    return Expected(relevance, chance, square)
 
 
 def spread_of(view: LogView, value: LogValue, expected: Expected) -> Spread:
@@ -111,13 +111,15 @@ def spread_of(view: LogView, value: LogValue, expected: Expected) -> Spread:
     mean = float(np.sum(sessions * value.values) / log.n_sessions)
     through_bias = None if view.examination is None else bias_coefficients(log, view.examination, value.by_position)
     direct = _click_coefficients(log, view.shares, sessions, value.slopes)
-    squares = float(np.sum(direct**2 * expected.chance))
-    # With the estimate itself, logs would be found to tell enough just where the estimate is too high.
-    n_effective = float(np.sum(sessions * value.expected)) ** 2 / squares if squares > 0 else 0.0
+    squares = float(np.sum(direct**2 * expected.square))
+    # With the clicks themselves, logs would be found to tell enough just where the estimate is too high.
+    clicks = float(np.sum(np.abs(direct) * (expected.chance - view.shares.beta)))
+    n_effective = clicks**2 / squares if squares > 0 else 0.0
     if view.units == "queries":
         error, n_units = _error_by_queries(log, sessions, value.values - mean, through_bias)
     else:
-        error, n_units = _error_by_sessions(log, sessions, value.values - mean, direct, expected.noise, through_bias)
+        noise = np.maximum(expected.square - expected.chance**2, 0.0)
+        error, n_units = _error_by_sessions(log, sessions, value.values - mean, direct, noise, through_bias)
     return Spread(mean, error, n_units, n_effective)
 
 
@@ -161,7 +163,8 @@ def _expected_relevance(log: ClickLog, shares: Shares, rankings: Sequence[Ranked
     rows = np.bincount(log.document, minlength=log.n_pairs)
     gain, chance = (sums(log.document, each, log.n_pairs) for each in (log.click - shares.beta, shares.alpha))
     examined = np.where(rows > 0, chance / np.maximum(rows, 1) / shares.alpha.max(), 1.0)
-    overall = float(np.sum(gain) / np.sum(chance))
+    # With trust bias, clicks may be fewer than those that have nothing to do with relevance.
+    overall = float(np.clip(np.sum(gain) / np.sum(chance), 0.0, 1.0))
     means, pools = np.full(log.n_pairs, overall), np.zeros(log.n_pairs, np.int64)
     for share in (examined, *(1.0 / ranked.ranks for ranked in rankings)):
         pools = pools * _N_LEVELS + _level(share)
@@ -174,9 +177,9 @@ def _expected_relevance(log: ClickLog, shares: Shares, rankings: Sequence[Ranked
     products = chance**2 - sums(log.document, shares.alpha**2, log.n_pairs)
     beyond = np.sum(gain**2 - squared_gain) - np.sum(means**2 * products)
     variance = float(beyond) / max(float(np.sum(products)), 1e-300)
-    if variance <= 0:
+    if variance <= 0 or not log.click.any():
         return means
-    strength = overall / variance
+    strength = float(np.sum(log.click) / np.sum(chance)) / variance
     return np.asarray(np.clip((gain + strength * means) / (chance + strength), 0.0, 1.0))
 
 

@@ -9,7 +9,7 @@ from swaprank.clicks.learning.training_data import pair_data
 from swaprank.clicks.logs.click_log import ClickLog
 from swaprank.clicks.logs.log_columns import rows_of_pairs
 from swaprank.data.dataset import Dataset
-from swaprank.data.document_places import Places, query_keys
+from swaprank.data.document_places import query_keys
 from swaprank.data.grouping import query_of_row
 from swaprank.data.row_values import check_scores
 from swaprank.errors import DataError, did_you_mean
@@ -26,13 +26,14 @@ class RankedPairs(NamedTuple):
 
 
 def ranked_pairs(log: ClickLog, ranking: Any, data: Dataset | None) -> RankedPairs:
-    """The pairs of a log, ranked by a ranker or by scores. Ties are broken by a seeded shuffle."""
+    """The pairs of a log, ranked by a ranker or by scores. Ties are broken as by a shuffle."""
     predict = getattr(ranking, "predict", None)
     if data is None:
         everything = np.arange(log.n_pairs)
         scores = predict(pair_data(log, everything, np.zeros(log.n_pairs))) if predict else ranking
         indptr = np.array(log.pair_indptr)
-        tie_order = seeded_tie_order(Places(indptr, query_keys(log.qids)), 0)
+        # Pairs are numbered as they first appear: ties go by ids, so that the order of rows does not matter.
+        tie_order = np.lexsort((query_keys(log.pair_docid), log.pair_query))
         ranks = new_ranks(check_scores(scores, log.n_pairs), indptr, tie_order)
         return RankedPairs(ranks, np.diff(indptr))
     scores = check_scores(predict(data) if predict else ranking, len(data))

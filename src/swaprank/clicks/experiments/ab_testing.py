@@ -16,10 +16,10 @@ import numpy as np
 from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.clicks.experiments.ab_groups import p_of_shares, units_of, variants_of
 from swaprank.clicks.experiments.sequential import FIRST_LOOK, anytime_p, half_width
-from swaprank.clicks.experiments.session_metrics import SESSION_METRICS, session_metric
+from swaprank.clicks.experiments.session_metrics import SESSION_METRICS, is_session_metric, session_metric
 from swaprank.clicks.logs.click_log import ClickLog
 from swaprank.data.row_values import number_column
-from swaprank.errors import DataError, did_you_mean
+from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.evaluation.differences import BaselineDifference, DifferenceTable, corrected
 from swaprank.evaluation.significance import LEVEL, p_in_words
 from swaprank.parameters import Bounds, check_parameter
@@ -201,6 +201,11 @@ def ab_test(
 
 def _values_of(log: ClickLog, metric: str) -> Floats:
     if metric in log.context:
+        if is_session_metric(metric):
+            raise ParameterError(
+                f"'{metric}' is a metric of clicks and a column of the log's context: rename the column, such as "
+                f"'{metric}_logged'."
+            )
         return number_column(metric, log.context[metric], log.n_sessions)
     return session_metric(log, metric)
 

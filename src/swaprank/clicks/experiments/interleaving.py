@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Literal, NamedTuple, final
 
 import numpy as np
@@ -19,7 +20,7 @@ from swaprank.data.row_values import number_column
 from swaprank.errors import DataError, did_you_mean
 from swaprank.evaluation.significance import mean_interval, p_in_words
 from swaprank.rendering.result import Result
-from swaprank.rendering.tables import Blocks, Table, decimals, probability
+from swaprank.rendering.tables import Blocks, Table, counted, decimals, probability
 from swaprank.seeds import RandomState, random_generator
 
 Method = Literal["team_draft", "optimized"]
@@ -38,7 +39,7 @@ class Interleaved(NamedTuple):
 
     documents: tuple[Any, ...]
     credit: tuple[float, ...]
-    """Positive: a click is for the first ranking; negative: for the second."""
+    """Positive: a click is for the first ranking; negative: for the second; 0: for neither, as one has ended."""
 
 
 def interleave(
@@ -89,14 +90,23 @@ def _ranking(name: str, documents: Sequence[Hashable]) -> tuple[Hashable, ...]:
 def _team_draft(
     first: tuple[Hashable, ...], second: tuple[Hashable, ...], n: int, rng: np.random.Generator
 ) -> Interleaved:
-    """Turns of two choices: in each turn both rankers choose their best document that is left, in random order."""
+    """Turns of two choices: in each turn both rankers choose their best document that is left, in random order.
+
+    A choice has credit only if the other ranker would make it, should the coin fall the other way. Else the longer
+    ranking would get the clicks on all that is shown after the end of the shorter one.
+    """
     documents: dict[Hashable, float] = {}
     while len(documents) < n:
+        one, two = (list(islice((each for each in ranking if each not in documents), 2)) for ranking in (first, second))
+        both_begin = bool(one and two)
+        # Whoever begins takes a document of both away from the other, who then needs one more.
+        both_follow = both_begin and (one[0] != two[0] or len(one) == len(two) == 2)
         turn = [(first, 1.0), (second, -1.0)]
-        for ranking, credit in turn if rng.random() < 0.5 else turn[::-1]:
+        order = turn if rng.random() < 0.5 else turn[::-1]
+        for (ranking, credit), counts in zip(order, (both_begin, both_follow), strict=True):
             best = next((each for each in ranking if each not in documents), None)
             if best is not None and len(documents) < n:
-                documents[best] = credit
+                documents[best] = credit if counts else 0.0
     return Interleaved(tuple(documents), tuple(documents.values()))
 
 
@@ -201,7 +211,7 @@ class InterleavingOutcome(Result):
     """(wins - losses) / sessions."""
     low: float
     high: float
-    """95% confidence interval of the difference."""
+    """95% confidence interval of the difference, within -1 and 1."""
     p_sign: float
     """The p-value of the sign test, two-sided; ties do not count."""
 
@@ -219,16 +229,19 @@ class InterleavingOutcome(Result):
         """The result in words."""
         if self.wins + self.losses == 0:
             return "No session preferred one of the rankings: no click was on a document with credit."
-        better = "first" if self.difference > 0 else "second"
-        shown = f"sign test, {p_in_words(self.p_sign)}"
-        size = f"{abs(self.difference):.2%} of sessions (95% interval {_percents(self)})"
+        # With one session, or if all have the same vote, nothing tells how much votes vary.
+        interval = f" (95% interval {_percents(self)})" if self.low < self.high else ""
+        if self.wins == self.losses:
+            return f"Each ranking won {counted(self.wins, 'session', 'sessions')}: no difference was seen{interval}."
+        better, size = "first" if self.difference > 0 else "second", abs(self.difference)
+        by, shown = f"by {size:.2%} of sessions{interval}", f"sign test, {p_in_words(self.p_sign)}"
         if self.p_sign < 0.05:
-            return f"Users prefer the {better} ranking, by {size}; {shown}."
-        needed = interleaving_sessions(max(abs(self.difference), 1e-9), decisive=self.decisive)
-        return (
-            f"Users may prefer the {better} ranking, by {size}, but that may be luck; {shown}. A difference of this "
-            f"size would take about {needed:,} sessions to see."
-        )
+            return f"Users prefer the {better} ranking, {by}; {shown}."
+        luck = f"Users may prefer the {better} ranking, {by}, but that may be luck; {shown}."
+        if not 0 < size <= self.decisive or size == 1:
+            return luck
+        needed = interleaving_sessions(size, decisive=self.decisive)
+        return f"{luck} A difference of this size would take about {needed:,} sessions to see."
 
     def _blocks(self) -> Blocks:
         header = ["sessions", "wins", "ties", "losses", "difference", "95% interval", "p sign"]
@@ -245,7 +258,7 @@ class InterleavingOutcome(Result):
 
 
 def _percents(outcome: InterleavingOutcome) -> str:
-    low, high = (outcome.low, outcome.high) if outcome.difference > 0 else (-outcome.high, -outcome.low)
+    low, high = (outcome.low, outcome.high) if outcome.difference >= 0 else (-outcome.high, -outcome.low)
     return f"{low:.2%} to {high:.2%}"
 
 
@@ -282,7 +295,7 @@ def interleaving_outcome(session: Any, credit: Any, click: Any) -> InterleavingO
     from scipy.stats import binomtest
 
     p_sign = float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
-    low, high = mean_interval(votes)
+    low, high = np.clip(mean_interval(votes), -1.0, 1.0).tolist()
     return InterleavingOutcome(wins, len(votes) - wins - losses, losses, float(votes.mean()), low, high, p_sign)
 
 

@@ -177,6 +177,8 @@ def bias_given_scores(counts: ClickCounts, squares: Floats, scores: Floats, star
     """
     unit, n_units, n_positions, theta = counts.unit_of_cell, len(scores), len(start), start
     bins = _bins(scores, sums(unit, counts.shown, n_units))
+    was_shown = sums(counts.position, counts.shown, n_positions) > 0
+    first = int(np.argmax(was_shown))
     clicks, at_position = sums(unit, counts.clicks, n_units), sums(counts.position, counts.clicks, n_positions)
     for _ in range(_MOST_STEPS):
         chance = theta[counts.position]
@@ -190,7 +192,7 @@ def bias_given_scores(counts: ClickCounts, squares: Floats, scores: Floats, star
         relevance = (clicks + strength * means[bins]) / (examined + strength)
         found = at_position / np.maximum(sums(counts.position, counts.shown * relevance[unit], n_positions), 1e-300)
         # A position without a click would have an examination of 0, by which nothing can be divided.
-        found = np.maximum(found / found[0], 1e-6)
+        found = np.where(was_shown, np.maximum(found / found[first], 1e-6), 1.0)
         change = float(np.max(np.abs(found / theta - 1.0)))
         theta = found
         if change < _CONVERGED:

@@ -109,6 +109,8 @@ def count_log(log: ClickLog | LogCounts, last: int) -> tuple[ClickCounts, Counte
 def _count_cells(counts: LogCounts, last: int) -> ClickCounts:
     """Counts of all contexts together."""
     kept = np.flatnonzero((counts.position <= last) & (counts.shown > 0))
+    if len(kept) == 0:
+        raise DataError("the counts show no document at these positions.")
     unit, place = counts.document[kept], counts.position[kept].astype(np.int64) - 1
     # Rows are sorted by document and position: those of one cell are neighbours.
     starts = np.flatnonzero(np.concatenate(([True], (unit[1:] != unit[:-1]) | (place[1:] != place[:-1]))))
@@ -138,16 +140,21 @@ def _sessions(log: ClickLog) -> NDArray[np.int32]:
     return np.repeat(np.arange(log.n_sessions, dtype=np.int32), np.diff(log.indptr))
 
 
+def upper_neighbours(log: ClickLog, last: int) -> Ints:
+    """Rows whose next row is the next place of the same session, up to the last position."""
+    below = log.position[1:]
+    are_neighbours = (below == log.position[:-1] + 1) & (below <= last)
+    are_neighbours[log.indptr[1:-1] - 1] = False  # The next row is of another session.
+    return np.flatnonzero(are_neighbours)
+
+
 def _neighbour_units(log: ClickLog, last: int) -> tuple[Ints, Ints]:
     """Rows of neighbours up to the last position, and a number for each (document, neighbour, upper position).
 
     A row occurs twice if the document has a neighbour above and one below. The same document next to the same neighbour
     at the same two positions is one unit: all that changes is the order of the two.
     """
-    below = log.position[1:]
-    are_neighbours = (below == log.position[:-1] + 1) & (below <= last)
-    are_neighbours[log.indptr[1:-1] - 1] = False  # The next row is of another session.
-    upper = np.flatnonzero(are_neighbours)
+    upper = upper_neighbours(log, last)
     row = np.concatenate((upper, upper + 1))
     neighbour = np.concatenate((upper + 1, upper))
     place = log.position[np.concatenate((upper, upper))].astype(np.int64)

@@ -228,6 +228,8 @@ class ClickLog(ReadOnly):
         """Some of the rows, and the sessions that have any."""
         sizes = np.add.reduceat(kept.astype(np.int64), self.indptr[:-1])
         chosen = np.flatnonzero(sizes)
+        if len(chosen) == 0:
+            raise DataError("the data set has none of the documents that these sessions show.")
         return self._with(
             session_ids=self.session_ids[chosen],
             indptr=np.concatenate(([0], np.cumsum(sizes[chosen]))).astype(np.int64),

@@ -177,7 +177,8 @@ class LogCounts(ReadOnly):
         for name, value in chosen.items():
             if name not in self.context:
                 raise DataError(f"there is no context '{name}'; it has {', '.join(self.context) or 'none'}.")
-            kept &= self.context[name] == value
+            values = self.context[name]
+            kept &= (values == value) | ((values != values) & (value != value))  # a missing number is not itself
         if not kept.any():
             raise DataError(
                 f"no row has the context {', '.join(f'{name}={value!r}' for name, value in chosen.items())}."

@@ -17,6 +17,7 @@ from swaprank.clicks.policies.policy_candidates import (
     ranked_placements,
     sum_over_documents,
     uniform_placements,
+    used_places,
 )
 from swaprank.data.dataset import Dataset
 from swaprank.data.row_values import number_column
@@ -34,7 +35,8 @@ class Policy(ReadOnly):
     """A way to show documents, as probabilities: one ranking for each query, or rankings that are drawn at random.
 
     Make one with `Policy.ranking`, `plackett_luce`, `uniform`, `mixture` or `contextual`, or from probabilities that
-    you know. It is for the log that it was made with, and for subsets of it.
+    you know. It is for the log that it was made with, and for subsets of it; a contextual policy only for the log
+    itself. If the log lacks positions, such as those of ads, ranks are at the positions that it has.
 
     Args:
         log: The log that the policy is evaluated on.
@@ -54,6 +56,9 @@ class Policy(ReadOnly):
     """Queries x positions: the probability that the place has a document, also one that the log never showed."""
     of_rows: Floats | None
     """The probability of what each row of the log shows, if the policy is contextual."""
+    session_ids: AnyArray | None
+    """The sessions of these rows, if the policy is contextual."""
+    qids: AnyArray
     pair_query: Ints
     pair_docid: AnyArray
 
@@ -81,7 +86,7 @@ class Policy(ReadOnly):
         """
         among = candidates(log, data)
         scores = candidate_scores(log, ranking, among)
-        return cls._of_candidates(log, among, ranked_placements(scores, among, log.max_position))
+        return cls._of_candidates(log, among, ranked_placements(scores, among, used_places(log)))
 
     @classmethod
     def plackett_luce(
@@ -119,7 +124,7 @@ class Policy(ReadOnly):
             raise DataError("the scores of a Plackett-Luce policy must be finite.")
         rng = random_generator(random_state)
         return cls._of_candidates(
-            log, among, plackett_luce_placements(scores, among, log.max_position, n_samples, rng)
+            log, among, plackett_luce_placements(scores, among, used_places(log), n_samples, rng)
         )  # fmt: skip
 
     @classmethod
@@ -133,7 +138,7 @@ class Policy(ReadOnly):
         [[0.5, 0.5], [0.5, 0.5]]
         """
         among = candidates(log, data)
-        return cls._of_candidates(log, among, uniform_placements(among, log.max_position))
+        return cls._of_candidates(log, among, uniform_placements(among, used_places(log)))
 
     @classmethod
     def mixture(cls, policies: Sequence["Policy"], weights: Sequence[float]) -> "Policy":
@@ -154,7 +159,7 @@ class Policy(ReadOnly):
         if any(policy.placements is None for policy in policies):
             raise DataError("a contextual policy cannot be mixed: mix its probabilities of the rows instead.")
         first = policies[0]
-        if any(not first._is_for(policy.pair_query, policy.pair_docid) for policy in policies):
+        if any(not first._has_documents_of(policy) for policy in policies):
             raise DataError("the policies of a mixture must be made with the same log.")
         parts = {
             name: np.sum([w * getattr(policy, name) for w, policy in zip(share, policies, strict=True)], axis=0)
@@ -223,12 +228,15 @@ class Policy(ReadOnly):
             placements=placements,
             filled=filled,
             of_rows=of_rows,
+            session_ids=None if of_rows is None else log.session_ids,
+            qids=log.qids,
             pair_query=log.pair_query,
             pair_docid=log.pair_docid,
         )
 
-    def _is_for(self, pair_query: Ints, pair_docid: AnyArray) -> bool:
-        return np.array_equal(self.pair_query, pair_query) and np.array_equal(self.pair_docid, pair_docid)
+    def _has_documents_of(self, other: "Policy | ClickLog") -> bool:
+        names = ("qids", "pair_query", "pair_docid")
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names)
 
     def of_documents(self) -> tuple[Floats, Floats]:
         """The placements and what is filled; raises ParameterError if the policy is contextual."""
@@ -241,11 +249,18 @@ class Policy(ReadOnly):
 
     def check_log(self, log: ClickLog) -> None:
         """Raise DataError if the policy was made for another log."""
-        same = self._is_for(log.pair_query, log.pair_docid)
-        if self.placements is None:
-            same = same and len(np.asarray(self.of_rows)) == log.n_rows
-        if not same or (self.placements is not None and self.placements.shape[1] < log.max_position):
+        same = self._has_documents_of(log)
+        if self.placements is not None:
+            same = same and self.placements.shape[1] >= log.max_position
+        if not same:
             raise DataError("this policy was made for another log: make it with the log that it is evaluated on.")
+        if self.of_rows is not None and not (
+            len(self.of_rows) == log.n_rows and np.array_equal(np.asarray(self.session_ids), log.session_ids)
+        ):
+            raise DataError(
+                "this contextual policy was made for other sessions, and has no probabilities for these: make it with "
+                "the log that it is evaluated on, also if that is a subset."
+            )
 
 
 def _checked_placements(log: ClickLog, placements: Any) -> Floats:

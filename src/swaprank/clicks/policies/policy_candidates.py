@@ -1,4 +1,7 @@
-"""The documents that a policy chooses from: those of the log, or all of a data set; and where each is placed."""
+"""The documents that a policy chooses from: those of the log, or all of a data set; and where each is placed.
+
+Rank r is at the r-th position that the log has: a log of slots between ads may have the positions 1, 3 and 7.
+"""
 
 from typing import Any, NamedTuple
 
@@ -52,38 +55,50 @@ def candidate_scores(log: ClickLog, ranking: Any, among: Candidates) -> Floats:
     return check_scores(scores, log.n_pairs)
 
 
-def ranked_placements(scores: Floats, among: Candidates, n_positions: int) -> Floats:
+def used_places(log: ClickLog) -> Ints:
+    """The positions that the log has, from 0."""
+    return np.flatnonzero(np.bincount(log.position)) - 1
+
+
+def ranked_placements(scores: Floats, among: Candidates, places: Ints) -> Floats:
     """1 where a document is by falling score; ties are broken by a seeded shuffle."""
     ranks = new_ranks(scores, among.indptr, seeded_tie_order(among.places, 0))
-    return np.asarray(ranks[:, None] == np.arange(1, n_positions + 1), np.float64)
+    return _at_places(np.asarray(ranks[:, None] == np.arange(1, len(places) + 1), np.float64), places)
 
 
-def uniform_placements(among: Candidates, n_positions: int) -> Floats:
+def uniform_placements(among: Candidates, places: Ints) -> Floats:
     """Every document of a query is as likely at each place, as long as there are documents."""
     sizes = np.diff(among.indptr)
-    filled = np.arange(n_positions) < sizes[:, None]
-    return np.repeat(filled / np.maximum(sizes, 1)[:, None], sizes, axis=0)
+    filled = np.arange(len(places)) < sizes[:, None]
+    return _at_places(np.repeat(filled / np.maximum(sizes, 1)[:, None], sizes, axis=0), places)
 
 
 def plackett_luce_placements(
-    scores: Floats, among: Candidates, n_positions: int, n_samples: int, rng: np.random.Generator
+    scores: Floats, among: Candidates, places: Ints, n_samples: int, rng: np.random.Generator
 ) -> Floats:
     """Documents are drawn for one place after the other, with probabilities proportional to exp(score).
 
     Rankings are sampled by adding Gumbel noise to the scores. For each place, the probabilities are exact given what
     was drawn for the places above it, and averaged over the samples; so the first place is exact.
     """
-    placements = np.zeros((len(scores), n_positions))
+    by_rank = np.zeros((len(scores), len(places)))
     for start, stop in zip(among.indptr[:-1], among.indptr[1:], strict=True):
         own = scores[start:stop]
         order = np.argsort(-(own + rng.gumbel(size=(n_samples, len(own)))), axis=1, kind="stable")
         # log of the sum of exp(score) over what is left from each place on; in logs, because exp may underflow
         left = np.logaddexp.accumulate(own[order][:, ::-1], axis=1)[:, ::-1]
         remaining = np.ones((n_samples, len(own)), np.bool_)
-        for place in range(min(n_positions, len(own))):
-            chance = np.where(remaining, np.exp(np.minimum(own - left[:, [place]], 0.0)), 0.0)
-            placements[start:stop, place] = chance.mean(axis=0)
-            np.put_along_axis(remaining, order[:, [place]], False, axis=1)
+        for rank in range(min(len(places), len(own))):
+            chance = np.where(remaining, np.exp(np.minimum(own - left[:, [rank]], 0.0)), 0.0)
+            by_rank[start:stop, rank] = chance.mean(axis=0)
+            np.put_along_axis(remaining, order[:, [rank]], False, axis=1)
+    return _at_places(by_rank, places)
+
+
+def _at_places(by_rank: Floats, places: Ints) -> Floats:
+    """One column per position, from one per rank."""
+    placements = np.zeros((len(by_rank), places[-1] + 1))
+    placements[:, places] = by_rank
     return placements
 
 
