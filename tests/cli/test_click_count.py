@@ -33,10 +33,20 @@ def test_a_days_counts_are_added_to_yesterdays(folder: Path) -> None:
 
 
 def test_what_counts_have_no_use_for_is_refused(folder: Path) -> None:
-    failed = here("clicks", "count", "monday.csv", "-o", "a.csv", "--session", "page", folder=folder)
+    failed = here("clicks", "count", "monday.csv", "-o", "a.csv", "--propensity", "p", folder=folder)
     assert failed.code == 2
-    assert "no use for --session" in failed.err
+    assert "no use for --propensity" in failed.err
     failed = here("clicks", "propensity", "monday.csv", "--counts", folder=folder)
     assert failed.code == 2
     assert "shown" in failed.err
     assert not (folder / "a.csv").exists()
+
+
+def test_a_forgotten_context_is_an_error(folder: Path) -> None:
+    table = (folder / "monday.csv").read_text().splitlines()
+    by_hour = [f"{table[0]},hour", *(f"{line},{9 if number % 8 < 4 else 23}" for number, line in enumerate(table[1:]))]
+    (folder / "hours.csv").write_text("\n".join(by_hour))
+    assert here("clicks", "count", "hours.csv", "--context", "hour", "-o", "hours.parquet", folder=folder).code == 0
+    failed = here("clicks", "count", "monday.csv", "--add", "hours.parquet", "-o", "sum.csv", folder=folder)
+    assert failed.code == 2
+    assert "has counts by hour: name it with --context" in failed.err

@@ -164,7 +164,7 @@ def test_session_and_query_may_be_the_same_column(tmp_path: Path) -> None:
         sr.clicks.read_clicks(tmp_path / "log.csv", qid="session"),
     ):
         assert log.qids.tolist() == log.session_ids.tolist() == ["s", "t"]
-        with pytest.raises(sr.errors.DataError, match="no document was shown at several positions"):
+        with pytest.raises(sr.errors.DataError, match="no document was shown at position 3"):
             sr.clicks.position_bias(log)
 
 
@@ -263,3 +263,27 @@ def test_summary_counts_what_a_loop_counts() -> None:
 
     bars = found.plot(new_axes()).patches
     assert [bar.get_height() for bar in bars] == list(found.click_rate)
+
+
+def test_a_column_of_propensities_is_no_feature() -> None:
+    frame = pd.DataFrame(
+        {
+            "session": [1, 1],
+            "qid": [7, 7],
+            "docid": [1, 2],
+            "position": [1, 2],
+            "click": [1, 0],
+            "propensity": [0.5, 0.5],
+        }
+    )
+    with pytest.raises(sr.errors.DataError, match="say so with propensity='propensity'"):
+        sr.clicks.ClickLog.from_frame(frame)
+    assert sr.clicks.ClickLog.from_frame(frame, propensity="propensity").propensity is not None
+
+
+def test_a_log_without_clicks_teaches_nothing() -> None:
+    log = sr.clicks.ClickLog(
+        session=[1, 1], qid=[7, 7], docid=[1, 2], position=[1, 2], click=[0, 0], X=[[1.0], [2.0]], feature_names=["a"]
+    )
+    with pytest.raises(sr.errors.DataError, match="no document was clicked"):
+        sr.clicks.train(sr.LambdaMART("dcg@10(gain=linear)"), log)

@@ -160,6 +160,8 @@ def clicks_train(
         with training_bar() as callbacks:
             found = sr.clicks.train(model, clicks, known, valid=held_out, callbacks=callbacks("")).propensities
     except sr.errors.Interrupted:
+        if not hasattr(model, "model_"):
+            raise  # while held-out queries decided between labels: there is nothing to save
         interrupted = True
     model.save(output)
     if save_propensities is not None and found is not None:

@@ -38,6 +38,7 @@ _CONVERGED = 0.005
 """Relative change of the examination. Trees are steps: they do not converge much further."""
 _LEAST_RELEVANCE = 1e-3
 """A prediction of trees may be negative."""
+_LEAST_EXAMINATION = 1e-9
 
 
 class Estimate(NamedTuple):
@@ -164,9 +165,8 @@ def _regression(log: ClickLog | LogCounts, last: int) -> Estimate:
     never = np.flatnonzero(clicks == 0)
     if len(never):
         raise DataError(
-            f"the log cannot tell the position bias at position {never[0] + 1}: there is no click. Log more sessions, "
-            "or ask only for the first positions: ",
-            Hint("max_position", int(never[0])),
+            f"the log cannot tell the position bias at position {never[0] + 1}: there is no click. Log more sessions",
+            *((", or ask only for the first positions: ", Hint("max_position", int(never[0]))) if never[0] > 1 else ()),
             ".",
         )
     features = log.features[counts.unit]
@@ -221,7 +221,8 @@ def regressed_examination(counts: ClickCounts, features: Features, start: Floats
         examined = sums(unit, counts.shown * examination[counts.position], n_units)
         relevance = _predicted_relevance(features, of_unit, examined)
         expected = sums(counts.position, counts.shown * relevance[unit], len(start))
-        previous, examination = examination, at_position / expected
+        # A resample may have no click at a position, not even at the first.
+        previous, examination = examination, np.maximum(at_position / expected, _LEAST_EXAMINATION)
         examination = examination / examination[0]
         if (np.abs(examination - previous) < _CONVERGED * previous).all():
             break

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from swaprank.arrays import Floats
-from swaprank.errors import DataError, Hint, Part
+from swaprank.errors import DataError, Hint, Part, Wording
 from swaprank.rendering.tables import counted
 
 WIDEST_FACTOR = 4.0
@@ -28,7 +28,10 @@ def check_precise(errors: Floats, n_sessions: int, *, has_features: bool) -> Non
     if first > 1:
         advice += [", ask only for the first positions: ", Hint("max_position", first)]
     if has_features:
-        advice += [", or use features: ", Hint("method", "regression")]
+        advice += [
+            ", or use features: ",
+            Wording("method='regression'", "`swaprank clicks propensity --method regression`"),
+        ]
     raise DataError(
         f"the log cannot tell the position bias at position {some}: from {counted(n_sessions, 'session', 'sessions')}, "
         f"intervals would be wider than a factor of {WIDEST_FACTOR:g} in both directions. ",

@@ -21,7 +21,7 @@ from swaprank.arrays import Bools, Floats, Ints
 from swaprank.clicks.bias.bias_precision import more_sessions
 from swaprank.clicks.logs.click_counts import ClickCounts
 from swaprank.elementary import exp, log
-from swaprank.errors import DataError, Hint, Part
+from swaprank.errors import DataError, Hint, Part, Wording
 from swaprank.kernels import kernel
 
 _MOST_STEPS = 200
@@ -57,7 +57,7 @@ def check_identified(counts: ClickCounts, n_positions: int, n_sessions: int, *, 
     advice: tuple[Part, ...] = (
         f"{how_many}, let documents change places (swap neighbours at random in a small share of the sessions), "
         "or use features: ",
-        Hint("method", "regression"),
+        Wording("method='regression'", "`swaprank clicks propensity --method regression`"),
         ".",
     )
     if len(counts.unit) == 0:

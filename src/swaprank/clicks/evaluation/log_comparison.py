@@ -22,6 +22,8 @@ from swaprank.metrics.cumulative import Cumulative
 from swaprank.metrics.metric import Metric
 from swaprank.rendering.tables import probability
 
+_ROUNDING = 1e-9
+
 
 @final
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class LogDifference(BaselineDifference):
         """The result in words."""
         if not self.is_supported:
             return " ".join([f"{self.metric}: {self.system} against {self.baseline}:", *self.doubts])
-        if self.difference == 0 and self.low == self.high:
+        if max(abs(self.difference), self.high - self.low) < _ROUNDING:
             return f"{self.metric}: the clicks show no difference of {self.system} and {self.baseline}."
         return self._size_in_words(p_in_words(self.p))
 

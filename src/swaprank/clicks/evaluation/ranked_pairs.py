@@ -32,9 +32,7 @@ def ranked_pairs(log: ClickLog, ranking: Any, data: Dataset | None) -> RankedPai
         everything = np.arange(log.n_pairs)
         scores = predict(pair_data(log, everything, np.zeros(log.n_pairs))) if predict else ranking
         indptr = np.array(log.pair_indptr)
-        # Pairs are numbered as they first appear: ties go by ids, so that the order of rows does not matter.
-        tie_order = np.lexsort((query_keys(log.pair_docid), log.pair_query))
-        ranks = new_ranks(check_scores(scores, log.n_pairs), indptr, tie_order)
+        ranks = new_ranks(check_scores(scores, log.n_pairs), indptr, tie_order_of_pairs(log))
         return RankedPairs(ranks, np.diff(indptr))
     scores = check_scores(predict(data) if predict else ranking, len(data))
     ranks = new_ranks(data.by_query(scores), data.indptr, seeded_tie_order(data.places, 0))
@@ -42,6 +40,11 @@ def ranked_pairs(log: ClickLog, ranking: Any, data: Dataset | None) -> RankedPai
     lengths = np.zeros(log.n_queries, np.int64)
     lengths[log.pair_query] = np.diff(data.indptr)[query_of_row(data.indptr, data.order)[rows]]
     return RankedPairs(data.as_given(ranks)[rows], lengths)
+
+
+def tie_order_of_pairs(log: ClickLog) -> Ints:
+    """Pairs grouped by query, as if shuffled: by hashes of their ids, so that the order of rows does not matter."""
+    return np.lexsort((query_keys(log.pair_docid), log.pair_query))
 
 
 def feature_of_pairs(log: ClickLog, name: str) -> Floats:

@@ -54,6 +54,8 @@ def unbiased(
     >>> data.docid.tolist(), data.labels.tolist()  # one click in 2 examinations of a, and in 1 of b
     (['a', 'b'], [0.5, 1.0])
     """
+    if not (log.clicks if isinstance(log, LogCounts) else log.click).any():
+        raise DataError("no document was clicked: there is nothing to learn from.")
     known = bias_for_training(log) if propensities is None else propensities
     if isinstance(log, LogCounts):
         return counted_data(log, known, data, estimator, clip)

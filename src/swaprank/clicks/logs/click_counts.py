@@ -103,6 +103,8 @@ def count_log(log: ClickLog | LogCounts, last: int) -> tuple[ClickCounts, Counte
     if isinstance(log, LogCounts):
         return _count_cells(log, last), _NO_ROWS
     row = slice(None) if last == log.max_position else np.flatnonzero(log.position <= last)
+    if not isinstance(row, slice) and len(row) == 0:
+        raise DataError(f"no document was shown at a position up to {last}.")
     return count_rows(log.document[row], log.position[row], log.click[row], _sessions(log)[row], log.n_sessions)
 
 

@@ -27,7 +27,7 @@ from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
 from swaprank.data.frames import role_columns
 from swaprank.data.grouping import checked_fractions, query_of_row
-from swaprank.errors import DataError, ParameterError
+from swaprank.errors import DataError, Hint, ParameterError
 from swaprank.parameters import check_word
 from swaprank.rendering.tables import counted
 from swaprank.seeds import random_generator
@@ -121,6 +121,13 @@ class ClickLog(ReadOnly):
         if X is not None:
             # The labels are not used; Dataset checks the features and their names.
             rows = Dataset(X, np.zeros(n_rows), group=[n_rows], feature_names=feature_names)
+            if propensity is None and "propensity" in rows.feature_names:
+                # As a feature, it would tell a ranker what was shown at the top.
+                raise DataError(
+                    "the column 'propensity' is no feature: if it has logged propensities, say so with ",
+                    Hint("propensity", "propensity"),
+                    "; or rename it.",
+                )
             pair = np.empty(n_rows, np.int64)
             pair[slice(None) if order is None else order] = self.document
             features = features_of_pairs(rows.features, pair, self.n_pairs, self._pair_name)
@@ -296,7 +303,8 @@ class ClickLog(ReadOnly):
         part[random_generator(random_state).permutation(n)] = np.searchsorted(cuts, np.arange(n), side="right")
         of_session = part if by == "sessions" else part[self.query]
         if (np.bincount(of_session, minlength=len(cuts)) == 0).any():
-            raise DataError(f"{n:,} {by} are too few to split into {tuple(fractions)}.")
+            parts = ", ".join(f"{fraction:.0%}" for fraction in fractions)
+            raise DataError(f"there are too few {by} to split them into parts of {parts}: {n:,}.")
         return tuple(self.subset(of_session == number) for number in range(len(cuts)))
 
     def summarize(self) -> LogSummary:

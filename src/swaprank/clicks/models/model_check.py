@@ -80,7 +80,7 @@ class ModelCheck(Result):
         best, pbm = self.models.scores[0], self.models.scores[names.index("pbm")]
         return (
             f"The model {best.model} predicts held-out clicks better than the position-based one: {best.bits:.4f} bits "
-            f"a row against {pbm.bits:.4f}. Train with it: model.training_data(log)."
+            f"a row against {pbm.bits:.4f}. Train with its labels, `ClickModel.training_data`."
         )
 
     def _blocks(self) -> Blocks:
@@ -98,7 +98,10 @@ class ModelCheck(Result):
         blocks.append(Table(["model", "bits a row, held out"], bits))
         blocks.append(f"What stands right below: z = {_z(self.below.z)}, {self.below.n_compared:,} documents compared.")
         sessions = counted(self.n_sessions, "session", "sessions")
-        return [*blocks, *(self.sentences() or [f"In {sessions}, nothing speaks against the position-based model."])]
+        nothing = f"In {sessions}, nothing speaks against the position-based model."
+        if not self.agreements and not self.below.n_compared and all(each.z != each.z for each in self.below_clicks):
+            nothing = f"{sessions} cannot tell whether the position-based model holds: there are too few clicks."
+        return [*blocks, *(self.sentences() or [nothing])]
 
     def _values(self) -> Mapping[str, Any]:
         return {

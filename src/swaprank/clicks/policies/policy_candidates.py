@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swaprank.arrays import Floats, Ints
-from swaprank.clicks.evaluation.ranked_pairs import new_ranks
+from swaprank.clicks.evaluation.ranked_pairs import new_ranks, tie_order_of_pairs
 from swaprank.clicks.learning.training_data import pair_data
 from swaprank.clicks.logs.click_log import ClickLog
 from swaprank.clicks.logs.log_columns import rows_of_pairs
@@ -27,6 +27,7 @@ class Candidates(NamedTuple):
     """The candidate that is each (query, document) pair of the log."""
     query: Ints
     """The number of each of the log's queries among the candidates."""
+    tie_order: Ints
     data: Dataset | None
 
     @property
@@ -39,11 +40,12 @@ def candidates(log: ClickLog, data: Dataset | None) -> Candidates:
     """The documents of the log, or of a data set that has them all."""
     if data is None:
         places = Places(np.array(log.pair_indptr), query_keys(log.qids))
-        return Candidates(places, np.arange(log.n_pairs), np.arange(log.n_queries), None)
+        return Candidates(places, np.arange(log.n_pairs), np.arange(log.n_queries), tie_order_of_pairs(log), None)
     rows = rows_of_pairs(log.qids, log.pair_query, log.pair_docid, data)
     query = np.zeros(log.n_queries, np.int64)
     query[log.pair_query] = query_of_row(data.indptr, data.order)[rows]
-    return Candidates(data.places, data.as_given(np.arange(len(data)))[rows], query, data)
+    shuffled = seeded_tie_order(data.places, 0)
+    return Candidates(data.places, data.as_given(np.arange(len(data)))[rows], query, shuffled, data)
 
 
 def candidate_scores(log: ClickLog, ranking: Any, among: Candidates) -> Floats:
@@ -62,7 +64,7 @@ def used_places(log: ClickLog) -> Ints:
 
 def ranked_placements(scores: Floats, among: Candidates, places: Ints) -> Floats:
     """1 where a document is by falling score; ties are broken by a seeded shuffle."""
-    ranks = new_ranks(scores, among.indptr, seeded_tie_order(among.places, 0))
+    ranks = new_ranks(scores, among.indptr, among.tie_order)
     return _at_places(np.asarray(ranks[:, None] == np.arange(1, len(places) + 1), np.float64), places)
 
 
