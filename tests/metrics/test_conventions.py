@@ -117,7 +117,7 @@ def test_every_metric_describes_itself(name: str) -> None:
         ("wta@3", "wta has no cut-off, found @3."),
         ("map(rell=2)", "map has no option 'rell'; did you mean 'rel'?"),
         ("map(gain=linear)", "map has no option 'gain'; known are empty, over, rel, ties."),
-        ("ndcg(gain=quadratic)", "ndcg: gain cannot be 'quadratic'; known are exp2, linear."),
+        ("ndcg(gain=2x)", "ndcg: gain cannot be '2x'; known are exp2, linear."),
         ("map(rel=many)", "map: rel cannot be 'many'; "),
         ("map(rel=inf)", "map: rel cannot be inf; it must be a finite number."),
         ("err(max_label=0)", "err: max_label cannot be 0; it must be finite and above 0."),

@@ -32,6 +32,7 @@ class TableArrays(NamedTuple):
     label: AnyArray
     qid: AnyArray
     roles: dict[str, Any]
+    side: dict[str, AnyArray]
 
 
 def columns_of(
@@ -43,8 +44,11 @@ def columns_of(
     categorical: Any = None,
     *,
     huge_is_missing: bool = False,
+    side: Sequence[str] = (),
 ) -> TableArrays:
     """Extract the arrays of a data set from a table. The default features are all columns without another role.
+
+    `side` are the names of side columns.
 
     Columns of text and of categories are categorical features, and so are those that are declared as `categorical`. A
     number beyond single precision becomes infinite, which `Dataset` rejects, or with `huge_is_missing`, missing.
@@ -58,7 +62,7 @@ def columns_of(
     """
     table = _table(frame)
     by_role = {"label": label, "qid": qid, **{role: name for role, name in roles.items() if name is not None}}
-    by_role = {role: str(name) for role, name in by_role.items()}
+    by_role = {role: str(name) for role, name in by_role.items()} | {f"side column {name}": name for name in side}
     taken = list(by_role.values())
     names = [name for name in table.columns if name not in taken] if features is None else [str(f) for f in features]
     _check_roles(by_role, names, table.columns)
@@ -70,6 +74,7 @@ def columns_of(
         label=_numbers(table[by_role["label"]], by_role["label"]),
         qid=_ids(table[by_role["qid"]], by_role["qid"]),
         roles={role: _role(table[by_role[role]], by_role[role], role) if role in by_role else None for role in roles},
+        side={name: _any_values(table[name]) for name in side},
     )
 
 

@@ -183,7 +183,8 @@ def compare(
 
     Args:
         data: The judged documents; or TREC judgements, if the systems are TREC runs.
-        systems: Scores by name: one number per row, in row order; or TREC runs.
+        systems: Rankings by name: fitted rankers, names of side columns or features, one number per row in row order,
+            or TREC runs.
         metrics: One or several metrics, or their names.
         baseline: The system that the others are compared with. The default is the first one.
         convention: The tool whose definitions of metrics to use, see `metric`.
@@ -193,7 +194,7 @@ def compare(
 
     >>> import swaprank as sr
     >>> train, test = sr.datasets.random_net((50, 100), random_state=0)
-    >>> comparison = sr.compare(test, {"first": test.column(0), "second": test.column(1)}, "ndcg@10")
+    >>> comparison = sr.compare(test, {"first": "1", "second": "2"}, "ndcg@10")  # names of features
     >>> print(comparison.differences[0].sentence())
     ndcg@10: second looks worse than first by 0.0194 (95% interval -0.0096 to 0.0484), but that may be luck; \
 randomization test, p = .1824.

@@ -1,6 +1,6 @@
 """Evaluate scores: labels and scores of every query, from a data set, from TREC files, or on a cluster."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -11,8 +11,8 @@ from swaprank.data.dataset import Dataset
 from swaprank.data.frames import split_columns
 from swaprank.data.judgements import Qrels, Run
 from swaprank.data.pairs import PairLists, pairs_by_query
-from swaprank.data.row_values import check_scores
 from swaprank.errors import DataError, Wording
+from swaprank.evaluation.given_scores import scores_of
 from swaprank.evaluation.results import Evaluation, MetricResult, pooled
 from swaprank.metrics.metric import Metric, measure_each
 from swaprank.metrics.parse import metric as parse_metric
@@ -32,14 +32,15 @@ def evaluate(
 
     Args:
         data: The judged documents: a Dataset; TREC judgements, if the scores are a TREC run; or data on a cluster.
-        scores: One number per row, in row order; or a TREC run; or, for data on a cluster, a fitted ranker.
+        scores: A fitted ranker; the name of a side column or a feature; one number per row, in row order; or a TREC
+            run. For data on a cluster, a fitted ranker.
         metrics: One or several metrics, or their names.
         convention: The tool whose definitions to use: "standard", "trec", "letor", "mslr" or "lightgbm".
         n_threads: The number of threads. The default is all cores. The result does not depend on it.
 
     >>> import swaprank as sr
     >>> (data,) = sr.datasets.random_net((100,), random_state=0)
-    >>> print(sr.evaluate(data, data.column(0), ["ndcg@10", "map"]))
+    >>> print(sr.evaluate(data, "1", ["ndcg@10", "map"]))  # ranked by feature 1
     metric     mean      95% interval  queries  no relevant  left out
     -------  ------  ----------------  -------  -----------  --------
     ndcg@10  0.2776  0.2537 to 0.3014      100            0         0
@@ -53,7 +54,14 @@ def evaluate(
         return _evaluate_on_cluster(data, scores, parse_metrics(metrics, convention), convention, n_threads)
     lists = _ranked_lists(data, scores)
     bound = [
-        metric.bind(lists.labels, lists.indptr, docid=lists.docid, pool=lists.pool, pairs=lists.pairs)
+        metric.bind(
+            lists.labels,
+            lists.indptr,
+            docid=lists.docid,
+            pool=lists.pool,
+            pairs=lists.pairs,
+            columns=lists.columns,
+        )
         for metric in parse_metrics(metrics, convention)
     ]
     results = tuple(
@@ -99,6 +107,7 @@ class _RankedLists(NamedTuple):
     pool: Lists | None
     """All judged documents of each query, if some of them were not ranked."""
     pairs: PairLists | None = None
+    columns: Mapping[str, AnyArray] | None = None
 
 
 def _ranked_lists(judged: Dataset | Qrels, scores: Any) -> _RankedLists:
@@ -109,7 +118,7 @@ def _ranked_lists(judged: Dataset | Qrels, scores: Any) -> _RankedLists:
         return _from_trec(judged, scores)
     if not isinstance(judged, Dataset):
         raise DataError(f"expected a Dataset or Qrels, found {type(judged).__name__}.")
-    given = scores.scores_for(judged) if isinstance(scores, Run) else check_scores(scores, len(judged))
+    given = scores_of(judged, scores)
     return _RankedLists(
         qids=judged.qids,
         labels=contiguous_floats(judged.by_query(judged.labels)),
@@ -118,6 +127,7 @@ def _ranked_lists(judged: Dataset | Qrels, scores: Any) -> _RankedLists:
         docid=None if judged.docid is None else judged.by_query(judged.docid),
         pool=None,
         pairs=None if judged.pairs is None else pairs_by_query(judged.pairs, judged.indptr, judged.order),
+        columns={name: judged.by_query(values) for name, values in judged.columns.items()},
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar, final
@@ -16,10 +16,11 @@ from swaprank.collective import ALONE, Collective
 from swaprank.data.dataset import Dataset
 from swaprank.data.pairs import PairLists, pairs_by_query
 from swaprank.data.row_values import check_scores
-from swaprank.errors import DataError, MetricError
+from swaprank.data.side_columns import number_values
+from swaprank.errors import DataError, MetricError, did_you_mean
 from swaprank.exact_sums import exact_limbs, rounded_sums
 from swaprank.metrics.measuring import by_descending_id, check_lists, measure, shares_in_order, swap_gain_matrix
-from swaprank.metrics.metric_options import OPTIONS, check_cut_off, check_option
+from swaprank.metrics.metric_options import GAINS, OPTIONS, check_cut_off, check_option
 from swaprank.metrics.terms import CUSTOM, GIVEN_PAIRS, Lists, MetricTerms
 
 OWN_SUFFIX = " (own)"
@@ -86,6 +87,20 @@ class Metric(ABC):
         """True if it is the user's own, with functions that its text does not contain."""
         return not self.names or any(callable(getattr(self, name)) for name in self.functions)
 
+    @property
+    def column(self) -> str | None:
+        """The side column whose values take the place of the labels; None for the labels themselves."""
+        return None
+
+    def _column_of(self, columns: Mapping[str, AnyArray] | None) -> Floats:
+        name = str(self.column)
+        if columns is None or name not in columns:
+            raise MetricError(
+                f"{self}: '{name}' is neither a gain nor a side column of the data; "
+                f"{did_you_mean(name, [*GAINS, *(columns or ())])}"
+            )
+        return number_values(columns, name)
+
     def _options(self) -> list[tuple[str, Any]]:
         """The options of this metric with their values, in the order of OPTIONS."""
         own = {f.name for f in fields(self)}
@@ -126,6 +141,7 @@ a query without a relevant document counts 0; tied scores: expected value over t
         docid: ArrayLike | None = None,
         pool: Lists | None = None,
         pairs: PairLists | None = None,
+        columns: Mapping[str, AnyArray] | None = None,
     ) -> BoundMetric:
         """Prepare to measure many score vectors of the same documents. Do not change the arrays afterwards.
 
@@ -136,12 +152,15 @@ a query without a relevant document counts 0; tied scores: expected value over t
             pool: Labels of all judged documents of each query, if some of them were not ranked. The ideal ranking
                 is computed from it.
             pairs: Preferences between the documents, for the metric `pairs`.
+            columns: Side columns, grouped by query, for a gain that names one: it takes the place of the labels.
 
         >>> import swaprank as sr
         >>> bound = sr.metric("ndcg").bind([0, 1], [0, 2])
         >>> bound.mean([0.1, 0.9]), round(bound.mean([0.9, 0.1]), 4)
         (1.0, 0.6309)
         """
+        if self.column is not None:
+            labels = self._column_of(columns)
         lists = check_lists(labels, indptr)._replace(pairs=pairs)
         judged = lists if pool is None else check_lists(pool.labels, pool.indptr)
         if len(judged.indptr) != len(lists.indptr):
@@ -264,8 +283,9 @@ def bind_metric(metric: Metric, data: Dataset, *, refuse_constant: bool = False)
     0.5
     """
     docid = None if data.docid is None else data.by_query(data.docid)
+    columns = {name: data.by_query(data.columns[name]) for name in data.columns if name == metric.column}
     pairs = None if data.pairs is None else pairs_by_query(data.pairs, data.indptr, data.order)
-    bound = metric.bind(data.by_query(data.labels), data.indptr, docid=docid, pairs=pairs)
+    bound = metric.bind(data.by_query(data.labels), data.indptr, docid=docid, pairs=pairs, columns=columns)
     if refuse_constant and bound.terms.is_empty.all():
         raise DataError(f"{metric} is the same for every order: no query has {metric.needs}.")
     return bound
@@ -332,4 +352,5 @@ def _measure_ranking(bound: Sequence[BoundMetric], scores: Floats, n_threads: in
 def _bind(
     metric: Metric, labels: Floats, indptr: Ints, docid: AnyArray | None, pool: Lists | None, pairs: PairLists | None
 ) -> BoundMetric:
-    return metric.bind(labels, indptr, docid=docid, pool=pool, pairs=pairs)
+    columns = None if metric.column is None else {metric.column: labels}
+    return metric.bind(labels, indptr, docid=docid, pool=pool, pairs=pairs, columns=columns)

@@ -14,6 +14,7 @@ from swaprank.arrays import Floats
 from swaprank.collective import ALONE, Collective, total
 from swaprank.data.dataset import Dataset
 from swaprank.data.matching import check_count
+from swaprank.data.side_columns import number_values
 from swaprank.errors import DataError, Hint, Interrupted, ParameterError
 from swaprank.metrics.metric import Metric
 from swaprank.metrics.parse import metrics as parse_metrics
@@ -213,6 +214,8 @@ class TrainableRanker(Ranker):
     ) -> Learned:
         """Learn, and add what is known of the data."""
         self._check_categories(data)
+        if (column := self.training_metric().column) is not None:
+            data = data.replace(labels=number_values(data.columns, column))
         if checkpoint is not None or collective.size > 1:
             self.check_can_train(on_cluster=collective.size > 1)
         chosen = [self.training_metric()] if metrics is None else parse_metrics(metrics)
