@@ -89,7 +89,7 @@ def xquad(
 
     >>> import swaprank as sr
     >>> data = sr.Dataset([[1], [2], [3]], [1, 1, 1], qid=[7, 7, 7])
-    >>> sr.reranking.xquad(data, [0.9, 0.8, 0.5], [[1, 0], [1, 0], [0, 1]], relevance=0.4)
+    >>> sr.reranking.xquad(data, [0.9, 0.8, 0.5], [[1, 0], [1, 0], [0, 1]], relevance=0.3)
     array([3., 1., 2.])
     """
     given = check_scores(scores, len(data))
