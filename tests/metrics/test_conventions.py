@@ -129,7 +129,10 @@ def test_every_metric_describes_itself(name: str) -> None:
         ("ndcg_ctu_5", "there is no metric 'ndcg_ctu_5'; did you mean 'ndcg_cut_5'?"),
         ("ndcg_cut", "there is no metric 'ndcg_cut'; did you mean 'ndcg_cut_10'?"),
         ("P_0", "p: k must be a whole number from 1, found 0."),
-        ("set_P", "there is no metric 'set_P'; swaprank does not have this one of trec_eval. Known are ap, bpref, "),
+        (
+            "set_F",
+            "there is no metric 'set_F'; swaprank does not have this one of trec_eval. Known are alpha_ndcg, ap, ",
+        ),
         ("ndcg(gain=0/x)", "ndcg: gain cannot be '0/x'; "),
         ("ndcg(gain=own)", "ndcg: gain cannot be 'own'; known are exp2, linear."),
         ("", "'' is not the name of a metric"),

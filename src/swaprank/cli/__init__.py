@@ -10,6 +10,7 @@ from contextlib import suppress
 import typer
 
 import swaprank as sr
+from swaprank.cli.cmd_agreement import agreement
 from swaprank.cli.cmd_analyze import certify, explain
 from swaprank.cli.cmd_bin import bin_
 from swaprank.cli.cmd_click_abtest import clicks_abtest
@@ -46,7 +47,7 @@ COMMANDS = {
     "Getting started": (demo, info, generate, warm),
     "Training and prediction": (bin_, train, tune, cv, combine, predict),
     "Exchange with other systems": (export, import_),
-    "Evaluation": (evaluate, compare, report),
+    "Evaluation": (evaluate, compare, report, agreement),
     "Analysis": (explain, certify, reproduce),
 }
 """The commands by panel of the help, in its order."""

@@ -226,7 +226,8 @@ def explain_query(
     difference = sigma * (scores[:, None] - scores)
     # As in training: for the pairwise metric all pairs weigh the same, however many a swap would change.
     is_pairwise = bound.terms.family == PAIRWISE
-    weights = np.full(gains.shape, 1.0 / bound.terms.divisors[0]) if is_pairwise else np.abs(gains)
+    counted = bound.terms.gains[order]
+    weights = (counted[:, None] != counted) / bound.terms.divisors[0] if is_pairwise else np.abs(gains)
     forces = better * sigma * weights * expit(-better * difference)
     return QueryExplanation(
         qid=data.qids.tolist()[query],

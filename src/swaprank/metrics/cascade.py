@@ -92,7 +92,7 @@ class Success(FirstRelevant):
     0.5
     """
 
-    names: ClassVar = ("success",)
+    names: ClassVar = ("success", "hit")
     title: ClassVar = "success"
     needs_k: ClassVar = True
 

@@ -170,6 +170,7 @@ OPTIONS: dict[str, Choice | Number | GainChoice] = {
         }
     ),
     "p": Number("persistence {}", low=0, high=1),
+    "alpha": Number("redundancy counts {} less each time", low=0, high=1),
     "max_label": Number("largest label {}", low=0),
     "swaps": Choice({"exact": "swap gains are exact", "raising": "the gain of a swap that lowers it is 0"}),
     "short": Choice({"as_is": "a list shorter than k is measured as it is", "zero": "a list shorter than k counts 0"}),
