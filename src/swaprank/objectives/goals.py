@@ -97,7 +97,9 @@ def _number(text: str | None, whole: str) -> float | None:
     try:
         return None if text is None else float(text)
     except ValueError:
-        raise ParameterError(f"'{whole}' is not a goal: '{text}' is not a number. Write for example {_EXAMPLES}.") from None
+        raise ParameterError(
+            f"'{whole}' is not a goal: '{text}' is not a number. Write for example {_EXAMPLES}."
+        ) from None
 
 
 def parse_goals(given: Any) -> tuple[Goal, ...]:

@@ -87,8 +87,8 @@ class WeightedSum(Objective):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         if not len(self.objectives) == len(self.weights) == len(self.labels) > 0:
             raise ParameterError(
-                f"a weighted sum needs a weight and labels for each objective; found {len(self.objectives)} objectives, "
-                f"{len(self.weights)} weights and {len(self.labels)} labels."
+                f"a weighted sum needs a weight and labels for each objective; found {len(self.objectives)} "
+                f"objectives, {len(self.weights)} weights and {len(self.labels)} labels."
             )
         for weight in self.weights:
             check_parameter("weights", weight, Bounds(False, 0, 1e9))

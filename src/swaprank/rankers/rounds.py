@@ -2,9 +2,10 @@
 
 One rule decides which round's model is kept, for trees and nets alike: the best round on the watched set. The watched
 set is the last one given to `fit(valid=…)`, and what is watched is the first metric, or the order of the set's given
-pairs if its labels say nothing; with several goals, watched_goals.py says which round is the best. If nothing is watched, the last round is kept; nets with `restart_rounds` then keep the
-best epoch on the training data. Round 0 is the model that training starts from, if there is one. SmoothRank keeps its
-last annealing step unless `best_step` is set, because its steps approach the metric.
+pairs if its labels say nothing; with several goals, watched_goals.py says which round is the best. If nothing is
+watched, the last round is kept; nets with `restart_rounds` then keep the best epoch on the training data. Round 0 is
+the model that training starts from, if there is one. SmoothRank keeps its last annealing step unless `best_step` is
+set, because its steps approach the metric.
 
 Early stopping ends training when the watched metric has not improved for so many rounds: a given number, or one that
 grows with the rounds that were worth it, see `auto_patience`.

@@ -96,6 +96,7 @@ class WatchedGoals:
             if best_round > 0 and history[name][best_round - 1] < floor:
                 warn(
                     f"no round keeps all goals at their floors: {name} is {history[name][best_round - 1]:.4g} in round "
-                    f"{best_round}, which is kept, and should be at least {floor:.4g}. Lower the floor, or train longer.",
+                    f"{best_round}, which is kept, and should be at least {floor:.4g}. Lower the floor, or train "
+                    "longer.",
                     stacklevel=5,
                 )
