@@ -7,6 +7,7 @@ import swaprank as sr
 from swaprank.errors import DataError, ParameterError
 from swaprank.objectives import Goal, LambdaRankObjective, Objective, RankNetObjective, WeightedSum, stochastic_labels
 from swaprank.objectives.goals import parse_goals
+from swaprank.objectives.query_gradients import query_gradients
 
 LINEAR = sr.metric("ndcg@5(gain=linear, empty=skip)")
 RANKNET = RankNetObjective(hessian_floor=0.0)
@@ -77,6 +78,14 @@ def test_does_not_depend_on_threads() -> None:
     data = sr.Dataset(rng.random((9000, 2)), rng.integers(0, 3, 9000), group=[3000] * 3, feature_names=["a", "b"])
     total, scores = WeightedSum([RANKNET] * 2, [1, 2], [None, "b"]), rng.normal(size=9000)
     np.testing.assert_array_equal(gradients(total, data, scores, 1), gradients(total, data, scores, 3))
+
+
+def test_the_kernel_of_nets_is_the_same_sum() -> None:
+    data, scores = make_data(), np.random.default_rng(1).normal(size=42)
+    total = WeightedSum([RANKNET] * 2, [2.0, 0.5], [None, "revenue"])
+    bound, found = total.bind(data, random_state=0, n_threads=1), np.empty((2, 42))
+    query_gradients(bound.kernel_arrays(), bound.indptr, scores, 0, data.n_queries, *found)
+    np.testing.assert_allclose(found, gradients(total, data, scores), rtol=1e-12, atol=1e-15)
 
 
 def test_trains_a_net() -> None:

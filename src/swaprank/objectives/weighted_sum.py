@@ -4,16 +4,16 @@ grad_i = sum of w_k u_k grad_i of objective k               hess_i = sum of w_k 
 u_k = the sum of all hessians of the first objective / that of objective k, both at equal scores; 1 if not balanced
 
 Neither the unit of labels nor that of a metric then changes what a weight means; queries with more at stake in a goal,
-such as those with more revenue, count more in it. The weights are an array that may change between rounds.
+such as those with more revenue, count more in it. Weights may change between rounds.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from swaprank.arrays import Floats, Ints
+from swaprank.arrays import Bools, Floats, Ints
 from swaprank.collective import ALONE, Collective
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ParameterError
@@ -31,10 +31,9 @@ class WeightedSumArrays(NamedTuple):
     first: Any
     second: Any
     at: int
-    """The second one's position in the weights."""
+    """The second one's position among the weights."""
     weights: Floats
-    """Of all objectives, in a sum of several too."""
-    units: Floats
+    """Of all objectives in the sum, times their units."""
     grad: Floats
     hess: Floats
 
@@ -48,8 +47,8 @@ def weighted_sum_queries(
     other_grad, other_hess, at = arrays.grad, arrays.hess, arrays.at
     query_gradients(arrays.first, indptr, scores, first, last, grad, hess)
     query_gradients(arrays.second, indptr, scores, first, last, other_grad, other_hess)
-    mine = arrays.weights[0] * arrays.units[0] if at == 1 else 1.0
-    factor = arrays.weights[at] * arrays.units[at]
+    mine = arrays.weights[0] if at == 1 else 1.0
+    factor = arrays.weights[at]
     for r in range(indptr[first], indptr[last]):
         grad[r] = mine * grad[r] + factor * other_grad[r]
         hess[r] = mine * hess[r] + factor * other_hess[r]
@@ -95,13 +94,13 @@ class WeightedSum(Objective):
         if not any(self.weights):
             raise ParameterError("all weights of a weighted sum are 0: one must be larger.")
 
-    def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundKernelObjective:
+    def bind(self, data: Dataset, *, random_state: int, n_threads: int | None) -> BoundObjective:
         """See `Objective`."""
         return self.bind_share(data, random_state=random_state, n_threads=n_threads, collective=ALONE)
 
     def bind_share(
         self, data: Dataset, *, random_state: int, n_threads: int | None, collective: Collective
-    ) -> BoundKernelObjective:
+    ) -> BoundObjective:
         """See `Objective`; the hessians are summed over all workers."""
         bound, weights = [], []
         for objective, weight, labels in zip(self.objectives, self.weights, self.labels, strict=True):
@@ -118,14 +117,53 @@ class WeightedSum(Objective):
         if len(bound) == 1:
             return bound[0]
         units = _units(bound, collective) if self.balanced else np.ones(len(bound))
-        return _sum_of(bound, np.array(weights), units)
+        return BoundWeightedSum(bound, units, np.array(weights) * units, bound[0].indptr, bound[0].weights)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BoundWeightedSum(BoundObjective):
+    """A sum of objectives on one data set.
+
+    Trees call the kernels of its parts one after the other: a kernel of the sum is compiled for nets only.
+    """
+
+    parts: Sequence[BoundKernelObjective]
+    units: Floats
+    factors: Floats
+    """Weights times units; they may change between rounds."""
+    indptr: Ints
+    weights: Floats
+
+    def update(self, scores: Floats, grad: Floats, hess: Floats, taken: Bools | None = None) -> None:
+        """See `BoundObjective`."""
+        self.parts[0].update(scores, grad, hess, taken)
+        grad *= self.factors[0]
+        hess *= self.factors[0]
+        part_grad, part_hess = np.zeros(len(grad)), np.zeros(len(hess))
+        for factor, part in zip(self.factors[1:], self.parts[1:], strict=True):
+            part.update(scores, part_grad, part_hess, taken)
+            grad += factor * part_grad
+            hess += factor * part_hess
+
+    def kernel_arrays(self) -> Any:
+        """See `BoundObjective`."""
+        arrays, n_documents = self.parts[0].arrays, int(self.indptr[-1])
+        for at in range(1, len(self.parts)):
+            grad, hess = np.empty(n_documents), np.empty(n_documents)
+            arrays = WeightedSumArrays(arrays, self.parts[at].arrays, at, self.factors, grad, hess)
+        return arrays
+
+    def check(self, scores: Floats, grad: Floats, hess: Floats) -> None:
+        """See `BoundObjective`."""
+        for part in self.parts:
+            part.check(scores, grad, hess)
 
 
 def set_weights(bound: BoundObjective, weights: Sequence[float]) -> None:
     """Change the weights of the objectives in a sum, for the rounds to come; those of weight 0 are not in it."""
-    arrays = bound.kernel_arrays()
-    if isinstance(arrays, WeightedSumArrays):
-        arrays.weights[:] = [weight for weight in weights if weight > 0]
+    if isinstance(bound, BoundWeightedSum):
+        bound.factors[:] = [weight for weight in weights if weight > 0] * bound.units
 
 
 def _units(bound: Sequence[BoundKernelObjective], collective: Collective) -> Floats:
@@ -141,13 +179,3 @@ def _units(bound: Sequence[BoundKernelObjective], collective: Collective) -> Flo
     curvature = rounded_sums(sums)
     usable = (curvature > 0) & (curvature[0] > 0)
     return np.where(usable, curvature[0] / np.where(usable, curvature, 1.0), 1.0)
-
-
-def _sum_of(bound: Sequence[BoundKernelObjective], weights: Floats, units: Floats) -> BoundKernelObjective:
-    first, n_documents = bound[0], int(bound[0].indptr[-1])
-    arrays = first.arrays
-    for at in range(1, len(bound)):
-        grad, hess = np.empty(n_documents), np.empty(n_documents)
-        arrays = WeightedSumArrays(arrays, bound[at].arrays, at, weights, units, grad, hess)
-    own_metric = next((each.own_metric for each in bound if each.own_metric), "")
-    return replace(first, arrays=arrays, own_metric=own_metric)
