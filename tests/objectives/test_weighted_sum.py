@@ -1,5 +1,7 @@
 """Sums of objectives of different labels, and labels drawn at random."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -88,6 +90,7 @@ def test_the_kernel_of_nets_is_the_same_sum() -> None:
     np.testing.assert_allclose(found, gradients(total, data, scores), rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.slow
 def test_trains_a_net() -> None:
     data = make_data(20)
     objective = WeightedSum([RankNetObjective()] * 2, [1.0, 5.0], [None, "revenue"])
@@ -135,7 +138,7 @@ def test_errors_of_columns() -> None:
 def test_stochastic_labels_are_of_one_column_in_each_query() -> None:
     data = make_data(400)
     drawn = stochastic_labels(data, {"revenue": 0.5, "fresh": 0.2}, random_state=3)
-    columns = {"label": data.labels, "revenue": data.column("revenue"), "fresh": data.column("fresh")}
+    columns: dict[str, Any] = {"label": data.labels, "revenue": data.column("revenue"), "fresh": data.column("fresh")}
     counts = dict.fromkeys(columns, 0)
     for query in range(data.n_queries):
         rows = data.rows(query)

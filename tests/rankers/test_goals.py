@@ -1,6 +1,7 @@
 """Several goals: weights and floors beside the metric, and the front between two goals, near the known one."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,14 +24,21 @@ def shop(n_queries: int, seed: int) -> sr.Dataset:
 TRAIN, VALI, TEST = shop(80, 0), shop(60, 1), shop(300, 2)
 
 
-def fit(goals: object, train: sr.Dataset = TRAIN, **options: object) -> sr.LambdaMART:
-    given = {"metric": DCG, "n_trees": 60, "n_leaves": 8, "grow_policy": "leafwise", "random_state": 0, **options}
+def fit(goals: Any, train: sr.Dataset = TRAIN, **options: Any) -> sr.LambdaMART:
+    given: dict[str, Any] = {
+        "metric": DCG,
+        "n_trees": 60,
+        "n_leaves": 8,
+        "grow_policy": "leafwise",
+        "random_state": 0,
+        **options,
+    }
     return sr.LambdaMART(goals=goals, **given).fit(train, valid=VALI)
 
 
 def values(scores: np.ndarray, data: sr.Dataset = TEST) -> tuple[float, float]:
     margin = data.replace(labels=data.column("margin"))
-    return tuple(sr.evaluate(each, scores, DCG).results[0].mean for each in (data, margin))
+    return sr.evaluate(data, scores, DCG).results[0].mean, sr.evaluate(margin, scores, DCG).results[0].mean
 
 
 def same(one: sr.LambdaMART, other: sr.LambdaMART) -> bool:

@@ -27,7 +27,7 @@ def stochastic_labels(data: Dataset, columns: Mapping[str, float], *, random_sta
     >>> import swaprank as sr
     >>> data = sr.Dataset([[7], [8], [9]], [0, 1, 2], qid=[1, 2, 3], feature_names=["margin"])
     >>> sr.objectives.stochastic_labels(data, {"margin": 0.5}).labels.tolist()
-    [0.0, 8.0, 9.0]
+    [7.0, 1.0, 9.0]
     """
     for name, share in columns.items():
         check_parameter(f"the probability of {name}", share, Bounds(False, 0, 1))
