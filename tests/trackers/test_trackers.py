@@ -164,9 +164,7 @@ class FakeArtifact:
         self.files.append(Path(path).name)
 
 
-def test_wandb_is_called_as_it_expects(
-    sets: tuple[sr.Dataset, sr.Dataset], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wandb_is_called_as_it_expects(sets: tuple[sr.Dataset, sr.Dataset], monkeypatch: pytest.MonkeyPatch) -> None:
     """A stand-in for wandb, which is too large to install for a test."""
     run, given = FakeRun(), {}
 
