@@ -184,7 +184,6 @@ def test_wandb_is_called_as_it_expects(sets: tuple[sr.Dataset, sr.Dataset], monk
 def test_tensorboard_files_have_the_curve(sets: tuple[sr.Dataset, sr.Dataset], tmp_path: Path) -> None:
     pytest.importorskip("tensorboardX", reason="tensorboardX is not installed")
     from tensorboardX.proto.event_pb2 import Event
-    from tensorboardX.record_writer import RecordWriter  # noqa: F401 (the format that is read below)
 
     ranker = sr.LambdaMART(n_trees=3)
     ranker.fit(sets[0], valid=sets[1], callbacks=[sr.trackers.TensorBoard(tmp_path)])
@@ -194,7 +193,9 @@ def test_tensorboard_files_have_the_curve(sets: tuple[sr.Dataset, sr.Dataset], t
         size = int.from_bytes(content[at : at + 8], "little")
         event = Event.FromString(content[at + 12 : at + 12 + size])
         at += size + 16
-        curve |= {event.step: each.simple_value for each in event.summary.value if each.tag == "valid/ndcg_at_10"}
+        for each in event.summary.value:
+            if each.tag == "valid/ndcg_at_10":
+                curve[event.step] = each.simple_value
     assert list(curve) == [1, 2, 3]
     np.testing.assert_allclose(list(curve.values()), ranker.history_["valid"]["ndcg@10"], rtol=1e-6)
 

@@ -1,6 +1,5 @@
 """Observers of training: callbacks that are also told when `fit` starts, ends and fails."""
 
-from abc import ABC
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -9,7 +8,7 @@ from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback, Progress
 
 
-class Observer(ABC):
+class Observer:
     """A callback of `fit` that is told more than the rounds: implement the methods that you need.
 
     >>> import swaprank as sr

@@ -3,7 +3,7 @@
 import math
 import re
 import tempfile
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ MODEL, RECORD = "model.swaprank", "training.json"
 """The files that a tracker keeps of a training."""
 
 
-class Tracker(Observer):
+class Tracker(Observer, ABC):
     """The base class of trackers; implement `open`, `log_round` and `close` for one of your own.
 
     >>> import swaprank as sr
@@ -41,7 +41,7 @@ class Tracker(Observer):
     model.swaprank training.json 1
     """
 
-    _sets: Mapping[str, Any] = {}  # noqa: RUF012 (replaced when training starts)
+    _sets: Mapping[str, Any] = {}
 
     @abstractmethod
     def open(self, parameters: Mapping[str, Any]) -> None:
