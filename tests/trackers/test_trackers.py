@@ -84,6 +84,7 @@ def mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     found.set_tracking_uri(None)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # MLflow warns about its own file store, and of other libraries' future.
 def test_mlflow_has_parameters_metrics_record_and_model(
     mlflow: Any, sets: tuple[sr.Dataset, sr.Dataset], tmp_path: Path
@@ -112,6 +113,7 @@ def test_mlflow_has_parameters_metrics_record_and_model(
     assert not kept & {".pkl", ".pickle"}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_mlflow_uses_the_active_run_and_ends_its_own_after_an_error(
     mlflow: Any, sets: tuple[sr.Dataset, sr.Dataset]
@@ -134,7 +136,8 @@ class FakeRun:
     """A run of Weights & Biases that remembers the calls."""
 
     def __init__(self) -> None:
-        self.id, self.logged, self.finished = "r1", [], None  # type: ignore[var-annotated]
+        self.id, self.logged = "r1", []  # type: ignore[var-annotated]
+        self.finished: int | None = None
         self.config, self.summary = FakeConfig(), {}  # type: ignore[var-annotated]
         self.files: list[str] = []
 
@@ -172,7 +175,7 @@ def test_wandb_is_called_as_it_expects(sets: tuple[sr.Dataset, sr.Dataset], monk
         given.update(settings)
         return run
 
-    monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(run=None, init=init, Artifact=FakeArtifact))  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(run=None, init=init, Artifact=FakeArtifact))
     ranker = sr.LambdaMART(n_trees=2)
     ranker.fit(sets[0], valid=sets[1], callbacks=[sr.trackers.WandB("shop", mode="offline")])
     assert given == {"project": "shop", "name": None, "mode": "offline"}

@@ -162,7 +162,7 @@ class TrainableRanker(Ranker):
         if isinstance(data, Dataset):
             data = self._with_known_features(data, start)
             sets = _comparable(validation_sets(given_sets, data, columns), data)
-            observed_sets = {"train": data, **sets}
+            observed_sets: dict[str, Any] = {"train": data, **sets}
         else:
             parts = {name: validation_data(name, each, columns) for name, each in given_sets.items()}
             observed_sets = {"train": data, **parts}
