@@ -11,6 +11,7 @@ Early stopping ends training when the watched metric has not improved for so man
 grows with the rounds that were worth it, see `auto_patience`.
 """
 
+import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -30,7 +31,7 @@ from swaprank.objectives.goals import Goal
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.learned import History
 from swaprank.rankers.watched_goals import WatchedGoals
-from swaprank.rendering.bars import UpdateBar, best_bar, line_bar, print_to_stderr
+from swaprank.rendering.bars import LOGGER, UpdateBar, best_bar, line_bar, print_to_stderr
 
 VALID = Hint("valid", ..., "--valid FILE", call="fit")
 
@@ -297,6 +298,13 @@ def shown_trainings(verbose: bool | int, unit: str = "round") -> Iterator[Callab
     lines = nullcontext(line_bar(unit, print_to_stderr, every=int(verbose)))
     with best_bar(unit) if verbose == 1 else lines as update:
         yield lambda title: [show_rounds(update, title)]
+
+
+def logged_rounds(verbose: bool | int, unit: str) -> list[Callback]:
+    """Callbacks that log lines for those who listen to INFO, unless the rounds are shown already."""
+    if verbose > 0 or not LOGGER.isEnabledFor(logging.INFO):
+        return []
+    return [show_rounds(line_bar(unit, LOGGER.info), "")]
 
 
 def show_rounds(update: UpdateBar, title: str) -> Callback:
