@@ -1,6 +1,7 @@
 """Intervals agree with p-values, stay within the bounds of the metric, and cover the true mean."""
 
 import itertools
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -25,8 +26,8 @@ def naive_p(differences: Floats, center: float) -> float:
     return float((np.abs(sums) >= abs(moved.sum()) - 1e-12).mean())
 
 
-@settings(deadline=None, max_examples=30)
-@given(st.lists(st.floats(-1, 1), min_size=6, max_size=8))
+@settings(deadline=None, max_examples=12)
+@given(st.lists(st.floats(-1, 1), min_size=6, max_size=7))
 def test_the_interval_inverts_the_test(differences: list[float]) -> None:
     values = np.round(np.array(differences), 3)
     values = values + np.arange(len(values)) * 1e-5  # no ties among means of subsets
@@ -43,7 +44,7 @@ def evaluation(values: list[float], metric: str) -> Evaluation:
     return Evaluation((MetricResult(sr.metric(metric), np.array(values), 0),), np.arange(len(values)))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=40)
 @given(
     st.integers(2, 40).flatmap(
         lambda n: st.lists(st.lists(VALUES, min_size=n, max_size=n), min_size=2, max_size=4),
@@ -53,7 +54,9 @@ def evaluation(values: list[float], metric: str) -> Evaluation:
 )
 def test_interval_and_p_value_always_agree(systems: list[list[float]], n_resamples: int, metric: str) -> None:
     evaluations = {str(at): evaluation(values, metric) for at, values in enumerate(systems)}
-    for row in compare_evaluations(evaluations, "0", n_resamples):
+    with patch("swaprank.evaluation.compare.wilcoxon_test", return_value=1.0):  # slow, and not the matter here
+        rows = list(compare_evaluations(evaluations, "0", n_resamples))
+    for row in rows:
         if np.isnan(row.low):
             assert metric == "dcg"
             assert not row.is_significant
@@ -123,7 +126,7 @@ def reciprocal_ranks(rng: np.random.Generator, shape: tuple[int, int], p: float)
 def test_means_are_covered(p: float, n: int, least: float) -> None:
     """Skewed metrics of few queries; `benchmarks/intervals.py` has more."""
     rng = np.random.default_rng(0)
-    samples = reciprocal_ranks(rng, (800, n), p)
+    samples = reciprocal_ranks(rng, (500, n), p)
     true = reciprocal_ranks(rng, (1000, 1000), p).mean()
     ends = np.array([bounded_interval(sample, (0, 1)) for sample in samples])
     assert ((ends[:, 0] <= true) & (true <= ends[:, 1])).mean() > least
@@ -133,8 +136,8 @@ def test_means_are_covered(p: float, n: int, least: float) -> None:
 def test_differences_with_many_ties_are_covered(n: int) -> None:
     rng = np.random.default_rng(1)
     covered = 0
-    for _ in range(400):
+    for _ in range(250):
         sample = rng.choice([-1.0, 0.0, 1.0], n, p=[0.02, 0.9, 0.08])
         low, high = randomize(sample, 500, 0, 1.0).interval(0.05, 1, (-1, 1))
         covered += low <= 0.06 <= high
-    assert covered / 400 > 0.93
+    assert covered / 250 > 0.93

@@ -135,10 +135,11 @@ class Dataset(ReadOnly):
         docid: str | None = None,
         pairs: Any = None,
         categorical_features: Iterable[str | int] | None = None,
+        ignore: Iterable[str] = (),
     ) -> Dataset:
         """A data set from a pandas, Polars or Arrow table. The default features are all columns without another role.
 
-        Columns of text and of categories are categorical features; `categorical_features` declares others.
+        Columns of text are categorical features, `categorical_features` declares others; those of `ignore` are none.
 
         >>> import pandas as pd, swaprank as sr
         >>> frame = pd.DataFrame({"qid": [1, 1], "label": [0, 1], "bm25": [3.2, 8.1], "brand": ["nike", "asics"]})
@@ -147,7 +148,7 @@ class Dataset(ReadOnly):
         (('bm25', 'brand'), {'brand': ('asics', 'nike')})
         """
         roles = {"sample_weight": sample_weight, "base_score": base_score, "docid": docid}
-        columns = columns_of(frame, label, qid, features, roles, categorical_features)
+        columns = columns_of(frame, label, qid, features, roles, categorical_features, ignore=ignore)
         return cls(columns.X, columns.label, qid=columns.qid, pairs=pairs, **columns.roles)
 
     def __len__(self) -> int:
