@@ -154,11 +154,12 @@ class Dataset(ReadOnly):
         pairs: Any = None,
         columns: Sequence[str] = (),
         categorical_features: Iterable[str | int] | None = None,
+        ignore: Iterable[str] = (),
     ) -> Dataset:
         """A data set from a pandas, Polars or Arrow table. The default features are all columns without another role.
 
         Columns of text and of categories are categorical features; `categorical_features` declares others. `columns`
-        are side columns, and so is that of `query_weight`.
+        are side columns, and so is that of `query_weight`. Those of `ignore` are left out.
 
         >>> import pandas as pd, swaprank as sr
         >>> frame = pd.DataFrame({"qid": [1, 1], "label": [0, 1], "bm25": [3.2, 8.1], "brand": ["nike", "asics"]})
@@ -170,7 +171,7 @@ class Dataset(ReadOnly):
         """
         roles = {"sample_weight": sample_weight, "base_score": base_score, "docid": docid}
         side = tuple(dict.fromkeys((*columns, *([] if query_weight is None else [query_weight]))))
-        table = columns_of(frame, label, qid, features, roles, categorical_features, side=side)
+        table = columns_of(frame, label, qid, features, roles, categorical_features, side=side, ignore=ignore)
         return cls(
             table.X,
             table.label,

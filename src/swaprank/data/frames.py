@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Number
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,7 +13,7 @@ from swaprank.arrays import AnyArray, Features, Floats, row_blocks
 from swaprank.data.categories import CATEGORICAL, Categories, categorical_positions, encoded, not_numbers_advice
 from swaprank.data.dense_features import DenseFeatures, dense
 from swaprank.data.id_numbers import BLOCK, Numbered, numbered_texts
-from swaprank.data.matching import matching_columns
+from swaprank.data.matching import ignored_columns, matching_columns
 from swaprank.data.precision import Merged, count_merged, sampled_rows, suspicious_columns, warn_of_merged
 from swaprank.errors import THE_DATA, DataError, SwaprankWarning, did_you_mean, warn_user
 
@@ -45,6 +45,7 @@ def columns_of(
     *,
     huge_is_missing: bool = False,
     side: Sequence[str] = (),
+    ignore: Iterable[str] = (),
 ) -> TableArrays:
     """Extract the arrays of a data set from a table. The default features are all columns without another role.
 
@@ -64,7 +65,9 @@ def columns_of(
     by_role = {"label": label, "qid": qid, **{role: name for role, name in roles.items() if name is not None}}
     by_role = {role: str(name) for role, name in by_role.items()} | {f"side column {name}": name for name in side}
     taken = list(by_role.values())
-    names = [name for name in table.columns if name not in taken] if features is None else [str(f) for f in features]
+    ignored = ignored_columns(ignore, taken if features is None else [*taken, *map(str, features)], table.columns)
+    rest = [name for name in table.columns if name not in taken and name not in ignored]
+    names = rest if features is None else [str(f) for f in features]
     _check_roles(by_role, names, table.columns)
     if not names:
         raise DataError(f"the table has no feature columns besides {', '.join(taken)}.")

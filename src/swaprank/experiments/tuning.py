@@ -96,7 +96,7 @@ def tune(
         log(f"trial {best.number} of an earlier run is still the best: training it again gives the same model")
         fitted = clone(learner).set_params(**best.parameters)
         fitted.fit(train, valid=valid, callbacks=callbacks(f"trial {best.number}"))
-    tuning = Tuning(fitted, str(runner.metric), best, trials, interrupted)
+    tuning = Tuning(fitted, str(runner.metric), best, trials, interrupted, study)
     if interrupted:
         raise Interrupted(tuning)
     return tuning

@@ -165,6 +165,7 @@ class NDCG(DiscountedGain):
 
     names: ClassVar = ("ndcg",)
     title: ClassVar = "normalized discounted cumulative gain"
+    bounds: ClassVar = (0.0, 1.0)
     normalize: ClassVar = True
     short: str = "as_is"
 
@@ -181,6 +182,7 @@ class NDCG(DiscountedGain):
 class RelevanceSum(Cumulative):
     """Base of precision, recall, WTA and RBP: a document has gain 1 if its label is at least `rel`, else 0."""
 
+    bounds: ClassVar = (0.0, 1.0)
     rel: float = 1
 
     def gains(self, labels: Floats) -> Floats:

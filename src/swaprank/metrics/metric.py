@@ -50,6 +50,8 @@ class Metric(ABC):
     """Fields that may hold a user's function."""
     needs: ClassVar[str] = "a relevant document"
     """The thing that a query must have for its order to matter."""
+    bounds: ClassVar[tuple[float, float]] = (float("-inf"), float("inf"))
+    """The least and the greatest value that the metric of a query can have; confidence intervals stay within."""
     expectation: ClassVar[str] = "expected value over their orders"
     """The value that ties="expected" returns, in words."""
 

@@ -38,6 +38,7 @@ class AveragePrecision(Metric):
 
     names: ClassVar = ("map", "ap")
     title: ClassVar = "average precision"
+    bounds: ClassVar = (0.0, 1.0)
     rel: float = 1
     over: str = "relevant"
 
@@ -72,6 +73,7 @@ class RPrecision(Metric):
 
     names: ClassVar = ("rprec",)
     title: ClassVar = "R-precision"
+    bounds: ClassVar = (0.0, 1.0)
     takes_k: ClassVar = False
     rel: float = 1
 
@@ -102,6 +104,7 @@ class Bpref(Metric):
 
     names: ClassVar = ("bpref",)
     title: ClassVar = "binary preference"
+    bounds: ClassVar = (0.0, 1.0)
     takes_k: ClassVar = False
     rel: float = 1
 
@@ -133,6 +136,7 @@ class PairwiseCorrect(Metric):
 
     names: ClassVar = ("pairwise",)
     title: ClassVar = "pairs in the right order"
+    bounds: ClassVar = (0.0, 1.0)
     needs: ClassVar = "two different labels"
     takes_k: ClassVar = False
 
@@ -187,6 +191,7 @@ class GivenPairs(Metric):
 
     names: ClassVar = ("pairs",)
     title: ClassVar = "given pairs in the right order, tied scores half"
+    bounds: ClassVar = (0.0, 1.0)
     needs: ClassVar = "a given pair with an order"
     takes_k: ClassVar = False
     ties: ClassVar = "expected"  # type: ignore[misc]
