@@ -160,7 +160,14 @@ def _list(lists: QueryLists, ranked: RankedList, other: RankedList, ranking: int
             tabindex=0 if rank == 1 else -1,
             aria_pressed="false",
         )
-        cells = [rank, grade(label, highest), choose, _move(there - rank), short_number(score), ""]
+        cells = [
+            rank,
+            grade(label, highest),
+            choose,
+            _move(there - rank if ranking == 0 else rank - there),
+            short_number(score),
+            "",
+        ]
         styles = ["rank", None, None, "move", "score", "swap"]
         tip = (
             f"{shortened(names[document], 80)}\nrank {rank} in {ranked.name}, {there} in {other.name}\nlabel {label:g}"
