@@ -106,9 +106,8 @@ class Exploration:
             raise ParameterError(f"there is no order '{order}'; {did_you_mean(order, list(ORDERS))}")
         change = self.changes(metric)
         given: Floats = np.arange(len(change), dtype=np.float64)
-        return {"loss": change, "gain": -change, "change": -np.abs(change), "low": self.values[metric, 0]}.get(
-            order, given
-        )
+        keys = {"loss": change, "gain": -change, "change": -np.abs(change), "low": self.values[metric, 0]}
+        return keys.get(order, given)
 
 
 def make_exploration(

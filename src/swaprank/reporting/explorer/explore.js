@@ -7,6 +7,7 @@
   const [box, rows, found, view] = ["queries", "rows", "found", "view"].map(byId);
   const controls = [...document.querySelectorAll(".filters select, .filters input")];
   let pages = new Map();
+  let coming = new Map(); // pages that are being fetched, or were
   let total = 0;
   let reach = 1;
   let at = -1; // the place in the list
@@ -37,10 +38,12 @@
   };
 
   // The list of queries: only the rows in view exist, and pages are fetched when they come into view.
-  const load = async (page) => {
-    if (pages.has(page)) return;
+  const load = (page) => {
+    if (!coming.has(page)) coming.set(page, fetchPage(page));
+    return coming.get(page);
+  };
+  const fetchPage = async (page) => {
     const mine = version;
-    pages.set(page, null);
     const values = await fetchJson("queries", { ...filters(), first: page * PAGE, count: PAGE });
     if (mine !== version) return;
     pages.set(page, values.queries);
@@ -82,7 +85,7 @@
     const drawn = [];
     for (let place = first; place < last; place += 1) {
       const page = pages.get(Math.floor(place / PAGE));
-      if (page === undefined) load(Math.floor(place / PAGE));
+      if (!page) load(Math.floor(place / PAGE));
       drawn.push(row(place, page ? page[place % PAGE] : null));
     }
     rows.replaceChildren(...drawn);
@@ -91,7 +94,7 @@
   };
   const restart = async () => {
     version += 1;
-    pages = new Map();
+    [pages, coming] = [new Map(), new Map()];
     at = -1;
     box.scrollTop = 0;
     await load(0);

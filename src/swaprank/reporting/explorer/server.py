@@ -141,7 +141,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer with the page, or with a part of it as JSON."""
-        port = self.server.server_address[1]
+        _, port = self.connection.getsockname()
         if self.headers.get("Host") not in (f"{_HOST}:{port}", f"localhost:{port}"):
             # Another site could have its name resolve to this machine.
             return self._fail(HTTPStatus.FORBIDDEN, "this page is served to this machine only.")
