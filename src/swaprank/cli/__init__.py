@@ -23,6 +23,7 @@ from swaprank.cli.cmd_cv import cv
 from swaprank.cli.cmd_demo import demo
 from swaprank.cli.cmd_evaluate import compare, evaluate
 from swaprank.cli.cmd_exchange import export, import_
+from swaprank.cli.cmd_explore import explore
 from swaprank.cli.cmd_generate import generate
 from swaprank.cli.cmd_info import info
 from swaprank.cli.cmd_predict import predict
@@ -47,7 +48,7 @@ COMMANDS = {
     "Getting started": (demo, info, generate, warm),
     "Training and prediction": (bin_, train, tune, cv, combine, predict),
     "Exchange with other systems": (export, import_),
-    "Evaluation": (evaluate, compare, report, agreement),
+    "Evaluation": (evaluate, compare, report, explore, agreement),
     "Analysis": (explain, certify, reproduce),
 }
 """The commands by panel of the help, in its order."""
