@@ -22,6 +22,7 @@ from swaprank.peer_names import check_arguments
 from swaprank.rankers.given_data import as_dataset
 from swaprank.rankers.learned import Capabilities, History, Learned, learned_value, not_fitted
 from swaprank.rankers.saving import save
+from swaprank.rendering.result import Backend
 
 if TYPE_CHECKING:
     # scikit-learn has no types: its class would hide the signatures of ours.
@@ -164,6 +165,23 @@ class Ranker(Parameters, BaseEstimator, ABC):
             raise ParameterError(argument, f" must be from 0 to {most}; found {n_stages!r}.")
         staged = self._of_rows(X, lambda rows: self.model_.staged_scores(rows, [n_stages], self.n_threads)[0])
         return self._plus_base_score(staged, X)
+
+    def rank(self, X: Any, qid: Any = None, k: int | None = None, *, backend: Backend = "pandas") -> Any:
+        """The first k documents of each query as a data frame: qid, rank, row, docid (if the data has ids), score.
+
+        Queries are in the order in which they first appear, tied documents in the order of their rows. A matrix without
+        `qid` is one list, and the frame then has no qid. k=None ranks all documents.
+
+        >>> import swaprank as sr
+        >>> data = sr.Dataset([[1.0], [3.0], [2.0]], [0, 2, 1], qid=[7, 7, 7], docid=["x", "y", "z"])
+        >>> sr.LinearRegressionRanker().fit(data).rank(data, k=2)[["qid", "rank", "row", "docid"]]
+           qid  rank  row docid
+        0    7     1    1     y
+        1    7     2    2     z
+        """
+        from swaprank.rankers.ranked_frame import ranked_frame
+
+        return ranked_frame(self, X, qid, k, backend)
 
     def contributions(self, X: Any) -> Floats:
         """Each feature's share in each score, exactly (TreeSHAP for trees); the last column is the expected score."""
