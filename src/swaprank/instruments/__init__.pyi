@@ -1,4 +1,7 @@
 from .certificate import Certificate as Certificate
+from .entering import EntryChanges as EntryChanges
+from .entering import FeatureChange as FeatureChange
+from .entering import changes_to_enter as changes_to_enter
 from .explain import QueryExplanation as QueryExplanation
 from .explain_pair import PairExplanation as PairExplanation
 from .generalization import generalization_bound as generalization_bound

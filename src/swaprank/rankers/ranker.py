@@ -174,7 +174,7 @@ class Ranker(Parameters, BaseEstimator, ABC):
 
         >>> import swaprank as sr
         >>> data = sr.Dataset([[1.0], [3.0], [2.0]], [0, 2, 1], qid=[7, 7, 7], docid=["x", "y", "z"])
-        >>> sr.LinearRegressionRanker().fit(data).rank(data, k=2)[["qid", "rank", "row", "docid"]]
+        >>> sr.LinearRegressionRanker(regularization=0.0).fit(data).rank(data, k=2)[["qid", "rank", "row", "docid"]]
            qid  rank  row docid
         0    7     1    1     y
         1    7     2    2     z
