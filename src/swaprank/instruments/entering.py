@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from swaprank.arrays import Features, Floats, read_only
+from swaprank.arrays import Bools, Features, Floats, read_only
 from swaprank.data.matching import feature_position
 from swaprank.errors import DataError, Hint
 from swaprank.instruments.explain_pair import Value, shown_value, value_text
@@ -106,7 +106,7 @@ def changes_to_enter(
     trees, all intervals between thresholds of the feature are tried, from the value outwards; for linear models, the
     first value in single precision that is enough is found by bisection. Of categories, the one with the highest score
     is taken. If the value is missing, the change is to the value nearest to 0. No value is changed to a missing one.
-    Nets and kernel machines are refused: nothing bounds the search of their values.
+    Nets with hidden layers and kernel machines are refused: nothing bounds the search of their values.
 
     Args:
         ranker: A fitted ranker of trees, with a linear model, or a weighted sum of such.
@@ -146,32 +146,49 @@ def changes_to_enter(
 def _changes(ranker: Ranker, listed: ListedDocuments, scores: Floats, k: int, tried: list[int]) -> list[FeatureChange]:
     place, model = listed.chosen[0], ranker.model_
     row, base, pieces = listed.features[place], listed.base[place], pieces_of(model)
+    suffices = _entry_test(scores, place, k)
     found = []
     for f in tried:
+        name = str(ranker.feature_names_in_[f])
+        known = ranker.categories_.get(name)
 
         def scored(values: Features, f: int = f) -> Floats:
             rows = np.repeat(row[None, :], len(values), axis=0)
             rows[:, f] = values
             return model.score(read_only(rows), 1) + base
 
-        def is_enough(values: Features, scored: Any = scored) -> Any:
-            return np.array([rank_of(scores, place, score) <= k for score in scored(values)])
-
-        name = str(ranker.feature_names_in_[f])
-        known = ranker.categories_.get(name)
-        if known is not None:
-            codes = np.arange(len(known), dtype=np.float32)
-            best = codes[np.argmax(scored(codes))]
-            value = best if is_enough(np.array([best]))[0] else None
+        n_codes = pieces.n_codes.get(f, 0) if known is None else len(known)
+        if n_codes:
+            value = _best_code(n_codes, scored, suffices)
         else:
-            value = smallest_change(
-                row[f], pieces.thresholds.get(f, np.empty(0, np.float32)), f in pieces.slopes, is_enough
-            )
+            cuts = pieces.thresholds.get(f, np.empty(0, np.float32))
+            value = smallest_change(row[f], cuts, f in pieces.slopes, _composed(suffices, scored))
         if value is not None:
             score = float(scored(np.array([value], np.float32))[0])
             new_rank = rank_of(scores, place, score)
             found.append(FeatureChange(name, shown_value(row[f], known), shown_value(value, known), score, new_rank))
     return found
+
+
+def _entry_test(scores: Floats, place: int, k: int) -> Callable[[Floats], Bools]:
+    """Whether a document at this place would be among the first k with these scores: above the last that is there."""
+    others = np.delete(np.arange(len(scores)), place)
+    last = others[np.argsort(-scores[others], kind="stable")[k - 1]]
+    bar, wins_ties = scores[last], place < last
+    return lambda new: (new > bar) | ((new == bar) & wins_ties)
+
+
+def _composed(suffices: Callable[[Floats], Bools], scored: Callable[[Features], Floats]) -> Callable[[Features], Bools]:
+    return lambda values: suffices(scored(values))
+
+
+def _best_code(
+    n_codes: int, scored: Callable[[Features], Floats], suffices: Callable[[Floats], Bools]
+) -> np.float32 | None:
+    """The category with the highest score, if that is enough."""
+    totals = scored(np.arange(n_codes, dtype=np.float32))
+    best = int(np.argmax(totals))
+    return np.float32(best) if suffices(totals[best : best + 1])[0] else None
 
 
 def _allowed(features: Iterable[str | int], names: list[str]) -> list[int]:

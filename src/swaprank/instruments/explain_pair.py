@@ -8,11 +8,11 @@ from typing import Any, final
 
 import numpy as np
 
-from swaprank.arrays import Floats
+from swaprank.arrays import Floats, read_only
 from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
 from swaprank.errors import DataError, ParameterError
-from swaprank.instruments.exchange_game import exchange_contributions
+from swaprank.instruments.exchange_game import MOST_EXACT, differing_features, exchange_contributions
 from swaprank.instruments.listed_documents import ListedDocuments, listed_documents
 from swaprank.instruments.shap_objects import shap_class
 from swaprank.rankers.ranked_frame import rank_of
@@ -27,9 +27,11 @@ BASE_SCORE = "base score"
 """What the difference of the base scores of the data is called among the features."""
 CONTRIBUTIONS = "contributions"
 EXCHANGE = "exchange"
+SAMPLED = "sampled"
 _METHODS = {
     CONTRIBUTIONS: "Exact contributions of {a} minus those of {b}.",
     EXCHANGE: "Exact Shapley values of exchanging the values of {b} for those of {a}.",
+    SAMPLED: "Shapley values of exchanging the values of {b} for those of {a}, over 1,000 random orders.",
 }
 _MOST_REASONS = 3
 _UP, _DOWN = "C2", "C3"
@@ -65,7 +67,8 @@ class PairExplanation(Result):
     contributions: Floats
     """What each feature adds to the score of a, relative to that of b."""
     method: str
-    """ "contributions": those of a minus those of b; "exchange": Shapley values of exchanging the values of b."""
+    """ "contributions": those of a minus those of b; "exchange": Shapley values of exchanging the values of b;
+    "sampled": an estimate of these by random orders."""
 
     @property
     def difference(self) -> float:
@@ -81,13 +84,15 @@ class PairExplanation(Result):
         sign = 1.0 if self.difference > 0 else -1.0
         start = f"{a} is {'above' if sign > 0 else 'below'} {b} by {abs(self.difference):.4g}"
         reasons = [at for at in range(len(self.features)) if sign * self.contributions[at] > 0]
+        if not reasons:  # a difference that is only rounding
+            return f"{start}."
         wanted, chosen, total = 0.8 * abs(self.difference), list[int](), 0.0
         for at in reasons[:_MOST_REASONS]:
             chosen.append(at)
             total += abs(float(self.contributions[at]))
             if total >= wanted:
                 break
-        told = [f"{self.features[at]} ({self._told(at)})" for at in chosen]
+        told = [f"{_spoken(self.features[at])} ({self._told(at)})" for at in chosen]
         joined = told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
         return f"{start}, mostly because of {joined}."
 
@@ -206,9 +211,10 @@ def explain_pair(
 
     For trees and linear models, a feature's share is its contribution to the score of a minus that to the score of b
     (`Ranker.contributions`, TreeSHAP for trees). The expected score is the same in both and cancels, so the shares sum
-    to the difference. A feature with the same value in both may have a share, if it interacts with others. Nets, kernel
-    machines and stacks have no such contributions: there, the shares are Shapley values of exchanging the values of b
-    for those of a, over all orders of up to 12 features that differ; with more, it is an error.
+    to the difference. A feature with the same value in both may have a share, if it interacts with others. Nets with
+    hidden layers and kernel machines have no such contributions: there, the shares are Shapley values of exchanging the
+    values of b for those of a, over all orders of up to 12 features that differ. With more, they are the mean over
+    1,000 random orders, always the same ones: the sum is exact, each share an estimate.
 
     Args:
         ranker: A fitted ranker.
@@ -218,7 +224,8 @@ def explain_pair(
         b: The second document.
         data: The data set, if `query` is the id of a query.
         method: "contributions" or "exchange", see above. If None, the first of them that the model has. With
-            "exchange", features with the same value have no share, for trees, too.
+            "exchange", features with the same value have no share, for trees, too. The `method` of the result is
+            "sampled" if more than 12 features differ.
 
     >>> import swaprank as sr
     >>> shoes = {"price": [90.0, 60.0, 20.0], "brand": ["nike", "puma", "puma"]}
@@ -229,7 +236,7 @@ def explain_pair(
     >>> pair.ranks, pair.features[0], pair.values[0]
     ((1, 3), 'price', (20.0, 90.0))
     """
-    if method not in (None, *_METHODS):
+    if method not in (None, CONTRIBUTIONS, EXCHANGE):
         raise ParameterError(f"method must be {CONTRIBUTIONS!r} or {EXCHANGE!r}; found {method!r}.")
     given, qid = (data, query) if data is not None else (query, None)
     if data is None and (
@@ -265,14 +272,11 @@ def explain_pair(
 def _shares(ranker: Ranker, listed: ListedDocuments, method: str | None) -> tuple[Floats, str]:
     """What each feature adds to the score of the first document, relative to the second; and the method."""
     model, (a, b) = ranker.model_, listed.features[list(listed.chosen)]
-    if method != EXCHANGE:
-        try:
-            found = model.contributions(listed.features[list(listed.chosen)], 1)
-            return found[0, :-1] - found[1, :-1], CONTRIBUTIONS
-        except ParameterError:  # a model without contributions
-            if method is not None:
-                raise
-    return exchange_contributions(model, a, b, ranker.n_threads), EXCHANGE
+    if method == CONTRIBUTIONS or (method is None and model.has_contributions):
+        found = model.contributions(read_only(np.stack((a, b))), 1)
+        return found[0, :-1] - found[1, :-1], CONTRIBUTIONS
+    exact = len(differing_features(a, b)) <= MOST_EXACT
+    return exchange_contributions(model, a, b, ranker.n_threads), EXCHANGE if exact else SAMPLED
 
 
 def shown_value(value: Any, categories: Categories | None) -> Value:
@@ -287,6 +291,11 @@ def shown_value(value: Any, categories: Categories | None) -> Value:
 def value_text(value: Value) -> str:
     """A value as it is printed."""
     return "missing" if value is None else value if isinstance(value, str) else f"{value:.6g}"
+
+
+def _spoken(feature: str) -> str:
+    """A name that is only a number would be taken for a value."""
+    return f"feature {feature}" if feature.isdecimal() else feature
 
 
 def _shortened(text: str) -> str:

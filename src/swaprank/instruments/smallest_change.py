@@ -1,7 +1,9 @@
 """The smallest change of one feature that is enough, searched over the pieces on which a model is monotone in it.
 
 The score of trees is constant between two thresholds, that of a linear model rises or falls all the way. A weighted sum
-of both is monotone between two thresholds. So a piece is searched by its two ends, and by bisection if it has a slope.
+of both is monotone between two thresholds. So a piece is searched by its two ends, and by bisection if it has a slope:
+at most 32 scores lead to the first value in single precision that is enough by the model's own arithmetic, which rounds
+and so passes the score that is needed one or several values beside the solution of the equation.
 """
 
 from __future__ import annotations
@@ -13,12 +15,11 @@ import numpy as np
 
 from swaprank.arrays import Bools, Features, Ints
 from swaprank.errors import ParameterError
-from swaprank.models.ensemble import Ensemble, Selection
-from swaprank.models.forest import Forest
-from swaprank.models.linear import LinearModel
 from swaprank.models.model import Model
+from swaprank.models.served import Mixture, ServedModel, Trees, WeightedSum
 
 _LARGEST = np.finfo(np.float32).max
+_BITS_PER_WORD = 32
 
 
 class Pieces(NamedTuple):
@@ -27,6 +28,8 @@ class Pieces(NamedTuple):
     thresholds: dict[int, Features]
     """Distinct, in ascending order: a piece is above one threshold, up to and with the next."""
     slopes: frozenset[int]
+    n_codes: dict[int, int]
+    """Of features whose sets of categories are tested: codes from this number on are treated as missing values."""
 
 
 def pieces_of(model: Model) -> Pieces:
@@ -36,26 +39,45 @@ def pieces_of(model: Model) -> Pieces:
     >>> from swaprank.instruments.smallest_change import pieces_of
     >>> from swaprank.models.linear import LinearModel
     >>> pieces_of(LinearModel(np.array([2.0, 0.0]), np.zeros(2, np.float32)))
-    Pieces(thresholds={}, slopes=frozenset({0}))
+    Pieces(thresholds={}, slopes=frozenset({0}), n_codes={})
     """
-    if isinstance(model, LinearModel):
-        return Pieces({}, frozenset(np.flatnonzero(model.weights).tolist()))
-    if isinstance(model, Forest):
-        used = model.n_words == 0
-        features, thresholds = model.feature[used], model.threshold[used]
-        return Pieces({int(f): np.unique(thresholds[features == f]) for f in np.unique(features)}, frozenset())
-    if isinstance(model, Selection):
-        inner = pieces_of(model.model)
-        at = model.columns.tolist()
-        return Pieces({at[f]: cuts for f, cuts in inner.thresholds.items()}, frozenset(at[f] for f in inner.slopes))
-    if isinstance(model, Ensemble) and isinstance(model.top, LinearModel):
-        members = [pieces_of(member) for member in model.members]
-        features = {f for member in members for f in member.thresholds}
-        cuts = {f: [member.thresholds[f] for member in members if f in member.thresholds] for f in features}
-        joined = {f: np.unique(np.concatenate(each)) for f, each in cuts.items()}
-        return Pieces(joined, frozenset().union(*(member.slopes for member in members)))
-    raise ParameterError(
-        f"{model.describe()}: the smallest change is searched only for trees, linear models and weighted sums of them."
+    found = _pieces(model.for_export())
+    if found is None:
+        raise ParameterError(
+            f"{model.describe()}: the smallest change is searched only for trees, linear models and weighted sums of "
+            "them."
+        )
+    return found
+
+
+def _pieces(served: ServedModel) -> Pieces | None:
+    match served:
+        case WeightedSum(weights):
+            return Pieces({}, frozenset(np.flatnonzero(weights).tolist()), {})
+        case Trees(forest):
+            plain, sets = forest.n_words == 0, np.flatnonzero(forest.n_words)
+            features, thresholds = forest.feature[plain], forest.threshold[plain]
+            cuts = {int(f): np.unique(thresholds[features == f]) for f in np.unique(features)}
+            n_codes = dict[int, int]()
+            for f, n_words in zip(forest.feature[sets].tolist(), forest.n_words[sets].tolist(), strict=True):
+                n_codes[f] = max(n_codes.get(f, 0), _BITS_PER_WORD * n_words)
+            return Pieces(cuts, frozenset(), n_codes)
+        case Mixture(members=members, top=WeightedSum()):
+            inner = [_pieces(member) for member in members]
+            known = [each for each in inner if each is not None]
+            return _joined(known) if len(known) == len(inner) else None
+        case _:
+            return None
+
+
+def _joined(members: list[Pieces]) -> Pieces:
+    features = {f for member in members for f in member.thresholds}
+    cuts = {f: [member.thresholds[f] for member in members if f in member.thresholds] for f in features}
+    coded = {f for member in members for f in member.n_codes}
+    return Pieces(
+        {f: np.unique(np.concatenate(each)) for f, each in cuts.items()},
+        frozenset().union(*(member.slopes for member in members)),
+        {f: max(member.n_codes.get(f, 0) for member in members) for f in coded},
     )
 
 

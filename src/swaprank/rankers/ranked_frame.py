@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 
 
 def ranked_frame(ranker: "Ranker", X: Any, qid: Any, k: int | None, backend: Backend) -> Any:
-    """See `Ranker.rank`."""
+    """See `Ranker.rank`; without query ids, the frame has no qid, and with k None it has all documents.
+
+    >>> import swaprank as sr
+    >>> data = sr.Dataset([[1.0], [3.0], [2.0]], [0, 2, 1], qid=[7, 7, 7], docid=["x", "y", "z"])
+    >>> sr.LinearRegressionRanker(regularization=0.0).fit(data).rank(data, k=2)[["qid", "rank", "row", "docid"]]
+       qid  rank  row docid
+    0    7     1    1     y
+    1    7     2    2     z
+    """
     if k is not None:
         check_parameter("k", k, Bounds(True, 1, 10**9))
     if isinstance(X, Dataset) and qid is not None:

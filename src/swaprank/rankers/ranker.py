@@ -19,7 +19,7 @@ from swaprank.metrics.parse import metric as parse_metric
 from swaprank.models.model import Model
 from swaprank.parameters import Parameters, parameter
 from swaprank.peer_names import check_arguments
-from swaprank.rankers.given_data import as_dataset
+from swaprank.rankers.given_data import as_dataset, plus_base_score
 from swaprank.rankers.learned import Capabilities, History, Learned, learned_value, not_fitted
 from swaprank.rankers.saving import save
 from swaprank.rendering.result import Backend
@@ -169,15 +169,7 @@ class Ranker(Parameters, BaseEstimator, ABC):
     def rank(self, X: Any, qid: Any = None, k: int | None = None, *, backend: Backend = "pandas") -> Any:
         """The first k documents of each query as a data frame: qid, rank, row, docid (if the data has ids), score.
 
-        Queries are in the order in which they first appear, tied documents in the order of their rows. A matrix without
-        `qid` is one list, and the frame then has no qid. k=None ranks all documents.
-
-        >>> import swaprank as sr
-        >>> data = sr.Dataset([[1.0], [3.0], [2.0]], [0, 2, 1], qid=[7, 7, 7], docid=["x", "y", "z"])
-        >>> sr.LinearRegressionRanker(regularization=0.0).fit(data).rank(data, k=2)[["qid", "rank", "row", "docid"]]
-           qid  rank  row docid
-        0    7     1    1     y
-        1    7     2    2     z
+        Queries are in the order of the data, tied documents in the order of their rows. A matrix without qid is a list.
         """
         from swaprank.rankers.ranked_frame import ranked_frame
 
@@ -405,14 +397,4 @@ class Ranker(Parameters, BaseEstimator, ABC):
     def _feature_names(self) -> list[str]:
         return list(self.learned_.feature_names)
 
-    @staticmethod
-    def _plus_base_score(scores: Floats, X: Any) -> Floats:
-        """Scores plus those that the data set brings along; DataError if one is not finite."""
-        total = scores + X.base_score if isinstance(X, Dataset) and X.base_score is not None else scores
-        if not np.isfinite(total).all():
-            row = int(np.argmin(np.isfinite(total)))
-            raise DataError(
-                f"the score of row {row} is {total[row]}: its features or its base score are too large for the model. "
-                "Scale them, or remove the row."
-            )
-        return total
+    _plus_base_score = staticmethod(plus_base_score)
