@@ -35,6 +35,7 @@ _METHODS = {
 }
 _MOST_REASONS = 3
 _UP, _DOWN = "C2", "C3"
+_WIDTH = 8.0
 
 
 @final
@@ -97,9 +98,11 @@ class PairExplanation(Result):
         return f"{start}, mostly because of {joined}."
 
     def _told(self, at: int) -> str:
+        return f"{self._both_values(at)}: {self.contributions[at]:+.4g}"
+
+    def _both_values(self, at: int) -> str:
         mine, other = (value_text(value) for value in self.values[at])
-        values = f"{mine} in both" if mine == other else f"{mine} against {other}"
-        return f"{values}: {self.contributions[at]:+.4g}"
+        return f"{mine} in both" if mine == other else f"{mine} against {other}"
 
     def to_text(self, n_features: int = 10) -> str:
         """The sentence, and a table of the features with the largest contributions."""
@@ -171,7 +174,7 @@ class PairExplanation(Result):
         """
         steps = self._steps(n_features)
         a, b = self.documents
-        axes = axes_for(ax, 7.5, chart_height(len(steps) + 2, 0.34))
+        axes = axes_for(ax, _WIDTH, chart_height(len(steps) + 2, 0.34))
         places = name_rows(axes, [b, *(name for name, _, _ in steps), a])
         level = self.scores[1]
         for place, (_, _, share) in zip(places[1:-1], steps, strict=True):
@@ -182,6 +185,8 @@ class PairExplanation(Result):
         axes.plot(self.scores[::-1], [places[0], places[-1]], "D", color="0.25")
         texts = [f"{self.scores[1]:.4g}", *(f"{share:+.4g}  {values}" for _, values, share in steps)]
         write_right(axes, places, map(as_written, [*texts, f"{self.scores[0]:.4g}"]))
+        axes.use_sticky_edges = False  # or the first and the last mark would be cut off
+        axes.margins(x=0.04)
         axes.set(xlabel="score", ylim=(-0.6, len(places) - 0.4))
         axes.set_title(as_written(_shortened(self.sentence.split(", mostly")[0])), loc="left", fontsize="medium")
         return axes
@@ -189,15 +194,12 @@ class PairExplanation(Result):
     def draw(self, path: str | Path, n_features: int = 10) -> None:
         """Draw this picture into a file (.svg, .png, .pdf)."""
         size = chart_height(len(self._steps(n_features)) + 2, 0.34)
-        save_figure(self.plot(new_axes(7.5, size), n_features=n_features), Path(path))
+        save_figure(self.plot(new_axes(_WIDTH, size), n_features=n_features), Path(path))
 
     def _steps(self, n_features: int) -> list[tuple[str, str, float]]:
         """The name, both values and the contribution of each step of the waterfall."""
         used = [at for at in range(len(self.features)) if self.contributions[at] != 0]
-        steps = [
-            (self.features[at], " / ".join(map(value_text, self.values[at])), float(self.contributions[at]))
-            for at in used[:n_features]
-        ]
+        steps = [(self.features[at], self._both_values(at), float(self.contributions[at])) for at in used[:n_features]]
         others = used[n_features:]
         if others:
             steps.append((f"{len(others):,} other features", "", float(self.contributions[others].sum())))
@@ -290,7 +292,7 @@ def shown_value(value: Any, categories: Categories | None) -> Value:
 
 def value_text(value: Value) -> str:
     """A value as it is printed."""
-    return "missing" if value is None else value if isinstance(value, str) else f"{value:.6g}"
+    return "missing" if value is None else value if isinstance(value, str) else f"{value:.5g}"
 
 
 def _spoken(feature: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -38,6 +39,7 @@ class ListedDocuments:
     rows: Ints
     """The rows of the data; all arrays below have this order."""
     features: Features
+    """Of bins, a value of each bin that the trees treat like all values of the bin."""
     base: Floats
     chosen: tuple[int, ...]
     """The places of the chosen documents among the rows."""
@@ -68,7 +70,7 @@ def listed_documents(ranker: Ranker, data: Any, query: Any, documents: list[Any]
         qid=data.qids.tolist()[at],
         names=tuple(document_name(data, row) for row in found),
         rows=rows,
-        features=read_only(np.asarray(ranker.matched(part).features)),
+        features=read_only(ranker._of_rows(part, lambda rows: np.asarray(rows))),
         base=base,
         chosen=tuple(int(np.searchsorted(rows, row)) for row in found),
         is_list=True,
@@ -81,19 +83,35 @@ def document_name(data: Dataset, row: int) -> str:
 
 
 def _plain_rows(ranker: Ranker, documents: list[Any]) -> ListedDocuments:
-    if any(isinstance(document, str) or np.ndim(document) == 0 for document in documents):
+    names = [str(name) for name in ranker.feature_names_in_]
+    listed = [_values_in_order(document, names) for document in documents]
+    if any(isinstance(document, str) or np.ndim(document) == 0 for document in listed):
         raise DataError("without ", Hint("data"), ", documents are rows of features, such as [0.3, 1.0].")
-    wrapped = [document if np.ndim(document) == 2 else [list(document)] for document in documents]
+    wrapped = [document if np.ndim(document) == 2 else [list(document)] for document in listed]
     features = np.concatenate([np.asarray(ranker._features_of(one)) for one in wrapped])
     if len(features) != len(documents):
         raise DataError(
             f"a document is one row of features; found {len(features)} rows for {len(documents)} documents."
         )
     places = tuple(range(len(documents)))
-    names = tuple("ABCDEFGH"[place] for place in places)
+    called = tuple("ABCDEFGH"[place] for place in places)
     return ListedDocuments(
-        None, names, np.arange(len(places)), read_only(features), np.zeros(len(places)), places, False
+        None, called, np.arange(len(places)), read_only(features), np.zeros(len(places)), places, False
     )
+
+
+def _values_in_order(document: Any, names: list[str]) -> Any:
+    """The values of a dictionary or of a row of a data frame, found by name; other documents as they are."""
+    if hasattr(document, "to_dict") and np.ndim(document) == 1:
+        document = document.to_dict()
+        if not set(names) & set(document):  # an index of numbers
+            return list(document.values())
+    if not isinstance(document, Mapping):
+        return document
+    for name in names:
+        if name not in document:
+            raise DataError(f"a document has no feature {name!r}, which the ranker needs; None is a missing value.")
+    return [document[name] for name in names]
 
 
 def _in_one_query(data: Dataset, query: int | None, documents: list[Any]) -> list[int]:

@@ -111,7 +111,8 @@ def smallest_change(
 def _upwards(start: np.float32, thresholds: Features) -> tuple[Features, Features]:
     """The lowest and highest value of each piece above the start; the nearest piece first."""
     cuts = thresholds[thresholds >= start]
-    up: Features = np.nextafter(np.append(start, cuts), np.float32(np.inf)).astype(np.float32)
+    with np.errstate(over="ignore"):  # trees separate missing from known values by the largest number
+        up: Features = np.nextafter(np.append(start, cuts), np.float32(np.inf)).astype(np.float32)
     far: Features = np.append(cuts, _LARGEST).astype(np.float32)
     kept = (up <= far) & np.isfinite(up)
     return up[kept], far[kept]
