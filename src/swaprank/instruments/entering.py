@@ -194,10 +194,10 @@ def _best_code(
 def _allowed(features: Iterable[str | int], names: list[str]) -> list[int]:
     if isinstance(features, str):
         raise DataError(Hint("features"), f" must be a list of names or positions; found {features!r}.")
-    found = sorted({feature_position(feature, names, Hint("features", option="--feature")) for feature in features})
+    found = sorted({feature_position(feature, names, Hint("features", option="--change")) for feature in features})
     if not found:
         raise DataError(
-            Hint("features", option="--feature"), " is empty: at least one feature must be allowed to change."
+            Hint("features", option="--change"), " is empty: at least one feature must be allowed to change."
         )
     return found
 
