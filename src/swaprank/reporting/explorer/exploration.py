@@ -11,7 +11,7 @@ from swaprank.arrays import AnyArray, Floats, Ints
 from swaprank.data.row_values import check_scores
 from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.metrics.parse import metrics as parse_metrics
-from swaprank.reporting.subject import best_feature, feature_baseline
+from swaprank.reporting.subject import best_feature, column_baseline
 from swaprank.reporting.win_loss import changes
 
 MOST_SEGMENTS = 50
@@ -185,7 +185,7 @@ def _ranking(data: sr.Dataset, name: str, given: Any) -> Ranking:
         matched = given.matched(data)
         return Ranking(name, given.predict(matched), given, matched)
     if isinstance(given, str):
-        return Ranking(name, feature_baseline(data, given).scores)
+        return Ranking(name, column_baseline(data, given).scores)
     if isinstance(given, sr.trec.Run):
         return Ranking(name, given.scores_for(data))
     return Ranking(name, check_scores(given, len(data)))
