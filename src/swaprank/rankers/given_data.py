@@ -3,6 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from swaprank.arrays import Floats
 from swaprank.cluster.parts import NAMED_COLUMNS, Parts, as_parts
 from swaprank.data.categories import Categories
 from swaprank.data.dataset import Dataset
@@ -143,3 +146,22 @@ def _set_arguments(where: str, given: Any, columns: Mapping[str, Any]) -> Mappin
     if named.get("y", "label") not in column_names(given):
         raise DataError(f"{where} must be a Dataset or a tuple (X, y, qid); found {type(given).__name__}.")
     return {"X": given, **named}
+
+
+def plus_base_score(scores: Floats, X: Any) -> Floats:
+    """Scores plus those that the data set brings along; DataError if one is not finite.
+
+    >>> import numpy as np
+    >>> import swaprank as sr
+    >>> from swaprank.rankers.given_data import plus_base_score
+    >>> plus_base_score(np.array([0.5]), sr.Dataset([[1.0]], [0], qid=[7], base_score=[2.0])).tolist()
+    [2.5]
+    """
+    total = scores + X.base_score if isinstance(X, Dataset) and X.base_score is not None else scores
+    if not np.isfinite(total).all():
+        row = int(np.argmin(np.isfinite(total)))
+        raise DataError(
+            f"the score of row {row} is {total[row]}: its features or its base score are too large for the model. "
+            "Scale them, or remove the row."
+        )
+    return total
