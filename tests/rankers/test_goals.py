@@ -50,6 +50,31 @@ def test_a_goal_of_weight_zero_changes_nothing() -> None:
     assert same(fit(None), fit(f"0 {DCG} of margin"))
 
 
+def test_goals_on_side_columns_are_goals_on_features() -> None:
+    """The same numbers as a side column, which is no feature to learn from."""
+    plain = TRAIN.with_features(["a", "b", "c"]), VALI.with_features(["a", "b", "c"])
+    named = [
+        data.replace(columns={"profit": given.column("margin")})
+        for data, given in zip(plain, (TRAIN, VALI), strict=True)
+    ]
+    options: dict[str, Any] = {"n_trees": 20, "n_leaves": 8, "grow_policy": "leafwise", "random_state": 0}
+    ours = sr.LambdaMART(DCG, goals=f"3 {DCG} of profit", **options).fit(named[0], valid=named[1])
+    alone = sr.LambdaMART(DCG, **options).fit(plain[0], valid=plain[1])
+    test = TEST.with_features(["a", "b", "c"])
+    assert values(ours.predict(test))[1] > values(alone.predict(test))[1] + 0.5
+
+
+def test_a_checkpoint_knows_the_side_columns(tmp_path: Path) -> None:
+    file, goals = tmp_path / "training.checkpoint", f"{DCG} of profit >= 1"
+    data = TRAIN.replace(columns={"profit": TRAIN.column("margin")})
+    vali = VALI.replace(columns={"profit": VALI.column("margin")})
+    ranker = sr.LambdaMART(DCG, goals=goals, n_trees=4, random_state=0, grow_policy="leafwise")
+    ranker.fit(data, valid=vali, checkpoint=file, checkpoint_every=2)
+    other = data.replace(columns={"profit": data.columns["profit"][::-1]})
+    with pytest.raises(sr.errors.SwaprankError, match="labels of train"):
+        ranker.fit(other, valid=vali, checkpoint=file)
+
+
 def test_a_goal_of_large_weight_is_the_only_one_that_counts() -> None:
     possible = values(TEST.column("margin"))[1]
     assert values(fit(f"1000 {DCG} of margin").predict(TEST))[1] > 0.99 * possible

@@ -17,6 +17,7 @@ import numpy as np
 from swaprank.arrays import Floats
 from swaprank.data.dataset import Dataset
 from swaprank.data.row_values import number_column
+from swaprank.data.side_columns import number_values
 from swaprank.errors import DataError, ParameterError, did_you_mean
 from swaprank.metrics.metric import BoundMetric, Metric, bind_metric
 from swaprank.metrics.parse import metric as parse_metric
@@ -124,11 +125,10 @@ def parse_goals(given: Any) -> tuple[Goal, ...]:
 
 def column_values(data: Dataset, name: str, goal: str) -> Floats:
     """A number per row: the side column of this name, or the feature."""
-    side = getattr(data, "columns", {})
-    if name in side:
-        return number_column(f"the column '{name}'", side[name], len(data))
+    if name in data.columns:
+        return number_values(data.columns, name)
     if name not in data.feature_names:
-        known = did_you_mean(name, [*side, *data.feature_names])
+        known = did_you_mean(name, [*data.columns, *data.feature_names])
         raise DataError(f"the goal '{goal}' needs '{name}', which is no side column and no feature; {known}")
     if name in data.categories:
         raise DataError(f"the goal '{goal}' needs numbers, but '{name}' is categorical.")

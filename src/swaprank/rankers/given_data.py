@@ -30,7 +30,7 @@ def as_dataset(
 ) -> Dataset:
     """A Dataset as it is, or one made of X, y and the other arguments of `Dataset` that are not None.
 
-    y, qid, sample_weight and base_score may be names of columns of X; by default, these are label and qid. If the names
+    y, qid, weights and base_score may be names of columns of X; by default, these are label and qid. If the names
     and categories of a model are given, only these features are taken, see data/matching.py, with the codes of these
     categories.
 
@@ -60,6 +60,10 @@ def as_dataset(
     if named := {name: given[name] for name in NAMED_COLUMNS if isinstance(given.get(name), str)}:
         X, columns = split_columns(X, named)
         given |= columns
+        if "query_weight" in named:
+            # One value per row until queries are known.
+            weight = named["query_weight"]
+            given |= {"query_weight": weight, "columns": {weight: columns["query_weight"]}}
     if names is not None:
         X = model_features(X, names, whose, categories or {})
     return Dataset(X, **given)
