@@ -93,7 +93,10 @@ def _saved(parameter: Any) -> Any:
 def to_content(learned: Learned, kind: type) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     """Return everything that was learned as plain values and arrays, for a model file."""
     model, arrays = learned.model.to_parts()
-    meta = plain_values({each.name: getattr(learned, each.name) for each in fields(Learned) if "read" in each.metadata})
+    saved = [each for each in fields(Learned) if "read" in each.metadata]
+    meta = plain_values(
+        {each.name: each.metadata.get("save", lambda value: value)(getattr(learned, each.name)) for each in saved}
+    )
     kept = {name: each.save(learned.found[name]) for name, each in found_by(kind).items() if each.read is not None}
     return {**meta, "found": kept, "model": model}, arrays
 
@@ -109,7 +112,11 @@ def from_content(meta: Mapping[str, Any], arrays: Mapping[str, AnyArray], kind: 
     >>> from_content({**meta, "feature_names": ["a", "b", "c"]}, arrays, sr.MART).feature_names
     ('a', 'b', 'c')
     """
-    read = {each.name: each.metadata["read"](meta[each.name]) for each in fields(Learned) if "read" in each.metadata}
+    read = {
+        each.name: each.metadata["read"](meta[each.name])
+        for each in fields(Learned)
+        if "read" in each.metadata and not (each.metadata.get("optional") and each.name not in meta)
+    }
     values = {
         name: each.default if each.read is None else each.read(meta["found"][name])
         for name, each in found_by(kind).items()
@@ -123,6 +130,8 @@ def _check_features(learned: Learned) -> None:
     names, n_features = learned.feature_names, learned.model.n_features
     if len(names) != n_features:
         raise ModelFileError(f"it has {len(names)} feature names, but the model has {n_features} features.")
+    if learned.seen is not None and len(learned.seen.features) != n_features:
+        raise ModelFileError(f"it has counts of {len(learned.seen.features)} features, but the model has {n_features}.")
     unknown = [name for name in (*learned.categories, *(learned.missing_features or ())) if name not in names]
     if unknown:
         raise ModelFileError(

@@ -12,6 +12,7 @@ import numpy as np
 
 from swaprank.arrays import Floats
 from swaprank.collective import ALONE, Collective, total
+from swaprank.data.cuts import Cuts
 from swaprank.data.dataset import Dataset
 from swaprank.data.matching import check_count
 from swaprank.errors import DataError, Hint, Interrupted, ParameterError
@@ -25,6 +26,7 @@ from swaprank.rankers.given_data import as_data, named_sets, validation_data, va
 from swaprank.rankers.learned import History, Learned
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.rounds import Callback, Checkpoint, as_checkpoint, checked_callbacks, shown_trainings
+from swaprank.rankers.seen import see
 from swaprank.rendering.bars import print_to_stderr
 from swaprank.seeds import seed_of
 
@@ -57,6 +59,8 @@ class Trained(NamedTuple):
     interrupted: bool = False
     found: Mapping[str, Any] = MappingProxyType({})
     """Values beside the model, by the names that `found` declares."""
+    cuts: Cuts | None = None
+    """The cuts between bins, if training has used bins."""
 
 
 class TrainableRanker(Ranker):
@@ -279,13 +283,16 @@ class TrainableRanker(Ranker):
         """Return the result of training with what is known of its data."""
         objective = getattr(self, "objective", None)
         known = [ranker.missing_features_ for ranker in learned_before]
+        known_values = trained._asdict()
+        cuts = known_values.pop("cuts")
         return Learned(
             feature_names=tuple(data.feature_names),
             categories=dict(data.categories),
             missing_features=missing_features(data, known, collective),
             seed=seed if "random_state" in self.declared else None,
             sigma=float(getattr(objective, "sigma", getattr(self, "sigma", 1.0))),
-            **{**trained._asdict(), "found": dict(trained.found)},
+            seen=see(data, trained.model, cuts, self.n_threads, collective),
+            **{**known_values, "found": dict(trained.found)},
         )
 
 
