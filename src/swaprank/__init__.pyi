@@ -24,6 +24,7 @@ from .evaluation.evaluate import evaluate as evaluate
 from .experiments.cross_validation import cross_validate as cross_validate
 from .experiments.tuning import tune as tune
 from .instruments.certify import certify as certify
+from .instruments.drift import drift as drift
 from .instruments.explain import explain_query as explain_query
 from .metrics.parse import metric as metric
 from .rankers.imported import import_model as import_model

@@ -1,4 +1,5 @@
 from .certificate import Certificate as Certificate
+from .drift import Drift as Drift
 from .explain import QueryExplanation as QueryExplanation
 from .generalization import generalization_bound as generalization_bound
 from .generalization import smooth_lipschitz as smooth_lipschitz

@@ -147,9 +147,7 @@ def _seen_categories(data: Dataset, feature: int, sample: Features, collective: 
     frequent = np.argsort(-counts[:n], kind="stable")[:N_BINS]
     of_one = int(everywhere[:n][queries[:n] == 1].sum()) * int(counts.sum()) // max(1, int(everywhere.sum()))
     rest = int(counts[:n].sum() - counts[frequent].sum())
-    return Values(
-        (*counts[frequent].tolist(), rest), int(counts[n]), codes=tuple(frequent.tolist()), outside=of_one
-    )
+    return Values((*counts[frequent].tolist(), rest), int(counts[n]), codes=tuple(frequent.tolist()), outside=of_one)
 
 
 def _short(value: Any) -> float:

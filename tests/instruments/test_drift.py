@@ -1,0 +1,76 @@
+"""Drift: no alarm on fresh data of the same distribution, an alarm on changed data, the same counts everywhere."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import swaprank as sr
+from tests.command_line import here
+
+
+def dependent(n_queries: int, seed: int, shift: float = 0.0) -> sr.Dataset:
+    """Ten documents a query, which share the value of the first feature, and most of that of the second."""
+    rng = np.random.default_rng(seed)
+    of_query = np.repeat(rng.normal(size=(n_queries, 2)), 10, axis=0)
+    X = of_query + rng.normal(size=of_query.shape) * [0.0, 0.3] + shift
+    return sr.Dataset(X, rng.integers(3, size=len(X)), qid=np.repeat(np.arange(n_queries), 10))
+
+
+@pytest.mark.parametrize("n_queries", [20, 100, 400])
+def test_fresh_samples_of_the_same_distribution_rarely_alarm(n_queries: int) -> None:
+    alarms = [bool(sr.drift(dependent(200, 2 * s), dependent(n_queries, 2 * s + 1)).drifted) for s in range(100)]
+    assert sum(alarms) <= 4  # alpha is .01
+
+
+def test_a_shift_is_found() -> None:
+    found = [sr.drift(dependent(200, 2 * s), dependent(200, 2 * s + 1, shift=0.7)).drifted for s in range(20)]
+    assert all(len(each) == 2 for each in found)
+
+
+def test_missing_values_and_new_categories_are_found() -> None:
+    rng = np.random.default_rng(0)
+
+    def shop(brands: list[str], missing: float) -> sr.Dataset:
+        price = np.where(rng.random(1000) < missing, np.nan, rng.normal(size=1000))
+        rows = [[value, brand] for value, brand in zip(price.tolist(), rng.choice(brands, 1000).tolist(), strict=True)]
+        qid = np.repeat(np.arange(100), 10)
+        return sr.Dataset(rows, rng.integers(2, size=1000), qid=qid, feature_names=["price", "brand"],
+                          categorical_features=["brand"])  # fmt: skip
+
+    ranker = sr.LambdaMART(n_trees=3).fit(shop(["a", "b", "c"], 0.1))
+    assert sr.drift(ranker, shop(["c", "b", "a"], 0.1)).drifted == ()
+    result = sr.drift(ranker, shop(["a", "b", "c", "new"], 0.4))
+    change = {each.name: each for each in result.changes}
+    assert change["price"].drifted and change["brand"].drifted
+    assert 0.2 < change["brand"].outside < 0.3
+    assert 0.35 < change["price"].missing < 0.45
+
+
+def test_counts_are_the_same_from_bins_in_any_order_and_in_the_file(tmp_path: Path) -> None:
+    data = dependent(60, 0)
+    order = np.random.default_rng(0).permutation(60)
+    rows = np.concatenate([data.rows(q) for q in order])
+    mixed = sr.Dataset(data.features[rows], data.labels[rows], qid=np.repeat(data.qids[order], 10))
+    ranker = sr.MART(n_trees=3).fit(data)
+    for other in (data.binned(), mixed):
+        assert sr.MART(n_trees=3).fit(other).learned_.seen == ranker.learned_.seen
+    ranker.save(tmp_path / "model.swaprank")
+    assert sr.load(tmp_path / "model.swaprank").learned_.seen == ranker.learned_.seen
+
+
+def test_a_model_without_counts_says_how_to_compare(tmp_path: Path) -> None:
+    data = dependent(60, 0)
+    sr.MART(n_trees=3).fit(data).export(tmp_path / "model.txt", to="lightgbm")
+    imported = sr.import_model(tmp_path / "model.txt")
+    with pytest.raises(sr.errors.DataError, match="reference=train"):
+        sr.drift(imported, data)
+    assert sr.drift(imported, data, reference=data).drifted == ()
+
+
+def test_the_command_ends_with_3_on_drift(tmp_path: Path) -> None:
+    sr.MART(n_trees=3).fit(dependent(100, 0)).save(tmp_path / "model.swaprank")
+    for name, shift in (("same", 0.0), ("moved", 2.0)):
+        sr.write_letor(dependent(100, 1, shift), tmp_path / f"{name}.txt")
+    assert here("drift", "model.swaprank", "same.txt", folder=tmp_path).returncode == 0
+    assert here("drift", "model.swaprank", "moved.txt", folder=tmp_path).returncode == 3
