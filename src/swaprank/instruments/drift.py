@@ -234,26 +234,36 @@ def _compare(
     everything = np.ones(len(x), np.bool_)
     parts = [(each, is_known) for each in tested] + [(outside & is_known, is_known), (~is_known, everything)]
     share_before = np.array([*before, values.outside / known_before, values.missing / seen.n_rows])
-    now, errors = zip(
-        *(_share(part, of, data.indptr, p, seen) for (part, of), p in zip(parts, share_before, strict=True)),
-        strict=True,
-    )
+    measured = [_share(part, of, data.indptr, p) for (part, of), p in zip(parts, share_before, strict=True)]
+    now, between, size = (np.array(each) for each in zip(*measured, strict=True))
+    errors = _errors(now, share_before, between, size, data.n_queries, seen.n_queries)
     bins = np.bincount(place[is_known], minlength=len(counts)) / max(1, is_known.sum())
-    return _Compared(name, share_before, np.array(now), np.array(errors), counts / known_before, bins, data.n_queries)
+    return _Compared(name, share_before, now, errors, counts / known_before, bins, data.n_queries)
 
 
-def _share(part: Any, of: Any, indptr: Ints, before: float, seen: Seen) -> tuple[float, float]:
-    """A share of the documents, and the standard error of its difference from training."""
+def _share(part: Any, of: Any, indptr: Ints, before: float) -> tuple[float, float, float]:
+    """A share of the documents, its variance per query, and the mean number of documents that count."""
     hits, sizes = (np.add.reduceat(each.astype(np.float64), indptr[:-1]) for each in (part, of))
     n, total = len(hits), sizes.sum()
     if total == 0:
-        return before, np.inf
+        return before, 0.0, 1.0
     share = hits.sum() / total
     residual = (hits - share * sizes) / (total / n)
-    between = (residual * residual).sum() / (n - 1) * (1 / n + 1 / seen.n_queries)
-    pooled = (hits.sum() + before * seen.n_rows) / (total + seen.n_rows)
-    independent = pooled * (1 - pooled) * (1 / total + 1 / seen.n_rows)
-    return float(share), float(np.sqrt(max(between, independent)))
+    return float(share), float((residual * residual).sum() / (n - 1)), float(total / n)
+
+
+def _errors(now: Floats, before: Floats, between: Floats, size: Floats, n: int, n_before: int) -> Floats:
+    """The standard errors of the differences of shares.
+
+    A few queries may all lack a rare value, and then do not show how it varies. So the variance is at least that of
+    independent documents x the largest design effect of the feature: how much more its shares vary between queries.
+    """
+    alone = now * (1 - now) / size
+    effect = np.max(between[alone > 0] / alone[alone > 0], initial=1.0)
+    pooled = (now * n + before * n_before) / (n + n_before)
+    variance = np.maximum(between, effect * pooled * (1 - pooled) / size)
+    errors: Floats = np.sqrt(variance * (1 / n + 1 / n_before))
+    return errors
 
 
 def _change(found: _Compared, n_compared: int, tolerance: float, alpha: float) -> Change:
