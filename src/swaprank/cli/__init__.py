@@ -38,8 +38,8 @@ from swaprank.cli.unknown_options import SuggestingCommand
 app = typer.Typer(
     name="swaprank",
     help="Learning to rank for the metric you care about.",
-    epilog="Exit codes: 0 success, 1 the answer of certify is no, 2 bad usage or input, 3 drift found drift, 70 internal "
-    "error, 130 Ctrl-C (143 SIGTERM, 129 SIGHUP), 141 closed pipe.",
+    epilog="Exit codes: 0 success, 1 the answer of certify is no, 2 bad usage or input, 3 drift found drift, 70 "
+    "internal error, 130 Ctrl-C (143 SIGTERM, 129 SIGHUP), 141 closed pipe.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
