@@ -31,11 +31,9 @@ def drift(
 
     The exit code is 3 if there is drift.
     """
-    from swaprank.reading.read import read
-
     ranker = load_any(model)
-    before = None if reference is None else read_for(ranker, reference, columns)
-    new = read(data, **columns)
+    before = None if reference is None else read_for(ranker, reference, columns, unlabeled=True)
+    new = read_for(ranker, data, columns, unlabeled=True)
     found = sr.drift(ranker, new, reference=before, tolerance=tolerance, alpha=alpha)
     if figure is not None:
         found.draw(figure)

@@ -3,7 +3,9 @@
 Every share (of a bin and those below it, of a category, of missing values, outside the range) is compared with that of
 the training data. Documents of a query resemble each other, so noise is measured between queries:
 
-    z = (share - share in training) / sqrt(V (1 / queries + 1 / queries in training))        V: variance over queries
+    z = (share - share in training) / sqrt(V (1 / queries + 1 / queries in training) + V' / rows of the sample)
+
+V: variance over queries, V': of one row, because training keeps a sample of its rows.
 """
 
 from collections.abc import Mapping
@@ -20,18 +22,29 @@ from swaprank.errors import DataError
 from swaprank.parameters import Bounds, check_parameter
 from swaprank.rankers.ranker import Ranker
 from swaprank.rankers.seen import Seen, Values, score_values, see
-from swaprank.rendering.figures import axes_for, chart_height, check_drawing, name_rows, new_axes, save_figure
+from swaprank.rendering.figures import (
+    axes_for,
+    chart_height,
+    check_drawing,
+    name_rows,
+    new_axes,
+    save_figure,
+    shortened,
+)
 from swaprank.rendering.result import Result, rows_as_columns
 from swaprank.rendering.tables import Blocks, Table, counted, probability
 
 SCORES = "scores"
 _SHOWN = 20
+_NAMED = 5
 
 
 class Change(NamedTuple):
     """The change of one feature, or of the scores."""
 
     name: str
+    largest: float
+    """The largest change of any share: of values, outside, missing."""
     distance: float
     """The largest change of a share: of values up to a bound (Kolmogorov-Smirnov distance), or of a category."""
     psi: float
@@ -43,6 +56,8 @@ class Change(NamedTuple):
     p: float
     """Probability of such a change by chance, corrected for all features and shares."""
     drifted: bool
+    new_categories: tuple[str, ...] = ()
+    """Categories that training has not seen, the most frequent first."""
 
 
 @final
@@ -61,7 +76,7 @@ class Drift(Result):
     tolerance: float
     alpha: float
     changes: tuple[Change, ...]
-    """The largest distance first."""
+    """The largest change first, drifted features before others."""
 
     @property
     def drifted(self) -> tuple[str, ...]:
@@ -83,14 +98,16 @@ class Drift(Result):
         ]
         header = ["", "moved", "PSI", "outside", "missing", "p", ""]
         rest = len(self.changes) - _SHOWN
-        return [Table(header, rows, note=f"… and {rest} more" if rest > 0 else ""), self.verdict()]
+        new = [_sentence(each) for each in self.changes if each.new_categories]
+        return [Table(header, rows, note=f"… and {rest} more" if rest > 0 else ""), *new, self.verdict()]
 
     def verdict(self) -> str:
         """The result in a sentence."""
         queries = f"{counted(self.n_queries, 'query', 'queries')}, compared with {self.n_queries_before:,} of training"
         if not self.drifted:
             return f"No drift: {queries}."
-        named = ", ".join(self.drifted[:5]) + (f" and {len(self.drifted) - 5} more" if len(self.drifted) > 5 else "")
+        rest = len(self.drifted) - _NAMED
+        named = ", ".join(self.drifted[:_NAMED]) + (f" and {rest:,} more" if rest > 0 else "")
         return f"Drift of {named}: {queries}."
 
     def _values(self) -> dict[str, Any]:
@@ -107,11 +124,11 @@ class Drift(Result):
         return rows_as_columns([each._asdict() for each in self.changes])
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the distances as bars, red where there is drift; returns the Matplotlib axes."""
+        """Draw the largest changes as bars, red where there is drift; returns the Matplotlib axes."""
         return self._drawn(axes_for(ax, height=chart_height(min(_SHOWN, len(self.changes)))))
 
     def draw(self, path: str | Path) -> None:
-        """Draw the distances to a file (.svg, .png or .pdf)."""
+        """Draw the largest changes to a file (.svg, .png or .pdf)."""
         check_drawing(Path(path))
         save_figure(self._drawn(new_axes(height=chart_height(min(_SHOWN, len(self.changes))))), Path(path))
 
@@ -119,9 +136,9 @@ class Drift(Result):
         shown = self.changes[:_SHOWN]
         places = name_rows(axes, [each.name for each in shown])
         colors = ["#b3452c" if each.drifted else "#999999" for each in shown]
-        axes.barh(places, [100 * each.distance for each in shown], color=colors)
+        axes.barh(places, [100 * each.largest for each in shown], color=colors)
         axes.axvline(100 * self.tolerance, color="#333333", linestyle=":")
-        axes.set_xlabel("share of documents that moved, in %")
+        axes.set_xlabel("largest change of a share of the documents, in %")
         axes.set_title(f"Drift since training ({len(self.drifted)} of {len(self.changes)})")
         return axes
 
@@ -167,14 +184,14 @@ def drift(
         raise DataError("drift needs 2 queries or more, because it measures noise between queries; found 1.")
     new = data.with_features(names, categories=categories, new_categories=True, whose="the model")
     found = [
-        _compare(name, values, new.column(at) if not new.is_binned else _decoded(new, at), new, seen, categories)
+        _compare(name, values, _column(new, at, values), new, seen, categories)
         for at, (name, values) in enumerate(zip(names, seen.features, strict=True))
     ]
     if ranker is not None and seen.scores is not None:
         scores = score_values(ranker.predict(data.replace(base_score=None)))
         found.append(_compare(SCORES, seen.scores, scores, new, seen, {}))
     changes = [_change(each, len(found), tolerance, alpha) for each in found]
-    ranked = sorted(changes, key=lambda each: (not each.drifted, -each.distance))
+    ranked = sorted(changes, key=lambda each: (not each.drifted, -each.largest))
     return Drift(data.n_queries, seen.n_queries, float(tolerance), float(alpha), tuple(ranked))
 
 
@@ -190,10 +207,24 @@ def _seen_by(ranker: Ranker, reference: Dataset | None) -> Seen:
     return seen
 
 
-def _decoded(data: Dataset, feature: int) -> Any:
-    if feature in data.categorical:
+def _column(data: Dataset, feature: int, values: Values) -> Any:
+    """The values of a feature; those of bins, if training has counted between the same cuts."""
+    if not data.is_binned or feature in data.categorical:
         return data.column(feature)
+    used = [each for each in (*values.cuts, values.low, values.high) if each is not None]
+    if not np.isin(np.array(used, np.float32), data.stored.cuts.values[feature]).all():  # type: ignore[attr-defined]
+        raise DataError(
+            f"the new data has bins with other cuts of '{data.feature_names[feature]}' than the training data: give "
+            "the values, or bin them like the training data."
+        )
     return data.stored.map_rows(lambda rows: rows[:, 0], None, np.array([feature]))
+
+
+def _sentence(change: Change) -> str:
+    """The new categories of a feature."""
+    names = [f"'{shortened(name)}'" for name in change.new_categories[:_NAMED]]
+    rest = len(change.new_categories) - _NAMED
+    return f"New values of {change.name}: {', '.join(names)}{f' and {rest:,} more' if rest > 0 else ''}."
 
 
 class _Compared(NamedTuple):
@@ -205,6 +236,7 @@ class _Compared(NamedTuple):
     bins_before: Floats
     bins: Floats
     n_queries: int
+    new_categories: tuple[str, ...]
 
 
 def _compare(
@@ -212,6 +244,7 @@ def _compare(
 ) -> _Compared:
     x = np.asarray(data.by_query(column))
     is_known = ~np.isnan(x)
+    new_categories: tuple[str, ...] = ()
     counts = np.array(values.counts, np.float64)
     known_before = max(1.0, counts.sum())
     if values.codes is None:
@@ -229,6 +262,8 @@ def _compare(
         for at, code in enumerate(values.codes):
             place[codes == code] = at
         outside = codes >= len(categories[name])
+        met, times = np.unique(codes[outside], return_counts=True)
+        new_categories = tuple(data.categories[name][code] for code in met[np.argsort(-times, kind="stable")])
         tested = [is_known & (place == at) for at in range(len(counts))]
         before = counts / known_before
     everything = np.ones(len(x), np.bool_)
@@ -236,9 +271,9 @@ def _compare(
     share_before = np.array([*before, values.outside / known_before, values.missing / seen.n_rows])
     measured = [_share(part, of, data.indptr, p) for (part, of), p in zip(parts, share_before, strict=True)]
     now, between, size = (np.array(each) for each in zip(*measured, strict=True))
-    errors = _errors(now, share_before, between, size, data.n_queries, seen.n_queries)
+    errors = _errors(now, share_before, between, size, data.n_queries, seen)
     bins = np.bincount(place[is_known], minlength=len(counts)) / max(1, is_known.sum())
-    return _Compared(name, share_before, now, errors, counts / known_before, bins, data.n_queries)
+    return _Compared(name, share_before, now, errors, counts / known_before, bins, data.n_queries, new_categories)
 
 
 def _share(part: Any, of: Any, indptr: Ints, before: float) -> tuple[float, float, float]:
@@ -252,17 +287,18 @@ def _share(part: Any, of: Any, indptr: Ints, before: float) -> tuple[float, floa
     return float(share), float((residual * residual).sum() / (n - 1)), float(total / n)
 
 
-def _errors(now: Floats, before: Floats, between: Floats, size: Floats, n: int, n_before: int) -> Floats:
+def _errors(now: Floats, before: Floats, between: Floats, size: Floats, n: int, seen: Seen) -> Floats:
     """The standard errors of the differences of shares.
 
     A few queries may all lack a rare value, and then do not show how it varies. So the variance is at least that of
     independent documents x the largest design effect of the feature: how much more its shares vary between queries.
     """
+    n_before = seen.n_queries
     alone = now * (1 - now) / size
     effect = np.max(between[alone > 0] / alone[alone > 0], initial=1.0)
     pooled = (now * n + before * n_before) / (n + n_before)
     variance = np.maximum(between, effect * pooled * (1 - pooled) / size)
-    errors: Floats = np.sqrt(variance * (1 / n + 1 / n_before))
+    errors: Floats = np.sqrt(variance * (1 / n + 1 / n_before) + pooled * (1 - pooled) / seen.n_rows)
     return errors
 
 
@@ -274,6 +310,7 @@ def _change(found: _Compared, n_compared: int, tolerance: float, alpha: float) -
     a, b = (np.maximum(each, 1e-4) for each in (found.bins_before, found.bins))
     return Change(
         found.name,
+        float(difference.max()),
         float(difference[:-2].max(initial=0.0)),
         float(((b - a) * np.log(b / a)).sum()),
         float(found.now[-2]),
@@ -281,4 +318,5 @@ def _change(found: _Compared, n_compared: int, tolerance: float, alpha: float) -
         float(found.before[-1]),
         float(p.min()),
         bool(((difference >= tolerance) & (p <= alpha)).any()),
+        found.new_categories,
     )

@@ -22,6 +22,7 @@ from swaprank.model_files.plain_json import plain_values
 from swaprank.models.ensemble import model_from_parts
 from swaprank.objectives.objective import Objective
 from swaprank.rankers.learned import Learned, found_by
+from swaprank.rankers.seen import Seen
 from swaprank.version import __version__
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ def restored(kind: type[AnyRanker], content: ModelContent) -> AnyRanker:
         raise ModelFileError(f"it holds {learned.model.describe()}, which is no model of a {kind.kind}.")
     if learned.categories and not kind.can.categories:
         raise ModelFileError(f"its categories are not those of the features of a {kind.kind}.")
+    if learned.seen is not None:
+        _check_seen(learned.seen, learned)
     ranker.learned_ = learned
     ranker._check_learned()
     return ranker
@@ -130,10 +133,20 @@ def _check_features(learned: Learned) -> None:
     names, n_features = learned.feature_names, learned.model.n_features
     if len(names) != n_features:
         raise ModelFileError(f"it has {len(names)} feature names, but the model has {n_features} features.")
-    if learned.seen is not None and len(learned.seen.features) != n_features:
-        raise ModelFileError(f"it has counts of {len(learned.seen.features)} features, but the model has {n_features}.")
     unknown = [name for name in (*learned.categories, *(learned.missing_features or ())) if name not in names]
     if unknown:
         raise ModelFileError(
             f"it knows categories or missing values of a feature '{unknown[0]}', which it does not have."
         )
+
+
+def _check_seen(seen: Seen, learned: Learned) -> None:
+    if len(seen.features) != len(learned.feature_names):
+        found, expected = len(seen.features), len(learned.feature_names)
+        raise ModelFileError(f"it has counts of {found} features, but the model has {expected}.")
+    for name, values in zip(learned.feature_names, seen.features, strict=True):
+        codes = values.codes
+        if (codes is not None) != (name in learned.categories):
+            raise ModelFileError(f"its counts of '{name}' are not those of {'numbers' if codes else 'categories'}.")
+        if codes and max(codes) >= len(learned.categories[name]):
+            raise ModelFileError(f"its counts of '{name}' have a category that the feature does not have.")

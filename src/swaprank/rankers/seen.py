@@ -1,28 +1,31 @@
 """What training has seen: a few counts of every feature and of the scores, kept in the model file for `drift`.
 
-They come from the rows whose places have the smallest hashes, at most 20,000 of them, and from cuts between bins. So
+They come from the rows whose places have the smallest hashes, at most 10,000 of them, and from cuts between bins. So
 they are the same for any order of the queries, any number of threads or workers, and from bins instead of values.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
 
-from swaprank.arrays import AnyArray, Features, Ints
+from swaprank.arrays import AnyArray, Bytes, Features, Ints
 from swaprank.collective import ALONE, Collective, allgather, total
-from swaprank.data.cuts import LARGEST_BIN, Cuts, cut_points, cuts_of_sample, fill_ends, sample_of_rows
+from swaprank.data.binned_features import BLOCK
+from swaprank.data.cuts import LARGEST_BIN, cut_points, cuts_of_sample, fill_ends, sample_of_rows
 from swaprank.data.dataset import Dataset
 from swaprank.errors import ModelFileError
 from swaprank.models.model import Model
 from swaprank.threads import thread_count
+from swaprank.trees.binning import Bins
 
-SAMPLE = 20_000
+SAMPLE = 10_000
 N_BINS = 10
 _OUTER = 0.02
 """Outer bins with a larger share of the rows are common values, and no end of a range."""
 _LARGEST = 3e38
+_FLOAT32 = float(np.finfo(np.float32).max)
 
 
 @final
@@ -64,14 +67,14 @@ class Seen:
 
 
 def see(
-    data: Dataset, model: Model | None, cuts: Cuts | None, n_threads: int | None, collective: Collective = ALONE
+    data: Dataset, model: Model | None, bins: Bins | None, n_threads: int | None, collective: Collective = ALONE
 ) -> Seen:
     """Count what is in the data of all workers, and the scores that a model gives it.
 
     Args:
         data: The training data.
         model: The model, if there is one.
-        cuts: Those that training has used; if None, those of bins, or of the sample.
+        bins: Those that training has used, if it has; they save time, and change nothing.
         n_threads: The number of threads, which changes nothing.
         collective: The workers.
     """
@@ -79,32 +82,44 @@ def see(
     chosen = sample_of_rows(data.places, threads, collective, SAMPLE)
     rows = np.arange(len(data))[chosen] if data.order is None else data.order[chosen]
     stored = data.stored.rows(rows)
-    if cuts is None and stored.is_binned:
-        cuts = stored.cuts  # type: ignore[attr-defined]
-    if cuts is None:
+    if bins is None:
+        blocks, cuts, n_bins = _binned_sample(stored, threads, collective)
+    else:
+        blocks, cuts, n_bins = bins.blocks[:, chosen], bins.cuts, bins.n_bins
+    counts = np.zeros((len(stored.names), LARGEST_BIN + 1), np.int64)
+    for at in range(len(stored.names)):
+        counts[at] = np.bincount(blocks[at // BLOCK, :, at % BLOCK], minlength=LARGEST_BIN + 1)
+    collective.add(counts)
+    features = tuple(
+        _seen_categories(data, at, stored.column(at), collective)
+        if name in stored.categories
+        else _seen_numbers(counts[at], cuts[at, : int(n_bins[at]) - 1])
+        for at, name in enumerate(stored.names)
+    )
+    scores = None if model is None else _seen_scores(model, stored, data, rows, threads, collective)
+    return Seen(total(collective, data.n_queries), total(collective, len(rows)), features, scores)
+
+
+def _binned_sample(stored: Any, threads: int, collective: Collective) -> tuple[Bytes, Features, Ints]:
+    """The bins of the sample, their cuts, and their number per feature."""
+    if stored.is_binned:
+        cuts = stored.cuts
+    else:
         cuts = cuts_of_sample(allgather(collective, stored.values), stored.categorical, LARGEST_BIN, threads)
-    binned = stored.binned(cuts, 1)
-    features = []
-    for at, name in enumerate(stored.names):
-        if name in stored.categories:
-            features.append(_seen_categories(data, at, binned.column(at), collective))
-            continue
-        counts = np.bincount(binned.blocks[at // 16, :, at % 16], minlength=LARGEST_BIN + 1).astype(np.int64)
-        collective.add(counts)
-        n_cuts = int(cuts.n_bins[at]) - 1
-        features.append(_seen_numbers(counts, cuts.values[at, :n_cuts]))
-    scores = None
-    if model is not None:
-        sampled = data._with(
-            stored=stored, labels=data.labels[rows], order=None, sample_weight=None, base_score=None, docid=None,
-            pairs=None, qids=data.qids[:1], indptr=np.array([0, len(rows)]),
-        )  # fmt: skip
-        found = model.by_rows(sampled, lambda x: model.score(x, 1), 1) if len(rows) else np.empty(0)
-        all_scores = allgather(collective, score_values(found))
-        bounds = cut_points(all_scores, LARGEST_BIN)
-        counts = np.bincount(np.searchsorted(bounds, all_scores) + 1, minlength=LARGEST_BIN + 1).astype(np.int64)
-        scores = _seen_numbers(counts, bounds)
-    return Seen(total(collective, data.n_queries), total(collective, len(rows)), tuple(features), scores)
+    return stored.binned(cuts, threads).blocks, cuts.values, cuts.n_bins
+
+
+def _seen_scores(model: Model, stored: Any, data: Dataset, rows: Ints, threads: int, collective: Collective) -> Values:
+    """The counts of the scores of the sampled rows."""
+    sampled = data._with(
+        stored=stored, labels=data.labels[rows], order=None, sample_weight=None, base_score=None, docid=None,
+        pairs=None, qids=data.qids[:1], indptr=np.array([0, len(rows)]),
+    )  # fmt: skip
+    found = model.by_rows(sampled, lambda x: model.score(x, threads), threads) if len(rows) else np.empty(0)
+    scores = allgather(collective, score_values(found))
+    bounds = cut_points(scores, LARGEST_BIN)
+    counts = np.bincount(np.searchsorted(bounds, scores) + 1, minlength=LARGEST_BIN + 1).astype(np.int64)
+    return _seen_numbers(counts, bounds)
 
 
 def score_values(scores: AnyArray) -> Features:
@@ -155,32 +170,66 @@ def _short(value: Any) -> float:
     return float(str(np.float32(value)))
 
 
+def saved_seen(seen: Seen | None) -> Any:
+    """The counts as plain values for a model file: short lists, because data may have thousands of features."""
+    if seen is None:
+        return None
+    scores = None if seen.scores is None else _saved_values(seen.scores)
+    return [seen.n_queries, seen.n_rows, [_saved_values(each) for each in seen.features], scores]
+
+
+def _saved_values(each: Values) -> list[Any]:
+    kept = each.cuts if each.codes is None else each.codes
+    return [int(each.codes is not None), each.counts, kept, each.missing, each.outside, each.low, each.high]
+
+
 def read_seen(value: Any) -> Seen | None:
     """The counts from a model file; ModelFileError if they are wrong."""
     if value is None:
         return None
     try:
-        scores = value["scores"]
-        features = tuple(_read_values(each) for each in value["features"])
+        n_queries, n_rows, features, scores = value
+        n_rows = _count(n_rows)
         found = Seen(
-            int(value["n_queries"]), int(value["n_rows"]), features, None if scores is None else _read_values(scores)
+            _count(n_queries),
+            n_rows,
+            tuple(_read_values(each, n_rows) for each in features),
+            None if scores is None else _read_values(scores, n_rows),
         )
-    except (KeyError, TypeError, ValueError):
+    except (TypeError, ValueError):
         raise ModelFileError("what it says that training has seen is not made of counts and cuts.") from None
-    if found.n_queries < 1 or found.n_rows < 1:
+    if found.n_queries < 1 or n_rows < 1:
         raise ModelFileError("it says that training has seen no documents.")
     return found
 
 
-def _read_values(value: Mapping[str, Any]) -> Values:
-    counts, cuts = tuple(int(each) for each in value["counts"]), tuple(float(each) for each in value["cuts"])
-    codes = None if value["codes"] is None else tuple(int(each) for each in value["codes"])
-    low, high = (None if value[end] is None else float(value[end]) for end in ("low", "high"))
-    if min(counts, default=-1) < 0 or len(counts) != len(cuts if codes is None else codes) + 1:
+def _read_values(value: Any, n_rows: int) -> Values:
+    of_categories, given_counts, kept, given_missing, given_outside, low, high = value
+    counts, missing, outside = tuple(map(_count, given_counts)), _count(given_missing), _count(given_outside)
+    n_known = sum(counts)
+    if of_categories not in (0, 1) or not counts or len(counts) != len(kept) + 1:
         raise ValueError
-    return Values(counts, int(value["missing"]), cuts, codes, low, high, int(value["outside"]))
+    if n_known + missing != n_rows or outside > n_rows:
+        raise ValueError
+    if of_categories:
+        codes = tuple(map(_count, kept))
+        if len(set(codes)) < len(codes) or (low, high) != (None, None):
+            raise ValueError
+        return Values(counts, missing, codes=codes, outside=outside)
+    cuts = tuple(map(_bound, kept))
+    ends = (None if low is None else _bound(low), None if high is None else _bound(high))
+    if any(after <= before for before, after in pairwise(cuts)):
+        raise ValueError
+    return Values(counts, missing, cuts, low=ends[0], high=ends[1], outside=outside)
 
 
-def saved_seen(seen: Seen | None) -> Any:
-    """The counts as plain values for a model file."""
-    return None if seen is None else asdict(seen)
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError
+    return value
+
+
+def _bound(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _FLOAT32:
+        raise ValueError
+    return float(value)

@@ -12,7 +12,6 @@ import numpy as np
 
 from swaprank.arrays import Floats
 from swaprank.collective import ALONE, Collective, total
-from swaprank.data.cuts import Cuts
 from swaprank.data.dataset import Dataset
 from swaprank.data.matching import check_count
 from swaprank.errors import DataError, Hint, Interrupted, ParameterError
@@ -29,6 +28,7 @@ from swaprank.rankers.rounds import Callback, Checkpoint, as_checkpoint, checked
 from swaprank.rankers.seen import see
 from swaprank.rendering.bars import print_to_stderr
 from swaprank.seeds import seed_of
+from swaprank.trees.binning import Bins
 
 
 class FitRequest(NamedTuple):
@@ -59,8 +59,8 @@ class Trained(NamedTuple):
     interrupted: bool = False
     found: Mapping[str, Any] = MappingProxyType({})
     """Values beside the model, by the names that `found` declares."""
-    cuts: Cuts | None = None
-    """The cuts between bins, if training has used bins."""
+    bins: Bins | None = None
+    """The bins of the training data, if training has used bins."""
 
 
 class TrainableRanker(Ranker):
@@ -284,14 +284,14 @@ class TrainableRanker(Ranker):
         objective = getattr(self, "objective", None)
         known = [ranker.missing_features_ for ranker in learned_before]
         known_values = trained._asdict()
-        cuts = known_values.pop("cuts")
+        bins = known_values.pop("bins")
         return Learned(
             feature_names=tuple(data.feature_names),
             categories=dict(data.categories),
             missing_features=missing_features(data, known, collective),
             seed=seed if "random_state" in self.declared else None,
             sigma=float(getattr(objective, "sigma", getattr(self, "sigma", 1.0))),
-            seen=see(data, trained.model, cuts, self.n_threads, collective),
+            seen=see(data, trained.model, bins, self.n_threads, collective),
             **{**known_values, "found": dict(trained.found)},
         )
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from swaprank.arrays import AnyArray, Bools, Bytes, Floats, Ints, read_only
 from swaprank.collective import ALONE, Collective, total
-from swaprank.data.cuts import Cuts
 from swaprank.data.dataset import Dataset
 from swaprank.data.document_places import Places, hash_places, query_keys, random_bits, random_fractions
 from swaprank.data.row_values import LARGEST_TERM
@@ -80,7 +79,6 @@ class Booster:
         self.places = data.places
         self.n_features = data.n_features
         self.bins: Bins = make_bins(data, rules.max_bins, n_threads, collective)
-        self.cuts = Cuts(self.bins.cuts, self.bins.n_bins, rules.max_bins)
         self.layout: Layout = plain_layout(self.n_features)
         if data.categories:
             columns = category_columns(data, rules.max_bins, random_state, self.n_threads, collective)
