@@ -52,8 +52,9 @@ def checked_bins(max_bins: Any) -> int:
     return int(max_bins)
 
 
-def sample_of_rows(places: Places, n_threads: int, collective: Collective, size: int = CUT_SAMPLE) -> Any:
-    """A sample, such as cuts are computed from: those of all workers' rows whose places have the smallest hashes."""
+def sample_of_rows(places: Places, n_threads: int, collective: Collective, size: int | None = None) -> Any:
+    """A sample of all workers' rows: those whose places have the smallest hashes. Cuts are computed from CUT_SAMPLE."""
+    size = CUT_SAMPLE if size is None else size
     n_rows = int(places.indptr[-1])
     if total(collective, n_rows) <= size:
         return slice(None)
